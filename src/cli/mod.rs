@@ -1,0 +1,149 @@
+//! Arguments: the only module that knows a terminal.
+
+pub mod args;
+mod plan;
+mod progress;
+
+use std::{
+    ffi::OsString,
+    io::{self, IsTerminal, Write},
+    sync::Arc,
+};
+
+use clap::Parser;
+
+use crate::{
+    error::{Error, ExitStatus},
+    facts::Account,
+    input::{self, Limits, Origin, Search, Source, Stop},
+    render::{self, Format, Style, human},
+    report::{self, Names, Report},
+    scan::{self, Options, Progress, Unread},
+};
+use args::{Cli, Command};
+use plan::Variables;
+use progress::Bar;
+
+/// Runs the program.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, Error> {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let variables = Variables::read();
+    let style = variables.style(cli.color);
+    match &cli.command {
+        Command::Summarize(summarize) => self::summarize(summarize, &variables, style),
+        Command::Prices(prices) => {
+            let report = report::prices(&plan::prices(&prices.pricing)?);
+            print(&report, prices.output.format(), style)?;
+            Ok(ExitStatus::Done)
+        }
+    }
+}
+
+/// Help and version are answers; everything else is wrong usage.
+fn usage(error: &clap::Error) -> Result<ExitStatus, Error> {
+    error.print().map_err(Error::Write)?;
+    Ok(if error.use_stderr() { ExitStatus::Usage } else { ExitStatus::Done })
+}
+
+fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
+    let prices = plan::prices(&summarize.pricing)?;
+    let wanted = plan::wanted(&summarize.input, variables)?;
+    let reading = read(input::find(&wanted), &summarize.input);
+    let account = reading.scan.facts.settle(&prices);
+    let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
+    let status = status(&account, &reading.stop, reading.partial, summarize.strict);
+    let format = summarize.output.format();
+    if status != ExitStatus::NothingRead || format == Format::Json {
+        print(&report::summary(&account, Names(&names)), format, style)?;
+    }
+    if status == ExitStatus::NothingRead {
+        complain(&nothing_read(&account, &reading.sources));
+    }
+    Ok(status)
+}
+
+/// What came of reading, with what went wrong said already.
+struct Reading {
+    sources: Vec<Source>,
+    scan: scan::Scan,
+    stop: Stop,
+    /// Some source could not be read to its end.
+    partial: bool,
+}
+
+fn read(search: Search, input: &args::Input) -> Reading {
+    for missing in &search.missing {
+        complain(&missing.to_string());
+    }
+    let stop = Stop::default();
+    on_interrupt(&stop);
+    let limits = Limits { max_record: input.max_record, ..Limits::default() };
+    let options = Options { threads: input.threads, limits, stop: stop.clone() };
+    let progress = Arc::new(Progress::default());
+    let bar = Bar::watch(&progress, !input.no_progress);
+    let scan = scan::scan(&search.sources, &options, &progress);
+    drop(bar);
+    for unread in &scan.unread {
+        complain(&describe(unread, &search.sources));
+    }
+    let partial = !search.missing.is_empty() || !scan.unread.is_empty();
+    Reading { sources: search.sources, scan, stop, partial }
+}
+
+/// The first interrupt asks for the report of what was read, a second one ends at once.
+fn on_interrupt(stop: &Stop) {
+    let signal = signal_hook::consts::SIGINT;
+    // Where no handler can be set, an interrupt ends the program as it always did.
+    let _ = signal_hook::flag::register_conditional_default(signal, stop.flag());
+    let _ = signal_hook::flag::register(signal, stop.flag());
+}
+
+fn describe(unread: &Unread, sources: &[Source]) -> String {
+    let name = sources.get(unread.source.0 as usize).map_or_else(String::new, Source::name);
+    match unread.offset {
+        None => format!("cannot read `{name}`: {}", unread.error),
+        Some(offset) => format!("cannot read `{name}` to its end: {} after {offset} bytes; what came before is counted", unread.error),
+    }
+}
+
+fn status(account: &Account, stop: &Stop, partial: bool, strict: bool) -> ExitStatus {
+    let flawed = account.input.invalid + account.input.truncated > 0;
+    match () {
+        () if stop.is_set() => ExitStatus::Interrupted,
+        () if account.input.records == 0 => ExitStatus::NothingRead,
+        () if strict && flawed => ExitStatus::GateFailed,
+        () if partial => ExitStatus::Partial,
+        () => ExitStatus::Done,
+    }
+}
+
+/// Why there is nothing to report, and what to do about it.
+fn nothing_read(account: &Account, sources: &[Source]) -> String {
+    const FLAGS: &str = "claude -p … --output-format stream-json --verbose | ccstat summarize";
+    let piped = matches!(sources, [Source { origin: Origin::Stdin, .. }]);
+    match (&account.input, piped) {
+        _ if sources.is_empty() => format!("nothing to read: name a log or a folder of logs, or pipe a run into it: {FLAGS}"),
+        (input, true) if input.bytes == 0 => format!("standard input is empty: pipe a run into it: {FLAGS}"),
+        (input, true) if input.invalid > 0 => {
+            format!("standard input is not a log: if it comes from `claude -p`, add the flags that make it one: {FLAGS}")
+        }
+        (input, _) if input.invalid + input.truncated > 0 => {
+            "no records: none of the lines is a JSON object with a `type`".to_owned()
+        }
+        _ => "no records: the sources are empty".to_owned(),
+    }
+}
+
+fn print(report: &Report, format: Format, style: Style) -> Result<(), Error> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    render::render(report, format, style, &mut out).and_then(|()| out.flush()).map_err(Error::Write)
+}
+
+/// Says something on standard error; if even that fails, there is nobody to tell.
+pub fn complain(message: &str) {
+    let style = if io::stderr().is_terminal() { ("\u{1b}[31m", "\u{1b}[0m") } else { ("", "") };
+    let _ = writeln!(anstream::stderr(), "{}ccstat:{} {}", style.0, style.1, human::text(message));
+}

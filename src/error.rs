@@ -1,0 +1,77 @@
+//! How the program ends, and the few errors that end it early.
+
+use std::{io, path::PathBuf, process::ExitCode};
+
+use crate::measure::PricingError;
+
+/// What keeps the program from its work. A bad record is not an error but a fact.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file that was named for something else than records.
+    #[error("cannot read `{}`: {source}", path.display())]
+    Open {
+        /// Its path.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A pricing file that cannot be used.
+    #[error(transparent)]
+    Pricing(#[from] PricingError),
+    /// The report could not be written.
+    #[error("cannot write the report: {0}")]
+    Write(#[source] io::Error),
+}
+
+impl Error {
+    /// The reader of our output went away: `ccstat | head` is not a failure.
+    pub fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Write(source) if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// How the program ends with it.
+    pub fn status(&self) -> ExitStatus {
+        match self {
+            Self::Write(_) => ExitStatus::Partial,
+            Self::Open { .. } | Self::Pricing(_) => ExitStatus::Usage,
+        }
+    }
+}
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// Done.
+    Done,
+    /// Done, and a gate that was asked for did not hold.
+    GateFailed,
+    /// Wrong usage.
+    Usage,
+    /// Nothing could be read.
+    NothingRead,
+    /// Done, but some source could not be read to its end.
+    Partial,
+    /// Stopped by a signal, after the report of what was read.
+    Interrupted,
+}
+
+impl ExitStatus {
+    /// The number that a shell sees.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::GateFailed => 1,
+            Self::Usage => 2,
+            Self::NothingRead => 3,
+            Self::Partial => 4,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        Self::from(status.code())
+    }
+}

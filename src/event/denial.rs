@@ -1,0 +1,99 @@
+//! The words of a refused call, for versions whose records have no field that says so.
+//!
+//! From the recordings and from public logs; asked only of failed results whose record has none of the structured
+//! fields. A new sentence is one row.
+
+/// How a refusal reads: what it starts with, and what must follow somewhere after that.
+const TEXTS: &[(&str, &str)] = &[
+    ("The user doesn't want to proceed with this tool use", ""),
+    ("The user doesn't want to take this action", ""),
+    ("Claude requested permissions to ", "but you haven't granted it yet"),
+    ("This command requires approval", ""),
+    ("This Bash command contains multiple operations. The following part requires approval", ""),
+    ("This Bash command contains multiple operations. The following parts require approval", ""),
+    ("This Bash command contains multiple operations. The following part require approval", ""),
+    ("This Bash command contains multiple operations. The following parts requires approval", ""),
+    ("Permission to ", " has been denied"),
+    ("Permission denied by user", ""),
+    ("Permission prompt was aborted", ""),
+    ("Tool permission request failed", ""),
+    ("Cannot write to ", " while in plan mode"),
+    ("Commands that change directories ", " require explicit approval"),
+    ("Contains shell syntax ", "cannot be statically analyzed"),
+    ("Newline followed by # inside a quoted argument", ""),
+    ("Execute skill: ", ""),
+];
+
+/// A whole question, given back as the result.
+const QUESTIONS: &[&str] = &["Answer questions?", "Exit plan mode?"];
+
+/// Ends of sentences that begin with a command and a quoted path: `cat in '/etc' was blocked. For security, …`.
+const AFTER_QUOTED: &[&str] = &["' was blocked. For security, Claude Code", "' needs approval. "];
+
+/// How far from the start the quoted path of such a sentence may begin, in characters.
+const QUOTE_WITHIN: usize = 80;
+
+/// Hook refusals: what stands before and after the name of the tool.
+const HOOKS: &[(&str, &str)] = &[("PreToolUse:", " hook error:"), ("Hook PreToolUse:", " denied this tool")];
+
+/// Whether the text of a failed result is a refusal.
+pub(super) fn is_refusal(text: &str) -> bool {
+    let follows = |&(start, later): &(&str, &str)| text.strip_prefix(start).is_some_and(|rest| rest.contains(later));
+    let question = text.strip_suffix('\n').unwrap_or(text);
+    TEXTS.iter().any(follows) || QUESTIONS.contains(&question) || is_blocked_path(text) || is_hook(text)
+}
+
+fn is_blocked_path(text: &str) -> bool {
+    let quote = text.char_indices().skip(1).take(QUOTE_WITHIN).find(|&(_, letter)| letter == '\'');
+    let Some((at, _)) = quote else { return false };
+    AFTER_QUOTED.iter().any(|end| text[at + 1..].contains(end))
+}
+
+fn is_hook(text: &str) -> bool {
+    HOOKS.iter().any(|(start, end)| {
+        let Some(rest) = text.strip_prefix(start) else { return false };
+        let name = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        name > 0 && rest[name..].starts_with(end)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_of_every_version_are_recognised() {
+        for text in [
+            "The user doesn't want to proceed with this tool use. The tool use was rejected",
+            "Claude requested permissions to write to /x, but you haven't granted it yet.",
+            "This command requires approval",
+            "This Bash command contains multiple operations. The following parts require approval: a, b",
+            "cd to '/tmp' was blocked. For security, Claude Code may only change directories to",
+            "touch in '/home/dev/project/denied.txt' needs approval. more",
+            "Permission to use Bash with command x has been denied.",
+            "Cannot write to /x while in plan mode",
+            "PreToolUse:Bash hook error: [exit 2]: no",
+            "Hook PreToolUse:Bash denied this tool",
+            "Answer questions?",
+            "Execute skill: deploy",
+        ] {
+            assert!(is_refusal(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_failures_are_not_refusals() {
+        for text in [
+            "Exit code 1\nThis command requires approval",
+            "Permission to speak",
+            "<tool_use_error>No such tool</tool_use_error>",
+            "[Request interrupted by user for tool use]",
+            "Answer questions? Yes",
+            "' was blocked. For security, Claude Code",
+            "PreToolUse: hook error:",
+            "",
+        ] {
+            assert!(!is_refusal(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! A borrowed, lazy view of JSON text through serde_json: the obvious way to read a record.
+//!
+//! Every value is kept as its text and looked into only when asked, so depth, huge numbers and lone surrogates in
+//! what nobody asks for cost nothing and fail nothing.
+
+use std::{borrow::Cow, fmt};
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// Numbers from here on are taken as missing: no count or price in a log means them, and sums stay exact below.
+const ABSURD: f64 = 1e18;
+
+/// The text of one valid JSON value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Json<'a>(&'a str);
+
+/// The fields of one object, in the order they stand.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Object<'a>(Vec<(&'a str, Json<'a>)>);
+
+/// Checks and opens an object that is the whole text.
+pub(super) fn object(text: &str) -> serde_json::Result<Object<'_>> {
+    serde_json::from_str(text)
+}
+
+impl<'a> Json<'a> {
+    fn starts(self, with: u8) -> bool {
+        self.0.as_bytes().first() == Some(&with)
+    }
+
+    /// The object, if it is one.
+    pub(super) fn object(self) -> Option<Object<'a>> {
+        self.starts(b'{').then(|| object(self.0).unwrap_or_default())
+    }
+
+    /// The elements, if it is an array.
+    pub(super) fn array(self) -> Option<Vec<Json<'a>>> {
+        self.starts(b'[').then(|| serde_json::from_str::<Elements<'_>>(self.0).map(|all| all.0).unwrap_or_default())
+    }
+
+    /// The string, if it is one.
+    pub(super) fn string(self) -> Option<Cow<'a, str>> {
+        self.starts(b'"').then(|| unquote(self.0))
+    }
+
+    /// The string, if it is one and not empty: an empty id is no id.
+    pub(super) fn text(self) -> Option<Cow<'a, str>> {
+        self.string().filter(|text| !text.is_empty())
+    }
+
+    /// The number, if it is one that a log can mean.
+    pub(super) fn number(self) -> Option<f64> {
+        let number: f64 = self.0.parse().ok()?;
+        let is_number = self.starts(b'-') || self.0.as_bytes()[0].is_ascii_digit();
+        (is_number && number.abs() < ABSURD).then_some(number)
+    }
+
+    /// A count: fractions are cut off, and what is below zero or no number counts as zero.
+    pub(super) fn count(self) -> u64 {
+        match self.0.parse::<u64>() {
+            Ok(count) if self.number().is_some() => count, // exact above 2^53
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float cast saturates")]
+            _ => self.number().map_or(0, |number| number as u64),
+        }
+    }
+
+    /// Whether it is `true`.
+    pub(super) fn is_true(self) -> bool {
+        self.0 == "true"
+    }
+
+    /// Whether it is `null`.
+    pub(super) fn is_null(self) -> bool {
+        self.0 == "null"
+    }
+
+    /// Whether it says anything: not `null`, `false`, nor empty.
+    pub(super) fn says_something(self) -> bool {
+        !matches!(self.0, "null" | "false" | "\"\"" | "0" | "[]" | "{}")
+    }
+}
+
+impl<'a> Object<'a> {
+    /// The value of a key; of several, the last.
+    pub(super) fn get(&self, key: &str) -> Option<Json<'a>> {
+        self.0.iter().rev().find(|(quoted, _)| is_key(quoted, key)).map(|&(_, value)| value)
+    }
+
+    /// Whether it has a key at all.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// The string that is not empty under a key.
+    pub(super) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
+        self.get(key)?.text()
+    }
+
+    /// The object under a key.
+    pub(super) fn object(&self, key: &str) -> Option<Object<'a>> {
+        self.get(key)?.object()
+    }
+
+    /// The elements of the array under a key; none if there is no array.
+    pub(super) fn array(&self, key: &str) -> Vec<Json<'a>> {
+        self.get(key).and_then(Json::array).unwrap_or_default()
+    }
+
+    /// The number under a key.
+    pub(super) fn number(&self, key: &str) -> Option<f64> {
+        self.get(key)?.number()
+    }
+
+    /// The count under a key.
+    pub(super) fn count(&self, key: &str) -> u64 {
+        self.get(key).map_or(0, Json::count)
+    }
+
+    /// Whether the value under a key is `true`.
+    pub(super) fn is_true(&self, key: &str) -> bool {
+        self.get(key).is_some_and(Json::is_true)
+    }
+
+    /// Names and values, each name once with its last value.
+    pub(super) fn entries(&self) -> Vec<(Cow<'a, str>, Json<'a>)> {
+        let mut entries: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(self.0.len());
+        for &(quoted, value) in &self.0 {
+            let name = unquote(quoted);
+            match entries.iter_mut().find(|(known, _)| *known == name) {
+                Some(known) => known.1 = value,
+                None => entries.push((name, value)),
+            }
+        }
+        entries
+    }
+}
+
+fn is_key(quoted: &str, key: &str) -> bool {
+    let inner = &quoted[1..quoted.len() - 1];
+    inner == key || (inner.contains('\\') && unquote(quoted) == key)
+}
+
+/// The text of a quoted string. A lone surrogate, which JavaScript writes when it cuts an emoji in two, becomes U+FFFD.
+fn unquote(quoted: &str) -> Cow<'_, str> {
+    let inner = &quoted[1..quoted.len() - 1];
+    if !inner.contains('\\') {
+        return Cow::Borrowed(inner);
+    }
+    let mut text = String::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some((plain, escaped)) = rest.split_once('\\') {
+        text.push_str(plain);
+        rest = unescape(escaped, &mut text);
+    }
+    text.push_str(rest);
+    Cow::Owned(text)
+}
+
+/// Reads one escape, whose backslash is gone already, and returns what follows it.
+fn unescape<'a>(escaped: &'a str, text: &mut String) -> &'a str {
+    let Some(letter) = escaped.chars().next() else { return escaped };
+    let rest = &escaped[letter.len_utf8()..];
+    let plain = match letter {
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'u' => return unescape_unit(rest, text),
+        other => other,
+    };
+    text.push(plain);
+    rest
+}
+
+fn unescape_unit<'a>(digits: &'a str, text: &mut String) -> &'a str {
+    let unit = |text: &str| text.get(..4).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    let Some(first) = unit(digits) else { return digits };
+    let rest = &digits[4..];
+    let second = rest.strip_prefix("\\u").and_then(unit);
+    if let (0xD800..0xDC00, Some(second @ 0xDC00..0xE000)) = (first, second) {
+        let code = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+        text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+        return &rest[6..];
+    }
+    text.push(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));
+    rest
+}
+
+struct Elements<'a>(Vec<Json<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Elements<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Elements<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array")
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let mut all = Vec::new();
+                while let Some(element) = seq.next_element::<&RawValue>()? {
+                    all.push(Json(element.get()));
+                }
+                Ok(Elements(all))
+            }
+        }
+        deserializer.deserialize_seq(All)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Object<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut all = Vec::new();
+                while let Some((key, value)) = map.next_entry::<&RawValue, &RawValue>()? {
+                    all.push((key.get(), Json(value.get())));
+                }
+                Ok(Object(all))
+            }
+        }
+        deserializer.deserialize_map(All)
+    }
+}
+
+/// Whether the text is one valid JSON value and nothing else.
+pub(super) fn is_valid(text: &str) -> serde_json::Result<()> {
+    serde_json::from_str::<IgnoredAny>(text).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_duplicate_keys_the_last_wins_however_they_are_spelt() {
+        let fields = object(r#"{"a":1,"\u0061":2}"#).expect("valid");
+        assert_eq!(fields.number("a"), Some(2.0));
+        assert_eq!(fields.entries().len(), 1);
+    }
+
+    #[test]
+    fn escapes_are_read_and_lone_surrogates_replaced() {
+        let fields = object(r#"{"a":"x\n\"\\\/\u00e9\ud83d\ude00|\ud83d|\ude00\ud83dx"}"#).expect("valid");
+        assert_eq!(fields.text("a").expect("a string"), "x\n\"\\/é😀|\u{fffd}|\u{fffd}\u{fffd}x");
+    }
+
+    #[test]
+    fn depth_and_huge_numbers_are_valid_where_nobody_asks() {
+        let deep = format!(r#"{{"a":{}{},"b":1e400,"c":{}}}"#, "[".repeat(100_000), "]".repeat(100_000), "9".repeat(500));
+        let fields = object(&deep).expect("valid");
+        assert_eq!(fields.number("b"), None);
+        assert_eq!(fields.count("c"), 0);
+        assert!(fields.has("a"));
+    }
+
+    #[test]
+    fn counts_are_exact_cut_and_never_negative() {
+        let fields = object(r#"{"a":9007199254740993,"b":1.9,"c":-5,"d":"7","e":true,"f":1e3}"#).expect("valid");
+        let counts: Vec<u64> = ["a", "b", "c", "d", "e", "f"].map(|key| fields.count(key)).to_vec();
+        assert_eq!(counts, [9_007_199_254_740_993, 1, 0, 0, 0, 1000]);
+    }
+}

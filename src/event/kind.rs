@@ -1,0 +1,307 @@
+//! The table of record kinds: one row each, enumerated once.
+//!
+//! A kind is the `type` of a record and, where the type has one, its discriminator after a slash. Rows marked
+//! `facts` are read deeper than their name, and each of them has a sample in `testdata/kinds/`; the others are
+//! known by name alone. What is not here is unknown: counted under its own name, and said.
+
+use std::borrow::Cow;
+
+/// Where the second half of a kind's name stands in the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Discriminator {
+    /// The type alone is the kind.
+    None,
+    /// A string of the record itself.
+    Field(&'static str),
+    /// A string one object deeper.
+    Nested(&'static str, &'static str),
+}
+
+impl Discriminator {
+    /// The discriminator that records of this type have.
+    pub(super) fn of(kind: &str) -> Self {
+        match kind {
+            "system" | "result" => Self::Field("subtype"),
+            "queue-operation" => Self::Field("operation"),
+            "stream_event" => Self::Nested("event", "type"),
+            "control_request" => Self::Nested("request", "subtype"),
+            "control_response" => Self::Nested("response", "subtype"),
+            "attachment" => Self::Nested("attachment", "type"),
+            "progress" => Self::Nested("data", "type"),
+            _ => Self::None,
+        }
+    }
+}
+
+/// Where a kind is known from; it decides the dialect of records that carry no id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// What the CLI prints.
+    Stream,
+    /// Saved sessions.
+    Transcript,
+    /// The control protocol between host and CLI.
+    Control,
+    /// Messages of the bridge protocol in the seed documents.
+    Bridge,
+}
+
+/// One row of the table of kinds.
+#[derive(Debug)]
+pub struct Row {
+    /// Type, and discriminator after a slash.
+    pub name: &'static str,
+    /// Where it comes from.
+    pub home: Home,
+    /// Whether facts are read from more than its name.
+    pub facts: bool,
+}
+
+/// The kind of one record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind<'a> {
+    /// A row of the table.
+    Known(KindId),
+    /// A name that is not a row of its own.
+    Other {
+        /// The record's `type`.
+        kind: Cow<'a, str>,
+        /// Its discriminator, where its type has one and the record carries it.
+        sub: Option<Cow<'a, str>>,
+    },
+}
+
+/// Index of a row in the table of kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KindId(u16);
+
+impl KindId {
+    /// How many rows there are.
+    pub const COUNT: usize = KINDS.len();
+
+    /// All rows, in the order of their names.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..Self::COUNT).filter_map(|index| u16::try_from(index).ok().map(Self))
+    }
+
+    /// The row.
+    pub fn row(self) -> &'static Row {
+        &KINDS[usize::from(self.0)]
+    }
+
+    /// The row's position, for tables indexed by kind.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+impl<'a> Kind<'a> {
+    /// The kind of a record with this type and discriminator.
+    pub fn of(kind: Cow<'a, str>, sub: Option<Cow<'a, str>>) -> Self {
+        let known = KINDS.binary_search_by(|row| compare(row.name, &kind, sub.as_deref()));
+        match known.ok().and_then(|index| u16::try_from(index).ok()) {
+            Some(index) => Self::Known(KindId(index)),
+            None => Self::Other { kind, sub },
+        }
+    }
+
+    /// The name it is counted under.
+    pub fn name(&self) -> Cow<'_, str> {
+        match self {
+            Self::Known(id) => Cow::Borrowed(id.row().name),
+            Self::Other { kind, sub: None } => Cow::Borrowed(kind),
+            Self::Other { kind, sub: Some(sub) } => Cow::Owned(format!("{kind}/{sub}")),
+        }
+    }
+
+    /// Whether the tables know it. The user interface has a family of kinds (`system/ui_…`) that nothing names one by one.
+    pub fn is_known(&self) -> bool {
+        match self {
+            Self::Known(_) => true,
+            Self::Other { kind, sub } => kind == "system" && sub.as_deref().is_some_and(|sub| sub.starts_with("ui_")),
+        }
+    }
+}
+
+/// Order of a row's name against a type and discriminator, without joining the two.
+fn compare(name: &str, kind: &str, sub: Option<&str>) -> std::cmp::Ordering {
+    let joined = kind.bytes().chain(sub.map(|_| b'/')).chain(sub.unwrap_or_default().bytes());
+    name.bytes().cmp(joined)
+}
+
+/// Where a type without any id belongs, if the tables know the type.
+pub(super) fn home_of(kind: &str) -> Option<Home> {
+    let at = KINDS.partition_point(|row| compare(row.name, kind, None).is_lt());
+    KINDS.get(at).filter(|row| row.name == kind).map(|row| row.home)
+}
+
+macro_rules! kinds {
+    ($( $home:ident $mark:ident { $($name:literal)* } )*) => {
+        const UNSORTED: &[Row] = &[ $( $( Row { name: $name, home: Home::$home, facts: kinds!(@ $mark) }, )* )* ];
+    };
+    (@ facts) => { true };
+    (@ name) => { false };
+}
+
+kinds! {
+    // What the CLI prints (PROTOCOL 2, 4).
+    Stream facts {
+        "assistant" "user" "conversation_reset" "system/init" "system/api_retry" "system/permission_denied"
+        "result" "result/success" "result/error_during_execution" "result/error_max_turns"
+        "result/error_max_budget_usd" "result/error_max_structured_output_retries"
+        "stream_event/message_start" "stream_event/message_delta"
+    }
+    Stream name {
+        "system" "stream_event"
+        "tool_progress" "tool_use_summary" "auth_status" "rate_limit_event" "prompt_suggestion" "active_goal" "command_lifecycle"
+        "system/status" "system/compact_boundary" "system/model_refusal_fallback" "system/model_refusal_no_fallback"
+        "system/model_fallback" "system/hook_started" "system/hook_progress" "system/hook_response"
+        "system/task_started" "system/task_progress" "system/task_updated" "system/task_notification"
+        "system/background_tasks_changed" "system/thinking_tokens" "system/informational" "system/notification"
+        "system/local_command_output" "system/session_state_changed" "system/commands_changed" "system/files_persisted"
+        "system/memory_recall" "system/plugin_install" "system/elicitation_complete" "system/mirror_error"
+        "system/control_request_progress" "system/worker_shutting_down" "system/session_writes_lost"
+        "stream_event/content_block_start" "stream_event/content_block_delta" "stream_event/content_block_stop"
+        "stream_event/message_stop" "stream_event/ping" "stream_event/error"
+    }
+    // Subtypes that the executable holds for other surfaces.
+    Stream name {
+        "system/agents_killed" "system/away_summary" "system/bridge_state" "system/bridge_status" "system/checkpoint_done"
+        "system/cloud_session_delta" "system/cloud_session_status" "system/code_change_published" "system/dev_intent"
+        "system/feedback_draft_queued" "system/file_attachments_missing" "system/file_snapshot"
+        "system/inherited_asks_settled" "system/instruction_size_warning" "system/memory_saved"
+        "system/model_consent_fallback" "system/peer_message_hold" "system/per_turn_effort_changed"
+        "system/permission_check_status" "system/permission_retry" "system/placed" "system/post_turn_summary"
+        "system/rewind_stand_in" "system/scheduled_task_fire" "system/session_metadata" "system/session_title_changed"
+        "system/start_folder" "system/task_summary" "system/tool_host_result" "system/turn_began_before_init"
+        "system/turn_handoff_available" "system/turn_preempted" "system/turn_starting" "system/vcs_state_changed"
+        "system/voice_call_talk"
+    }
+    // The control protocol, both directions (PROTOCOL 8).
+    Control name {
+        "control_cancel_request" "keep_alive"
+        "control_response" "control_response/success" "control_response/error"
+        "control_request" "control_request/can_use_tool" "control_request/hook_callback" "control_request/mcp_message"
+        "control_request/elicitation" "control_request/request_user_dialog"
+        "control_request/interrupt" "control_request/initialize" "control_request/set_permission_mode"
+        "control_request/set_model" "control_request/set_max_thinking_tokens" "control_request/rename_session"
+        "control_request/set_color" "control_request/mcp_status" "control_request/get_context_usage"
+        "control_request/get_session_cost" "control_request/list_models" "control_request/get_usage"
+        "control_request/get_binary_version" "control_request/mcp_call" "control_request/file_suggestions"
+        "control_request/rewind_files" "control_request/cancel_async_message" "control_request/read_file"
+        "control_request/seed_read_state" "control_request/mcp_set_servers" "control_request/register_repo_root"
+        "control_request/reload_plugins" "control_request/reload_skills" "control_request/reload_output_styles"
+        "control_request/mcp_reconnect" "control_request/mcp_toggle" "control_request/set_has_subscribers"
+        "control_request/stop_task" "control_request/background_tasks" "control_request/get_task_output"
+        "control_request/apply_flag_settings" "control_request/get_settings" "control_request/get_hooks_listing"
+        "control_request/update_settings" "control_request/list_permission_rules" "control_request/mcp_read_resource"
+    }
+    // Saved sessions (PROTOCOL 9.3).
+    Transcript facts {
+        "cost-state" "system/api_error" "system/turn_duration" "progress/agent_progress"
+    }
+    Transcript name {
+        "attachment" "progress" "queue-operation"
+        "system/local_command" "system/stop_hook_summary" "system/microcompact_boundary"
+        "progress/bash_progress" "progress/hook_progress" "progress/mcp_progress" "progress/query_update"
+        "progress/search_results_received" "progress/waiting_for_task"
+        "queue-operation/enqueue" "queue-operation/dequeue" "queue-operation/remove" "queue-operation/popAll"
+        "summary" "last-prompt" "mode" "permission-mode" "tools-used" "atis-latch" "api-request" "api-request-shape"
+        "api-request-blob" "file-history-snapshot" "file-history-delta" "content-replacement" "custom-title" "ai-title"
+        "tag" "agent-name" "agent-color" "agent-setting" "pr-link" "relocated" "worktree-state" "bridge-session"
+        "history-suppression" "attribution-snapshot" "isolation-latch" "session-owner" "dev-mods" "memory-mode"
+        "continued-in" "resume-head-vouch" "data-flow-records" "data-flow-incomplete" "derived-from" "fork-context-ref"
+        "frame-link" "ended-by-model" "artifact-comment-monitor" "artifact-autoreact-ledger" "observer-ref" "repl-mode"
+        "attachment/environment" "attachment/model" "attachment/date" "attachment/session_context"
+        "attachment/prompt_snapshot" "attachment/skill_listing" "attachment/agent_listing_delta"
+        "attachment/deferred_tools_delta" "attachment/remote_session_change" "attachment/hook_success"
+        "attachment/hook_blocking_error" "attachment/max_turns_reached" "attachment/budget_usd" "attachment/plan_mode"
+        "attachment/structured_output" "attachment/queued_command" "attachment/command_permissions"
+        "attachment/total_tokens_reminder" "attachment/plan_mode_exit" "attachment/deferred_tools_record"
+        "attachment/hook_additional_context" "attachment/task_reminder" "attachment/todo_reminder"
+        "attachment/goal_status" "attachment/mcp_instructions_delta" "attachment/file" "attachment/compact_file_reference"
+    }
+    // The bridge of the seed documents: client to server, then server to client (their `system`, `assistant` and
+    // `result` are rows above).
+    Bridge facts { "reject" "tool_result" }
+    Bridge name {
+        "start" "input" "approve" "approve_always" "answer" "list_sessions" "stop_session" "get_history"
+        "list_recent_sessions" "resume_session"
+        "error" "status" "history" "permission_request" "stream_delta" "thinking_delta" "system/session_created"
+    }
+}
+
+/// The rows, sorted by name so that a kind is found by halving.
+static KINDS: [Row; UNSORTED.len()] = sorted();
+
+const fn sorted() -> [Row; UNSORTED.len()] {
+    let mut rows = [const { Row { name: "", home: Home::Stream, facts: false } }; UNSORTED.len()];
+    let mut filled = 0;
+    while filled < UNSORTED.len() {
+        // Insertion: shift what is larger, at compile time.
+        let mut at = filled;
+        while at > 0 && less(UNSORTED[filled].name, rows[at - 1].name) {
+            rows[at] = Row { name: rows[at - 1].name, home: rows[at - 1].home, facts: rows[at - 1].facts };
+            at -= 1;
+        }
+        rows[at] = Row { name: UNSORTED[filled].name, home: UNSORTED[filled].home, facts: UNSORTED[filled].facts };
+        filled += 1;
+    }
+    rows
+}
+
+const fn less(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() {
+        if a[at] != b[at] {
+            return a[at] < b[at];
+        }
+        at += 1;
+    }
+    a.len() < b.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind<'a>(kind: &'a str, sub: Option<&'a str>) -> Kind<'a> {
+        Kind::of(Cow::Borrowed(kind), sub.map(Cow::Borrowed))
+    }
+
+    #[test]
+    fn the_table_is_sorted_and_names_each_kind_once() {
+        for pair in KINDS.windows(2) {
+            assert!(pair[0].name < pair[1].name, "{} and {}", pair[0].name, pair[1].name);
+        }
+    }
+
+    #[test]
+    fn every_row_is_found_by_its_own_name() {
+        for id in KindId::all() {
+            let (name, sub) = match id.row().name.split_once('/') {
+                Some((name, sub)) => (name, Some(sub)),
+                None => (id.row().name, None),
+            };
+            assert_eq!(kind(name, sub), Kind::Known(id));
+        }
+    }
+
+    #[test]
+    fn a_kind_that_no_row_names_keeps_its_own_name() {
+        assert_eq!(kind("result", Some("error")).name(), "result/error");
+        assert!(!kind("result", Some("error")).is_known());
+        assert!(!kind("telepathy", None).is_known());
+        assert!(kind("system", Some("ui_toast")).is_known());
+        assert!(!kind("user", Some("ui_toast")).is_known());
+    }
+
+    #[test]
+    fn a_type_alone_has_a_home() {
+        assert_eq!(home_of("summary"), Some(Home::Transcript));
+        assert_eq!(home_of("approve"), Some(Home::Bridge));
+        assert_eq!(home_of("progress"), Some(Home::Transcript));
+        assert_eq!(home_of("telepathy"), None);
+    }
+}

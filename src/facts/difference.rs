@@ -1,0 +1,259 @@
+//! What each turn added to the totals that the CLI prints.
+//!
+//! A `result` carries cost, tokens and API time *so far*: in this process, or, in recent versions, in this session with
+//! everything that was resumed. So a turn's own share is a difference to some result before it, and which one that is
+//! depends on the version, on `/clear`, on resume and on fork. All rules are here, applied once, in the order of places.
+
+use std::collections::HashMap;
+
+use super::{
+    key::{Name, SessionKey},
+    merge::First,
+    sessions::{Chain, ModelUse, TurnEnd},
+};
+use crate::{
+    input::{Place, SourceId},
+    measure::{Millis, Tokens, Usd},
+};
+
+/// What one `result` added.
+#[derive(Clone, Debug)]
+pub(super) struct Difference<'a> {
+    pub(super) end: &'a TurnEnd,
+    /// Its share of the cost.
+    pub(super) cost: Option<Usd>,
+    /// Its share by model, where the record says anything by model.
+    pub(super) models: Option<Vec<ModelUse>>,
+    /// Its share of the API time; missing where the history that it contains is not given.
+    pub(super) api: Option<Millis>,
+}
+
+/// Totals so far, as the next result of the same process will continue them.
+#[derive(Clone, Debug)]
+struct Totals<'a> {
+    end: &'a TurnEnd,
+    cost: Usd,
+    models: &'a [ModelUse],
+    api: Millis,
+}
+
+impl<'a> Totals<'a> {
+    fn printed(end: &'a TurnEnd) -> Self {
+        let models = end.models.as_deref().unwrap_or_default();
+        Self { end, cost: end.total.unwrap_or_default(), models, api: end.api.unwrap_or_default() }
+    }
+}
+
+/// The differences of all results, each result that stands in several files once: with its smallest difference.
+pub(super) fn differences(chain: &Chain) -> Vec<Difference<'_>> {
+    let mut results: Vec<&TurnEnd> = chain.results.iter().collect();
+    results.sort_unstable_by_key(|end| end.place);
+    let history = History::of(&results);
+    let all = results.chunk_by(|one, two| one.place.source == two.place.source);
+    let all = all.flat_map(|file| file_differences(file, chain, &history)).collect();
+    without_copies(all)
+}
+
+fn file_differences<'a>(file: &[&'a TurnEnd], chain: &Chain, history: &History<'a>) -> Vec<Difference<'a>> {
+    let marks = Marks::of(chain, file.first().map_or(SourceId(0), |end| end.place.source));
+    let mut last: Option<Totals<'a>> = None;
+    let mut by_session: HashMap<&SessionKey, Totals<'a>> = HashMap::new();
+    let mut differences = Vec::with_capacity(file.len());
+    let mut segment = 0;
+    for &end in file {
+        if marks.segment(end.place) != segment {
+            segment = marks.segment(end.place);
+            last = None;
+            by_session.clear();
+        }
+        let before = by_session
+            .get(&end.session)
+            .cloned()
+            .or_else(|| last.clone().filter(|last| end.since_last.is_some() || continues(end, last.end)))
+            .or_else(|| history.continued(end, marks.version(end.place)));
+        let (difference, totals) = difference(end, before.as_ref(), history);
+        differences.push(difference);
+        by_session.insert(&end.session, totals.clone());
+        last = Some(totals);
+    }
+    differences
+}
+
+fn difference<'a>(end: &'a TurnEnd, before: Option<&Totals<'a>>, history: &History<'a>) -> (Difference<'a>, Totals<'a>) {
+    let total = end.total.unwrap_or_default();
+    // A total that fell is another process's.
+    let before = before.filter(|before| end.since_last.is_some() || total >= before.cost);
+    let base = before.map_or(Usd::ZERO, |before| before.cost);
+    let printed = end.models.as_deref().filter(|models| !models.is_empty());
+    // 1.0.128 prints an empty `modelUsage` for a local command; the totals go on after it.
+    let models = printed.unwrap_or(before.map_or(&[], |before| before.models));
+    let (cost, uses) = match &end.since_last {
+        Some(since) => (since.iter().map(|one| one.cost).sum(), since.clone()),
+        None => {
+            let old = if printed.is_some() { before.map_or(&[][..], |before| before.models) } else { models };
+            (total.less(base), models.iter().map(|one| one.less(old)).collect())
+        }
+    };
+    let cost = end.total.map(|_| cost);
+    let api_base = api_base(end, before, cost, history);
+    let says_models = end.models.is_some() || end.since_last.is_some();
+    let difference = Difference {
+        end,
+        cost,
+        models: says_models.then_some(uses),
+        api: end.api.and_then(|api| Some(api.less(api_base?))),
+    };
+    let api = end.api.unwrap_or_default().max(api_base.unwrap_or_default());
+    (difference, Totals { end, cost: total.max(if end.since_last.is_some() { total } else { base }), models, api })
+}
+
+/// The API time that was printed before this turn, if it can be known: a resumed process goes on counting, and then
+/// the result before it stands in another file, or nowhere.
+fn api_base(end: &TurnEnd, before: Option<&Totals<'_>>, cost: Option<Usd>, history: &History<'_>) -> Option<Millis> {
+    match (before, end.total, cost) {
+        (Some(before), _, _) => Some(before.api),
+        (None, Some(total), Some(cost)) if end.since_last.is_some() && total > cost => history.api_at(end, total.less(cost)),
+        _ => Some(Millis::ZERO),
+    }
+}
+
+impl ModelUse {
+    fn less(&self, old: &[ModelUse]) -> Self {
+        let old = old.iter().find(|old| old.model == self.model);
+        let tokens = old.map_or(Tokens::default(), |old| old.tokens);
+        Self {
+            model: Name::clone(&self.model),
+            tokens: self.tokens.with(tokens, u64::saturating_sub),
+            cost: self.cost.less(old.map_or(Usd::ZERO, |old| old.cost)),
+        }
+    }
+}
+
+fn without_copies(all: Vec<Difference<'_>>) -> Vec<Difference<'_>> {
+    let order = |one: &Difference<'_>| (one.cost.is_none(), one.cost, one.end.place);
+    let mut best = HashMap::new();
+    for (index, one) in all.iter().enumerate() {
+        let Some(uuid) = one.end.uuid else { continue };
+        let known = best.entry(uuid).or_insert(index);
+        if order(one) < order(&all[*known]) {
+            *known = index;
+        }
+    }
+    let counts = |index, one: &Difference<'_>| one.end.uuid.is_none_or(|uuid| best[&uuid] == index);
+    all.into_iter().enumerate().filter(|(index, one)| counts(*index, one)).map(|(_, one)| one).collect()
+}
+
+/// Could this be a later result of the process that printed the other? Then its totals less the other's still cover
+/// this turn's own usage. (2.1.197 goes on counting after `/clear`, under a new session id and without a reset line,
+/// while two logs in one file begin anew.)
+fn continues(end: &TurnEnd, before: &TurnEnd) -> bool {
+    let turn = sums(std::iter::once(&end.turn));
+    difference_of_sums(end, before).is_some_and(|rest| rest.iter().zip(turn).all(|(&rest, turn)| rest >= turn))
+}
+
+/// Input, output, cache reads and cache writes.
+type Sums = [i128; 4];
+
+fn sums<'a>(all: impl Iterator<Item = &'a Tokens>) -> Sums {
+    all.fold([0; 4], |[input, output, read, write], tokens| {
+        [
+            input + i128::from(tokens.input),
+            output + i128::from(tokens.output),
+            read + i128::from(tokens.cache_read),
+            write + i128::from(tokens.cache_write_5m) + i128::from(tokens.cache_write_1h),
+        ]
+    })
+}
+
+fn model_sums(end: &TurnEnd) -> Sums {
+    sums(end.models.iter().flatten().map(|one| &one.tokens))
+}
+
+fn difference_of_sums(end: &TurnEnd, before: &TurnEnd) -> Option<Sums> {
+    let models = end.models.as_deref().filter(|models| !models.is_empty())?;
+    let knows = |one: &ModelUse| models.iter().any(|known| known.model == one.model);
+    let grew = end.total.unwrap_or_default() >= before.total.unwrap_or_default();
+    let (now, then) = (model_sums(end), model_sums(before));
+    (grew && before.models.iter().flatten().all(knows)).then(|| std::array::from_fn(|field| now[field] - then[field]))
+}
+
+/// Results by what a later one in another file can be recognised by.
+struct History<'a> {
+    by_session: HashMap<&'a SessionKey, Vec<&'a TurnEnd>>,
+    by_sums: HashMap<Sums, Vec<&'a TurnEnd>>,
+}
+
+impl<'a> History<'a> {
+    fn of(results: &[&'a TurnEnd]) -> Self {
+        let mut history = Self { by_session: HashMap::new(), by_sums: HashMap::new() };
+        for &end in results {
+            history.by_session.entry(&end.session).or_default().push(end);
+            if end.total.is_some_and(|total| total > Usd::ZERO) {
+                history.by_sums.entry(model_sums(end)).or_default().push(end);
+            }
+        }
+        history
+    }
+
+    /// The result that this one continues from another file. 2.1.271 to 2.1.311 continued the totals of a resumed
+    /// session and printed no difference; a fork has a new session id, and its first totals are exactly the origin's
+    /// plus its own turn.
+    fn continued(&self, end: &'a TurnEnd, version: Option<&str>) -> Option<Totals<'a>> {
+        if end.since_last.is_some() || !version.is_some_and(continues_silently) {
+            return None;
+        }
+        let (now, turn) = (model_sums(end), sums(std::iter::once(&end.turn)));
+        let origin: Sums = std::array::from_fn(|field| now[field] - turn[field]);
+        let resumed = self.by_session.get(&end.session).into_iter().flatten().filter(|before| continues(end, before));
+        let forked = self.by_sums.get(&origin).into_iter().flatten();
+        let forked = forked.filter(|before| difference_of_sums(end, before).is_some());
+        let elsewhere = resumed.chain(forked).filter(|before| before.place.source != end.place.source);
+        elsewhere.max_by_key(|before| (before.total, std::cmp::Reverse(before.place))).map(|before| Totals::printed(before))
+    }
+
+    /// The API time when the session's total was exactly this.
+    fn api_at(&self, end: &TurnEnd, total: Usd) -> Option<Millis> {
+        let same = self.by_session.get(&end.session)?.iter().filter(|before| before.place != end.place);
+        let api = |before: &TurnEnd| before.api.unwrap_or_default();
+        same.filter(|before| before.total == Some(total) && api(before) <= api(end)).map(|before| api(before)).max()
+    }
+}
+
+fn continues_silently(version: &str) -> bool {
+    let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());
+    let number = [numbers.next(), numbers.next(), numbers.next()].map(Option::flatten);
+    numbers.next().is_none() && matches!(number, [Some(2), Some(1), Some(271..=311)])
+}
+
+/// Resets and versions of one source, in order.
+struct Marks<'a> {
+    resets: Vec<u64>,
+    versions: Vec<(u64, &'a str)>,
+}
+
+impl<'a> Marks<'a> {
+    fn of(chain: &'a Chain, source: SourceId) -> Self {
+        let here = |place: &Place| place.source == source;
+        let mut resets: Vec<u64> = chain.resets.iter().filter(|place| here(place)).map(|place| place.offset).collect();
+        resets.sort_unstable();
+        Self { resets, versions: versions_of(&chain.versions, source) }
+    }
+
+    /// How many resets stand before a place.
+    fn segment(&self, place: Place) -> usize {
+        self.resets.partition_point(|&offset| offset < place.offset)
+    }
+
+    fn version(&self, place: Place) -> Option<&'a str> {
+        let after = self.versions.partition_point(|&(offset, _)| offset < place.offset);
+        after.checked_sub(1).map(|at| self.versions[at].1)
+    }
+}
+
+/// Which version prints from which offset on.
+fn versions_of(versions: &[First<Name>], source: SourceId) -> Vec<(u64, &str)> {
+    let here = versions.iter().filter(|first| first.place.source == source);
+    let mut here: Vec<(u64, &str)> = here.map(|first| (first.place.offset, &*first.value)).collect();
+    here.sort_unstable();
+    here
+}

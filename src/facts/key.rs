@@ -1,0 +1,111 @@
+//! Compact keys for the things that have an identity.
+
+use std::{
+    hash::{BuildHasher, Hasher, RandomState},
+    sync::{Arc, LazyLock},
+};
+
+use hashbrown::{HashMap, HashSet};
+use siphasher::sip128::{Hasher128, SipHasher13};
+
+use crate::input::{Place, SourceId};
+
+/// A name that many rows share.
+pub(crate) type Name = Arc<str>;
+
+/// A map from identities.
+pub(crate) type Keyed<V> = HashMap<Id, V, foldhash::fast::RandomState>;
+
+/// An identity in 16 bytes: a uuid as it is, any other text by a keyed hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Id(u128);
+
+/// The secret of the hash. Ids come from strangers, who must not be able to make two of them collide.
+static SECRET: LazyLock<[u64; 2]> = LazyLock::new(|| [0, 1].map(|n: u64| RandomState::new().hash_one(n)));
+
+impl Id {
+    /// The identity that a text names.
+    pub(crate) fn of(text: &str) -> Self {
+        uuid(text.as_bytes()).unwrap_or_else(|| Self::hash(&[b"text", text.as_bytes()]))
+    }
+
+    /// The identity of something without an id: where it stands, and which of the things there.
+    pub(crate) fn at(place: Place, index: usize) -> Self {
+        let Place { source: SourceId(source), offset, unit: _, line: _ } = place;
+        Self::hash(&[b"here", &source.to_le_bytes(), &offset.to_le_bytes(), &index.to_le_bytes()])
+    }
+
+    /// The identity of the one thing of its sort in a record that has an identity.
+    pub(crate) fn within(self, sort: &str) -> Self {
+        Self::hash(&[b"within", sort.as_bytes(), &self.0.to_le_bytes()])
+    }
+
+    fn hash(parts: &[&[u8]]) -> Self {
+        let [one, two] = *SECRET;
+        let mut hasher = SipHasher13::new_with_keys(one, two);
+        for part in parts {
+            hasher.write(part);
+        }
+        Self(hasher.finish128().as_u128())
+    }
+}
+
+/// The 16 bytes of a uuid in the one spelling that the CLI writes; another spelling is another text.
+fn uuid(text: &[u8]) -> Option<Id> {
+    if text.len() != 36 {
+        return None;
+    }
+    let mut value: u128 = 0;
+    for (at, &byte) in text.iter().enumerate() {
+        let digit = match (at, byte) {
+            (8 | 13 | 18 | 23, b'-') => continue,
+            (8 | 13 | 18 | 23, _) => return None,
+            (_, b'0'..=b'9') => byte - b'0',
+            (_, b'a'..=b'f') => byte - b'a' + 10,
+            _ => return None,
+        };
+        value = value << 4 | u128::from(digit);
+    }
+    Some(Id(value))
+}
+
+/// Which session a record counts for: the one it names, else the nameless one of its source.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum SessionKey {
+    /// Records of this source that name no session.
+    Nameless(SourceId),
+    /// A session by its id.
+    Named(Name),
+}
+
+/// Names that were seen before, so that each is kept once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names(HashSet<Name, foldhash::fast::RandomState>);
+
+impl Names {
+    pub(crate) fn get(&mut self, text: &str) -> Name {
+        Name::clone(self.0.get_or_insert_with(text, |text| Name::from(text)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uuid_is_its_own_key_and_any_other_spelling_is_another() {
+        let lower = Id::of("00021325-0000-4000-8000-00000000003a");
+        assert_eq!(lower, Id(0x0002_1325_0000_4000_8000_0000_0000_003a));
+        assert_ne!(lower, Id::of("00021325-0000-4000-8000-00000000003A"));
+        assert_ne!(lower, Id::of("00021325000040008000-00000000003a-00"));
+        assert_eq!(Id::of("toolu_01"), Id::of("toolu_01"));
+        assert_ne!(Id::of("toolu_01"), Id::of("toolu_02"));
+    }
+
+    #[test]
+    fn a_name_is_kept_once() {
+        let mut names = Names::default();
+        let (one, two) = (names.get("Bash"), names.get("Bash"));
+        assert!(Arc::ptr_eq(&one, &two));
+    }
+}

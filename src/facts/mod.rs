@@ -1,0 +1,405 @@
+//! Events become facts: owned, mergeable, order-free.
+//!
+//! [`Facts`] is a commutative monoid: reading a log in pieces, in any order, on any number of threads, and merging the
+//! pieces gives the same facts. Nothing is settled before the end: [`Facts::settle`] takes the differences, pairs what
+//! belongs together, and prices it.
+
+mod account;
+mod calls;
+mod cost;
+mod difference;
+mod key;
+mod merge;
+mod once;
+mod responses;
+mod sessions;
+mod settle;
+mod trouble;
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+
+pub use account::{
+    Account, Cost, Denials, Durations, Errors, Input, InvalidPlace, Latencies, ModelCost, ToolCount, Tools, Turns, Unknown,
+};
+use calls::Call;
+use key::{Id, Keyed, Name, Names, SessionKey};
+pub(crate) use merge::Merge;
+use merge::{Few, First, Last, Span};
+use once::{Once, Records, Retry, Turn};
+use responses::{Lane, Lanes, Response, Usage};
+use sessions::{Chain, CostState, Ending, ModelUse, Session, TurnDuration, TurnEnd};
+use trouble::{Invalid, Invalids, Stranger, Tail, Tails};
+
+use crate::{
+    event::{self, BlockKind, Body, Dialect, Event, Half, Kind, KindId, Part},
+    input::{Place, SourceId},
+    measure::{Time, Tokens},
+};
+
+/// Everything that was learnt from the records read so far.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    input: Counts,
+    /// Lines of each unit, by source and offset, so that a place can tell its line.
+    units: BTreeMap<(SourceId, u64), u64>,
+    invalids: Invalids,
+    tails: Tails,
+    dialects: [u64; Dialect::ALL.len()],
+    kinds: KindCounts,
+    strangers: HashMap<Name, Stranger, foldhash::fast::RandomState>,
+    records: Records,
+    span: Option<Span>,
+    versions: BTreeMap<Name, u64>,
+    sessions: HashMap<SessionKey, Session, foldhash::fast::RandomState>,
+    chain: Chain,
+    endings: HashMap<(SourceId, SessionKey), Ending, foldhash::fast::RandomState>,
+    durations: Keyed<TurnDuration>,
+    prompts: Keyed<bool>,
+    responses: Keyed<Response>,
+    lanes: Lanes,
+    calls: Keyed<Call>,
+    denied: Keyed<Option<First<Name>>>,
+    names: Names,
+}
+
+/// What is counted of the bytes themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Sources that could be opened.
+    pub sources: u64,
+    /// Bytes after decompression.
+    pub bytes: u64,
+    /// Physical lines.
+    pub lines: u64,
+    /// Lines with nothing on them.
+    pub blank: u64,
+    /// Records.
+    pub records: u64,
+}
+
+impl Merge for Counts {
+    fn merge(&mut self, other: Self) {
+        let Self { sources, bytes, lines, blank, records } = other;
+        self.sources += sources;
+        self.bytes += bytes;
+        self.lines += lines;
+        self.blank += blank;
+        self.records += records;
+    }
+}
+
+/// Counts by row of the table of kinds.
+#[derive(Clone, Debug)]
+struct KindCounts(Box<[u64; KindId::COUNT]>);
+
+impl Default for KindCounts {
+    fn default() -> Self {
+        Self(Box::new([0; KindId::COUNT]))
+    }
+}
+
+impl Merge for KindCounts {
+    fn merge(&mut self, other: Self) {
+        let Self(theirs) = other;
+        self.0.iter_mut().zip(*theirs).for_each(|(mine, theirs)| *mine += theirs);
+    }
+}
+
+impl Merge for Facts {
+    fn merge(&mut self, other: Self) {
+        let Self {
+            input,
+            units,
+            invalids,
+            tails,
+            dialects,
+            kinds,
+            strangers,
+            records,
+            span,
+            versions,
+            sessions,
+            chain,
+            endings,
+            durations,
+            prompts,
+            responses,
+            lanes,
+            calls,
+            denied,
+            names: _, // a cache: whoever holds a name keeps it alive
+        } = other;
+        self.input.merge(input);
+        Merge::merge(&mut self.units, units);
+        self.invalids.merge(invalids);
+        self.tails.merge_into(tails, &mut self.invalids);
+        self.dialects.iter_mut().zip(dialects).for_each(|(mine, theirs)| *mine += theirs);
+        self.kinds.merge(kinds);
+        self.strangers.merge(strangers);
+        self.records.merge(records);
+        self.span.merge(span);
+        Merge::merge(&mut self.versions, versions);
+        self.sessions.merge(sessions);
+        self.chain.merge(chain);
+        self.endings.merge(endings);
+        self.durations.merge(durations);
+        self.prompts.merge(prompts);
+        self.responses.merge(responses);
+        self.lanes.merge(lanes);
+        self.calls.merge(calls);
+        self.denied.merge(denied);
+    }
+}
+
+impl Facts {
+    /// Counts bytes and lines of a unit, or a source that was opened.
+    pub fn count(&mut self, counts: Counts) {
+        self.input.merge(counts);
+    }
+
+    /// Notes how many lines a unit has.
+    pub fn unit(&mut self, source: SourceId, offset: u64, lines: u64) {
+        *self.units.entry((source, offset)).or_default() += lines;
+    }
+
+    /// Notes something that is no record.
+    pub fn invalid(&mut self, place: Place, reason: String) {
+        self.invalids.push(Invalid { place, reason });
+    }
+
+    /// Notes the last line of a unit that is not blank, and why it is unfinished if it is.
+    pub fn tail(&mut self, place: Place, unfinished: Option<String>) {
+        let unfinished = unfinished.map(|reason| Invalid { place, reason });
+        self.tails.insert(place.source, Tail { offset: place.offset, unfinished }, &mut self.invalids);
+    }
+
+    /// How many records were read.
+    pub fn records(&self) -> u64 {
+        self.input.records
+    }
+
+    /// Takes in one record: the one place where borrowed becomes owned. What is not taken here is gone with its chunk.
+    pub fn absorb(&mut self, place: Place, event: &Event<'_>) {
+        self.input.records += 1;
+        self.dialects[event.dialect as usize] += 1;
+        self.span.merge(event.time.map(Span::at));
+        self.absorb_kind(place, event);
+        self.absorb_version(place, event);
+        let session = match &event.session {
+            Some(id) => SessionKey::Named(self.names.get(id)),
+            None => SessionKey::Nameless(place.source),
+        };
+        insert(&mut self.sessions, session.clone(), Session::seen(place.source, event));
+        let uuid = event.uuid.as_deref().map(Id::of);
+        if event.prompt {
+            self.prompts.insert(uuid.unwrap_or_else(|| Id::at(place, 0)), true);
+        }
+        let mut record = Reading { facts: self, place, session, uuid, event, once: Once::at(place) };
+        record.absorb_body();
+        let (uuid, once) = (record.uuid, record.once);
+        self.records.insert(uuid, once);
+    }
+
+    fn absorb_kind(&mut self, place: Place, event: &Event<'_>) {
+        match &event.kind {
+            Kind::Known(id) => self.kinds.0[id.index()] += 1,
+            other => {
+                let version = event.version.as_deref().map(|version| self.names.get(version));
+                let first = First { place, value: version };
+                let stranger = Stranger { count: 1, first, known: other.is_known() };
+                insert(&mut self.strangers, self.names.get(&other.name()), stranger);
+            }
+        }
+    }
+
+    fn absorb_version(&mut self, place: Place, event: &Event<'_>) {
+        let Some(version) = &event.version else { return };
+        let version = self.names.get(version);
+        if event.dialect == Dialect::Stream {
+            self.chain.versions.push(First { place, value: Name::clone(&version) });
+        }
+        *self.versions.entry(version).or_default() += 1;
+    }
+}
+
+fn insert<K: Eq + std::hash::Hash, V: Merge, S: std::hash::BuildHasher>(map: &mut HashMap<K, V, S>, key: K, value: V) {
+    match map.entry(key) {
+        hashbrown::hash_map::Entry::Occupied(known) => known.into_mut().merge(value),
+        hashbrown::hash_map::Entry::Vacant(free) => {
+            free.insert(value);
+        }
+    }
+}
+
+/// One record while it is taken in.
+struct Reading<'f, 'e, 'a> {
+    facts: &'f mut Facts,
+    place: Place,
+    session: SessionKey,
+    uuid: Option<Id>,
+    event: &'e Event<'a>,
+    once: Once,
+}
+
+impl Reading<'_, '_, '_> {
+    fn absorb_body(&mut self) {
+        match &self.event.body {
+            Body::Plain => {}
+            Body::Message(message) => {
+                self.count_message(message);
+                self.message(message, self.event.time);
+            }
+            Body::Nested(message, time) => self.message(message, time.or(self.event.time)),
+            Body::TurnEnd(end) => self.turn_end(end),
+            Body::Reset => self.facts.chain.resets.push(self.place),
+            Body::Stream(part) => self.stream_part(part),
+            Body::Denial(denial) => self.denial(denial.id.as_deref(), denial.tool.as_deref()),
+            Body::Retry(kind) => {
+                let (session, dialect) = (self.session.clone(), self.event.dialect);
+                let kind = self.facts.names.get(kind);
+                self.once.rare().retry = Some(Retry { session, dialect, kind });
+            }
+            Body::TurnDuration(wall) => {
+                let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0));
+                let duration = TurnDuration { sessions: Few::one(self.session.clone()), wall: *wall };
+                insert(&mut self.facts.durations, key, duration);
+            }
+            Body::CostState(total, models) => {
+                let models = ModelUse::all(models, &mut self.facts.names);
+                let state = CostState { total: *total, place: self.place, models };
+                let session = Session { state: Some(state), ..Session::default() };
+                insert(&mut self.facts.sessions, self.session.clone(), session);
+            }
+            Body::Answer(answer) => self.answer(answer, self.event.time, 0),
+        }
+    }
+
+    /// What a message counts for by itself: not for a subagent's, which is counted where it was written first.
+    fn count_message(&mut self, message: &event::Message<'_>) {
+        for block in &message.blocks {
+            match &block.kind {
+                BlockKind::Known(id) => self.once.blocks.push(*id),
+                other => {
+                    let name = self.facts.names.get(&other.name());
+                    self.once.rare().unknown_blocks.push(name);
+                }
+            }
+        }
+        if let Some(kind) = &message.api_error {
+            let kind = self.facts.names.get(kind);
+            self.once.rare().api_error = Some(kind);
+        }
+    }
+
+    fn message(&mut self, message: &event::Message<'_>, time: Option<Time>) {
+        for (index, block) in message.blocks.iter().enumerate() {
+            match &block.half {
+                Half::Neither => {}
+                Half::Ask(id, tool) => {
+                    let tool = tool.as_deref().map(|tool| self.facts.names.get(tool));
+                    let call = Call::asked(self.place, tool, time);
+                    let id = self.call_id(id.as_deref(), index);
+                    insert(&mut self.facts.calls, id, call);
+                }
+                Half::Answer(answer) => self.answer(answer, time, index),
+            }
+        }
+        let Some(response) = &message.response else { return };
+        let id = response.id.as_deref().map_or_else(
+            || self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within("response"),
+            Id::of,
+        );
+        let (place, dialect) = (self.place, self.event.dialect);
+        let told = Response::told(place, dialect, self.session.clone(), response, &mut self.facts.names);
+        insert(&mut self.facts.responses, id, told);
+        if dialect == Dialect::Stream {
+            let ending = Ending { response: Some(Last(place.offset)), result: None };
+            insert(&mut self.facts.endings, (place.source, self.session.clone()), ending);
+        }
+    }
+
+    fn answer(&mut self, answer: &event::ToolResult<'_>, time: Option<Time>, index: usize) {
+        let call = Call::answered(self.place, answer.is_error, time);
+        let id = self.call_id(answer.id.as_deref(), index);
+        insert(&mut self.facts.calls, id, call);
+        if answer.denied {
+            self.denial(answer.id.as_deref(), None);
+        }
+    }
+
+    /// A call without an id is one of its own.
+    fn call_id(&self, id: Option<&str>, index: usize) -> Id {
+        id.map_or_else(|| Id::at(self.place, index), Id::of)
+    }
+
+    fn denial(&mut self, id: Option<&str>, tool: Option<&str>) {
+        let tool = tool.map(|tool| self.facts.names.get(tool));
+        match id {
+            Some(id) => {
+                let tool = tool.map(|value| First { place: self.place, value });
+                insert(&mut self.facts.denied, Id::of(id), tool);
+            }
+            None => self.once.rare().denials.push(tool),
+        }
+    }
+
+    fn stream_part(&mut self, stream: &event::StreamPart<'_>) {
+        let (place, names) = (self.place, &mut self.facts.names);
+        let lane = Lane(place.source, self.session.clone(), stream.lane.as_deref().map(Id::of));
+        let id = stream.id.as_deref().map(Id::of);
+        let response = match &stream.part {
+            Part::Start(model, usage) => {
+                if let (false, Some(id)) = (stream.has_api_id, id) {
+                    self.facts.lanes.start(lane.clone(), place.offset, id);
+                }
+                let model = model.as_deref().map(|model| First { place, value: names.get(model) });
+                let usage = usage.as_ref().map(|usage| Usage::of(place, usage, names));
+                Response::streamed(self.session.clone(), model, usage, false)
+            }
+            Part::Delta(usage, stopped) => {
+                let usage = usage.as_ref().map(|usage| Usage::of(place, usage, names));
+                Response::streamed(self.session.clone(), None, usage, *stopped)
+            }
+        };
+        match id {
+            Some(id) => insert(&mut self.facts.responses, id, response),
+            None => self.facts.lanes.delta(lane, place.offset, response),
+        }
+    }
+
+    fn turn_end(&mut self, end: &event::TurnEnd<'_>) {
+        let place = self.place;
+        for denial in &end.denials {
+            self.denial(denial.id.as_deref(), denial.tool.as_deref());
+        }
+        let names = &mut self.facts.names;
+        self.once.rare().turn = Some(Turn {
+            subtype: end.subtype.as_deref().map(|subtype| names.get(subtype)),
+            is_error: end.is_error,
+            num_turns: end.num_turns.unwrap_or(0),
+        });
+        let mut own = |uses: &Option<Vec<event::ModelUse<'_>>>| uses.as_deref().map(|uses| ModelUse::all(uses, names));
+        let result = TurnEnd {
+            place,
+            session: self.session.clone(),
+            uuid: self.uuid,
+            total: end.total,
+            models: own(&end.models),
+            since_last: own(&end.since_last),
+            turn: Tokens {
+                input: end.usage.input,
+                output: end.usage.output,
+                cache_read: end.usage.cache_read,
+                cache_write_5m: end.usage.cache_write,
+                ..Tokens::default()
+            },
+            api: end.api,
+            wall: end.wall,
+        };
+        self.facts.chain.results.push(result);
+        let ending = Ending { response: None, result: Some(Last(place.offset)) };
+        insert(&mut self.facts.endings, (place.source, self.session.clone()), ending);
+    }
+}

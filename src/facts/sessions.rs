@@ -1,0 +1,154 @@
+//! Sessions, and the rows that only make sense in the order they stand: results, resets and versions.
+
+use super::{
+    key::{Id, Name, Names, SessionKey},
+    merge::{Earliest, Few, First, Last, Merge},
+};
+use crate::{
+    event::{self, Dialect},
+    input::{Place, SourceId},
+    measure::{Millis, Tokens, Usd},
+};
+
+/// One session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Session {
+    /// The earliest moment in it.
+    pub(crate) start: Option<Earliest>,
+    /// Whether the CLI's output tells of it.
+    pub(crate) streamed: bool,
+    /// The sources it was seen in.
+    pub(crate) sources: Few<SourceId>,
+    /// What it cost, as it was saved.
+    pub(crate) state: Option<CostState>,
+}
+
+impl Session {
+    /// What any record tells of its session.
+    pub(crate) fn seen(source: SourceId, event: &event::Event<'_>) -> Self {
+        Self {
+            start: event.time.map(Earliest),
+            streamed: event.dialect == Dialect::Stream,
+            sources: Few::one(source),
+            state: None,
+        }
+    }
+}
+
+impl Merge for Session {
+    fn merge(&mut self, other: Self) {
+        let Self { start, streamed, sources, state } = other;
+        self.start.merge(start);
+        self.streamed.merge(streamed);
+        self.sources.merge(sources);
+        self.state.merge(state);
+    }
+}
+
+/// A saved total. It only grows, so the largest is the last.
+#[derive(Clone, Debug)]
+pub(crate) struct CostState {
+    pub(crate) total: Usd,
+    pub(crate) place: Place,
+    pub(crate) models: Vec<ModelUse>,
+}
+
+impl Merge for CostState {
+    fn merge(&mut self, other: Self) {
+        if (other.total, other.place) > (self.total, self.place) {
+            *self = other;
+        }
+    }
+}
+
+/// Tokens and cost of one model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ModelUse {
+    pub(crate) model: Name,
+    pub(crate) tokens: Tokens,
+    pub(crate) cost: Usd,
+}
+
+impl ModelUse {
+    pub(crate) fn all(uses: &[event::ModelUse<'_>], names: &mut Names) -> Vec<Self> {
+        let own = |one: &event::ModelUse<'_>| Self { model: names.get(&one.model), tokens: one.tokens, cost: one.cost };
+        uses.iter().map(own).collect()
+    }
+}
+
+/// One `result` record. There are few, and differences between them are taken once, at the end.
+#[derive(Clone, Debug)]
+pub(crate) struct TurnEnd {
+    pub(crate) place: Place,
+    pub(crate) session: SessionKey,
+    pub(crate) uuid: Option<Id>,
+    /// Cost so far.
+    pub(crate) total: Option<Usd>,
+    /// By model so far; `None` where the record does not say.
+    pub(crate) models: Option<Vec<ModelUse>>,
+    /// By model since the last result.
+    pub(crate) since_last: Option<Vec<ModelUse>>,
+    /// Of this turn's main loop: all cache writes are counted as one.
+    pub(crate) turn: Tokens,
+    /// API time so far.
+    pub(crate) api: Option<Millis>,
+    /// Wall time of this turn.
+    pub(crate) wall: Option<Millis>,
+}
+
+/// What has to be read in the order it stands.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chain {
+    /// Ends of turns.
+    pub(crate) results: Vec<TurnEnd>,
+    /// `/clear`: totals begin anew.
+    pub(crate) resets: Vec<Place>,
+    /// From here on this version prints.
+    pub(crate) versions: Vec<First<Name>>,
+}
+
+impl Merge for Chain {
+    fn merge(&mut self, other: Self) {
+        let Self { results, resets, versions } = other;
+        self.results.merge(results);
+        self.resets.merge(resets);
+        self.versions.merge(versions);
+    }
+}
+
+/// Where a session's last response and last result stand in one source: a response after the result was never paid.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ending {
+    pub(crate) response: Option<Last>,
+    pub(crate) result: Option<Last>,
+}
+
+impl Ending {
+    /// Whether responses follow the last result.
+    pub(crate) fn is_cut(self) -> bool {
+        self.response > self.result
+    }
+}
+
+impl Merge for Ending {
+    fn merge(&mut self, other: Self) {
+        let Self { response, result } = other;
+        self.response.merge(response);
+        self.result.merge(result);
+    }
+}
+
+/// Wall time of one interactive turn. A fork copies the record, so it can belong to several sessions.
+#[derive(Clone, Debug)]
+pub(crate) struct TurnDuration {
+    pub(crate) sessions: Few<SessionKey>,
+    pub(crate) wall: Millis,
+}
+
+impl Merge for TurnDuration {
+    fn merge(&mut self, other: Self) {
+        let Self { sessions, wall } = other;
+        self.sessions.merge(sessions);
+        self.wall = self.wall.max(wall);
+    }
+}

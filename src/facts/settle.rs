@@ -1,0 +1,283 @@
+//! The end: what was kept apart is put together, once.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap, HashSet},
+};
+
+use super::{
+    Account, Facts,
+    account::{Denials, Durations, Errors, Input, InvalidPlace, Latencies, ToolCount, Tools, Turns, Unknown},
+    cost::{Owners, cost},
+    difference::{Difference, differences},
+    insert,
+    key::{Name, SessionKey},
+    merge::Span,
+};
+use crate::{
+    event::{BlockId, Dialect, KindId},
+    input::{Place, SourceId},
+    measure::{Millis, Prices, Tokens},
+};
+
+/// Name of a tool that no record names.
+const NO_TOOL: &str = "unknown";
+
+/// Name of a turn's end that says no `subtype`.
+const NO_SUBTYPE: &str = "(none)";
+
+impl Facts {
+    /// Every number as it is reported.
+    pub fn settle(mut self, prices: &Prices) -> Account {
+        for (id, response) in std::mem::take(&mut self.lanes).resolve() {
+            insert(&mut self.responses, id, response);
+        }
+        let differences = differences(&self.chain);
+        let cost = cost(&self, &differences, prices);
+        let (turns, loose_denials) = self.turns();
+        let tools = self.tools(&loose_denials);
+        let answered = self.responses.values().filter_map(|one| one.model.as_ref()).map(|model| &*model.value);
+        let mut models: Vec<String> = answered.chain(cost.by_model.keys().map(|model| &**model)).map(str::to_owned).collect();
+        models.sort_unstable();
+        models.dedup();
+        let tokens = cost.by_model.values().map(|model| model.tokens).sum::<Tokens>();
+        let (blocks, unknown_blocks) = self.blocks();
+        Account {
+            input: self.input(),
+            kinds: self.kinds(),
+            unknown_kinds: self.unknown_kinds(),
+            blocks,
+            unknown_blocks,
+            sessions: self.named_sessions().count() as u64,
+            prompts: self.prompts.len() as u64,
+            responses: self.responses.len() as u64,
+            denials: self.denials(&loose_denials),
+            errors: self.errors(&turns, &tools),
+            duration: self.durations(&differences, &tools),
+            turns,
+            tools,
+            tokens,
+            cost,
+            models,
+            versions: self.versions.keys().map(|version| version.to_string()).collect(),
+        }
+    }
+
+    fn input(&self) -> Input {
+        let counts = self.input;
+        let dialects = Dialect::ALL.into_iter().map(|dialect| (dialect.name(), self.dialects[dialect as usize]));
+        let place = |invalid: &super::Invalid| InvalidPlace {
+            source: invalid.place.source,
+            line: self.line(invalid.place),
+            offset: invalid.place.offset,
+            reason: invalid.reason.clone(),
+        };
+        Input {
+            sources: counts.sources,
+            bytes: counts.bytes,
+            lines: counts.lines,
+            blank: counts.blank,
+            records: counts.records,
+            invalid: self.invalids.count,
+            truncated: self.tails.truncated(),
+            copies: self.records.copies(),
+            dialects: dialects.filter(|&(_, count)| count > 0).collect(),
+            invalid_places: self.invalids.first.iter().map(place).collect(),
+        }
+    }
+
+    /// The line of a place in its source, from 1.
+    fn line(&self, place: Place) -> u64 {
+        let before = self.units.range((place.source, 0)..(place.source, place.unit));
+        before.map(|(_, lines)| lines).sum::<u64>() + place.line + 1
+    }
+
+    fn kinds(&self) -> BTreeMap<String, u64> {
+        let known = KindId::all().map(|id| (id.row().name.to_owned(), self.kinds.0[id.index()]));
+        let strangers = self.strangers.iter().map(|(name, stranger)| (name.to_string(), stranger.count));
+        known.filter(|&(_, count)| count > 0).chain(strangers).collect()
+    }
+
+    fn unknown_kinds(&self) -> BTreeMap<String, Unknown> {
+        let strangers = self.strangers.iter().filter(|(_, stranger)| !stranger.known);
+        let unknown = |(name, stranger): (&Name, &super::Stranger)| {
+            let version = stranger.first.value.as_deref().map(str::to_owned);
+            (name.to_string(), self.unknown(stranger.count, stranger.first.place, version))
+        };
+        strangers.map(unknown).collect()
+    }
+
+    fn unknown(&self, count: u64, place: Place, version: Option<String>) -> Unknown {
+        let version = version.or_else(|| self.printing_version(place).map(str::to_owned));
+        Unknown { count, source: place.source, line: self.line(place), version }
+    }
+
+    /// The version whose `init` stands last before a place in its source.
+    fn printing_version(&self, place: Place) -> Option<&str> {
+        let before = self.chain.versions.iter().filter(|first| first.place.source == place.source && first.place < place);
+        before.max_by_key(|first| first.place).map(|first| &*first.value)
+    }
+
+    fn blocks(&self) -> (BTreeMap<String, u64>, BTreeMap<String, Unknown>) {
+        let mut known = [0u64; BlockId::COUNT];
+        let mut unknown: BTreeMap<&Name, (u64, Place)> = BTreeMap::new();
+        for once in self.records.iter() {
+            once.blocks.iter().for_each(|id| known[id.index()] += 1);
+            for name in once.rare.iter().flat_map(|rare| &rare.unknown_blocks) {
+                let (count, first) = unknown.entry(name).or_insert((0, once.place));
+                *count += 1;
+                *first = (*first).min(once.place);
+            }
+        }
+        let blocks = BlockId::all().map(|id| (id.name(), known[id.index()])).filter(|&(_, count)| count > 0);
+        let strangers = unknown.iter().map(|(name, (count, _))| (name.to_string(), *count));
+        let places = unknown.iter().map(|(name, &(count, place))| (name.to_string(), self.unknown(count, place, None)));
+        (blocks.chain(strangers).collect(), places.collect())
+    }
+
+    fn named_sessions(&self) -> impl Iterator<Item = (&SessionKey, &super::Session)> {
+        self.sessions.iter().filter(|(key, _)| matches!(key, SessionKey::Named(_)))
+    }
+
+    /// The ends of turns, and beside them the refused calls that have no id, by tool.
+    fn turns(&self) -> (Turns, BTreeMap<Cow<'_, str>, u64>) {
+        let mut turns = Turns { no_result_sessions: self.no_result_sessions(), ..Turns::default() };
+        let mut denials = BTreeMap::new();
+        for rare in self.records.iter().filter_map(|once| once.rare.as_ref()) {
+            for tool in &rare.denials {
+                *denials.entry(Cow::Borrowed(tool.as_deref().unwrap_or(NO_TOOL))).or_default() += 1;
+            }
+            let Some(turn) = &rare.turn else { continue };
+            let subtype = turn.subtype.as_deref().unwrap_or(NO_SUBTYPE);
+            let ok = subtype == "success" && !turn.is_error;
+            turns.total += 1;
+            *if ok { &mut turns.ok } else { &mut turns.errors } += 1;
+            *turns.by_subtype.entry(subtype.to_owned()).or_default() += 1;
+            turns.num_turns = turns.num_turns.saturating_add(turn.num_turns);
+        }
+        (turns, denials)
+    }
+
+    /// Sessions that the CLI printed without an end, unless an end without an id stands in the same source.
+    fn no_result_sessions(&self) -> u64 {
+        let ended: HashSet<&SessionKey> = self.chain.results.iter().map(|end| &end.session).collect();
+        let ended_source = |source: &SourceId| ended.contains(&SessionKey::Nameless(*source));
+        let open = |(key, session): &(&SessionKey, &super::Session)| {
+            session.streamed && !ended.contains(key) && !session.sources.iter().any(ended_source)
+        };
+        self.named_sessions().filter(open).count() as u64
+    }
+
+    fn tools(&self, loose_denials: &BTreeMap<Cow<'_, str>, u64>) -> Tools {
+        let mut tools = Tools::default();
+        let mut latencies: BTreeMap<&str, Vec<Millis>> = BTreeMap::new();
+        for (id, call) in &self.calls {
+            let Some(ask) = &call.ask else {
+                tools.orphans += 1;
+                continue;
+            };
+            let name = ask.value.as_deref().unwrap_or(NO_TOOL);
+            let tool = tools.by_name.entry(name.to_owned()).or_default();
+            tool.calls += 1;
+            let end = match &call.answer {
+                _ if self.denied.contains_key(id) => &mut tool.denied,
+                None => &mut tool.open,
+                Some(answer) if answer.is_error => &mut tool.errors,
+                Some(_) => &mut tool.ok,
+            };
+            *end += 1;
+            latencies.entry(name).or_default().extend(call.latency());
+        }
+        for (name, &count) in loose_denials {
+            let Some(tool) = tools.by_name.get_mut(&**name) else { continue };
+            let moved = count.min(tool.errors); // a refusal without an id stands for a failed call of its tool
+            tool.errors -= moved;
+            tool.denied += moved;
+        }
+        for (name, all) in latencies {
+            tools.by_name.entry(name.to_owned()).or_default().latency = Latencies::of(all);
+        }
+        tools.total = total(tools.by_name.values());
+        tools.total.latency = Latencies::of(self.calls.values().filter(|call| call.ask.is_some()).filter_map(super::Call::latency).collect());
+        tools
+    }
+
+    fn denials(&self, loose: &BTreeMap<Cow<'_, str>, u64>) -> Denials {
+        let mut by_tool: BTreeMap<String, u64> = loose.iter().map(|(name, &count)| (name.to_string(), count)).collect();
+        for (id, told) in &self.denied {
+            let ask = self.calls.get(id).and_then(|call| call.ask.as_ref());
+            let name = match ask {
+                Some(ask) => ask.value.as_deref(),
+                None => told.as_ref().map(|told| &*told.value),
+            };
+            *by_tool.entry(name.unwrap_or(NO_TOOL).to_owned()).or_default() += 1;
+        }
+        Denials { total: by_tool.values().sum(), by_tool }
+    }
+
+    fn errors(&self, turns: &Turns, tools: &Tools) -> Errors {
+        let mut errors = Errors { tool: tools.total.errors, turn: turns.errors, ..Errors::default() };
+        let mut retries: HashMap<&SessionKey, [BTreeMap<&Name, u64>; 2]> = HashMap::new();
+        for rare in self.records.iter().filter_map(|once| once.rare.as_ref()) {
+            if let Some(kind) = &rare.api_error {
+                errors.api += 1;
+                *errors.by_type.entry(kind.to_string()).or_default() += 1;
+            }
+            if let Some(retry) = &rare.retry {
+                let dialects = retries.entry(&retry.session).or_default();
+                let dialect = usize::from(retry.dialect == Dialect::Transcript);
+                *dialects[dialect].entry(&retry.kind).or_default() += 1;
+            }
+        }
+        for [streamed, saved] in retries.into_values() {
+            // One failure has a line in each dialect, under different uuids: the dialect that tells of more counts.
+            let sum = |kinds: &BTreeMap<&Name, u64>| kinds.values().sum::<u64>();
+            let kinds = if sum(&saved) > sum(&streamed) { saved } else { streamed };
+            errors.api_retries += sum(&kinds);
+            for (kind, count) in kinds {
+                *errors.by_type.entry(kind.to_string()).or_default() += count;
+            }
+        }
+        errors
+    }
+
+    fn durations(&self, differences: &[Difference<'_>], tools: &Tools) -> Durations {
+        let mut walls: HashMap<&SessionKey, Millis> = HashMap::new();
+        let mut api = None;
+        for one in differences {
+            if let Some(wall) = one.end.wall {
+                *walls.entry(&one.end.session).or_default() += wall;
+            }
+            if let Some(millis) = one.api {
+                *api.get_or_insert(Millis::ZERO) += millis;
+            }
+        }
+        let owners = Owners::new(&self.sessions);
+        let mut turns: HashMap<&SessionKey, Millis> = HashMap::new();
+        for one in self.durations.values() {
+            let Some(owner) = owners.owner(&one.sessions) else { continue };
+            if !walls.contains_key(owner) {
+                *turns.entry(owner).or_default() += one.wall;
+            }
+        }
+        let any_wall = !walls.is_empty() || !turns.is_empty();
+        Durations {
+            wall: any_wall.then(|| walls.into_values().chain(turns.into_values()).sum()),
+            api,
+            tool: tools.total.latency.map(|latency| latency.total),
+            first: self.span.map(|Span { first, .. }| first),
+            last: self.span.map(|Span { last, .. }| last),
+        }
+    }
+}
+
+fn total<'a>(tools: impl Iterator<Item = &'a ToolCount>) -> ToolCount {
+    tools.fold(ToolCount::default(), |mut sum, tool| {
+        sum.calls += tool.calls;
+        sum.ok += tool.ok;
+        sum.errors += tool.errors;
+        sum.denied += tool.denied;
+        sum.open += tool.open;
+        sum
+    })
+}

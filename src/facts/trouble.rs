@@ -1,0 +1,149 @@
+//! What is not as it should be, with the places: invalid, truncated, unknown.
+
+use std::collections::BTreeMap;
+
+use super::{
+    key::Name,
+    merge::{First, Merge},
+};
+use crate::input::{Place, SourceId};
+
+/// How many places of invalid records are kept.
+const KEPT: usize = 100;
+
+/// Something that is no record.
+#[derive(Clone, Debug)]
+pub(crate) struct Invalid {
+    pub(crate) place: Place,
+    pub(crate) reason: String,
+}
+
+/// Invalid records: all counted, the first with their places.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Invalids {
+    pub(crate) count: u64,
+    /// The first ones, sorted by place.
+    pub(crate) first: Vec<Invalid>,
+}
+
+impl Invalids {
+    pub(crate) fn push(&mut self, invalid: Invalid) {
+        self.count += 1;
+        self.keep(invalid);
+    }
+
+    fn keep(&mut self, invalid: Invalid) {
+        let at = self.first.partition_point(|known| known.place < invalid.place);
+        if at < KEPT {
+            self.first.insert(at, invalid);
+            self.first.truncate(KEPT);
+        }
+    }
+}
+
+impl Merge for Invalids {
+    fn merge(&mut self, other: Self) {
+        let Self { count, first } = other;
+        self.count += count;
+        for invalid in first {
+            self.keep(invalid);
+        }
+    }
+}
+
+/// The last line of each source that is not blank. Only there an unfinished object is truncated; whatever is not the
+/// last after all was invalid.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tails(BTreeMap<SourceId, Tail>);
+
+/// The last line seen so far in a source.
+#[derive(Clone, Debug)]
+pub(crate) struct Tail {
+    pub(crate) offset: u64,
+    /// It ends inside an object.
+    pub(crate) unfinished: Option<Invalid>,
+}
+
+impl Tails {
+    /// Takes in a line; what turns out not to be the last and was unfinished is invalid.
+    pub(crate) fn insert(&mut self, source: SourceId, mut tail: Tail, invalids: &mut Invalids) {
+        let earlier = match self.0.get_mut(&source) {
+            Some(known) => {
+                if known.offset < tail.offset {
+                    std::mem::swap(known, &mut tail);
+                }
+                tail.unfinished
+            }
+            None => {
+                self.0.insert(source, tail);
+                None
+            }
+        };
+        if let Some(invalid) = earlier {
+            invalids.push(invalid);
+        }
+    }
+
+    /// Takes in the other half's lines.
+    pub(crate) fn merge_into(&mut self, other: Self, invalids: &mut Invalids) {
+        let Self(tails) = other;
+        for (source, tail) in tails {
+            self.insert(source, tail, invalids);
+        }
+    }
+
+    /// Sources that end inside an object.
+    pub(crate) fn truncated(&self) -> u64 {
+        self.0.values().filter(|tail| tail.unfinished.is_some()).count() as u64
+    }
+}
+
+/// A name that is not a row of our tables.
+#[derive(Clone, Debug)]
+pub(crate) struct Stranger {
+    pub(crate) count: u64,
+    /// The first place, and the version that the record there names.
+    pub(crate) first: First<Option<Name>>,
+    /// It belongs to a family that is known.
+    pub(crate) known: bool,
+}
+
+impl Merge for Stranger {
+    fn merge(&mut self, other: Self) {
+        let Self { count, first, known } = other;
+        self.count += count;
+        self.first.merge(first);
+        self.known.merge(known);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn invalid(offset: u64) -> Invalid {
+        Invalid { place: Place { source: SourceId(0), offset, unit: 0, line: 0 }, reason: String::new() }
+    }
+
+    #[test]
+    fn an_unfinished_line_is_truncated_only_where_nothing_follows() {
+        for order in [[1, 2], [2, 1]] {
+            let (mut tails, mut invalids) = (Tails::default(), Invalids::default());
+            for offset in order {
+                tails.insert(SourceId(0), Tail { offset, unfinished: Some(invalid(offset)) }, &mut invalids);
+            }
+            assert_eq!((tails.truncated(), invalids.count), (1, 1));
+            assert_eq!(invalids.first[0].place.offset, 1);
+        }
+    }
+
+    #[test]
+    fn the_first_hundred_places_are_kept_whatever_comes_first() {
+        let (mut up, mut down) = (Invalids::default(), Invalids::default());
+        (0..250).for_each(|offset| up.push(invalid(offset)));
+        (0..250).rev().for_each(|offset| down.push(invalid(offset)));
+        for kept in [&up, &down] {
+            assert_eq!((kept.count, kept.first.len(), kept.first[99].place.offset), (250, 100, 99));
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Arguments become sources: files, folders, patterns that the shell left alone, and the saved sessions.
+
+use std::{
+    collections::HashSet,
+    ffi::OsStr,
+    path::{Component, Path, PathBuf},
+};
+
+use globset::GlobBuilder;
+use walkdir::{DirEntry, WalkDir};
+
+/// One place to read records from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Where the bytes come from.
+    pub origin: Origin,
+    /// A `.json` file that was found, not named: it is a source only if it begins with a record.
+    pub doubtful: bool,
+}
+
+/// Where bytes come from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    /// Standard input.
+    Stdin,
+    /// A file.
+    File(PathBuf),
+}
+
+impl Source {
+    /// How it is called in reports.
+    pub fn name(&self) -> String {
+        match &self.origin {
+            Origin::Stdin => "-".to_owned(),
+            Origin::File(path) => path.to_string_lossy().into_owned(),
+        }
+    }
+}
+
+/// What the environment says about where sessions are saved.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// `CLAUDE_CONFIG_DIR`.
+    pub config_dir: Option<String>,
+    /// The home folder.
+    pub home: Option<PathBuf>,
+}
+
+impl Environment {
+    /// The folders of saved sessions that exist.
+    pub fn saved_sessions(&self) -> Vec<PathBuf> {
+        let configured = self.config_dir.as_deref().filter(|list| !list.trim().is_empty());
+        let folders: Vec<PathBuf> = match configured {
+            Some(list) => list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(projects).collect(),
+            None => {
+                let below = |parts: &str| self.home.as_ref().map(|home| home.join(parts));
+                [below(".config/claude/projects"), below(".claude/projects")].into_iter().flatten().collect()
+            }
+        };
+        folders.into_iter().filter(|folder| folder.is_dir()).collect()
+    }
+}
+
+/// An entry of `CLAUDE_CONFIG_DIR` is the config folder or its `projects/`.
+fn projects(entry: &str) -> PathBuf {
+    let entry = Path::new(entry);
+    if entry.file_name() == Some(OsStr::new("projects")) { entry.to_owned() } else { entry.join("projects") }
+}
+
+/// What to look for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// What was named: `-`, files, folders, patterns.
+    Paths(Vec<PathBuf>),
+    /// The saved sessions.
+    Saved(Environment),
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Search {
+    /// Each source once, in the order of their names.
+    pub sources: Vec<Source>,
+    /// What was named and could not be had.
+    pub missing: Vec<Missing>,
+}
+
+/// Something that was named and could not be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Missing {
+    /// It cannot be looked at.
+    #[error("cannot read `{}`: {source}", path.display())]
+    Unreadable {
+        /// What was named.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A folder without logs.
+    #[error("no logs below `{}`: looked for .jsonl, .ndjson and .json, also with .gz or .zst", path.display())]
+    Empty {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A pattern that fits nothing.
+    #[error("no file matches `{}`", path.display())]
+    NoMatch {
+        /// The pattern.
+        path: PathBuf,
+    },
+    /// A pattern that is none.
+    #[error("`{}` is neither a file nor a pattern: {reason}", path.display())]
+    BadPattern {
+        /// What was named.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// Finds the sources.
+pub fn find(wanted: &Wanted) -> Search {
+    let mut search = Search::default();
+    match wanted {
+        Wanted::Paths(paths) => paths.iter().for_each(|path| search.named(path)),
+        Wanted::Saved(environment) => environment.saved_sessions().iter().for_each(|folder| search.folder(folder)),
+    }
+    search.sources.sort_by(|one, two| one.origin.cmp(&two.origin));
+    // The same file by two names, or through a link, is one source.
+    let mut seen = HashSet::new();
+    search.sources.retain(|source| match &source.origin {
+        Origin::Stdin => seen.insert(PathBuf::from("-")),
+        Origin::File(path) => seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())),
+    });
+    search
+}
+
+impl Search {
+    fn named(&mut self, path: &Path) {
+        if path == Path::new("-") {
+            return self.sources.push(Source { origin: Origin::Stdin, doubtful: false });
+        }
+        match path.metadata() {
+            Ok(about) if about.is_dir() => self.folder(path),
+            Ok(_) => self.file(path.to_owned(), false),
+            Err(_) if is_pattern(path) => self.pattern(path),
+            Err(source) => self.missing.push(Missing::Unreadable { path: path.to_owned(), source }),
+        }
+    }
+
+    fn file(&mut self, path: PathBuf, doubtful: bool) {
+        self.sources.push(Source { origin: Origin::File(path), doubtful });
+    }
+
+    fn folder(&mut self, folder: &Path) {
+        let before = (self.sources.len(), self.missing.len());
+        for entry in WalkDir::new(folder).follow_links(true).into_iter().filter_entry(|entry| !holds_results(entry)) {
+            match entry {
+                Ok(entry) if entry.file_type().is_file() => {
+                    if let Some(doubtful) = is_log_name(entry.file_name()) {
+                        self.file(entry.into_path(), doubtful);
+                    }
+                }
+                Ok(_) => {}
+                Err(error) => self.walk_error(folder, error),
+            }
+        }
+        if (self.sources.len(), self.missing.len()) == before {
+            self.missing.push(Missing::Empty { path: folder.to_owned() });
+        }
+    }
+
+    fn walk_error(&mut self, folder: &Path, error: walkdir::Error) {
+        if error.loop_ancestor().is_some() {
+            return; // a link to a folder above: what it holds is found without it
+        }
+        let path = error.path().unwrap_or(folder).to_owned();
+        let source = error.into_io_error().unwrap_or_else(|| std::io::Error::other("cannot be looked into"));
+        self.missing.push(Missing::Unreadable { path, source });
+    }
+
+    /// A pattern that the shell did not expand. A folder that fits it is searched like one that was named.
+    fn pattern(&mut self, pattern: &Path) {
+        let text = pattern.to_string_lossy();
+        let glob = match GlobBuilder::new(&text).literal_separator(true).build() {
+            Ok(glob) => glob.compile_matcher(),
+            Err(error) => {
+                let reason = error.kind().to_string();
+                return self.missing.push(Missing::BadPattern { path: pattern.to_owned(), reason });
+            }
+        };
+        let before = (self.sources.len(), self.missing.len());
+        let root: PathBuf = pattern.components().take_while(|part| !is_pattern(Path::new(part))).collect();
+        let walked = if root.as_os_str().is_empty() { Path::new(".") } else { &root };
+        let deepest = if text.contains("**") { usize::MAX } else { pattern.components().count() - root.components().count() };
+        for entry in WalkDir::new(walked).max_depth(deepest).follow_links(true).into_iter().filter_map(Result::ok) {
+            let path = if root.as_os_str().is_empty() { below_here(entry.path()) } else { entry.path() };
+            if !glob.is_match(path) {
+                continue;
+            }
+            if entry.file_type().is_dir() { self.folder(path) } else { self.file(path.to_owned(), false) }
+        }
+        if (self.sources.len(), self.missing.len()) == before {
+            self.missing.push(Missing::NoMatch { path: pattern.to_owned() });
+        }
+    }
+}
+
+fn below_here(path: &Path) -> &Path {
+    path.strip_prefix(Component::CurDir).unwrap_or(path)
+}
+
+fn is_pattern(path: &Path) -> bool {
+    path.to_string_lossy().contains(['*', '?', '[', '{'])
+}
+
+/// Large tool outputs are saved beside the sessions; they are no records.
+fn holds_results(entry: &DirEntry) -> bool {
+    entry.depth() > 0 && entry.file_type().is_dir() && entry.file_name() == OsStr::new("tool-results")
+}
+
+/// Whether a file found in a folder is a log by its name, and if so, whether only its content can tell.
+fn is_log_name(name: &OsStr) -> Option<bool> {
+    let name = name.to_string_lossy();
+    let plain = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+    if plain.ends_with(".jsonl") || plain.ends_with(".ndjson") {
+        return Some(false);
+    }
+    (plain.ends_with(".json") && !plain.ends_with(".meta.json")).then_some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_are_known_by_their_names() {
+        let name = |name: &str| is_log_name(OsStr::new(name));
+        assert_eq!(name("a.jsonl"), Some(false));
+        assert_eq!(name("a.ndjson.zst"), Some(false));
+        assert_eq!(name("a.json.gz"), Some(true));
+        assert_eq!(name("agent-a1.meta.json"), None);
+        assert_eq!(name("notes.txt"), None);
+        assert_eq!(name("a.gz"), None);
+    }
+
+    #[test]
+    fn the_config_folder_may_be_named_with_or_without_projects() {
+        assert_eq!(projects("/x/claude"), Path::new("/x/claude/projects"));
+        assert_eq!(projects("/x/claude/projects"), Path::new("/x/claude/projects"));
+    }
+}

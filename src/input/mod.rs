@@ -1,0 +1,14 @@
+//! Bytes: the only module that opens files. It knows where records begin and end, not what they mean.
+
+mod cut;
+mod find;
+mod grammar;
+mod place;
+mod read;
+mod shape;
+
+pub use cut::{Cutter, Found};
+pub use find::{Environment, Missing, Origin, Search, Source, Wanted, find};
+pub use place::{Place, SourceId};
+pub use read::{Amount, Bytes, Feed, Limits, Opened, Range, Stop, read_all, shape_of};
+pub use shape::{Shape, first_value};

@@ -1,0 +1,362 @@
+//! What a token costs, and since when we know it.
+
+pub(super) mod decimal;
+mod name;
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
+
+pub use self::name::canonical;
+
+use self::decimal::scaled;
+use super::{Tokens, Usd};
+
+/// Rates of one model, in whole pico-dollars per token.
+///
+/// A dollar per million tokens is a million of them, so every published price is an integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rates {
+    /// Prompt tokens that came from no cache.
+    pub input: u64,
+    /// Tokens that the model wrote.
+    pub output: u64,
+    /// Prompt tokens written to the cache for five minutes.
+    pub cache_write_5m: u64,
+    /// Prompt tokens written to the cache for an hour.
+    pub cache_write_1h: u64,
+    /// Prompt tokens read from the cache.
+    pub cache_read: u64,
+}
+
+impl Rates {
+    /// Price of the tokens in pico-dollars, without their web searches.
+    fn cost(&self, tokens: &Tokens) -> i128 {
+        let Self { input, output, cache_write_5m, cache_write_1h, cache_read } = *self;
+        let parts = [
+            (tokens.input, input),
+            (tokens.output, output),
+            (tokens.cache_write_5m, cache_write_5m),
+            (tokens.cache_write_1h, cache_write_1h),
+            (tokens.cache_read, cache_read),
+        ];
+        parts.iter().map(|&(count, rate)| i128::from(count) * i128::from(rate)).sum()
+    }
+}
+
+/// Rates for long prompts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tier {
+    /// The longest prompt that is still charged at the standard rates.
+    pub above_prompt_tokens: u64,
+    /// Rates for every token of a response to a longer one.
+    pub rates: Rates,
+}
+
+/// The price row of one model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Price {
+    /// Canonical name of the model, or its name as a pricing file writes it.
+    pub model: Cow<'static, str>,
+    /// Rates at the usual speed.
+    pub standard: Rates,
+    /// Rates of fast mode, for a model that has it.
+    pub fast: Option<Rates>,
+    /// Rates for long prompts at the usual speed, if they differ.
+    pub long: Option<Tier>,
+    /// Price of one web search on the server.
+    pub web_search: Usd,
+    /// Where the row comes from: a dated measurement, or the name of a pricing file.
+    pub source: Cow<'static, str>,
+}
+
+impl Price {
+    const fn measured(model: &'static str, standard: Rates) -> Self {
+        Self::built_in(model, standard, "measured 2026-11-15 on CLI 2.1.325")
+    }
+
+    /// For models that the measured CLI replaces by a newer one before it sends anything.
+    const fn catalogued(model: &'static str, standard: Rates) -> Self {
+        Self::built_in(model, standard, "read 2026-11-15 from the catalogue of CLI 2.1.325")
+    }
+
+    const fn built_in(model: &'static str, standard: Rates, source: &'static str) -> Self {
+        let (model, source) = (Cow::Borrowed(model), Cow::Borrowed(source));
+        Self { model, standard, fast: None, long: None, web_search: WEB_SEARCH, source }
+    }
+
+    const fn fast(mut self, rates: Rates) -> Self {
+        self.fast = Some(rates);
+        self
+    }
+
+    const fn long(mut self, above_prompt_tokens: u64, rates: Rates) -> Self {
+        self.long = Some(Tier { above_prompt_tokens, rates });
+        self
+    }
+
+    /// Fast mode goes before the long-prompt tier: no model is known to have both.
+    fn rates(&self, prompt: u64, fast: bool) -> &Rates {
+        match (&self.fast, &self.long) {
+            (Some(rates), _) if fast => rates,
+            (_, Some(tier)) if prompt > tier.above_prompt_tokens => &tier.rates,
+            _ => &self.standard,
+        }
+    }
+
+    /// No overflow: counts are below 2^64 and a pricing file's rates below 2^40.
+    fn cost(&self, tokens: &Tokens, fast: bool, us_inference: bool) -> Usd {
+        let geo_tenths = if us_inference { 11 } else { 10 };
+        let searches = i128::from(tokens.web_searches) * self.web_search.nanos();
+        let tenths = self.rates(tokens.prompt(), fast).cost(tokens) * geo_tenths;
+        Usd::from_nanos(searches + (tenths + 5_000).div_euclid(10_000))
+    }
+}
+
+/// Price of one web search for every model measured.
+pub(super) const WEB_SEARCH: Usd = Usd::from_nanos(10_000_000);
+
+/// Rates from dollars per million tokens as published: input, output, cache write 5m, 1h, cache read.
+macro_rules! usd {
+    ($input:literal, $output:literal, $write_5m:literal, $write_1h:literal, $read:literal) => {
+        Rates {
+            input: per_million(stringify!($input)),
+            output: per_million(stringify!($output)),
+            cache_write_5m: per_million(stringify!($write_5m)),
+            cache_write_1h: per_million(stringify!($write_1h)),
+            cache_read: per_million(stringify!($read)),
+        }
+    };
+}
+
+/// Runs while compiling only, where a panic is a compile error.
+const fn per_million(dollars: &str) -> u64 {
+    match scaled(dollars, 6) {
+        Some(pico) => pico,
+        None => panic!("not a number of dollars"),
+    }
+}
+
+/// The built-in price table, sorted by name. The CLI has no prices for older models, and so neither have we.
+#[rustfmt::skip] // a row a line
+const BUILT_IN: &[Price] = &[
+    Price::measured("claude-3-5-haiku", usd!(0.8, 4, 1, 1.6, 0.08)),
+    Price::measured("claude-3-5-sonnet", usd!(3, 15, 3.75, 6, 0.3)),
+    Price::measured("claude-3-7-sonnet", usd!(3, 15, 3.75, 6, 0.3)),
+    Price::measured("claude-fable-5", usd!(10, 50, 12.5, 20, 1)),
+    Price::measured("claude-fable-5-1", usd!(10, 50, 12.5, 20, 0.25)),
+    Price::measured("claude-fable-5-2", usd!(8, 40, 10, 16, 0.2)).fast(usd!(16, 80, 20, 32, 0.4)),
+    Price::measured("claude-haiku-4-5", usd!(1, 5, 1.25, 2, 0.1)),
+    Price::measured("claude-haiku-5-5", usd!(0.1, 0.5, 0.125, 0.2, 0.01)).long(100_000, usd!(0.5, 2.5, 0.625, 1, 0.05)),
+    Price::measured("claude-mythos-5", usd!(10, 50, 12.5, 20, 1)),
+    Price::measured("claude-mythos-5-1", usd!(10, 50, 12.5, 20, 0.25)),
+    Price::measured("claude-mythos-5-2", usd!(8, 40, 10, 16, 0.2)).fast(usd!(16, 80, 20, 32, 0.4)),
+    Price::catalogued("claude-opus-4-0", usd!(15, 75, 18.75, 30, 1.5)),
+    Price::catalogued("claude-opus-4-1", usd!(15, 75, 18.75, 30, 1.5)),
+    Price::measured("claude-opus-4-5", usd!(5, 25, 6.25, 10, 0.5)),
+    Price::measured("claude-opus-4-6", usd!(5, 25, 6.25, 10, 0.5)).fast(usd!(30, 150, 37.5, 60, 3)),
+    Price::measured("claude-opus-4-7", usd!(5, 25, 6.25, 10, 0.5)).fast(usd!(30, 150, 37.5, 60, 3)),
+    Price::measured("claude-opus-4-8", usd!(5, 25, 6.25, 10, 0.5)).fast(usd!(10, 50, 12.5, 20, 1)),
+    Price::measured("claude-opus-5", usd!(5, 25, 6.25, 10, 0.5)).fast(usd!(10, 50, 12.5, 20, 1)),
+    Price::measured("claude-opus-5-5", usd!(4, 20, 5, 8, 0.2)).fast(usd!(8, 40, 10, 16, 0.4)),
+    Price::measured("claude-sonnet-4-0", usd!(3, 15, 3.75, 6, 0.3)),
+    Price::measured("claude-sonnet-4-5", usd!(3, 15, 3.75, 6, 0.3)),
+    Price::measured("claude-sonnet-4-6", usd!(3, 15, 3.75, 6, 0.3)),
+    Price::measured("claude-sonnet-5", usd!(2, 10, 2.5, 4, 0.2)),
+    Price::measured("claude-sonnet-5-5", usd!(2, 10, 2.5, 4, 0.1)),
+];
+
+/// The price table in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prices {
+    /// Sorted by name; names are unique.
+    rows: Vec<Price>,
+    /// The row that answers for each canonical name.
+    canonical: BTreeMap<String, usize>,
+}
+
+impl Default for Prices {
+    fn default() -> Self {
+        Self::built_in()
+    }
+}
+
+impl Prices {
+    /// The prices that this version was released with.
+    pub fn built_in() -> Self {
+        Self { rows: Vec::new(), canonical: BTreeMap::new() }.replaced_by(BUILT_IN.to_vec())
+    }
+
+    /// These rows with newer ones in place of all that speak of the same models.
+    pub(super) fn replaced_by(self, newer: Vec<Price>) -> Self {
+        let covered: BTreeSet<_> = newer.iter().map(|row| canonical(&row.model)).collect();
+        let mut rows = self.rows;
+        rows.retain(|row| !covered.contains(&canonical(&row.model)));
+        rows.extend(newer);
+        rows.sort_by(|a, b| a.model.cmp(&b.model));
+        Self { canonical: by_canonical_name(&rows), rows }
+    }
+
+    /// The row of a model: of its exact name, else of its canonical one.
+    pub fn find(&self, model: &str) -> Option<&Price> {
+        let exact = self.rows.binary_search_by(|row| row.model.as_ref().cmp(model)).ok();
+        let index = exact.or_else(|| self.canonical.get(canonical(model).as_ref()).copied())?;
+        self.rows.get(index)
+    }
+
+    /// What one API response costs, rounded half up to a nano-dollar; `None` for a model without a price.
+    ///
+    /// Inference in the US costs a tenth more, web searches aside. `fast` counts only for a model with fast
+    /// rates.
+    pub fn cost(&self, model: &str, tokens: &Tokens, fast: bool, us_inference: bool) -> Option<Usd> {
+        self.find(model).map(|price| price.cost(tokens, fast, us_inference))
+    }
+
+    /// All rows, sorted by model name.
+    pub fn rows(&self) -> impl Iterator<Item = &Price> {
+        self.rows.iter()
+    }
+}
+
+/// A row named by the canonical name answers for it, else the first of those that share it.
+fn by_canonical_name(rows: &[Price]) -> BTreeMap<String, usize> {
+    let mut index = BTreeMap::new();
+    for (at, row) in rows.iter().enumerate() {
+        let name = canonical(&row.model);
+        if name == row.model {
+            index.insert(name.into_owned(), at);
+        } else {
+            index.entry(name.into_owned()).or_insert(at);
+        }
+    }
+    index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn price(model: &str) -> Price {
+        Prices::built_in().find(model).unwrap_or_else(|| panic!("{model} has a price")).clone()
+    }
+
+    fn pico_per_token(rates: &Rates) -> [u64; 5] {
+        let Rates { input, output, cache_write_5m, cache_write_1h, cache_read } = *rates;
+        [input, output, cache_write_5m, cache_write_1h, cache_read]
+    }
+
+    #[test]
+    fn the_table_is_sorted_and_its_names_are_unique_and_canonical() {
+        assert!(BUILT_IN.is_sorted_by(|a, b| a.model < b.model));
+        for row in BUILT_IN {
+            assert_eq!(canonical(&row.model), row.model);
+        }
+        assert!(Prices::default().rows().eq(BUILT_IN));
+    }
+
+    #[test]
+    fn every_row_is_dated() {
+        for row in BUILT_IN {
+            let dated = row.source.split(' ').any(|word| word.len() == 10 && word.starts_with("2026-"));
+            assert!(dated, "{}: {}", row.model, row.source);
+        }
+    }
+
+    #[test]
+    fn rates_are_exactly_those_of_the_protocol() {
+        for (model, expected) in [
+            ("claude-3-5-haiku", [800_000, 4_000_000, 1_000_000, 1_600_000, 80_000]),
+            ("claude-haiku-4-5", [1_000_000, 5_000_000, 1_250_000, 2_000_000, 100_000]),
+            ("claude-haiku-5-5", [100_000, 500_000, 125_000, 200_000, 10_000]),
+            ("claude-3-7-sonnet", [3_000_000, 15_000_000, 3_750_000, 6_000_000, 300_000]),
+            ("claude-sonnet-4-6", [3_000_000, 15_000_000, 3_750_000, 6_000_000, 300_000]),
+            ("claude-sonnet-5", [2_000_000, 10_000_000, 2_500_000, 4_000_000, 200_000]),
+            ("claude-sonnet-5-5", [2_000_000, 10_000_000, 2_500_000, 4_000_000, 100_000]),
+            ("claude-opus-4-1", [15_000_000, 75_000_000, 18_750_000, 30_000_000, 1_500_000]),
+            ("claude-opus-5", [5_000_000, 25_000_000, 6_250_000, 10_000_000, 500_000]),
+            ("claude-opus-5-5", [4_000_000, 20_000_000, 5_000_000, 8_000_000, 200_000]),
+            ("claude-fable-5", [10_000_000, 50_000_000, 12_500_000, 20_000_000, 1_000_000]),
+            ("claude-mythos-5-1", [10_000_000, 50_000_000, 12_500_000, 20_000_000, 250_000]),
+            ("claude-mythos-5-2", [8_000_000, 40_000_000, 10_000_000, 16_000_000, 200_000]),
+        ] {
+            assert_eq!(pico_per_token(&price(model).standard), expected, "{model}");
+        }
+    }
+
+    #[test]
+    fn fast_rates_and_long_tiers_are_where_the_protocol_has_them() {
+        let fast: Vec<_> =
+            BUILT_IN.iter().filter_map(|row| Some((row.model.as_ref(), row.fast?.input))).collect();
+        let expected = [
+            ("claude-fable-5-2", 16_000_000),
+            ("claude-mythos-5-2", 16_000_000),
+            ("claude-opus-4-6", 30_000_000),
+            ("claude-opus-4-7", 30_000_000),
+            ("claude-opus-4-8", 10_000_000),
+            ("claude-opus-5", 10_000_000),
+            ("claude-opus-5-5", 8_000_000),
+        ];
+        assert_eq!(fast, expected);
+        let long: Vec<_> = BUILT_IN.iter().filter(|row| row.long.is_some()).map(|row| &row.model).collect();
+        assert_eq!(long, ["claude-haiku-5-5"]);
+    }
+
+    #[test]
+    fn models_that_the_cli_has_no_price_for_have_none_here() {
+        for model in
+            ["claude-mythos-preview", "claude-3-opus-20240229", "claude-3-haiku", "claude-unknown-9", ""]
+        {
+            assert_eq!(Prices::built_in().find(model), None, "{model}");
+            assert_eq!(Prices::built_in().cost(model, &Tokens::default(), false, false), None, "{model}");
+        }
+    }
+
+    fn cost(model: &str, tokens: &Tokens, fast: bool, us_inference: bool) -> String {
+        Prices::built_in().cost(model, tokens, fast, us_inference).expect("a price").to_string()
+    }
+
+    #[test]
+    fn each_kind_of_token_has_its_own_rate() {
+        let tokens = Tokens {
+            input: 1,
+            output: 10,
+            cache_read: 100,
+            cache_write_5m: 1_000,
+            cache_write_1h: 10_000,
+            web_searches: 2,
+        };
+        // 4 + 200 + 20 + 5,000 + 80,000 millionths, and two cents
+        assert_eq!(cost("us.anthropic.claude-opus-5-5[1m]", &tokens, false, false), "0.105224");
+        assert_eq!(cost("claude-opus-5-5", &tokens, true, false), "0.190448");
+        assert_eq!(
+            cost("claude-opus-5-5", &tokens, false, true),
+            "0.1137464",
+            "a tenth more, but not on searches"
+        );
+        let slow = cost("claude-opus-4-5", &tokens, false, false);
+        assert_eq!(cost("claude-opus-4-5", &tokens, true, false), slow, "a model without fast rates");
+    }
+
+    #[test]
+    fn a_long_prompt_starts_above_the_limit_and_counts_cached_tokens() {
+        let prompt =
+            |input| Tokens { input, cache_read: 50_000, cache_write_5m: 25_000, ..Tokens::default() };
+        assert_eq!(cost("claude-haiku-5-5", &prompt(25_000), false, false), "0.006125");
+        assert_eq!(cost("claude-haiku-5-5", &prompt(25_001), false, false), "0.0306255");
+    }
+
+    #[test]
+    fn rounding_is_half_up_and_once() {
+        let prices = Prices::built_in();
+        let nanos =
+            |tokens, us| prices.cost("claude-haiku-5-5", &tokens, false, us).expect("a price").nanos();
+        // a read token is 10 nano-dollars, a written one 125
+        let tokens = Tokens { cache_read: 1, cache_write_5m: 1, ..Tokens::default() };
+        assert_eq!(nanos(tokens, false), 135);
+        assert_eq!(nanos(tokens, true), 149, "148.5");
+        assert_eq!(nanos(Tokens { cache_write_5m: 3, ..Tokens::default() }, true), 413, "412.5");
+        let most = Tokens::default().with(Tokens::default(), |_, _| u64::MAX);
+        assert!(nanos(most, true) > 0, "no overflow");
+    }
+}

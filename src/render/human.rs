@@ -1,0 +1,152 @@
+//! Values as people read them, and foreign text made harmless.
+
+use std::borrow::Cow;
+
+use crate::{
+    measure::{Millis, Usd},
+    report::Value,
+};
+
+/// Stands for what is not known.
+pub const MISSING: &str = "–";
+
+/// Text out of a log, safe for a terminal: control characters, bidirectional and invisible ones are escaped. Borrows
+/// when there is nothing to escape.
+pub fn text(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    for letter in text.chars() {
+        if is_harmful(letter) { safe.extend(letter.escape_unicode()) } else { safe.push(letter) }
+    }
+    Cow::Owned(safe)
+}
+
+/// Characters that change what a reader sees around them, or that nobody sees.
+pub(super) fn is_harmful(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{ad}' | '\u{61c}' | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A value as a person reads it.
+pub fn value(value: &Value) -> String {
+    match value {
+        Value::Missing => MISSING.to_owned(),
+        Value::Text(words) => text(words).into_owned(),
+        Value::Count(count) => grouped(*count),
+        Value::Bytes(bytes) => self::bytes(*bytes),
+        Value::Usd(amount) => usd(*amount),
+        Value::Millis(duration) => millis(*duration),
+        Value::Time(time) => time.to_string(),
+        Value::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
+        Value::List(values) => values.iter().map(self::value).collect::<Vec<_>>().join(", "),
+        Value::Map(entries) => {
+            entries.iter().map(|(key, one)| format!("{} {}", text(key), self::value(one))).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// The same where room is short: large counts with three digits and a unit.
+pub fn short_value(value: &Value) -> String {
+    match value {
+        Value::Count(count) if *count >= 100_000 => scaled(*count, &["k", "M", "G", "T", "P", "E"], ""),
+        other => self::value(other),
+    }
+}
+
+/// `1,234,567`.
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Dollars with as many decimals as an amount of that size needs.
+fn usd(amount: Usd) -> String {
+    let nanos = amount.nanos();
+    let decimals: u32 = match nanos.unsigned_abs() {
+        0 => return "$0".to_owned(),
+        1..1_000 => 9,
+        1_000..10_000_000 => 6,
+        10_000_000..1_000_000_000 => 4,
+        _ => 2,
+    };
+    let unit = 10u128.pow(9 - decimals);
+    let rounded = (nanos.unsigned_abs() + unit / 2) / unit;
+    let (whole, part) = (rounded / 10u128.pow(decimals), rounded % 10u128.pow(decimals));
+    let sign = if nanos < 0 { "-" } else { "" };
+    let whole = u64::try_from(whole).map_or_else(|_| whole.to_string(), grouped);
+    format!("{sign}${whole}.{part:0width$}", width = decimals as usize)
+}
+
+/// `409 ms`, `12.3 s`, `4m 05s`, `3h 07m`.
+fn millis(duration: Millis) -> String {
+    let millis = duration.as_f64();
+    if millis < 999.5 {
+        return format!("{millis:.0} ms");
+    }
+    let seconds = millis / 1000.0;
+    if seconds < 59.95 {
+        return format!("{seconds:.1} s");
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and a float cast saturates")]
+    let seconds = seconds.round() as u64;
+    if seconds < 3600 {
+        return format!("{}m {:02}s", seconds / 60, seconds % 60);
+    }
+    format!("{}h {:02}m", grouped(seconds / 3600), seconds % 3600 / 60)
+}
+
+/// `10.3 kB`, in powers of ten.
+fn bytes(bytes: u64) -> String {
+    if bytes < 1000 { format!("{bytes} B") } else { scaled(bytes, &["kB", "MB", "GB", "TB", "PB", "EB"], " ") }
+}
+
+/// A number of at least a thousand with one decimal and the unit of its size.
+fn scaled(number: u64, units: &[&str], blank: &str) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "for showing, with one decimal")]
+    let mut amount = number as f64 / 1000.0;
+    let mut unit = 0;
+    while amount >= 999.95 && unit + 1 < units.len() {
+        amount /= 1000.0;
+        unit += 1;
+    }
+    format!("{amount:.1}{blank}{}", units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_cannot_command_a_terminal() {
+        assert_eq!(text("Bash"), "Bash");
+        assert_eq!(text("\u{1b}[2Jx\r\n"), "\\u{1b}[2Jx\\u{d}\\u{a}");
+        assert_eq!(text("a\u{202e}b\u{9b}c\u{200b}"), "a\\u{202e}b\\u{9b}c\\u{200b}");
+        assert!(matches!(text("日本語 😀"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn numbers_carry_their_units() {
+        let dollars = |amount| usd(Usd::from_dollars(amount));
+        assert_eq!(["$0.007968", "$0.0123", "$1.50", "$1,234.57", "$0", "-$0.5000"], [0.007_968, 0.012_3, 1.5, 1234.567, 0.0, -0.5].map(dollars).each_ref().map(|text| &**text));
+        let shown = |amount| millis(Millis::new(amount));
+        assert_eq!(["409 ms", "1.0 s", "12.3 s", "1m 00s", "4m 05s", "3h 07m"], [409, 1000, 12_345, 59_960, 245_000, 11_220_000].map(shown).each_ref().map(|text| &**text));
+        assert_eq!([bytes(999), bytes(10_276), bytes(999_999), bytes(5_000_000_000)], ["999 B", "10.3 kB", "1.0 MB", "5.0 GB"]);
+        assert_eq!([grouped(0), grouped(999), grouped(1000), grouped(1_234_567)], ["0", "999", "1,000", "1,234,567"]);
+    }
+}

@@ -1,0 +1,152 @@
+//! JSON: one object, exact numbers, nothing that a terminal would obey.
+
+use std::io::{self, Write};
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{
+    ser::{Formatter, PrettyFormatter},
+    value::RawValue,
+};
+
+use super::human::is_harmful;
+use crate::report::{Data, Report, Table, Value};
+
+/// Raised when a documented key changes its name or meaning.
+const SCHEMA_VERSION: u64 = 1;
+
+pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Safe(PrettyFormatter::new()));
+    Whole(report).serialize(&mut serializer)?;
+    out.write_all(b"\n")
+}
+
+struct Whole<'a>(&'a Report);
+
+impl Serialize for Whole<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("schema_version", &SCHEMA_VERSION)?;
+        map.serialize_entry("report", self.0.name)?;
+        map.serialize_entry("generator", concat!("ccstat ", env!("CARGO_PKG_VERSION")))?;
+        match &self.0.data {
+            Data::Tree(entries) => {
+                for (key, value) in entries {
+                    map.serialize_entry(key, &Tree(value))?;
+                }
+            }
+            Data::Rows(table) => {
+                map.serialize_entry("rows", &table.rows.iter().map(|cells| Row { table, cells }).collect::<Vec<_>>())?;
+                let totals = table.total.as_deref().unwrap_or_default();
+                map.serialize_entry("totals", &Row { table, cells: totals })?;
+                map.serialize_entry("notes", &[(); 0])?;
+            }
+        }
+        map.end()
+    }
+}
+
+struct Row<'a> {
+    table: &'a Table,
+    cells: &'a [Value],
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.table.columns.iter().zip(self.cells).map(|((key, _), cell)| (key, Tree(cell))))
+    }
+}
+
+struct Tree<'a>(&'a Value);
+
+impl Serialize for Tree<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Missing => serializer.serialize_none(),
+            Value::Text(text) => serializer.serialize_str(text),
+            Value::Count(count) | Value::Bytes(count) => serializer.serialize_u64(*count),
+            Value::Usd(amount) => exact(&amount, serializer),
+            Value::Millis(duration) => exact(&duration, serializer),
+            Value::Time(time) => serializer.collect_str(time),
+            Value::Flag(flag) => serializer.serialize_bool(*flag),
+            Value::List(values) => serializer.collect_seq(values.iter().map(Tree)),
+            Value::Map(entries) => serializer.collect_map(entries.iter().map(|(key, value)| (key, Tree(value)))),
+        }
+    }
+}
+
+/// A number with the decimals it has: through a float, `0.0000001` would be written `1e-7`.
+fn exact<S: Serializer>(number: &dyn std::fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
+    match RawValue::from_string(number.to_string()) {
+        Ok(raw) => raw.serialize(serializer),
+        Err(error) => Err(serde::ser::Error::custom(error)),
+    }
+}
+
+/// Escapes what serde_json lets through and a terminal would obey.
+struct Safe<F>(F);
+
+impl<F: Formatter> Formatter for Safe<F> {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        let mut plain = 0;
+        for (at, letter) in fragment.char_indices().filter(|&(_, letter)| is_harmful(letter)) {
+            out.write_all(&fragment.as_bytes()[plain..at])?;
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}")?;
+            }
+            plain = at + letter.len_utf8();
+        }
+        out.write_all(&fragment.as_bytes()[plain..])
+    }
+
+    fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_array(out)
+    }
+    fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array(out)
+    }
+    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_array_value(out, first)
+    }
+    fn end_array_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array_value(out)
+    }
+    fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object(out)
+    }
+    fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object(out)
+    }
+    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(out, first)
+    }
+    fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(out)
+    }
+    fn end_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object_value(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Usd;
+
+    fn written(value: Value) -> String {
+        let report = Report { name: "x", data: Data::Tree(vec![("k".to_owned(), value)]), screen: Vec::new() };
+        let mut out = Vec::new();
+        write(&report, &mut out).expect("written");
+        String::from_utf8(out).expect("UTF-8").lines().nth(4).expect("the key").trim().to_owned()
+    }
+
+    #[test]
+    fn money_has_its_own_decimals_and_missing_is_null() {
+        assert_eq!(written(Value::Usd(Usd::from_nanos(100))), r#""k": 0.0000001"#);
+        assert_eq!(written(Value::Missing), r#""k": null"#);
+    }
+
+    #[test]
+    fn what_a_terminal_obeys_is_escaped() {
+        assert_eq!(written(Value::text("a\u{1b}b\u{9b}c\u{202e}d\u{e0001}é\"")), r#""k": "a\u001bb\u009bc\u202ed\udb40\udc01é\"""#);
+    }
+}

@@ -1,0 +1,198 @@
+//! `summarize`: what happened, in one object for programs and on one screen for people.
+
+use std::collections::BTreeMap;
+
+use super::{Data, Report, Value};
+use crate::{
+    facts::{Account, Latencies, ModelCost, ToolCount, Unknown},
+    input::SourceId,
+    measure::Tokens,
+};
+
+mod screen;
+
+/// The names of the sources, by their number.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a>(pub &'a [String]);
+
+impl Names<'_> {
+    fn get(&self, source: SourceId) -> &str {
+        self.0.get(source.0 as usize).map_or("-", |name| name)
+    }
+}
+
+/// The report of everything.
+pub fn summary(account: &Account, names: Names<'_>) -> Report {
+    let pairs = |entries: Vec<(&str, Value)>| entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let data = pairs(vec![
+        ("input", input(account, names)),
+        ("kinds", Value::counts(&account.kinds)),
+        ("blocks", Value::counts(&account.blocks)),
+        (
+            "unknown",
+            Value::map([
+                ("kinds", unknown(&account.unknown_kinds, names)),
+                ("blocks", unknown(&account.unknown_blocks, names)),
+            ]),
+        ),
+        ("sessions", account.sessions.into()),
+        ("prompts", account.prompts.into()),
+        ("responses", account.responses.into()),
+        ("turns", turns(account)),
+        ("tools", tools(account)),
+        (
+            "denials",
+            Value::map([
+                ("total", account.denials.total.into()),
+                ("by_tool", Value::counts(&account.denials.by_tool)),
+            ]),
+        ),
+        ("errors", errors(account)),
+        ("tokens", Value::map(token_keys(&account.tokens, true))),
+        ("cost", cost(account)),
+        ("duration", duration(account)),
+        ("models", list(&account.models)),
+        ("versions", list(&account.versions)),
+    ]);
+    Report { name: "summary", data: Data::Tree(data), screen: screen::screen(account, names) }
+}
+
+fn list(texts: &[String]) -> Value {
+    Value::List(texts.iter().map(|text| Value::text(&**text)).collect())
+}
+
+fn input(account: &Account, names: Names<'_>) -> Value {
+    let input = &account.input;
+    let places = input.invalid_places.iter().map(|place| {
+        Value::map([
+            ("source", names.get(place.source).into()),
+            ("line", place.line.into()),
+            ("offset", place.offset.into()),
+            ("reason", (&*place.reason).into()),
+        ])
+    });
+    Value::map([
+        ("sources", input.sources.into()),
+        ("bytes", Value::Bytes(input.bytes)),
+        ("lines", input.lines.into()),
+        ("blank", input.blank.into()),
+        ("records", input.records.into()),
+        ("invalid", input.invalid.into()),
+        ("truncated", input.truncated.into()),
+        ("copies", input.copies.into()),
+        ("dialects", Value::counts(&input.dialects)),
+        ("invalid_places", Value::List(places.collect())),
+    ])
+}
+
+fn unknown(unknown: &BTreeMap<String, Unknown>, names: Names<'_>) -> Value {
+    Value::map(unknown.iter().map(|(name, unknown)| {
+        let place = Value::map([
+            ("count", unknown.count.into()),
+            ("source", names.get(unknown.source).into()),
+            ("line", unknown.line.into()),
+            ("version", unknown.version.clone().into()),
+        ]);
+        (&**name, place)
+    }))
+}
+
+fn turns(account: &Account) -> Value {
+    let turns = &account.turns;
+    Value::map([
+        ("total", turns.total.into()),
+        ("ok", turns.ok.into()),
+        ("errors", turns.errors.into()),
+        ("by_subtype", Value::counts(&turns.by_subtype)),
+        ("num_turns", turns.num_turns.into()),
+        ("no_result_sessions", turns.no_result_sessions.into()),
+    ])
+}
+
+fn tools(account: &Account) -> Value {
+    let tools = &account.tools;
+    let mut keys = call_keys(&tools.total);
+    keys.push(("orphans", tools.orphans.into()));
+    let by_name = tools.by_name.iter().map(|(name, tool)| {
+        let mut keys = call_keys(tool);
+        keys.push(("latency_ms", tool.latency.map_or(Value::Missing, latency)));
+        (&**name, Value::map(keys))
+    });
+    keys.push(("by_name", Value::map(by_name)));
+    Value::map(keys)
+}
+
+fn call_keys(tool: &ToolCount) -> Vec<(&'static str, Value)> {
+    vec![
+        ("calls", tool.calls.into()),
+        ("ok", tool.ok.into()),
+        ("errors", tool.errors.into()),
+        ("denied", tool.denied.into()),
+        ("open", tool.open.into()),
+    ]
+}
+
+fn latency(latency: Latencies) -> Value {
+    Value::map([
+        ("count", latency.count.into()),
+        ("total", latency.total.into()),
+        ("p50", latency.p50.into()),
+        ("p90", latency.p90.into()),
+        ("p95", latency.p95.into()),
+        ("p99", latency.p99.into()),
+        ("max", Value::from(latency.max)),
+    ])
+}
+
+fn errors(account: &Account) -> Value {
+    let errors = &account.errors;
+    Value::map([
+        ("tool", errors.tool.into()),
+        ("turn", errors.turn.into()),
+        ("api", errors.api.into()),
+        ("api_retries", errors.api_retries.into()),
+        ("by_type", Value::counts(&errors.by_type)),
+    ])
+}
+
+fn token_keys(tokens: &Tokens, searches: bool) -> Vec<(&'static str, Value)> {
+    let mut keys = vec![
+        ("input", tokens.input.into()),
+        ("output", tokens.output.into()),
+        ("cache_read", tokens.cache_read.into()),
+        ("cache_write_5m", tokens.cache_write_5m.into()),
+        ("cache_write_1h", tokens.cache_write_1h.into()),
+    ];
+    if searches {
+        keys.push(("web_searches", tokens.web_searches.into()));
+    }
+    keys
+}
+
+fn cost(account: &Account) -> Value {
+    let cost = &account.cost;
+    let by_model = |(name, model): (&String, &ModelCost)| {
+        let mut keys = vec![("total_usd", model.total.into())];
+        keys.extend(token_keys(&model.tokens, false));
+        (name.clone(), Value::map(keys))
+    };
+    Value::map([
+        ("total_usd", cost.total.into()),
+        ("reported_usd", cost.reported.into()),
+        ("computed_usd", cost.computed.into()),
+        ("complete", Value::Flag(cost.complete)),
+        ("unpriced_models", list(&cost.unpriced_models)),
+        ("by_model", Value::map(cost.by_model.iter().map(by_model))),
+    ])
+}
+
+fn duration(account: &Account) -> Value {
+    let duration = &account.duration;
+    Value::map([
+        ("wall_ms", duration.wall.into()),
+        ("api_ms", duration.api.into()),
+        ("tool_ms", duration.tool.into()),
+        ("first", duration.first.into()),
+        ("last", Value::from(duration.last)),
+    ])
+}

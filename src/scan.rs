@@ -1,0 +1,325 @@
+//! The conductor: input → event → facts, on as many threads as there is work for.
+
+use std::{
+    io::{self, Read},
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
+};
+
+use crate::{
+    event::{self, Flaw},
+    facts::{Counts, Facts, Merge},
+    input::{self, Bytes, Cutter, Feed, Found, Limits, Opened, Origin, Place, Range, Shape, Source, SourceId, Stop},
+};
+
+/// Below this many bytes no thread is started: a pool costs a millisecond.
+const WORTH_A_POOL: u64 = 1 << 20;
+
+/// How to read.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Threads; 0 for as many as there are processors, 1 for none but the caller's.
+    pub threads: usize,
+    /// What is read, kept and cut at once.
+    pub limits: Limits,
+    /// A wish to stop early.
+    pub stop: Stop,
+}
+
+/// How far reading is. Anyone may look at it meanwhile.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Bytes read, after decompression.
+    pub done: AtomicU64,
+    /// Bytes in all, where every source says so.
+    pub total: AtomicU64,
+}
+
+/// What came of reading.
+#[derive(Debug, Default)]
+pub struct Scan {
+    /// What was learnt.
+    pub facts: Facts,
+    /// Sources that could not be opened, or not read to their end.
+    pub unread: Vec<Unread>,
+}
+
+/// A source that could not be read to its end.
+#[derive(Debug)]
+pub struct Unread {
+    /// Which.
+    pub source: SourceId,
+    /// How far it was read; `None` if it could not be opened.
+    pub offset: Option<u64>,
+    /// Why.
+    pub error: io::Error,
+}
+
+/// Reads all sources.
+pub fn scan(sources: &[Source], options: &Options, progress: &Progress) -> Scan {
+    let mut plan = Plan::of(sources, options);
+    progress.total.store(plan.total.unwrap_or(0), Ordering::Relaxed);
+    plan.units.sort_by_key(|unit| std::cmp::Reverse(unit.size));
+    let threads = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let threads = if plan.size < WORTH_A_POOL { 1 } else { threads.min(plan.units.len()) };
+    let next = AtomicUsize::new(0);
+    let work = || worker(sources, &plan.units, &next, options, progress);
+    let parts = match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
+        Ok(pool) if threads > 1 => pool.broadcast(|_| work()),
+        _ => vec![work()],
+    };
+    let mut all = Scan { facts: Facts::default(), unread: plan.unread };
+    for part in parts {
+        all.facts.merge(part.facts);
+        all.unread.extend(part.unread);
+    }
+    all.unread.sort_by_key(|unread| unread.source);
+    all
+}
+
+/// What one worker reads at a time.
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    source: SourceId,
+    range: Range,
+    size: u64,
+}
+
+/// All units, largest first when they are read.
+#[derive(Debug, Default)]
+struct Plan {
+    units: Vec<Unit>,
+    unread: Vec<Unread>,
+    /// Bytes to read, as far as they are known.
+    size: u64,
+    /// The same, if all are known.
+    total: Option<u64>,
+}
+
+impl Plan {
+    fn of(sources: &[Source], options: &Options) -> Self {
+        let mut plan = Self { total: Some(0), ..Self::default() };
+        for (source, id) in sources.iter().zip(0..) {
+            plan.add(source, SourceId(id), options);
+        }
+        plan
+    }
+
+    fn add(&mut self, source: &Source, id: SourceId, options: &Options) {
+        let stored = match &source.origin {
+            Origin::Stdin => None,
+            Origin::File(path) => path.metadata().ok().filter(std::fs::Metadata::is_file).map(|about| about.len()),
+        };
+        self.total = self.total.zip(stored).map(|(total, stored)| total + stored);
+        self.size += stored.unwrap_or(0);
+        let whole = Unit { source: id, range: Range::ALL, size: stored.unwrap_or(u64::MAX) };
+        if stored.is_none_or(|stored| stored <= options.limits.unit) {
+            return self.units.push(whole);
+        }
+        match Opened::open(&source.origin, &options.stop) {
+            Ok(Opened { bytes: Bytes::File(mut file, length), .. }) => {
+                let shape = input::shape_of(&mut file, &options.limits).unwrap_or(Shape::Document);
+                match shape {
+                    Shape::Lines => self.cut(id, length, options.limits.unit),
+                    Shape::Document => self.units.push(whole),
+                }
+            }
+            Ok(_) => {
+                self.total = None; // packed: how much comes out is not known
+                self.units.push(whole);
+            }
+            Err(error) => self.unread.push(Unread { source: id, offset: None, error }),
+        }
+    }
+
+    /// Cuts a file of lines. The last unit goes on to whatever the end is by then.
+    fn cut(&mut self, source: SourceId, length: u64, unit: u64) {
+        let mut start = 0;
+        while start < length {
+            let next = start + unit;
+            let end = (next < length).then_some(next);
+            let range = Range { start, end, shape: Some(Shape::Lines) };
+            self.units.push(Unit { source, range, size: unit });
+            start = next;
+        }
+    }
+}
+
+fn worker(sources: &[Source], units: &[Unit], next: &AtomicUsize, options: &Options, progress: &Progress) -> Scan {
+    let mut done = Scan::default();
+    while let Some(&unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
+        if options.stop.is_set() {
+            break;
+        }
+        let source = &sources[unit.source.0 as usize];
+        match open(source, options) {
+            Ok(Some(mut bytes)) => read(&mut bytes, unit, options, progress, &mut done),
+            Ok(None) => {}
+            Err(error) => done.unread.push(Unread { source: unit.source, offset: None, error }),
+        }
+    }
+    done
+}
+
+/// Opens a source, unless it was only found and turns out to be no log.
+fn open(source: &Source, options: &Options) -> io::Result<Option<Bytes>> {
+    if source.doubtful && !begins_with_record(Opened::open(&source.origin, &options.stop)?.bytes, &options.limits)? {
+        return Ok(None);
+    }
+    Opened::open(&source.origin, &options.stop).map(|opened| Some(opened.bytes))
+}
+
+fn begins_with_record(bytes: Bytes, limits: &Limits) -> io::Result<bool> {
+    let mut reader: Box<dyn Read> = match bytes {
+        Bytes::File(file, _) => Box::new(file),
+        Bytes::Stream(stream) => stream,
+    };
+    let mut head = Vec::new();
+    let mut wanted = limits.block;
+    loop {
+        let more = (wanted - head.len()) as u64;
+        let read = reader.by_ref().take(more).read_to_end(&mut head)?;
+        if let Some(value) = input::first_value(&head) {
+            return Ok(event::decode(value).is_ok());
+        }
+        if (read as u64) < more || wanted > limits.max_record {
+            return Ok(false);
+        }
+        wanted *= 2;
+    }
+}
+
+fn read(bytes: &mut Bytes, unit: Unit, options: &Options, progress: &Progress, done: &mut Scan) {
+    let source = unit.source;
+    let mut judge = Judge {
+        facts: &mut done.facts,
+        source,
+        unit: unit.range.start,
+        max_record: options.limits.max_record,
+        blank: 0,
+        tail: None,
+        stop: &options.stop,
+        progress,
+    };
+    let (amount, result) = input::read_all(bytes, unit.range, &options.limits, &mut judge);
+    judge.finish();
+    let blank = judge.blank;
+    done.facts.unit(source, unit.range.start, amount.lines);
+    let sources = u64::from(unit.range.start == 0);
+    done.facts.count(Counts { sources, bytes: amount.bytes, lines: amount.lines, blank, records: 0 });
+    if let Err(error) = result {
+        done.unread.push(Unread { source, offset: Some(unit.range.start + amount.bytes), error });
+    }
+}
+
+/// Judges the lines of one unit.
+struct Judge<'a> {
+    facts: &'a mut Facts,
+    source: SourceId,
+    unit: u64,
+    max_record: usize,
+    blank: u64,
+    /// The last line so far that is not blank, and why it is unfinished if it is.
+    tail: Option<(Place, Option<String>)>,
+    stop: &'a Stop,
+    progress: &'a Progress,
+}
+
+impl Judge<'_> {
+    fn place(&self, offset: u64, line: u64) -> Place {
+        Place { source: self.source, offset, unit: self.unit, line }
+    }
+
+    /// A line that is not blank, or a thing in a document: what was unfinished before it was not the last.
+    fn follow(&mut self, place: Place) {
+        if let Some((place, Some(reason))) = self.tail.replace((place, None)) {
+            self.facts.invalid(place, reason);
+        }
+    }
+
+    fn line(&mut self, offset: u64, line: u64, bytes: &[u8]) {
+        let skipped = bytes.iter().take_while(|byte| matches!(byte, 0 | b' ' | b'\t' | b'\r')).count();
+        let bytes = bytes[skipped..].trim_ascii_end();
+        if bytes.is_empty() {
+            self.blank += 1;
+            return;
+        }
+        let place = self.place(offset + skipped as u64, line);
+        self.follow(place);
+        match event::decode(bytes) {
+            Ok(event) => self.facts.absorb(place, &event),
+            Err(_) => self.odd_line(place, bytes),
+        }
+    }
+
+    /// A line that is not one record: glued objects, an array, or noise.
+    fn odd_line(&mut self, place: Place, bytes: &[u8]) {
+        let mut cutter = Cutter::line(place.offset, place.line, self.max_record);
+        let mut tell = |offset: u64, line, found: Found<'_>| match found {
+            Found::Broken => {
+                let at = usize::try_from(offset - place.offset).unwrap_or(bytes.len());
+                let reason = reason(&bytes[at..]);
+                self.facts.invalid(self.place(offset, line), reason);
+            }
+            other => self.found(offset, line, Shape::Lines, other),
+        };
+        cutter.feed(bytes, &mut tell);
+        cutter.end(&mut tell);
+    }
+
+    fn value(&mut self, place: Place, bytes: &[u8]) {
+        match event::decode(bytes) {
+            Ok(event) => self.facts.absorb(place, &event),
+            Err(flaw) => self.facts.invalid(place, flaw.to_string()),
+        }
+    }
+
+    fn finish(&mut self) {
+        if let Some((place, unfinished)) = self.tail.take() {
+            self.facts.tail(place, unfinished);
+        }
+    }
+}
+
+/// What is wrong with a broken object, in the words of the parser.
+fn reason(bytes: &[u8]) -> String {
+    match event::decode(bytes) {
+        Err(Flaw::NotJson(what, byte)) => format!("broken JSON: {what} at byte {byte} of the record"),
+        Err(flaw) => flaw.to_string(),
+        Ok(_) => "broken JSON".to_owned(),
+    }
+}
+
+impl Feed for Judge<'_> {
+    fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
+        let (mut start, mut count) = (0, 0);
+        for end in memchr::memchr_iter(b'\n', block).chain((block.last() != Some(&b'\n')).then_some(block.len())) {
+            self.line(offset + start as u64, line + count, &block[start..end]);
+            start = end + 1;
+            count += 1;
+        }
+        self.progress.done.fetch_add(block.len() as u64, Ordering::Relaxed);
+        count
+    }
+
+    fn found(&mut self, offset: u64, line: u64, shape: Shape, found: Found<'_>) {
+        let place = self.place(offset, line);
+        if shape == Shape::Document && found != Found::Blank {
+            self.follow(place);
+        }
+        match found {
+            Found::Value(bytes) => self.value(place, bytes),
+            Found::Noise => self.facts.invalid(place, "expected a JSON object".to_owned()),
+            Found::Broken => self.facts.invalid(place, "broken JSON".to_owned()),
+            Found::Unfinished => self.tail = Some((place, Some("unfinished object".to_owned()))),
+            Found::TooLarge => self.facts.invalid(place, "larger than --max-record".to_owned()),
+            Found::Blank => self.blank += 1,
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.is_set()
+    }
+}
