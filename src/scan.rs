@@ -8,7 +8,9 @@ use std::{
 use crate::{
     event::{self, Flaw},
     facts::{Counts, Facts, Merge},
-    input::{self, Bytes, Cutter, Feed, Found, Limits, Opened, Origin, Place, Range, Shape, Source, SourceId, Stop},
+    input::{
+        self, Bytes, Cutter, Feed, Found, Limits, Opened, Origin, Place, Range, Shape, Source, SourceId, Stop,
+    },
 };
 
 /// Below this many bytes no thread is started: a pool costs a millisecond.
@@ -110,7 +112,9 @@ impl Plan {
     fn add(&mut self, source: &Source, id: SourceId, options: &Options) {
         let stored = match &source.origin {
             Origin::Stdin => None,
-            Origin::File(path) => path.metadata().ok().filter(std::fs::Metadata::is_file).map(|about| about.len()),
+            Origin::File(path) => {
+                path.metadata().ok().filter(std::fs::Metadata::is_file).map(|about| about.len())
+            }
         };
         self.total = self.total.zip(stored).map(|(total, stored)| total + stored);
         self.size += stored.unwrap_or(0);
@@ -147,7 +151,13 @@ impl Plan {
     }
 }
 
-fn worker(sources: &[Source], units: &[Unit], next: &AtomicUsize, options: &Options, progress: &Progress) -> Scan {
+fn worker(
+    sources: &[Source],
+    units: &[Unit],
+    next: &AtomicUsize,
+    options: &Options,
+    progress: &Progress,
+) -> Scan {
     let mut done = Scan::default();
     while let Some(&unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
         if options.stop.is_set() {
@@ -165,7 +175,9 @@ fn worker(sources: &[Source], units: &[Unit], next: &AtomicUsize, options: &Opti
 
 /// Opens a source, unless it was only found and turns out to be no log.
 fn open(source: &Source, options: &Options) -> io::Result<Option<Bytes>> {
-    if source.doubtful && !begins_with_record(Opened::open(&source.origin, &options.stop)?.bytes, &options.limits)? {
+    if source.doubtful
+        && !begins_with_record(Opened::open(&source.origin, &options.stop)?.bytes, &options.limits)?
+    {
         return Ok(None);
     }
     Opened::open(&source.origin, &options.stop).map(|opened| Some(opened.bytes))
@@ -295,7 +307,9 @@ fn reason(bytes: &[u8]) -> String {
 impl Feed for Judge<'_> {
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
         let (mut start, mut count) = (0, 0);
-        for end in memchr::memchr_iter(b'\n', block).chain((block.last() != Some(&b'\n')).then_some(block.len())) {
+        for end in
+            memchr::memchr_iter(b'\n', block).chain((block.last() != Some(&b'\n')).then_some(block.len()))
+        {
             self.line(offset + start as u64, line + count, &block[start..end]);
             start = end + 1;
             count += 1;

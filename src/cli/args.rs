@@ -63,7 +63,7 @@ pub struct Summarize {
     /// Prices.
     #[command(flatten)]
     pub pricing: Pricing,
-    /// Exit with 1 if a record is invalid or truncated
+    /// Exit with 1 if a record is invalid
     #[arg(long)]
     pub strict: bool,
 }
@@ -162,6 +162,8 @@ mod tests {
         assert_eq!(size("64M"), Ok(64 << 20));
         assert_eq!(size("512k"), Ok(512 << 10));
         assert_eq!(size("17"), Ok(17));
-        assert!(size("0").is_err() && size("x").is_err() && size("5Q").is_err() && size("99999999999G").is_err());
+        assert!(
+            size("0").is_err() && size("x").is_err() && size("5Q").is_err() && size("99999999999G").is_err()
+        );
     }
 }

@@ -6,7 +6,7 @@ mod progress;
 
 use std::{
     ffi::OsString,
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     sync::Arc,
 };
 
@@ -105,16 +105,18 @@ fn describe(unread: &Unread, sources: &[Source]) -> String {
     let name = sources.get(unread.source.0 as usize).map_or_else(String::new, Source::name);
     match unread.offset {
         None => format!("cannot read `{name}`: {}", unread.error),
-        Some(offset) => format!("cannot read `{name}` to its end: {} after {offset} bytes; what came before is counted", unread.error),
+        Some(offset) => format!(
+            "cannot read `{name}` to its end: {} after {offset} bytes; what came before is counted",
+            unread.error
+        ),
     }
 }
 
 fn status(account: &Account, stop: &Stop, partial: bool, strict: bool) -> ExitStatus {
-    let flawed = account.input.invalid + account.input.truncated > 0;
     match () {
         () if stop.is_set() => ExitStatus::Interrupted,
         () if account.input.records == 0 => ExitStatus::NothingRead,
-        () if strict && flawed => ExitStatus::GateFailed,
+        () if strict && account.input.invalid > 0 => ExitStatus::GateFailed,
         () if partial => ExitStatus::Partial,
         () => ExitStatus::Done,
     }
@@ -125,10 +127,14 @@ fn nothing_read(account: &Account, sources: &[Source]) -> String {
     const FLAGS: &str = "claude -p … --output-format stream-json --verbose | ccstat summarize";
     let piped = matches!(sources, [Source { origin: Origin::Stdin, .. }]);
     match (&account.input, piped) {
-        _ if sources.is_empty() => format!("nothing to read: name a log or a folder of logs, or pipe a run into it: {FLAGS}"),
+        _ if sources.is_empty() => {
+            format!("nothing to read: name a log or a folder of logs, or pipe a run into it: {FLAGS}")
+        }
         (input, true) if input.bytes == 0 => format!("standard input is empty: pipe a run into it: {FLAGS}"),
         (input, true) if input.invalid > 0 => {
-            format!("standard input is not a log: if it comes from `claude -p`, add the flags that make it one: {FLAGS}")
+            format!(
+                "standard input is not a log: if it comes from `claude -p`, add the flags that make it one: {FLAGS}"
+            )
         }
         (input, _) if input.invalid + input.truncated > 0 => {
             "no records: none of the lines is a JSON object with a `type`".to_owned()
@@ -144,6 +150,6 @@ fn print(report: &Report, format: Format, style: Style) -> Result<(), Error> {
 
 /// Says something on standard error; if even that fails, there is nobody to tell.
 pub fn complain(message: &str) {
-    let style = if io::stderr().is_terminal() { ("\u{1b}[31m", "\u{1b}[0m") } else { ("", "") };
-    let _ = writeln!(anstream::stderr(), "{}ccstat:{} {}", style.0, style.1, human::text(message));
+    let paint = anstyle::AnsiColor::Red.on_default().bold();
+    let _ = writeln!(anstream::stderr(), "{paint}ccstat:{paint:#} {}", human::text(message));
 }

@@ -81,7 +81,11 @@ fn listed(list: &Path) -> Result<Vec<PathBuf>, Error> {
     let reader: Box<dyn Read> =
         if list == Path::new("-") { Box::new(io::stdin()) } else { Box::new(open_file(list).map_err(open)?) };
     let lines = io::BufReader::new(reader).split(b'\n').collect::<Result<Vec<_>, _>>().map_err(open)?;
-    Ok(lines.into_iter().map(|line| path_of(line.strip_suffix(b"\r").unwrap_or(&line))).filter(|path| !path.as_os_str().is_empty()).collect())
+    Ok(lines
+        .into_iter()
+        .map(|line| path_of(line.strip_suffix(b"\r").unwrap_or(&line)))
+        .filter(|path| !path.as_os_str().is_empty())
+        .collect())
 }
 
 /// The bytes of a name as they are: names need not be UTF-8.

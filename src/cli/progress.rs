@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, IsTerminal},
-    sync::{Arc, Mutex, atomic::Ordering, mpsc},
+    sync::{Arc, atomic::Ordering, mpsc},
     thread::JoinHandle,
     time::Duration,
 };
@@ -21,20 +21,14 @@ pub(super) struct Bar {
 }
 
 impl Bar {
-    /// Starts to look at a read, unless nobody would see it. `stream`: what is read has no known length, and whatever
-    /// writes it may be writing to the same terminal.
+    /// Starts to look at a read, unless nobody would see it.
     pub(super) fn watch(progress: &Arc<Progress>, wanted: bool) -> Self {
         if !wanted || !io::stderr().is_terminal() {
             return Self { over: None, thread: None };
         }
         let (over, receiver) = mpsc::channel();
         let progress = Arc::clone(progress);
-        let receiver = Mutex::new(receiver);
-        let thread = std::thread::spawn(move || {
-            if let Ok(receiver) = receiver.lock() {
-                show(&progress, &receiver);
-            }
-        });
+        let thread = std::thread::spawn(move || show(&progress, &receiver));
         Self { over: Some(over), thread: Some(thread) }
     }
 }
@@ -47,7 +41,9 @@ fn show(progress: &Progress, over: &mpsc::Receiver<()>) {
     let total = progress.total.load(Ordering::Relaxed);
     let (bar, template) = match total {
         0 => (ProgressBar::no_length(), "{spinner} reading {bytes} · {bytes_per_sec}"),
-        total => (ProgressBar::new(total), "reading {bar:30} {bytes} of {total_bytes} · {bytes_per_sec} · {eta}"),
+        total => {
+            (ProgressBar::new(total), "reading {bar:30} {bytes} of {total_bytes} · {bytes_per_sec} · {eta}")
+        }
     };
     bar.set_draw_target(ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template(template) {

@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::{
-    Block, BlockKind, Body, Denial, Event, Flaw, Half, Message, ModelUse, Part, Response, StreamPart, Text, ToolResult,
-    TurnEnd, Usage,
+    Block, BlockKind, Body, Denial, Event, Flaw, Half, Message, ModelUse, Part, Response, StreamPart, Text,
+    ToolResult, TurnEnd, Usage,
     denial::is_refusal,
     dialect::{Dialect, Signs},
     json::{self, Json, Object},
@@ -67,7 +67,13 @@ fn event<'a>(record: &Object<'a>, kind: Text<'a>) -> Event<'a> {
     }
 }
 
-fn signs<'a>(record: &Object<'_>, kind: &'a str, sub: Option<&'a str>, camel_id: bool, snake_id: bool) -> Signs<'a> {
+fn signs<'a>(
+    record: &Object<'_>,
+    kind: &'a str,
+    sub: Option<&'a str>,
+    camel_id: bool,
+    snake_id: bool,
+) -> Signs<'a> {
     let verdict = || record.object("response")?.object("response")?.get("behavior");
     Signs {
         kind,
@@ -90,19 +96,20 @@ fn body<'a>(record: &Object<'a>, kind: &str, sub: Option<&str>, dialect: Dialect
         ("progress", _) => nested(record),
         ("conversation_reset", _) => Some(Body::Reset),
         ("system", Some("permission_denied")) => Some(Body::Denial(denial(record))),
-        ("system", Some("api_retry")) => {
-            Some(Body::Retry(record.text("error").unwrap_or_else(|| status_name(record.number("error_status")))))
-        }
+        ("system", Some("api_retry")) => Some(Body::Retry(
+            record.text("error").unwrap_or_else(|| status_name(record.number("error_status"))),
+        )),
         ("system", Some("api_error")) => {
             let status = record.object("error").and_then(|error| error.number("status"));
             Some(Body::Retry(status_name(status)))
         }
         ("system", Some("turn_duration")) => millis(record, "durationMs").map(Body::TurnDuration),
-        ("cost-state", _) => {
-            dollars(record, "totalCostUSD").map(|total| Body::CostState(total, model_uses(record, "modelUsage").unwrap_or_default()))
-        }
+        ("cost-state", _) => dollars(record, "totalCostUSD")
+            .map(|total| Body::CostState(total, model_uses(record, "modelUsage").unwrap_or_default())),
         ("tool_result", _) if dialect == Dialect::Bridge => bridge_answer(record),
-        ("reject", _) if dialect == Dialect::Bridge => Some(Body::Denial(Denial { id: record.text("id"), tool: None })),
+        ("reject", _) if dialect == Dialect::Bridge => {
+            Some(Body::Denial(Denial { id: record.text("id"), tool: None }))
+        }
         _ => None,
     };
     found.unwrap_or(Body::Plain)
@@ -124,7 +131,9 @@ fn nested<'a>(record: &Object<'a>) -> Option<Body<'a>> {
 fn message<'a>(record: &Object<'a>, kind: &str) -> Message<'a> {
     let message = record.object("message").unwrap_or_default();
     let content = message.get("content");
-    let role = message.text("role").unwrap_or_else(|| if kind == "user" { "user".into() } else { "assistant".into() });
+    let role = message
+        .text("role")
+        .unwrap_or_else(|| if kind == "user" { "user".into() } else { "assistant".into() });
     let mut read = Message { blocks: blocks(record, &role, content), ..Message::default() };
     if kind != "assistant" {
         return read;
@@ -148,7 +157,12 @@ fn blocks<'a>(record: &Object<'a>, role: &Text<'a>, content: Option<Json<'a>>) -
     if content.string().is_some() {
         return smallvec::smallvec![Block { kind: BlockKind::of(role, "text".into()), half: Half::Neither }];
     }
-    content.array().unwrap_or_default().into_iter().filter_map(|block| self::block(record, role, &block.object()?)).collect()
+    content
+        .array()
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|block| self::block(record, role, &block.object()?))
+        .collect()
 }
 
 fn block<'a>(record: &Object<'a>, role: &Text<'a>, block: &Object<'a>) -> Option<Block<'a>> {
@@ -190,13 +204,16 @@ fn refused(fields: &Object<'_>, kind: &str, decision: &str) -> bool {
 
 fn api_error<'a>(record: &Object<'a>, content: Option<Json<'a>>, synthetic: bool) -> Option<Text<'a>> {
     let named = record.text("error");
-    let flagged = named.is_some() || record.is_true("is_api_error_message") || record.is_true("isApiErrorMessage");
+    let flagged =
+        named.is_some() || record.is_true("is_api_error_message") || record.is_true("isApiErrorMessage");
     // Streams of 1.0.128 have no flag at all.
     let says_so = || synthetic && text_of(content).is_some_and(|text| text.starts_with("API Error"));
     if !flagged && !says_so() {
         return None;
     }
-    let status = || ["api_error_status", "apiErrorStatus"].iter().find_map(|key| record.number(key).filter(|&n| n != 0.0));
+    let status = || {
+        ["api_error_status", "apiErrorStatus"].iter().find_map(|key| record.number(key).filter(|&n| n != 0.0))
+    };
     Some(named.unwrap_or_else(|| status_name(status())))
 }
 
@@ -233,7 +250,9 @@ fn is_prompt(record: &Object<'_>) -> bool {
     let Some(message) = record.object("message") else { return false };
     let Some(content) = message.get("content") else { return false };
     let blocks = content.array().unwrap_or_default();
-    let is_result = |block: &Json<'_>| block.object().and_then(|block| block.text("type")).is_some_and(|kind| kind == "tool_result");
+    let is_result = |block: &Json<'_>| {
+        block.object().and_then(|block| block.text("type")).is_some_and(|kind| kind == "tool_result")
+    };
     let another_origin = || {
         let kind = record.object("origin")?.get("kind")?;
         Some(kind.string().is_none_or(|kind| kind != "human"))
@@ -273,7 +292,8 @@ fn stream_part<'a>(record: &Object<'a>, part: &str) -> Option<StreamPart<'a>> {
 }
 
 fn turn_end<'a>(record: &Object<'a>, dialect: Dialect) -> TurnEnd<'a> {
-    let (cost, wall) = if dialect == Dialect::Bridge { ("cost", "duration") } else { ("total_cost_usd", "duration_ms") };
+    let (cost, wall) =
+        if dialect == Dialect::Bridge { ("cost", "duration") } else { ("total_cost_usd", "duration_ms") };
     TurnEnd {
         subtype: record.text("subtype"),
         is_error: record.is_true("is_error"),
@@ -284,7 +304,12 @@ fn turn_end<'a>(record: &Object<'a>, dialect: Dialect) -> TurnEnd<'a> {
         usage: usage_of(record).unwrap_or_default(),
         api: millis(record, "duration_api_ms"),
         wall: millis(record, wall),
-        denials: record.array("permission_denials").into_iter().filter_map(Json::object).map(|entry| denial(&entry)).collect(),
+        denials: record
+            .array("permission_denials")
+            .into_iter()
+            .filter_map(Json::object)
+            .map(|entry| denial(&entry))
+            .collect(),
     }
 }
 
@@ -312,7 +337,12 @@ fn usage_of<'a>(holder: &Object<'a>) -> Option<Usage<'a>> {
 
 fn model_uses<'a>(holder: &Object<'a>, key: &str) -> Option<Vec<ModelUse<'a>>> {
     let models = holder.object(key)?.entries();
-    Some(models.into_iter().map(|(model, fields)| model_use(model, &fields.object().unwrap_or_default())).collect())
+    Some(
+        models
+            .into_iter()
+            .map(|(model, fields)| model_use(model, &fields.object().unwrap_or_default()))
+            .collect(),
+    )
 }
 
 fn model_use<'a>(model: Text<'a>, fields: &Object<'a>) -> ModelUse<'a> {

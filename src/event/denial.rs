@@ -38,7 +38,8 @@ const HOOKS: &[(&str, &str)] = &[("PreToolUse:", " hook error:"), ("Hook PreTool
 
 /// Whether the text of a failed result is a refusal.
 pub(super) fn is_refusal(text: &str) -> bool {
-    let follows = |&(start, later): &(&str, &str)| text.strip_prefix(start).is_some_and(|rest| rest.contains(later));
+    let follows =
+        |&(start, later): &(&str, &str)| text.strip_prefix(start).is_some_and(|rest| rest.contains(later));
     let question = text.strip_suffix('\n').unwrap_or(text);
     TEXTS.iter().any(follows) || QUESTIONS.contains(&question) || is_blocked_path(text) || is_hook(text)
 }

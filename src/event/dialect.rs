@@ -54,7 +54,8 @@ pub(super) struct Signs<'a> {
 }
 
 /// Control requests that the CLI sends to its host; all others go the other way.
-const TO_HOST: &[&str] = &["can_use_tool", "hook_callback", "mcp_message", "elicitation", "request_user_dialog"];
+const TO_HOST: &[&str] =
+    &["can_use_tool", "hook_callback", "mcp_message", "elicitation", "request_user_dialog"];
 
 impl Signs<'_> {
     pub(super) fn dialect(&self) -> Dialect {
@@ -76,7 +77,11 @@ impl Signs<'_> {
             return Dialect::Stream;
         }
         let bridged = matches!(self.kind, "result" | "system") && !self.snake_id;
-        if bridged || home_of(self.kind) == Some(Home::Bridge) { Dialect::Bridge } else { Dialect::Transcript }
+        if bridged || home_of(self.kind) == Some(Home::Bridge) {
+            Dialect::Bridge
+        } else {
+            Dialect::Transcript
+        }
     }
 
     fn without_id(&self) -> Dialect {
@@ -99,7 +104,10 @@ mod tests {
     #[test]
     fn each_rule_decides_alone() {
         let rules = [
-            (Signs { kind: "user", in_a_tree: true, snake_id: true, ..Signs::default() }, Dialect::Transcript),
+            (
+                Signs { kind: "user", in_a_tree: true, snake_id: true, ..Signs::default() },
+                Dialect::Transcript,
+            ),
             (Signs { kind: "cost-state", camel_id: true, ..Signs::default() }, Dialect::Transcript),
             (Signs { kind: "user", snake_id: true, ..Signs::default() }, Dialect::Stream),
             (Signs { kind: "user", ..Signs::default() }, Dialect::Input),
@@ -108,10 +116,19 @@ mod tests {
             (Signs { kind: "approve", ..Signs::default() }, Dialect::Bridge),
             (Signs { kind: "status", camel_id: true, ..Signs::default() }, Dialect::Bridge),
             (Signs { kind: "result", camel_id: true, ..Signs::default() }, Dialect::Bridge),
-            (Signs { kind: "result", camel_id: true, snake_id: true, ..Signs::default() }, Dialect::Transcript),
+            (
+                Signs { kind: "result", camel_id: true, snake_id: true, ..Signs::default() },
+                Dialect::Transcript,
+            ),
             (Signs { kind: "result", cost_or_duration: true, ..Signs::default() }, Dialect::Bridge),
-            (Signs { kind: "result", cost_or_duration: true, total_cost: true, ..Signs::default() }, Dialect::Stream),
-            (Signs { kind: "control_request", sub: Some("can_use_tool"), ..Signs::default() }, Dialect::Stream),
+            (
+                Signs { kind: "result", cost_or_duration: true, total_cost: true, ..Signs::default() },
+                Dialect::Stream,
+            ),
+            (
+                Signs { kind: "control_request", sub: Some("can_use_tool"), ..Signs::default() },
+                Dialect::Stream,
+            ),
             (Signs { kind: "control_request", sub: Some("interrupt"), ..Signs::default() }, Dialect::Input),
             (Signs { kind: "control_response", verdict: true, ..Signs::default() }, Dialect::Input),
             (Signs { kind: "control_response", ..Signs::default() }, Dialect::Stream),

@@ -36,7 +36,8 @@ impl<'a> Json<'a> {
 
     /// The elements, if it is an array.
     pub(super) fn array(self) -> Option<Vec<Json<'a>>> {
-        self.starts(b'[').then(|| serde_json::from_str::<Elements<'_>>(self.0).map(|all| all.0).unwrap_or_default())
+        self.starts(b'[')
+            .then(|| serde_json::from_str::<Elements<'_>>(self.0).map(|all| all.0).unwrap_or_default())
     }
 
     /// The string, if it is one.
@@ -60,7 +61,11 @@ impl<'a> Json<'a> {
     pub(super) fn count(self) -> u64 {
         match self.0.parse::<u64>() {
             Ok(count) if self.number().is_some() => count, // exact above 2^53
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float cast saturates")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a float cast saturates"
+            )]
             _ => self.number().map_or(0, |number| number as u64),
         }
     }
@@ -254,7 +259,12 @@ mod tests {
 
     #[test]
     fn depth_and_huge_numbers_are_valid_where_nobody_asks() {
-        let deep = format!(r#"{{"a":{}{},"b":1e400,"c":{}}}"#, "[".repeat(100_000), "]".repeat(100_000), "9".repeat(500));
+        let deep = format!(
+            r#"{{"a":{}{},"b":1e400,"c":{}}}"#,
+            "[".repeat(100_000),
+            "]".repeat(100_000),
+            "9".repeat(500)
+        );
         let fields = object(&deep).expect("valid");
         assert_eq!(fields.number("b"), None);
         assert_eq!(fields.count("c"), 0);
@@ -263,7 +273,8 @@ mod tests {
 
     #[test]
     fn counts_are_exact_cut_and_never_negative() {
-        let fields = object(r#"{"a":9007199254740993,"b":1.9,"c":-5,"d":"7","e":true,"f":1e3}"#).expect("valid");
+        let fields =
+            object(r#"{"a":9007199254740993,"b":1.9,"c":-5,"d":"7","e":true,"f":1e3}"#).expect("valid");
         let counts: Vec<u64> = ["a", "b", "c", "d", "e", "f"].map(|key| fields.count(key)).to_vec();
         assert_eq!(counts, [9_007_199_254_740_993, 1, 0, 0, 0, 1000]);
     }

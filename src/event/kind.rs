@@ -118,7 +118,9 @@ impl<'a> Kind<'a> {
     pub fn is_known(&self) -> bool {
         match self {
             Self::Known(_) => true,
-            Self::Other { kind, sub } => kind == "system" && sub.as_deref().is_some_and(|sub| sub.starts_with("ui_")),
+            Self::Other { kind, sub } => {
+                kind == "system" && sub.as_deref().is_some_and(|sub| sub.starts_with("ui_"))
+            }
         }
     }
 }
@@ -244,7 +246,8 @@ const fn sorted() -> [Row; UNSORTED.len()] {
             rows[at] = Row { name: rows[at - 1].name, home: rows[at - 1].home, facts: rows[at - 1].facts };
             at -= 1;
         }
-        rows[at] = Row { name: UNSORTED[filled].name, home: UNSORTED[filled].home, facts: UNSORTED[filled].facts };
+        rows[at] =
+            Row { name: UNSORTED[filled].name, home: UNSORTED[filled].home, facts: UNSORTED[filled].facts };
         filled += 1;
     }
     rows

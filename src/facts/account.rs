@@ -108,6 +108,8 @@ pub struct Turns {
     pub errors: u64,
     /// By `subtype`.
     pub by_subtype: BTreeMap<String, u64>,
+    /// Those that did not succeed, by `subtype`: `success` is among them, with `is_error`.
+    pub failed_by_subtype: BTreeMap<String, u64>,
     /// The CLI's own count.
     pub num_turns: u64,
     /// Sessions in the stream that have no result.

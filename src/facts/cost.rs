@@ -30,7 +30,8 @@ impl<'a> Priced<'a> {
         let model = response.requested.as_ref().or(response.model.as_ref());
         let model = model.map_or_else(|| Name::from(NO_MODEL), |model| Name::clone(&model.value));
         let tokens = response.usage.as_ref().map_or(Tokens::default(), super::responses::Usage::tokens);
-        let price = response.usage.as_ref().and_then(|usage| prices.cost(&model, &tokens, usage.fast, usage.in_us()));
+        let price =
+            response.usage.as_ref().and_then(|usage| prices.cost(&model, &tokens, usage.fast, usage.in_us()));
         Self { response, model, tokens, price }
     }
 
@@ -88,7 +89,8 @@ struct Sums {
 
 /// The cost of everything.
 pub(super) fn cost(facts: &Facts, differences: &[Difference<'_>], prices: &Prices) -> Cost {
-    let priced: Vec<Priced<'_>> = facts.responses.values().map(|response| Priced::of(response, prices)).collect();
+    let priced: Vec<Priced<'_>> =
+        facts.responses.values().map(|response| Priced::of(response, prices)).collect();
     let shares = shares(facts, &priced, differences);
     let mut sums = Sums::default();
     for (key, session) in &facts.sessions {
@@ -104,7 +106,7 @@ pub(super) fn cost(facts: &Facts, differences: &[Difference<'_>], prices: &Price
         reported: sums.reported,
         computed: (!computed.is_empty()).then(|| computed.into_iter().sum()),
         complete: !sums.incomplete && sums.unpriced.is_empty(),
-        unpriced_models: sums.unpriced.iter().map(|model| model.to_string()).collect(),
+        unpriced_models: sums.unpriced.iter().map(ToString::to_string).collect(),
         by_model: sums.by_model.into_iter().map(|(model, cost)| (model.to_string(), cost)).collect(),
     }
 }
@@ -143,7 +145,8 @@ impl Sums {
         add(&mut self.total, reported.total);
         add(&mut self.reported, reported.total);
         if !reported.saved {
-            let cut = |source| facts.endings.get(&(source, key.clone())).is_some_and(|ending| ending.is_cut());
+            let cut =
+                |source| facts.endings.get(&(source, key.clone())).is_some_and(|ending| ending.is_cut());
             self.incomplete |= session.sources.iter().any(|&source| cut(source));
         }
         match reported.models {

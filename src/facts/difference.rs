@@ -79,7 +79,11 @@ fn file_differences<'a>(file: &[&'a TurnEnd], chain: &Chain, history: &History<'
     differences
 }
 
-fn difference<'a>(end: &'a TurnEnd, before: Option<&Totals<'a>>, history: &History<'a>) -> (Difference<'a>, Totals<'a>) {
+fn difference<'a>(
+    end: &'a TurnEnd,
+    before: Option<&Totals<'a>>,
+    history: &History<'a>,
+) -> (Difference<'a>, Totals<'a>) {
     let total = end.total.unwrap_or_default();
     // A total that fell is another process's.
     let before = before.filter(|before| end.since_last.is_some() || total >= before.cost);
@@ -104,15 +108,25 @@ fn difference<'a>(end: &'a TurnEnd, before: Option<&Totals<'a>>, history: &Histo
         api: end.api.and_then(|api| Some(api.less(api_base?))),
     };
     let api = end.api.unwrap_or_default().max(api_base.unwrap_or_default());
-    (difference, Totals { end, cost: total.max(if end.since_last.is_some() { total } else { base }), models, api })
+    (
+        difference,
+        Totals { end, cost: total.max(if end.since_last.is_some() { total } else { base }), models, api },
+    )
 }
 
 /// The API time that was printed before this turn, if it can be known: a resumed process goes on counting, and then
 /// the result before it stands in another file, or nowhere.
-fn api_base(end: &TurnEnd, before: Option<&Totals<'_>>, cost: Option<Usd>, history: &History<'_>) -> Option<Millis> {
+fn api_base(
+    end: &TurnEnd,
+    before: Option<&Totals<'_>>,
+    cost: Option<Usd>,
+    history: &History<'_>,
+) -> Option<Millis> {
     match (before, end.total, cost) {
         (Some(before), _, _) => Some(before.api),
-        (None, Some(total), Some(cost)) if end.since_last.is_some() && total > cost => history.api_at(end, total.less(cost)),
+        (None, Some(total), Some(cost)) if end.since_last.is_some() && total > cost => {
+            history.api_at(end, total.less(cost))
+        }
         _ => Some(Millis::ZERO),
     }
 }
@@ -148,7 +162,8 @@ fn without_copies(all: Vec<Difference<'_>>) -> Vec<Difference<'_>> {
 /// while two logs in one file begin anew.)
 fn continues(end: &TurnEnd, before: &TurnEnd) -> bool {
     let turn = sums(std::iter::once(&end.turn));
-    difference_of_sums(end, before).is_some_and(|rest| rest.iter().zip(turn).all(|(&rest, turn)| rest >= turn))
+    difference_of_sums(end, before)
+        .is_some_and(|rest| rest.iter().zip(turn).all(|(&rest, turn)| rest >= turn))
 }
 
 /// Input, output, cache reads and cache writes.
@@ -174,7 +189,8 @@ fn difference_of_sums(end: &TurnEnd, before: &TurnEnd) -> Option<Sums> {
     let knows = |one: &ModelUse| models.iter().any(|known| known.model == one.model);
     let grew = end.total.unwrap_or_default() >= before.total.unwrap_or_default();
     let (now, then) = (model_sums(end), model_sums(before));
-    (grew && before.models.iter().flatten().all(knows)).then(|| std::array::from_fn(|field| now[field] - then[field]))
+    (grew && before.models.iter().flatten().all(knows))
+        .then(|| std::array::from_fn(|field| now[field] - then[field]))
 }
 
 /// Results by what a later one in another file can be recognised by.
@@ -204,18 +220,23 @@ impl<'a> History<'a> {
         }
         let (now, turn) = (model_sums(end), sums(std::iter::once(&end.turn)));
         let origin: Sums = std::array::from_fn(|field| now[field] - turn[field]);
-        let resumed = self.by_session.get(&end.session).into_iter().flatten().filter(|before| continues(end, before));
+        let resumed =
+            self.by_session.get(&end.session).into_iter().flatten().filter(|before| continues(end, before));
         let forked = self.by_sums.get(&origin).into_iter().flatten();
         let forked = forked.filter(|before| difference_of_sums(end, before).is_some());
         let elsewhere = resumed.chain(forked).filter(|before| before.place.source != end.place.source);
-        elsewhere.max_by_key(|before| (before.total, std::cmp::Reverse(before.place))).map(|before| Totals::printed(before))
+        elsewhere
+            .max_by_key(|before| (before.total, std::cmp::Reverse(before.place)))
+            .map(|before| Totals::printed(before))
     }
 
     /// The API time when the session's total was exactly this.
     fn api_at(&self, end: &TurnEnd, total: Usd) -> Option<Millis> {
         let same = self.by_session.get(&end.session)?.iter().filter(|before| before.place != end.place);
         let api = |before: &TurnEnd| before.api.unwrap_or_default();
-        same.filter(|before| before.total == Some(total) && api(before) <= api(end)).map(|before| api(before)).max()
+        same.filter(|before| before.total == Some(total) && api(before) <= api(end))
+            .map(|before| api(before))
+            .max()
     }
 }
 
@@ -234,7 +255,8 @@ struct Marks<'a> {
 impl<'a> Marks<'a> {
     fn of(chain: &'a Chain, source: SourceId) -> Self {
         let here = |place: &Place| place.source == source;
-        let mut resets: Vec<u64> = chain.resets.iter().filter(|place| here(place)).map(|place| place.offset).collect();
+        let mut resets: Vec<u64> =
+            chain.resets.iter().filter(|place| here(place)).map(|place| place.offset).collect();
         resets.sort_unstable();
         Self { resets, versions: versions_of(&chain.versions, source) }
     }

@@ -21,7 +21,8 @@ use std::collections::BTreeMap;
 use hashbrown::HashMap;
 
 pub use account::{
-    Account, Cost, Denials, Durations, Errors, Input, InvalidPlace, Latencies, ModelCost, ToolCount, Tools, Turns, Unknown,
+    Account, Cost, Denials, Durations, Errors, Input, InvalidPlace, Latencies, ModelCost, ToolCount, Tools,
+    Turns, Unknown,
 };
 use calls::Call;
 use key::{Id, Keyed, Name, Names, SessionKey};
@@ -224,7 +225,11 @@ impl Facts {
     }
 }
 
-fn insert<K: Eq + std::hash::Hash, V: Merge, S: std::hash::BuildHasher>(map: &mut HashMap<K, V, S>, key: K, value: V) {
+fn insert<K: Eq + std::hash::Hash, V: Merge, S: std::hash::BuildHasher>(
+    map: &mut HashMap<K, V, S>,
+    key: K,
+    value: V,
+) {
     match map.entry(key) {
         hashbrown::hash_map::Entry::Occupied(known) => known.into_mut().merge(value),
         hashbrown::hash_map::Entry::Vacant(free) => {
@@ -307,10 +312,10 @@ impl Reading<'_, '_, '_> {
             }
         }
         let Some(response) = &message.response else { return };
-        let id = response.id.as_deref().map_or_else(
-            || self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within("response"),
-            Id::of,
-        );
+        let id = response
+            .id
+            .as_deref()
+            .map_or_else(|| self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within("response"), Id::of);
         let (place, dialect) = (self.place, self.event.dialect);
         let told = Response::told(place, dialect, self.session.clone(), response, &mut self.facts.names);
         insert(&mut self.facts.responses, id, told);
@@ -380,7 +385,8 @@ impl Reading<'_, '_, '_> {
             is_error: end.is_error,
             num_turns: end.num_turns.unwrap_or(0),
         });
-        let mut own = |uses: &Option<Vec<event::ModelUse<'_>>>| uses.as_deref().map(|uses| ModelUse::all(uses, names));
+        let mut own =
+            |uses: &Option<Vec<event::ModelUse<'_>>>| uses.as_deref().map(|uses| ModelUse::all(uses, names));
         let result = TurnEnd {
             place,
             session: self.session.clone(),

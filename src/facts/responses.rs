@@ -38,7 +38,9 @@ impl Response {
         response: &event::Response<'_>,
         names: &mut Names,
     ) -> Self {
-        let mut name = |text: &Option<event::Text<'_>>| text.as_ref().map(|text| First { place, value: names.get(text) });
+        let mut name = |text: &Option<event::Text<'_>>| {
+            text.as_ref().map(|text| First { place, value: names.get(text) })
+        };
         Self {
             model: name(&response.model),
             requested: name(&response.requested),
@@ -51,7 +53,12 @@ impl Response {
     }
 
     /// What a streamed response says of itself.
-    pub(crate) fn streamed(session: SessionKey, model: Option<First<Name>>, usage: Option<Usage>, last: bool) -> Self {
+    pub(crate) fn streamed(
+        session: SessionKey,
+        model: Option<First<Name>>,
+        usage: Option<Usage>,
+        last: bool,
+    ) -> Self {
         let delta = last && usage.is_some();
         Self { sessions: Few::one(session), model, usage, delta, ..Self::default() }
     }

@@ -71,7 +71,11 @@ pub(crate) struct ModelUse {
 
 impl ModelUse {
     pub(crate) fn all(uses: &[event::ModelUse<'_>], names: &mut Names) -> Vec<Self> {
-        let own = |one: &event::ModelUse<'_>| Self { model: names.get(&one.model), tokens: one.tokens, cost: one.cost };
+        let own = |one: &event::ModelUse<'_>| Self {
+            model: names.get(&one.model),
+            tokens: one.tokens,
+            cost: one.cost,
+        };
         uses.iter().map(own).collect()
     }
 }

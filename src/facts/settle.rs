@@ -36,8 +36,10 @@ impl Facts {
         let cost = cost(&self, &differences, prices);
         let (turns, loose_denials) = self.turns();
         let tools = self.tools(&loose_denials);
-        let answered = self.responses.values().filter_map(|one| one.model.as_ref()).map(|model| &*model.value);
-        let mut models: Vec<String> = answered.chain(cost.by_model.keys().map(|model| &**model)).map(str::to_owned).collect();
+        let answered =
+            self.responses.values().filter_map(|one| one.model.as_ref()).map(|model| &*model.value);
+        let mut models: Vec<String> =
+            answered.chain(cost.by_model.keys().map(|model| &**model)).map(str::to_owned).collect();
         models.sort_unstable();
         models.dedup();
         let tokens = cost.by_model.values().map(|model| model.tokens).sum::<Tokens>();
@@ -59,13 +61,14 @@ impl Facts {
             tokens,
             cost,
             models,
-            versions: self.versions.keys().map(|version| version.to_string()).collect(),
+            versions: self.versions.keys().map(ToString::to_string).collect(),
         }
     }
 
     fn input(&self) -> Input {
         let counts = self.input;
-        let dialects = Dialect::ALL.into_iter().map(|dialect| (dialect.name(), self.dialects[dialect as usize]));
+        let dialects =
+            Dialect::ALL.into_iter().map(|dialect| (dialect.name(), self.dialects[dialect as usize]));
         let place = |invalid: &super::Invalid| InvalidPlace {
             source: invalid.place.source,
             line: self.line(invalid.place),
@@ -114,7 +117,11 @@ impl Facts {
 
     /// The version whose `init` stands last before a place in its source.
     fn printing_version(&self, place: Place) -> Option<&str> {
-        let before = self.chain.versions.iter().filter(|first| first.place.source == place.source && first.place < place);
+        let before = self
+            .chain
+            .versions
+            .iter()
+            .filter(|first| first.place.source == place.source && first.place < place);
         before.max_by_key(|first| first.place).map(|first| &*first.value)
     }
 
@@ -131,7 +138,9 @@ impl Facts {
         }
         let blocks = BlockId::all().map(|id| (id.name(), known[id.index()])).filter(|&(_, count)| count > 0);
         let strangers = unknown.iter().map(|(name, (count, _))| (name.to_string(), *count));
-        let places = unknown.iter().map(|(name, &(count, place))| (name.to_string(), self.unknown(count, place, None)));
+        let places = unknown
+            .iter()
+            .map(|(name, &(count, place))| (name.to_string(), self.unknown(count, place, None)));
         (blocks.chain(strangers).collect(), places.collect())
     }
 
@@ -151,7 +160,12 @@ impl Facts {
             let subtype = turn.subtype.as_deref().unwrap_or(NO_SUBTYPE);
             let ok = subtype == "success" && !turn.is_error;
             turns.total += 1;
-            *if ok { &mut turns.ok } else { &mut turns.errors } += 1;
+            if ok {
+                turns.ok += 1;
+            } else {
+                turns.errors += 1;
+                *turns.failed_by_subtype.entry(subtype.to_owned()).or_default() += 1;
+            }
             *turns.by_subtype.entry(subtype.to_owned()).or_default() += 1;
             turns.num_turns = turns.num_turns.saturating_add(turn.num_turns);
         }
@@ -198,12 +212,15 @@ impl Facts {
             tools.by_name.entry(name.to_owned()).or_default().latency = Latencies::of(all);
         }
         tools.total = total(tools.by_name.values());
-        tools.total.latency = Latencies::of(self.calls.values().filter(|call| call.ask.is_some()).filter_map(super::Call::latency).collect());
+        tools.total.latency = Latencies::of(
+            self.calls.values().filter(|call| call.ask.is_some()).filter_map(super::Call::latency).collect(),
+        );
         tools
     }
 
     fn denials(&self, loose: &BTreeMap<Cow<'_, str>, u64>) -> Denials {
-        let mut by_tool: BTreeMap<String, u64> = loose.iter().map(|(name, &count)| (name.to_string(), count)).collect();
+        let mut by_tool: BTreeMap<String, u64> =
+            loose.iter().map(|(name, &count)| (name.to_string(), count)).collect();
         for (id, told) in &self.denied {
             let ask = self.calls.get(id).and_then(|call| call.ask.as_ref());
             let name = match ask {

@@ -106,11 +106,15 @@ impl Cutter {
         match std::mem::replace(&mut self.state, State::Between) {
             State::Value(piece) if piece.too_large => found(piece.offset, piece.line, Found::TooLarge),
             State::Value(piece) if piece.object => found(piece.offset, piece.line, Found::Unfinished),
-            State::Value(piece) if piece.grammar.is_whole() => found(piece.offset, piece.line, Found::Value(&piece.bytes)),
+            State::Value(piece) if piece.grammar.is_whole() => {
+                found(piece.offset, piece.line, Found::Value(&piece.bytes))
+            }
             State::Value(piece) => found(piece.offset, piece.line, Found::Noise),
             State::Bracket { offset, line } => found(offset, line, Found::Noise),
             // A last line that ends with the input is blank if it has blanks on it; after a line's end there is none.
-            State::Between if !self.busy && !self.indent.is_empty() => found(self.offset, self.line, Found::Blank),
+            State::Between if !self.busy && !self.indent.is_empty() => {
+                found(self.offset, self.line, Found::Blank)
+            }
             State::Between | State::Skip | State::Resync(_) => {}
         }
     }
@@ -333,7 +337,10 @@ mod tests {
 
     #[test]
     fn glued_objects_are_cut_and_the_unreadable_rest_is_one_piece_of_noise() {
-        assert_eq!(found(r#"{"a":1}{"b":2} {"c":3}"#, false), [is(0, r#"{"a":1}"#), is(0, r#"{"b":2}"#), is(0, r#"{"c":3}"#)]);
+        assert_eq!(
+            found(r#"{"a":1}{"b":2} {"c":3}"#, false),
+            [is(0, r#"{"a":1}"#), is(0, r#"{"b":2}"#), is(0, r#"{"c":3}"#)]
+        );
         assert_eq!(found(r#"{"a":1} oops {"b":2}"#, false), [is(0, r#"{"a":1}"#), is(0, "Noise")]);
         assert_eq!(found("[DEBUG] {} {}", false), [is(0, "Noise")]);
         assert_eq!(found("\0\0{}", false), [is(0, "{}")]);
@@ -341,7 +348,10 @@ mod tests {
 
     #[test]
     fn an_array_on_a_line_gives_its_elements() {
-        assert_eq!(found(r#"[{"a":1},5,"x",[2]]{}"#, false), [is(0, r#"{"a":1}"#), is(0, "5"), is(0, "\"x\""), is(0, "[2]"), is(0, "{}")]);
+        assert_eq!(
+            found(r#"[{"a":1},5,"x",[2]]{}"#, false),
+            [is(0, r#"{"a":1}"#), is(0, "5"), is(0, "\"x\""), is(0, "[2]"), is(0, "{}")]
+        );
         assert_eq!(found("[]", false), []);
         assert_eq!(found("[", false), [is(0, "Noise")]);
         assert_eq!(found("[{},", false), [is(0, "{}")]);
@@ -358,7 +368,7 @@ mod tests {
         let text = "[\n  {\n    \"a\": 1\n  },\n\n  {\n    \"b\": 2\n  }\n]\n";
         let objects = cut(text, true, 1000);
         assert_eq!(objects[0], (4, 1, "{\n    \"a\": 1\n  }".to_owned()));
-        assert_eq!(objects[1], (24, 4, "Blank".to_owned()));
+        assert_eq!(objects[1], (22, 4, "Blank".to_owned()));
         assert_eq!(objects[2].1, 5);
         assert_eq!(objects.len(), 3);
     }

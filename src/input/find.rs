@@ -51,7 +51,9 @@ impl Environment {
     pub fn saved_sessions(&self) -> Vec<PathBuf> {
         let configured = self.config_dir.as_deref().filter(|list| !list.trim().is_empty());
         let folders: Vec<PathBuf> = match configured {
-            Some(list) => list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(projects).collect(),
+            Some(list) => {
+                list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(projects).collect()
+            }
             None => {
                 let below = |parts: &str| self.home.as_ref().map(|home| home.join(parts));
                 [below(".config/claude/projects"), below(".claude/projects")].into_iter().flatten().collect()
@@ -124,7 +126,9 @@ pub fn find(wanted: &Wanted) -> Search {
     let mut search = Search::default();
     match wanted {
         Wanted::Paths(paths) => paths.iter().for_each(|path| search.named(path)),
-        Wanted::Saved(environment) => environment.saved_sessions().iter().for_each(|folder| search.folder(folder)),
+        Wanted::Saved(environment) => {
+            environment.saved_sessions().iter().for_each(|folder| search.folder(folder))
+        }
     }
     search.sources.sort_by(|one, two| one.origin.cmp(&two.origin));
     // The same file by two names, or through a link, is one source.
@@ -155,7 +159,9 @@ impl Search {
 
     fn folder(&mut self, folder: &Path) {
         let before = (self.sources.len(), self.missing.len());
-        for entry in WalkDir::new(folder).follow_links(true).into_iter().filter_entry(|entry| !holds_results(entry)) {
+        for entry in
+            WalkDir::new(folder).follow_links(true).into_iter().filter_entry(|entry| !holds_results(entry))
+        {
             match entry {
                 Ok(entry) if entry.file_type().is_file() => {
                     if let Some(doubtful) = is_log_name(entry.file_name()) {
@@ -193,8 +199,14 @@ impl Search {
         let before = (self.sources.len(), self.missing.len());
         let root: PathBuf = pattern.components().take_while(|part| !is_pattern(Path::new(part))).collect();
         let walked = if root.as_os_str().is_empty() { Path::new(".") } else { &root };
-        let deepest = if text.contains("**") { usize::MAX } else { pattern.components().count() - root.components().count() };
-        for entry in WalkDir::new(walked).max_depth(deepest).follow_links(true).into_iter().filter_map(Result::ok) {
+        let deepest = if text.contains("**") {
+            usize::MAX
+        } else {
+            pattern.components().count() - root.components().count()
+        };
+        for entry in
+            WalkDir::new(walked).max_depth(deepest).follow_links(true).into_iter().filter_map(Result::ok)
+        {
             let path = if root.as_os_str().is_empty() { below_here(entry.path()) } else { entry.path() };
             if !glob.is_match(path) {
                 continue;

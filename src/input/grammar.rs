@@ -88,7 +88,8 @@ impl Grammar {
 
     /// Whether the value is whole if nothing follows: only a number can be without having said so.
     pub(super) fn is_whole(&self) -> bool {
-        let number = matches!(self.state, State::Zero | State::Digits | State::Fraction | State::ExponentDigits);
+        let number =
+            matches!(self.state, State::Zero | State::Digits | State::Fraction | State::ExponentDigits);
         number && self.levels.is_empty()
     }
 
@@ -118,16 +119,32 @@ impl Grammar {
             (State::FirstKey | State::Key, b'"') => State::String(true),
             (State::FirstKey, b'}') => self.close(true)?,
             (State::Colon, b':') => State::Value,
-            (State::Next, b',') => if self.levels.in_object()? { State::Key } else { State::Value },
+            (State::Next, b',') => {
+                if self.levels.in_object()? {
+                    State::Key
+                } else {
+                    State::Value
+                }
+            }
             (State::Next, b'}') => self.close(true)?,
             (State::Next, b']') => self.close(false)?,
-            (State::Escape(key), b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => State::String(key),
+            (State::Escape(key), b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                State::String(key)
+            }
             (State::Escape(key), b'u') => State::Hex(key, 4),
             (State::Hex(key, left), _) if byte.is_ascii_hexdigit() => {
-                if left == 1 { State::String(key) } else { State::Hex(key, left - 1) }
+                if left == 1 {
+                    State::String(key)
+                } else {
+                    State::Hex(key, left - 1)
+                }
             }
             (State::Literal([expected, rest @ ..]), _) if byte == *expected => {
-                if rest.is_empty() { State::Next } else { State::Literal(rest) }
+                if rest.is_empty() {
+                    State::Next
+                } else {
+                    State::Literal(rest)
+                }
             }
             _ => return self.number(byte),
         };
@@ -230,7 +247,9 @@ mod tests {
 
     #[test]
     fn a_value_ends_where_it_ends() {
-        for text in [r#"{"a":[1,-0.5e+3,{"b":"\u00e9\\\""},true,null,[],{}]}"#, "[]", r#""x""#, "{ }", "[ 1 , 2 ]"] {
+        for text in
+            [r#"{"a":[1,-0.5e+3,{"b":"\u00e9\\\""},true,null,[],{}]}"#, "[]", r#""x""#, "{ }", "[ 1 , 2 ]"]
+        {
             assert_eq!(whole(&format!("{text} x")), Step::Done(text.len()), "{text}");
         }
         assert_eq!(whole("12,"), Step::Done(2));

@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Chain, Cursor, Read, Seek, SeekFrom},
+    io::{self, BufReader, Cursor, Read, Seek, SeekFrom},
     path::Path,
     sync::{
         Arc,
@@ -85,6 +85,7 @@ impl Opened {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "this is the one place")]
     fn open_file(path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let about = file.metadata()?;
@@ -109,7 +110,7 @@ fn plain(mut stream: Box<dyn Read + Send>) -> io::Result<Bytes> {
     let (head, length) = magic(&mut stream)?;
     let packing = Packing::of(&head[..length]);
     let head = Cursor::new(head[..length].to_vec());
-    let whole: Box<Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>> = Box::new(head.chain(stream));
+    let whole: Box<dyn Read + Send> = Box::new(head.chain(stream));
     Ok(Bytes::Stream(match packing {
         None => whole,
         Some(packing) => packing.unpack(whole)?,
@@ -152,7 +153,9 @@ impl Packing {
     /// All members or frames, one after another.
     fn unpack(self, packed: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(128 << 10, packed))),
+            Self::Gzip => {
+                Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(128 << 10, packed)))
+            }
             Self::Zstd => Box::new(zstd::stream::read::Decoder::new(packed)?),
         })
     }

@@ -25,7 +25,8 @@ pub(super) fn sniff(head: &[u8], ends: bool, max: usize) -> Sniff {
     let mut at = 0;
     while at < head.len() {
         let line_end = memchr::memchr(b'\n', &head[at..]).map(|end| at + end);
-        let begin = at + head[at..].iter().take_while(|byte| matches!(byte, 0 | b' ' | b'\t' | b'\r')).count();
+        let begin =
+            at + head[at..].iter().take_while(|byte| matches!(byte, 0 | b' ' | b'\t' | b'\r')).count();
         match head.get(begin) {
             Some(b'{') => return object(head, at, begin, line_end, ends, max),
             Some(b'[') => match head[begin + 1..].trim_ascii_start().first() {
@@ -81,7 +82,11 @@ mod tests {
         // However little is seen at first, the answer is the same in the end.
         for end in 0..text.len() {
             if let Sniff::Is(early) = sniff(&text.as_bytes()[..end], false, 100) {
-                assert_eq!(Sniff::Is(early), sniff(text.as_bytes(), true, 100), "after {end} bytes of {text:?}");
+                assert_eq!(
+                    Sniff::Is(early),
+                    sniff(text.as_bytes(), true, 100),
+                    "after {end} bytes of {text:?}"
+                );
             }
         }
         match sniff(text.as_bytes(), true, 100) {
@@ -92,10 +97,32 @@ mod tests {
 
     #[test]
     fn the_first_value_decides() {
-        for text in ["", "\n\n", "{}\n{}", "{\"a\":1}", "noise\n{}\n[\n{}]", "{\"a\":", "[1,2]", "[", "[DEBUG] x\n{}", "{}{}", "{\n\"a\" oops"] {
+        for text in [
+            "",
+            "\n\n",
+            "{}\n{}",
+            "{\"a\":1}",
+            "noise\n{}\n[\n{}]",
+            "{\"a\":",
+            "[1,2]",
+            "[",
+            "[DEBUG] x\n{}",
+            "{}{}",
+            "{\n\"a\" oops",
+        ] {
             assert_eq!(shape(text), Shape::Lines, "{text:?}");
         }
-        for text in ["[{}]", "[]", "[\n{", "[ \n\n ]", "{\n}", "{\"a\":\n1}", "noise\n[\n  {}]", "\0\0[{", "[DEBUG] x\n{\n}"] {
+        for text in [
+            "[{}]",
+            "[]",
+            "[\n{",
+            "[ \n\n ]",
+            "{\n}",
+            "{\"a\":\n1}",
+            "noise\n[\n  {}]",
+            "\0\0[{",
+            "[DEBUG] x\n{\n}",
+        ] {
             assert_eq!(shape(text), Shape::Document, "{text:?}");
         }
     }

@@ -48,9 +48,11 @@ pub fn value(value: &Value) -> String {
         Value::Time(time) => time.to_string(),
         Value::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
         Value::List(values) => values.iter().map(self::value).collect::<Vec<_>>().join(", "),
-        Value::Map(entries) => {
-            entries.iter().map(|(key, one)| format!("{} {}", text(key), self::value(one))).collect::<Vec<_>>().join(", ")
-        }
+        Value::Map(entries) => entries
+            .iter()
+            .map(|(key, one)| format!("{} {}", text(key), self::value(one)))
+            .collect::<Vec<_>>()
+            .join(", "),
     }
 }
 
@@ -75,7 +77,7 @@ fn grouped(count: u64) -> String {
     text
 }
 
-/// Dollars with as many decimals as an amount of that size needs.
+/// Dollars with as many decimals as an amount of that size needs, and two at least.
 fn usd(amount: Usd) -> String {
     let nanos = amount.nanos();
     let decimals: u32 = match nanos.unsigned_abs() {
@@ -90,7 +92,9 @@ fn usd(amount: Usd) -> String {
     let (whole, part) = (rounded / 10u128.pow(decimals), rounded % 10u128.pow(decimals));
     let sign = if nanos < 0 { "-" } else { "" };
     let whole = u64::try_from(whole).map_or_else(|_| whole.to_string(), grouped);
-    format!("{sign}${whole}.{part:0width$}", width = decimals as usize)
+    let part = format!("{part:0width$}", width = decimals as usize);
+    let (cents, finer) = part.split_at(2);
+    format!("{sign}${whole}.{cents}{}", finer.trim_end_matches('0'))
 }
 
 /// `409 ms`, `12.3 s`, `4m 05s`, `3h 07m`.
@@ -103,7 +107,11 @@ fn millis(duration: Millis) -> String {
     if seconds < 59.95 {
         return format!("{seconds:.1} s");
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and a float cast saturates")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative, and a float cast saturates"
+    )]
     let seconds = seconds.round() as u64;
     if seconds < 3600 {
         return format!("{}m {:02}s", seconds / 60, seconds % 60);
@@ -113,7 +121,11 @@ fn millis(duration: Millis) -> String {
 
 /// `10.3 kB`, in powers of ten.
 fn bytes(bytes: u64) -> String {
-    if bytes < 1000 { format!("{bytes} B") } else { scaled(bytes, &["kB", "MB", "GB", "TB", "PB", "EB"], " ") }
+    if bytes < 1000 {
+        format!("{bytes} B")
+    } else {
+        scaled(bytes, &["kB", "MB", "GB", "TB", "PB", "EB"], " ")
+    }
 }
 
 /// A number of at least a thousand with one decimal and the unit of its size.
@@ -143,10 +155,22 @@ mod tests {
     #[test]
     fn numbers_carry_their_units() {
         let dollars = |amount| usd(Usd::from_dollars(amount));
-        assert_eq!(["$0.007968", "$0.0123", "$1.50", "$1,234.57", "$0", "-$0.5000"], [0.007_968, 0.012_3, 1.5, 1234.567, 0.0, -0.5].map(dollars).each_ref().map(|text| &**text));
+        assert_eq!(
+            ["$0.007968", "$0.0123", "$1.50", "$1,234.57", "$0", "-$0.50"],
+            [0.007_968, 0.012_3, 1.5, 1234.567, 0.0, -0.5].map(dollars).each_ref().map(|text| &**text)
+        );
         let shown = |amount| millis(Millis::new(amount));
-        assert_eq!(["409 ms", "1.0 s", "12.3 s", "1m 00s", "4m 05s", "3h 07m"], [409, 1000, 12_345, 59_960, 245_000, 11_220_000].map(shown).each_ref().map(|text| &**text));
-        assert_eq!([bytes(999), bytes(10_276), bytes(999_999), bytes(5_000_000_000)], ["999 B", "10.3 kB", "1.0 MB", "5.0 GB"]);
-        assert_eq!([grouped(0), grouped(999), grouped(1000), grouped(1_234_567)], ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            ["409 ms", "1.0 s", "12.3 s", "1m 00s", "4m 05s", "3h 07m"],
+            [409, 1000, 12_345, 59_960, 245_000, 11_220_000].map(shown).each_ref().map(|text| &**text)
+        );
+        assert_eq!(
+            [bytes(999), bytes(10_276), bytes(999_999), bytes(5_000_000_000)],
+            ["999 B", "10.3 kB", "1.0 MB", "5.0 GB"]
+        );
+        assert_eq!(
+            [grouped(0), grouped(999), grouped(1000), grouped(1_234_567)],
+            ["0", "999", "1,000", "1,234,567"]
+        );
     }
 }

@@ -35,7 +35,10 @@ impl Serialize for Whole<'_> {
                 }
             }
             Data::Rows(table) => {
-                map.serialize_entry("rows", &table.rows.iter().map(|cells| Row { table, cells }).collect::<Vec<_>>())?;
+                map.serialize_entry(
+                    "rows",
+                    &table.rows.iter().map(|cells| Row { table, cells }).collect::<Vec<_>>(),
+                )?;
                 let totals = table.total.as_deref().unwrap_or_default();
                 map.serialize_entry("totals", &Row { table, cells: totals })?;
                 map.serialize_entry("notes", &[(); 0])?;
@@ -52,7 +55,8 @@ struct Row<'a> {
 
 impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.table.columns.iter().zip(self.cells).map(|((key, _), cell)| (key, Tree(cell))))
+        serializer
+            .collect_map(self.table.columns.iter().zip(self.cells).map(|((key, _), cell)| (key, Tree(cell))))
     }
 }
 
@@ -69,7 +73,9 @@ impl Serialize for Tree<'_> {
             Value::Time(time) => serializer.collect_str(time),
             Value::Flag(flag) => serializer.serialize_bool(*flag),
             Value::List(values) => serializer.collect_seq(values.iter().map(Tree)),
-            Value::Map(entries) => serializer.collect_map(entries.iter().map(|(key, value)| (key, Tree(value)))),
+            Value::Map(entries) => {
+                serializer.collect_map(entries.iter().map(|(key, value)| (key, Tree(value))))
+            }
         }
     }
 }
@@ -133,7 +139,8 @@ mod tests {
     use crate::measure::Usd;
 
     fn written(value: Value) -> String {
-        let report = Report { name: "x", data: Data::Tree(vec![("k".to_owned(), value)]), screen: Vec::new() };
+        let report =
+            Report { name: "x", data: Data::Tree(vec![("k".to_owned(), value)]), screen: Vec::new() };
         let mut out = Vec::new();
         write(&report, &mut out).expect("written");
         String::from_utf8(out).expect("UTF-8").lines().nth(4).expect("the key").trim().to_owned()
@@ -147,6 +154,9 @@ mod tests {
 
     #[test]
     fn what_a_terminal_obeys_is_escaped() {
-        assert_eq!(written(Value::text("a\u{1b}b\u{9b}c\u{202e}d\u{e0001}é\"")), r#""k": "a\u001bb\u009bc\u202ed\udb40\udc01é\"""#);
+        assert_eq!(
+            written(Value::text("a\u{1b}b\u{9b}c\u{202e}d\u{e0001}é\"")),
+            r#""k": "a\u001bb\u009bc\u202ed\udb40\udc01é\"""#
+        );
     }
 }

@@ -42,7 +42,9 @@ fn write_line(line: &Line, style: Style, out: &mut dyn Write) -> io::Result<()> 
         Tone::Plain => ("", Paint::new()),
     };
     let indent = " ".repeat(mark.width());
-    for (index, row) in wrap(&words(line), style.width.map(|width| usize::from(width) - indent.len())).iter().enumerate() {
+    for (index, row) in
+        wrap(&words(line), style.width.map(|width| usize::from(width) - indent.len())).iter().enumerate()
+    {
         if index == 0 {
             painted(mark, paint, style, out)?;
         } else {

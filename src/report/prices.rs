@@ -4,7 +4,12 @@ use super::{Column, Data, Line, Report, Section, Table, Tone, Value};
 use crate::measure::{Price, Prices, Rates, Usd};
 
 const COLUMNS: &[Column<Row>] = &[
-    Column { key: "model", head: "Model", doc: "Canonical name of the model.", value: |row| (&*row.price.model).into() },
+    Column {
+        key: "model",
+        head: "Model",
+        doc: "Canonical name of the model.",
+        value: |row| (&*row.price.model).into(),
+    },
     Column {
         key: "applies",
         head: "Applies",
@@ -47,7 +52,12 @@ const COLUMNS: &[Column<Row>] = &[
         doc: "Dollars per web search.",
         value: |row| row.price.web_search.into(),
     },
-    Column { key: "source", head: "Source", doc: "Where the price is from.", value: |row| (&*row.price.source).into() },
+    Column {
+        key: "source",
+        head: "Source",
+        doc: "Where the price is from.",
+        value: |row| (&*row.price.source).into(),
+    },
 ];
 
 /// How many columns a screen shows: searches cost the same everywhere, and sources are said below.
@@ -69,17 +79,31 @@ pub fn prices(prices: &Prices) -> Report {
     let rows: Vec<Row> = prices.rows().flat_map(rows_of).collect();
     let table = Table::of("Prices in US dollars per million tokens", COLUMNS, &rows);
     let mut shown = Table::of(table.title, &COLUMNS[..ON_SCREEN], &rows);
-    shown.more = Some(Line::new(Tone::Plain).word("web searches cost ").value(Usd::from_nanos(10_000_000)).word(" each unless said otherwise"));
+    shown.more = Some(
+        Line::new(Tone::Plain)
+            .word("web searches cost ")
+            .value(Usd::from_nanos(10_000_000))
+            .word(" each unless said otherwise"),
+    );
     let mut sources: Vec<&str> = prices.rows().map(|price| &*price.source).collect();
     sources.sort_unstable();
     sources.dedup();
-    let notes = sources.into_iter().map(|source| Line::new(Tone::Plain).word("prices: ").value(source)).collect();
-    Report { name: "prices", data: Data::Rows(table), screen: vec![Section::Table(shown), Section::Notes(notes)] }
+    let notes =
+        sources.into_iter().map(|source| Line::new(Tone::Plain).word("prices: ").value(source)).collect();
+    Report {
+        name: "prices",
+        data: Data::Rows(table),
+        screen: vec![Section::Table(shown), Section::Notes(notes)],
+    }
 }
 
 fn rows_of(price: &Price) -> Vec<Row> {
     let row = |applies: &str, rates| Row { price: price.clone(), applies: applies.to_owned(), rates };
-    let long = |tier: crate::measure::Tier| row(&format!("prompt above {}", tier.above_prompt_tokens), tier.rates);
+    let long =
+        |tier: crate::measure::Tier| row(&format!("prompt above {}", tier.above_prompt_tokens), tier.rates);
     let standard = row("standard", price.standard);
-    [Some(standard), price.fast.map(|rates| row("fast", rates)), price.long.map(long)].into_iter().flatten().collect()
+    [Some(standard), price.fast.map(|rates| row("fast", rates)), price.long.map(long)]
+        .into_iter()
+        .flatten()
+        .collect()
 }

@@ -23,7 +23,9 @@ impl Names<'_> {
 
 /// The report of everything.
 pub fn summary(account: &Account, names: Names<'_>) -> Report {
-    let pairs = |entries: Vec<(&str, Value)>| entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let pairs = |entries: Vec<(&str, Value)>| {
+        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    };
     let data = pairs(vec![
         ("input", input(account, names)),
         ("kinds", Value::counts(&account.kinds)),
@@ -104,6 +106,7 @@ fn turns(account: &Account) -> Value {
         ("ok", turns.ok.into()),
         ("errors", turns.errors.into()),
         ("by_subtype", Value::counts(&turns.by_subtype)),
+        ("failed_by_subtype", Value::counts(&turns.failed_by_subtype)),
         ("num_turns", turns.num_turns.into()),
         ("no_result_sessions", turns.no_result_sessions.into()),
     ])

@@ -138,9 +138,8 @@ impl Table {
     /// The same without the columns in which nothing is known of any row.
     #[must_use]
     pub fn without_unknown(mut self) -> Self {
-        let known: Vec<bool> = (0..self.columns.len())
-            .map(|at| self.rows.iter().any(|row| row[at] != Value::Missing))
-            .collect();
+        let known: Vec<bool> =
+            (0..self.columns.len()).map(|at| self.rows.iter().any(|row| row[at] != Value::Missing)).collect();
         let keep = |cells: &mut Vec<Value>| {
             let mut known = known.iter();
             cells.retain(|_| known.next().copied().unwrap_or(true));

@@ -19,18 +19,43 @@ const TOOLS: &[Column<(String, ToolCount)>] = &[
     Column { key: "calls", head: "Calls", doc: "Times it was called.", value: |row| row.1.calls.into() },
     Column { key: "ok", head: "Ok", doc: "Calls that it answered.", value: |row| row.1.ok.into() },
     Column { key: "errors", head: "Errors", doc: "Calls that failed.", value: |row| row.1.errors.into() },
-    Column { key: "denied", head: "Denied", doc: "Calls that were refused.", value: |row| row.1.denied.into() },
+    Column {
+        key: "denied",
+        head: "Denied",
+        doc: "Calls that were refused.",
+        value: |row| row.1.denied.into(),
+    },
     Column { key: "open", head: "Open", doc: "Calls without an answer.", value: |row| row.1.open.into() },
-    Column { key: "p50_ms", head: "p50", doc: "Median latency.", value: |row| row.1.latency.map(|all| all.p50).into() },
-    Column { key: "p90_ms", head: "p90", doc: "Latency, 90th percentile.", value: |row| row.1.latency.map(|all| all.p90).into() },
-    Column { key: "max_ms", head: "Max", doc: "Longest latency.", value: |row| row.1.latency.map(|all| all.max).into() },
+    Column {
+        key: "p50_ms",
+        head: "p50",
+        doc: "Median latency.",
+        value: |row| row.1.latency.map(|all| all.p50).into(),
+    },
+    Column {
+        key: "p90_ms",
+        head: "p90",
+        doc: "Latency, 90th percentile.",
+        value: |row| row.1.latency.map(|all| all.p90).into(),
+    },
+    Column {
+        key: "max_ms",
+        head: "Max",
+        doc: "Longest latency.",
+        value: |row| row.1.latency.map(|all| all.max).into(),
+    },
 ];
 
 const MODELS: &[Column<(String, ModelCost)>] = &[
     Column { key: "model", head: "Model", doc: "Name of the model.", value: |row| Value::text(&*row.0) },
     Column { key: "input", head: "Input", doc: "Input tokens.", value: |row| row.1.tokens.input.into() },
     Column { key: "output", head: "Output", doc: "Output tokens.", value: |row| row.1.tokens.output.into() },
-    Column { key: "cache_read", head: "Cache read", doc: "Tokens read from the cache.", value: |row| row.1.tokens.cache_read.into() },
+    Column {
+        key: "cache_read",
+        head: "Cache read",
+        doc: "Tokens read from the cache.",
+        value: |row| row.1.tokens.cache_read.into(),
+    },
     Column {
         key: "cache_write_5m",
         head: "Write 5m",
@@ -43,11 +68,21 @@ const MODELS: &[Column<(String, ModelCost)>] = &[
         doc: "Tokens written to the cache for an hour.",
         value: |row| row.1.tokens.cache_write_1h.into(),
     },
-    Column { key: "cost_usd", head: "Cost", doc: "Cost, where it is known.", value: |row| row.1.total.into() },
+    Column {
+        key: "cost_usd",
+        head: "Cost",
+        doc: "Cost, where it is known.",
+        value: |row| row.1.total.into(),
+    },
 ];
 
 const KINDS: &[Column<(String, u64)>] = &[
-    Column { key: "kind", head: "Kind of record", doc: "Type and discriminator.", value: |row| Value::text(&*row.0) },
+    Column {
+        key: "kind",
+        head: "Kind of record",
+        doc: "Type and discriminator.",
+        value: |row| Value::text(&*row.0),
+    },
     Column { key: "records", head: "Records", doc: "How many.", value: |row| row.1.into() },
 ];
 
@@ -57,7 +92,8 @@ pub(super) fn screen(account: &Account, names: Names<'_>) -> Vec<Section> {
     if !attention.is_empty() {
         sections.push(Section::Attention(attention));
     }
-    sections.extend([tools(account), models(account), kinds(account)].into_iter().flatten().map(Section::Table));
+    sections
+        .extend([tools(account), models(account), kinds(account)].into_iter().flatten().map(Section::Table));
     sections.push(Section::Notes(notes(account)));
     sections
 }
@@ -81,7 +117,9 @@ fn verdict(account: &Account) -> Line {
     match account.duration.wall {
         Some(wall) => line.word(" · ").value(wall),
         None => match account.duration.first.zip(account.duration.last) {
-            Some((first, last)) => line.word(" · ").value(last.since(first)).word(" from first to last record"),
+            Some((first, last)) => {
+                line.word(" · ").value(last.since(first)).word(" from first to last record")
+            }
             None => line,
         },
     }
@@ -101,12 +139,18 @@ fn ending(account: &Account) -> Line {
     if turns.errors == turns.total {
         let line = Line::new(Tone::Bad).word("Failed");
         return match turns.by_subtype.keys().next() {
-            Some(subtype) if turns.by_subtype.len() == 1 && subtype != "success" => line.word(": ").value(&**subtype),
+            Some(subtype) if turns.by_subtype.len() == 1 && subtype != "success" => {
+                line.word(": ").value(&**subtype)
+            }
             _ => line,
         };
     }
     if turns.errors > 0 {
-        return Line::new(Tone::Bad).value(turns.errors).word(" of ").value(turns.total).word(" turns failed");
+        return Line::new(Tone::Bad)
+            .value(turns.errors)
+            .word(" of ")
+            .value(turns.total)
+            .word(" turns failed");
     }
     with_denials(Line::new(Tone::Good).word("Success"), denials)
 }
@@ -121,34 +165,57 @@ fn with_denials(mut line: Line, denials: u64) -> Line {
 }
 
 fn attention(account: &Account, names: Names<'_>) -> Vec<Line> {
-    let (turns, tools, errors, input) = (&account.turns, &account.tools.total, &account.errors, &account.input);
+    let (turns, tools, errors, input) =
+        (&account.turns, &account.tools.total, &account.errors, &account.input);
     let bad = |count: u64| (count > 0).then(|| Line::new(Tone::Bad));
     let odd = |count: u64| (count > 0).then(|| Line::new(Tone::Warning));
-    let by_tool = |count: fn(&ToolCount) -> u64| account.tools.by_name.iter().map(move |(name, tool)| (&**name, count(tool)));
-    let failures = turns.by_subtype.iter().map(|(name, &count)| (&**name, count));
+    let by_tool = |count: fn(&ToolCount) -> u64| {
+        account.tools.by_name.iter().map(move |(name, tool)| (&**name, count(tool)))
+    };
+    let failures = turns.failed_by_subtype.iter().map(|(name, &count)| (&**name, count));
     [
-        bad(turns.errors).map(|line| listed(line.count(turns.errors, " turn failed", " turns failed").word(", all by subtype"), failures)),
+        bad(turns.errors)
+            .map(|line| listed(line.count(turns.errors, " turn failed", " turns failed"), failures)),
         bad(turns.no_result_sessions).map(|line| {
-            line.count(turns.no_result_sessions, " session", " sessions").word(" without a result: killed, or still running")
+            line.count(turns.no_result_sessions, " session", " sessions")
+                .word(" without a result: killed, or still running")
         }),
         bad(account.denials.total).map(|line| {
             let line = line.count(account.denials.total, " call denied", " calls denied");
             listed(line, account.denials.by_tool.iter().map(|(name, &count)| (&**name, count)))
         }),
-        bad(tools.errors).map(|line| listed(line.count(tools.errors, " call failed", " calls failed"), by_tool(|tool| tool.errors))),
-        odd(tools.open).map(|line| listed(line.count(tools.open, " call", " calls").word(" without an answer"), by_tool(|tool| tool.open))),
+        bad(tools.errors).map(|line| {
+            listed(line.count(tools.errors, " call failed", " calls failed"), by_tool(|tool| tool.errors))
+        }),
+        odd(tools.open).map(|line| {
+            listed(
+                line.count(tools.open, " call", " calls").word(" without an answer"),
+                by_tool(|tool| tool.open),
+            )
+        }),
         odd(account.tools.orphans).map(|line| {
-            line.count(account.tools.orphans, " tool result", " tool results").word(" without a call: its log is not among the sources")
+            line.count(account.tools.orphans, " tool result", " tool results")
+                .word(" without a call: its log is not among the sources")
         }),
         bad(errors.api + errors.api_retries).map(|line| {
             let line = line.count(errors.api, " API error", " API errors").word(", ");
             let line = line.count(errors.api_retries, " retry", " retries");
             listed(line, errors.by_type.iter().map(|(name, &count)| (&**name, count)))
         }),
-        bad(input.invalid).map(|line| invalid(line.count(input.invalid, " invalid record", " invalid records"), input.invalid, &input.invalid_places, names)),
-        bad(input.truncated).map(|line| line.count(input.truncated, " source ends", " sources end").word(" inside a record")),
-        odd(account.unknown_kinds.len() as u64).map(|line| strangers(line, "kind", "kinds", &account.unknown_kinds, names)),
-        odd(account.unknown_blocks.len() as u64).map(|line| strangers(line, "block", "blocks", &account.unknown_blocks, names)),
+        bad(input.invalid).map(|line| {
+            invalid(
+                line.count(input.invalid, " invalid record", " invalid records"),
+                input.invalid,
+                &input.invalid_places,
+                names,
+            )
+        }),
+        bad(input.truncated)
+            .map(|line| line.count(input.truncated, " source ends", " sources end").word(" inside a record")),
+        odd(account.unknown_kinds.len() as u64)
+            .map(|line| strangers(line, "kind", "kinds", &account.unknown_kinds, names)),
+        odd(account.unknown_blocks.len() as u64)
+            .map(|line| strangers(line, "block", "blocks", &account.unknown_blocks, names)),
         unpriced(account),
         incomplete(account),
     ]
@@ -179,13 +246,25 @@ fn invalid(line: Line, count: u64, places: &[InvalidPlace], names: Names<'_>) ->
     let mut line = line;
     for (index, place) in places.iter().take(EXAMPLES).enumerate() {
         let at = format!("{}:{}", names.get(place.source), place.line);
-        line = line.word(if index == 0 { ": " } else { "; " }).value(at).word(" (").value(&*place.reason).word(")");
+        line = line
+            .word(if index == 0 { ": " } else { "; " })
+            .value(at)
+            .word(" (")
+            .value(&*place.reason)
+            .word(")");
     }
     and_more(line, usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-fn strangers(line: Line, one: &'static str, many: &'static str, unknown: &BTreeMap<String, Unknown>, names: Names<'_>) -> Line {
-    let mut line = line.value(unknown.len() as u64).word(" unknown ").word(if unknown.len() == 1 { one } else { many });
+fn strangers(
+    line: Line,
+    one: &'static str,
+    many: &'static str,
+    unknown: &BTreeMap<String, Unknown>,
+    names: Names<'_>,
+) -> Line {
+    let mut line =
+        line.value(unknown.len() as u64).word(" unknown ").word(if unknown.len() == 1 { one } else { many });
     for (index, (name, stranger)) in unknown.iter().take(EXAMPLES).enumerate() {
         let at = format!("{}:{}", names.get(stranger.source), stranger.line);
         line = line.word(if index == 0 { ": " } else { ", " }).value(&**name).word(" at ").value(at);
@@ -205,7 +284,8 @@ fn unpriced(account: &Account) -> Option<Line> {
 fn incomplete(account: &Account) -> Option<Line> {
     let cost = &account.cost;
     (!cost.complete && cost.unpriced_models.is_empty()).then(|| {
-        Line::new(Tone::Warning).word("the cost is not complete: some responses never got their final token counts")
+        Line::new(Tone::Warning)
+            .word("the cost is not complete: some responses never got their final token counts")
     })
 }
 
@@ -214,7 +294,14 @@ fn cut<R>(columns: &[Column<R>], title: &'static str, rows: &mut Vec<R>, noun: &
     let left_out = rows.len().saturating_sub(ROWS);
     rows.truncate(if left_out > 1 { ROWS } else { ROWS + 1 });
     let mut table = Table::of(title, columns, rows);
-    table.more = (left_out > 1).then(|| Line::new(Tone::Plain).word("and ").value(left_out as u64).word(" more ").word(noun).word(" (--format json lists all)"));
+    table.more = (left_out > 1).then(|| {
+        Line::new(Tone::Plain)
+            .word("and ")
+            .value(left_out as u64)
+            .word(" more ")
+            .word(noun)
+            .word(" (--format json lists all)")
+    });
     table
 }
 
@@ -228,7 +315,8 @@ fn tools(account: &Account) -> Option<Table> {
 
 fn models(account: &Account) -> Option<Table> {
     let cost = &account.cost;
-    let mut rows: Vec<(String, ModelCost)> = cost.by_model.iter().map(|(name, &model)| (name.clone(), model)).collect();
+    let mut rows: Vec<(String, ModelCost)> =
+        cost.by_model.iter().map(|(name, &model)| (name.clone(), model)).collect();
     rows.sort_by(|one, two| two.1.total.cmp(&one.1.total).then_with(|| one.0.cmp(&two.0)));
     let table = (!rows.is_empty()).then(|| cut(MODELS, "Tokens and cost", &mut rows, "models"))?;
     let tokens = cost.by_model.values().map(|model| model.tokens).sum::<Tokens>();
@@ -236,7 +324,8 @@ fn models(account: &Account) -> Option<Table> {
 }
 
 fn kinds(account: &Account) -> Option<Table> {
-    let mut rows: Vec<(String, u64)> = account.kinds.iter().map(|(name, &count)| (name.clone(), count)).collect();
+    let mut rows: Vec<(String, u64)> =
+        account.kinds.iter().map(|(name, &count)| (name.clone(), count)).collect();
     rows.sort_by(|one, two| two.1.cmp(&one.1).then_with(|| one.0.cmp(&two.0)));
     (!rows.is_empty()).then(|| cut(KINDS, "Kinds", &mut rows, "kinds"))
 }
@@ -245,7 +334,11 @@ fn notes(account: &Account) -> Vec<Line> {
     let input = &account.input;
     let line = Line::new(Tone::Plain).count(input.records, " record", " records").word(" in ");
     let line = line.count(input.sources, " source", " sources").word(", ").value(Value::Bytes(input.bytes));
-    let line = if input.copies > 0 { line.word(", ").count(input.copies, " copy", " copies").word(" counted once") } else { line };
+    let line = if input.copies > 0 {
+        line.word(", ").count(input.copies, " copy", " copies").word(" counted once")
+    } else {
+        line
+    };
     let mut notes = vec![versions(line, &account.versions)];
     if let Some(source) = source_of_cost(account) {
         notes.push(Line::new(Tone::Plain).word(source));
@@ -257,9 +350,13 @@ fn versions(line: Line, versions: &[String]) -> Line {
     match versions {
         [] => line,
         [one] => line.word(", CLI ").value(&**one),
-        [first, .., last] => {
-            line.word(", ").value(versions.len() as u64).word(" CLI versions from ").value(&**first).word(" to ").value(&**last)
-        }
+        [first, .., last] => line
+            .word(", ")
+            .value(versions.len() as u64)
+            .word(" CLI versions from ")
+            .value(&**first)
+            .word(" to ")
+            .value(&**last),
     }
 }
 
