@@ -306,11 +306,25 @@ fn reason(bytes: &[u8]) -> String {
 
 impl Feed for Judge<'_> {
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
+        // UTF-8 is checked for all lines at once, and line by line only where that fails.
+        let text = simdutf8::basic::from_utf8(block).ok();
         let (mut start, mut count) = (0, 0);
-        for end in
-            memchr::memchr_iter(b'\n', block).chain((block.last() != Some(&b'\n')).then_some(block.len()))
-        {
-            self.line(offset + start as u64, line + count, &block[start..end]);
+        while start < block.len() {
+            let (here, number) = (offset + start as u64, line + count);
+            let skimmed = text.filter(|_| block[start] == b'{').and_then(|text| event::skim(text, start));
+            let end = match skimmed {
+                Some((event, end)) => {
+                    let place = self.place(here, number);
+                    self.follow(place);
+                    self.facts.absorb(place, &event);
+                    end
+                }
+                None => {
+                    let end = memchr::memchr(b'\n', &block[start..]).map_or(block.len(), |end| start + end);
+                    self.line(here, number, &block[start..end]);
+                    end
+                }
+            };
             start = end + 1;
             count += 1;
         }

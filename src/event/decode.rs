@@ -1,14 +1,19 @@
-//! One record's bytes become an [`Event`], the obvious way: check the JSON, open what is needed, look up each field.
+//! A record taken apart becomes an [`Event`]: what its fields mean, whichever way they were found.
 
 use smallvec::SmallVec;
 
 use super::{
-    Block, BlockKind, Body, Denial, Event, Flaw, Half, Message, ModelUse, Part, Response, StreamPart, Text,
+    Block, BlockKind, Body, Denial, Event, Half, Message, ModelUse, Part, Response, StreamPart, Text,
     ToolResult, TurnEnd, Usage,
     denial::is_refusal,
     dialect::{Dialect, Signs},
-    json::{self, Json, Object},
+    fields::{
+        BlockFields, BlockKey, CallFields, CallKey, EventFields, EventKey, MessageFields, MessageKey,
+        ModelFields, ModelKey, RecordFields, RecordKey, UsageFields, UsageKey,
+    },
+    json::Json,
     kind::{Discriminator, Kind},
+    record::{Blocks, Message as OpenMessage, Open, Record},
 };
 use crate::measure::{Millis, Time, Tokens, Usd};
 
@@ -27,194 +32,233 @@ const NOT_HUMAN: &[&str] = &[
     "This session is being continued from a previous conversation",
 ];
 
-/// Judges one record: the whole of `bytes` must be one JSON object with a string `type`.
-pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Flaw> {
-    let text = simdutf8::basic::from_utf8(bytes).map_err(|_| Flaw::NotUtf8)?;
-    if !text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{') {
-        return Err(json::is_valid(text).map_or_else(|error| not_json(&error), |()| Flaw::NotARecord));
-    }
-    let record = json::object(text).map_err(|error| not_json(&error))?;
-    let kind = record.get("type").and_then(Json::string).ok_or(Flaw::NotARecord)?;
-    Ok(event(&record, kind))
-}
-
-/// serde_json's words without its position, which counts from the piece, not from the line.
-fn not_json(error: &serde_json::Error) -> Flaw {
-    let words = error.to_string();
-    let words = words.split_once(" at line ").map_or(&*words, |(words, _)| words);
-    Flaw::NotJson(words.to_owned(), error.column())
-}
-
-fn event<'a>(record: &Object<'a>, kind: Text<'a>) -> Event<'a> {
-    let sub = match Discriminator::of(&kind) {
-        Discriminator::None => None,
-        Discriminator::Field(key) => record.text(key),
-        Discriminator::Nested(outer, key) => record.object(outer).and_then(|outer| outer.text(key)),
-    };
-    let (camel, snake) = (record.text("sessionId"), record.text("session_id"));
-    let dialect = signs(record, &kind, sub.as_deref(), camel.is_some(), snake.is_some()).dialect();
+/// The event that a record tells; `None` if it has no string `type`.
+#[inline]
+pub(super) fn event<'a, O: Open<'a>>(record: &Record<'a>) -> Option<Event<'a>> {
+    let fields = &record.fields;
+    let kind = fields.get(RecordKey::Type)?.string()?;
+    let sub = discriminator::<O>(record, &kind);
+    let (camel, snake) = (fields.text(RecordKey::CamelSession), fields.text(RecordKey::SnakeSession));
+    let dialect = signs::<O>(fields, &kind, sub.as_deref(), camel.is_some(), snake.is_some()).dialect();
     let identified = matches!(&*kind, "assistant" | "user" | "system" | "attachment" | "result");
-    let time = record.text("timestamp").and_then(|text| Time::parse(&text));
-    Event {
+    let version = if dialect == Dialect::Transcript { RecordKey::Version } else { RecordKey::CliVersion };
+    Some(Event {
         dialect,
-        uuid: if identified { record.text("uuid") } else { None },
+        uuid: if identified { fields.text(RecordKey::Uuid) } else { None },
         session: if dialect == Dialect::Stream { snake.or(camel) } else { camel.or(snake) },
-        time,
-        version: record.text(if dialect == Dialect::Transcript { "version" } else { "claude_code_version" }),
-        prompt: kind == "user" && is_prompt(record),
-        body: body(record, &kind, sub.as_deref(), dialect),
+        time: time(fields),
+        version: fields.text(version),
+        prompt: kind == "user" && is_prompt::<O>(record),
+        body: body::<O>(record, &kind, sub.as_deref(), dialect),
         kind: Kind::of(kind, sub),
+    })
+}
+
+fn time(fields: &RecordFields<'_>) -> Option<Time> {
+    fields.text(RecordKey::Timestamp).and_then(|text| Time::parse(&text))
+}
+
+/// The second half of a kind's name.
+fn discriminator<'a, O: Open<'a>>(record: &Record<'a>, kind: &str) -> Option<Text<'a>> {
+    let inside = |key: RecordKey, name: EventKey| {
+        record.fields.get(key).and_then(O::fields).and_then(|inner: EventFields<'a>| inner.text(name))
+    };
+    match Discriminator::of(kind) {
+        Discriminator::None => None,
+        Discriminator::Subtype => record.fields.text(RecordKey::Subtype),
+        Discriminator::Operation => record.fields.text(RecordKey::Operation),
+        Discriminator::Event => record.event.as_ref()?.text(EventKey::Type),
+        Discriminator::Attachment => record.attachment.as_ref()?.text(EventKey::Type),
+        Discriminator::Request => inside(RecordKey::Request, EventKey::Subtype),
+        Discriminator::Response => inside(RecordKey::Response, EventKey::Subtype),
+        Discriminator::Data => inside(RecordKey::Data, EventKey::Type),
     }
 }
 
-fn signs<'a>(
-    record: &Object<'_>,
-    kind: &'a str,
-    sub: Option<&'a str>,
+fn signs<'a, 's, O: Open<'a>>(
+    fields: &RecordFields<'a>,
+    kind: &'s str,
+    sub: Option<&'s str>,
     camel_id: bool,
     snake_id: bool,
-) -> Signs<'a> {
-    let verdict = || record.object("response")?.object("response")?.get("behavior");
+) -> Signs<'s> {
+    let verdict = || {
+        let response: EventFields<'a> = O::fields(fields.get(RecordKey::Response)?)?;
+        let inner: EventFields<'a> = O::fields(response.get(EventKey::Response)?)?;
+        inner.get(EventKey::Behavior)
+    };
     Signs {
         kind,
         sub,
         camel_id,
         snake_id,
-        in_a_tree: record.has("parentUuid") || record.has("isSidechain"),
-        tools_or_cwd: record.has("tools") || record.has("cwd"),
-        total_cost: record.has("total_cost_usd"),
-        cost_or_duration: record.has("cost") || record.has("duration"),
+        in_a_tree: fields.has(RecordKey::ParentUuid) || fields.has(RecordKey::IsSidechain),
+        tools_or_cwd: fields.has(RecordKey::Tools) || fields.has(RecordKey::Cwd),
+        total_cost: fields.has(RecordKey::TotalCost),
+        cost_or_duration: fields.has(RecordKey::Cost) || fields.has(RecordKey::Duration),
         verdict: kind == "control_response" && verdict().is_some(),
     }
 }
 
-fn body<'a>(record: &Object<'a>, kind: &str, sub: Option<&str>, dialect: Dialect) -> Body<'a> {
+fn body<'a, O: Open<'a>>(record: &Record<'a>, kind: &str, sub: Option<&str>, dialect: Dialect) -> Body<'a> {
+    let fields = &record.fields;
     let found = match (kind, sub) {
-        ("user" | "assistant", _) => Some(Body::Message(message(record, kind))),
-        ("result", _) => Some(Body::TurnEnd(Box::new(turn_end(record, dialect)))),
-        ("stream_event", Some(part)) => stream_part(record, part).map(Body::Stream),
-        ("progress", _) => nested(record),
+        ("user" | "assistant", _) => Some(Body::Message(message::<O>(record, kind))),
+        ("result", _) => Some(Body::TurnEnd(Box::new(turn_end::<O>(fields, dialect)))),
+        ("stream_event", Some(part)) => stream_part::<O>(record, part).map(Body::Stream),
+        ("progress", _) => nested::<O>(fields),
         ("conversation_reset", _) => Some(Body::Reset),
-        ("system", Some("permission_denied")) => Some(Body::Denial(denial(record))),
-        ("system", Some("api_retry")) => Some(Body::Retry(
-            record.text("error").unwrap_or_else(|| status_name(record.number("error_status"))),
-        )),
-        ("system", Some("api_error")) => {
-            let status = record.object("error").and_then(|error| error.number("status"));
-            Some(Body::Retry(status_name(status)))
+        ("system", Some("permission_denied")) => Some(Body::Denial(Denial {
+            id: fields.text(RecordKey::ToolUse),
+            tool: fields.text(RecordKey::ToolName),
+        })),
+        ("system", Some("api_retry")) => {
+            let named = fields.text(RecordKey::Error);
+            Some(Body::Retry(named.unwrap_or_else(|| status_name(fields.number(RecordKey::ErrorStatus)))))
         }
-        ("system", Some("turn_duration")) => millis(record, "durationMs").map(Body::TurnDuration),
-        ("cost-state", _) => dollars(record, "totalCostUSD")
-            .map(|total| Body::CostState(total, model_uses(record, "modelUsage").unwrap_or_default())),
-        ("tool_result", _) if dialect == Dialect::Bridge => bridge_answer(record),
+        ("system", Some("api_error")) => {
+            let error: Option<EventFields<'a>> = fields.get(RecordKey::Error).and_then(O::fields);
+            Some(Body::Retry(status_name(error.and_then(|error| error.number(EventKey::Status)))))
+        }
+        ("system", Some("turn_duration")) => millis(fields, RecordKey::DurationMs).map(Body::TurnDuration),
+        ("cost-state", _) => fields.number(RecordKey::SavedCost).map(|total| {
+            let models = model_uses::<O>(fields.get(RecordKey::ModelUsage));
+            Body::CostState(Usd::from_dollars(total), models.unwrap_or_default())
+        }),
+        ("tool_result", _) if dialect == Dialect::Bridge => bridge_answer(fields),
         ("reject", _) if dialect == Dialect::Bridge => {
-            Some(Body::Denial(Denial { id: record.text("id"), tool: None }))
+            Some(Body::Denial(Denial { id: fields.text(RecordKey::Id), tool: None }))
         }
         _ => None,
     };
     found.unwrap_or(Body::Plain)
 }
 
-fn bridge_answer<'a>(record: &Object<'a>) -> Option<Body<'a>> {
-    let id = record.text("toolUseId")?;
-    Some(Body::Answer(ToolResult { id: Some(id), is_error: record.is_true("isError"), denied: false }))
+fn bridge_answer<'a>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
+    let id = fields.text(RecordKey::BridgeToolUse)?;
+    Some(Body::Answer(ToolResult {
+        id: Some(id),
+        is_error: fields.is_true(RecordKey::BridgeIsError),
+        denied: false,
+    }))
 }
 
 /// A subagent's message that 2.1.12 to 2.1.63 wrote into a `progress` record.
-fn nested<'a>(record: &Object<'a>) -> Option<Body<'a>> {
-    let inner = record.object("data")?.object("message")?;
-    let kind = inner.text("type").filter(|kind| matches!(&**kind, "user" | "assistant"))?;
-    let time = inner.text("timestamp").and_then(|text| Time::parse(&text));
-    Some(Body::Nested(message(&inner, &kind), time))
+fn nested<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
+    let data: EventFields<'a> = fields.get(RecordKey::Data).and_then(O::fields)?;
+    let inner = Record::of::<O>(data.get(EventKey::Message).and_then(O::fields)?);
+    let kind = inner.fields.text(RecordKey::Type).filter(|kind| matches!(&**kind, "user" | "assistant"))?;
+    Some(Body::Nested(message::<O>(&inner, &kind), time(&inner.fields)))
 }
 
-fn message<'a>(record: &Object<'a>, kind: &str) -> Message<'a> {
-    let message = record.object("message").unwrap_or_default();
-    let content = message.get("content");
-    let role = message
-        .text("role")
-        .unwrap_or_else(|| if kind == "user" { "user".into() } else { "assistant".into() });
-    let mut read = Message { blocks: blocks(record, &role, content), ..Message::default() };
+fn message<'a, O: Open<'a>>(record: &Record<'a>, kind: &str) -> Message<'a> {
+    let role_of_kind = || if kind == "user" { "user".into() } else { "assistant".into() };
+    let opened = record.message.as_ref();
+    let role = opened.and_then(|message| message.fields.text(MessageKey::Role)).unwrap_or_else(role_of_kind);
+    let blocks = opened.map_or_else(SmallVec::new, |message| blocks::<O>(record, message, &role));
     if kind != "assistant" {
-        return read;
+        return Message { blocks, ..Message::default() };
     }
-    let synthetic = message.get("model").and_then(Json::string).is_some_and(|model| model == SYNTHETIC);
-    read.api_error = api_error(record, content, synthetic);
+    let model = opened.and_then(|message| message.fields.text(MessageKey::Model));
+    let synthetic = model.as_deref() == Some(SYNTHETIC);
     // An empty `message` tells of no response, and one that no model wrote is none.
-    let empty = message.entries().is_empty();
-    read.response = (!synthetic && !empty).then(|| Response {
-        id: message.text("id"),
-        model: message.text("model"),
-        requested: record.text("requestedModel"),
-        usage: usage_of(&message),
-        stopped: message.get("stop_reason").is_some_and(|reason| !reason.is_null()),
-    });
-    read
+    let told = opened.filter(|message| !synthetic && !message.empty);
+    let response = told.map(|message| response::<O>(&record.fields, &message.fields, model));
+    Message { blocks, response, api_error: api_error::<O>(record, synthetic) }
 }
 
-fn blocks<'a>(record: &Object<'a>, role: &Text<'a>, content: Option<Json<'a>>) -> SmallVec<[Block<'a>; 1]> {
-    let Some(content) = content else { return SmallVec::new() };
-    if content.string().is_some() {
+fn response<'a, O: Open<'a>>(
+    record: &RecordFields<'a>,
+    message: &MessageFields<'a>,
+    model: Option<Text<'a>>,
+) -> Response<'a> {
+    Response {
+        id: message.text(MessageKey::Id),
+        model,
+        requested: record.text(RecordKey::RequestedModel),
+        usage: usage::<O>(message.get(MessageKey::Usage)),
+        stopped: message.get(MessageKey::StopReason).is_some_and(|reason| !reason.is_null()),
+    }
+}
+
+fn blocks<'a, O: Open<'a>>(
+    record: &Record<'a>,
+    message: &OpenMessage<'a>,
+    role: &Text<'a>,
+) -> SmallVec<[Block<'a>; 1]> {
+    if message.fields.get(MessageKey::Content).is_some_and(Json::is_string) {
         return smallvec::smallvec![Block { kind: BlockKind::of(role, "text".into()), half: Half::Neither }];
     }
-    content
-        .array()
-        .unwrap_or_default()
-        .into_iter()
-        .filter_map(|block| self::block(record, role, &block.object()?))
-        .collect()
+    let objects = message.blocks.iter().flat_map(|blocks| &blocks.objects);
+    objects.filter_map(|fields| block::<O>(record, role, fields)).collect()
 }
 
-fn block<'a>(record: &Object<'a>, role: &Text<'a>, block: &Object<'a>) -> Option<Block<'a>> {
-    let kind = block.text("type")?;
+fn block<'a, O: Open<'a>>(
+    record: &Record<'a>,
+    role: &Text<'a>,
+    fields: &BlockFields<'a>,
+) -> Option<Block<'a>> {
+    let kind = fields.text(BlockKey::Type)?;
     let half = match &*kind {
-        "tool_use" => Half::Ask(block.text("id"), block.text("name")),
-        "tool_result" => Half::Answer(tool_result(record, block)),
+        "tool_use" => Half::Ask(fields.text(BlockKey::Id), fields.text(BlockKey::Name)),
+        "tool_result" => Half::Answer(tool_result::<O>(&record.fields, fields)),
         _ => Half::Neither,
     };
     Some(Block { kind: BlockKind::of(role, kind), half })
 }
 
-fn tool_result<'a>(record: &Object<'a>, block: &Object<'a>) -> ToolResult<'a> {
-    let (id, is_error) = (block.text("tool_use_id"), block.is_true("is_error"));
-    let denied = structured_verdict(record, id.as_deref())
-        .unwrap_or_else(|| is_error && is_refusal(&text_of(block.get("content")).unwrap_or_default()));
+fn tool_result<'a, O: Open<'a>>(record: &RecordFields<'a>, block: &BlockFields<'a>) -> ToolResult<'a> {
+    let (id, is_error) = (block.text(BlockKey::ToolUse), block.is_true(BlockKey::IsError));
+    let refusal = || {
+        is_error
+            && block.get(BlockKey::Content).is_some_and(|content| is_refusal(&text_of_value::<O>(content)))
+    };
+    let denied = structured_verdict::<O>(record, id.as_deref()).unwrap_or_else(refusal);
     ToolResult { id, is_error, denied }
 }
 
 /// What the fields beside a result say of its permission; `None` where the version wrote no such field.
-fn structured_verdict(record: &Object<'_>, id: Option<&str>) -> Option<bool> {
+fn structured_verdict<'a, O: Open<'a>>(record: &RecordFields<'a>, id: Option<&str>) -> Option<bool> {
     let mut verdict = None;
-    for entry in record.array("tool_result_meta").into_iter().filter_map(Json::object) {
-        if id.is_some() && entry.get("id").and_then(Json::string).as_deref() == id {
-            let refused = refused(&entry, "non_execution_kind", "permission_decision");
+    for entry in record.get(RecordKey::ToolResultMeta).and_then(O::elements).unwrap_or_default() {
+        let Some(entry): Option<CallFields<'a>> = O::fields(entry) else { continue };
+        if id.is_some() && entry.text(CallKey::Id).as_deref() == id {
+            let refused = refused::<O>(entry.get(CallKey::NonExecution), entry.get(CallKey::Decision));
             verdict = Some(verdict.unwrap_or(false) || refused);
         }
     }
-    if record.has("toolDenialKind") || record.has("permissionDecision") {
-        verdict = Some(verdict.unwrap_or(false) || refused(record, "toolDenialKind", "permissionDecision"));
+    let (kind, decision) = (record.get(RecordKey::ToolDenialKind), record.get(RecordKey::PermissionDecision));
+    if kind.is_some() || decision.is_some() {
+        verdict = Some(verdict.unwrap_or(false) || refused::<O>(kind, decision));
     }
     verdict
 }
 
-fn refused(fields: &Object<'_>, kind: &str, decision: &str) -> bool {
-    let rejected = || fields.object(decision)?.text("decision").filter(|decision| decision == "reject");
-    fields.get(kind).is_some_and(Json::says_something) || rejected().is_some()
+fn refused<'a, O: Open<'a>>(kind: Option<Json<'a>>, decision: Option<Json<'a>>) -> bool {
+    let decision: Option<EventFields<'a>> = decision.and_then(O::fields);
+    let rejected = decision
+        .and_then(|decision| decision.text(EventKey::Decision))
+        .is_some_and(|decision| decision == "reject");
+    rejected || kind.is_some_and(Json::says_something)
 }
 
-fn api_error<'a>(record: &Object<'a>, content: Option<Json<'a>>, synthetic: bool) -> Option<Text<'a>> {
-    let named = record.text("error");
-    let flagged =
-        named.is_some() || record.is_true("is_api_error_message") || record.is_true("isApiErrorMessage");
+fn api_error<'a, O: Open<'a>>(record: &Record<'a>, synthetic: bool) -> Option<Text<'a>> {
+    let fields = &record.fields;
+    let named = fields.text(RecordKey::Error);
+    let flagged = named.is_some()
+        || fields.is_true(RecordKey::SnakeApiError)
+        || fields.is_true(RecordKey::CamelApiError);
     // Streams of 1.0.128 have no flag at all.
-    let says_so = || synthetic && text_of(content).is_some_and(|text| text.starts_with("API Error"));
+    let says_so = || {
+        synthetic && record.message.as_ref().is_some_and(|message| text_of(message).starts_with("API Error"))
+    };
     if !flagged && !says_so() {
         return None;
     }
-    let status = || {
-        ["api_error_status", "apiErrorStatus"].iter().find_map(|key| record.number(key).filter(|&n| n != 0.0))
-    };
-    Some(named.unwrap_or_else(|| status_name(status())))
+    let status = |key| fields.number(key).filter(|&status| status != 0.0);
+    Some(named.unwrap_or_else(|| {
+        status_name(status(RecordKey::SnakeApiStatus).or_else(|| status(RecordKey::CamelApiStatus)))
+    }))
 }
 
 /// The API's name for an HTTP status.
@@ -234,135 +278,151 @@ fn status_name(status: Option<f64>) -> Text<'static> {
     name.into()
 }
 
-/// The text of a content: the string, or the texts of its blocks one after another.
-fn text_of(content: Option<Json<'_>>) -> Option<Text<'_>> {
-    let content = content?;
-    if let Some(text) = content.string() {
-        return Some(text);
+/// The text of a message: its string, or the texts of its blocks one after another.
+fn text_of<'a>(message: &OpenMessage<'a>) -> Text<'a> {
+    if let Some(text) = message.fields.get(MessageKey::Content).and_then(Json::string) {
+        return text;
     }
-    let mut texts = content.array()?.into_iter().filter_map(|block| block.object()?.text("text"));
-    let first = texts.next()?;
-    Some(texts.fold(first, |all, text| all + text))
+    message.blocks.as_ref().map_or(Text::Borrowed(""), joined)
 }
 
-fn is_prompt(record: &Object<'_>) -> bool {
-    const FLAGS: &[&str] = &["isReplay", "isSynthetic", "isMeta", "isCompactSummary", "isSidechain"];
-    let Some(message) = record.object("message") else { return false };
-    let Some(content) = message.get("content") else { return false };
-    let blocks = content.array().unwrap_or_default();
-    let is_result = |block: &Json<'_>| {
-        block.object().and_then(|block| block.text("type")).is_some_and(|kind| kind == "tool_result")
-    };
+/// The same for a content that was not opened.
+fn text_of_value<'a, O: Open<'a>>(content: Json<'a>) -> Text<'a> {
+    if let Some(text) = content.string() {
+        return text;
+    }
+    let objects = O::elements(content).unwrap_or_default().into_iter().filter_map(O::fields).collect();
+    joined(&Blocks { objects, any: true })
+}
+
+fn joined<'a>(blocks: &Blocks<'a>) -> Text<'a> {
+    let texts = blocks.objects.iter().filter_map(|block| block.text(BlockKey::Text));
+    texts.reduce(|all, text| all + text).unwrap_or_default()
+}
+
+fn is_prompt<'a, O: Open<'a>>(record: &Record<'a>) -> bool {
+    use RecordKey::{IsCompactSummary, IsMeta, IsReplay, IsSidechain, IsSynthetic};
+    let fields = &record.fields;
+    let Some(message) = &record.message else { return false };
+    let is_text = message.fields.get(MessageKey::Content).is_some_and(Json::is_string);
+    let is_result =
+        |block: &BlockFields<'_>| block.text(BlockKey::Type).is_some_and(|kind| kind == "tool_result");
+    let said = is_text
+        || message.blocks.as_ref().is_some_and(|blocks| blocks.any && !blocks.objects.iter().any(is_result));
     let another_origin = || {
-        let kind = record.object("origin")?.get("kind")?;
-        Some(kind.string().is_none_or(|kind| kind != "human"))
+        let origin: EventFields<'a> = fields.get(RecordKey::Origin).and_then(O::fields)?;
+        Some(origin.get(EventKey::Kind)?.string().is_none_or(|kind| kind != "human"))
     };
-    if (content.string().is_none() && blocks.is_empty())
-        || blocks.iter().any(is_result)
-        || FLAGS.iter().any(|flag| record.is_true(flag))
-        || record.get("parent_tool_use_id").is_some_and(Json::says_something)
-        || record.get("toolUseResult").is_some_and(|result| !result.is_null())
+    if !said
+        || [IsReplay, IsSynthetic, IsMeta, IsCompactSummary, IsSidechain]
+            .into_iter()
+            .any(|flag| fields.is_true(flag))
+        || fields.get(RecordKey::ParentToolUse).is_some_and(Json::says_something)
+        || fields.get(RecordKey::ToolUseResult).is_some_and(|result| !result.is_null())
         || another_origin() == Some(true)
     {
         return false;
     }
-    let text = text_of(Some(content)).unwrap_or_default();
+    let text = text_of(message);
     let text = text.trim_start();
     !NOT_HUMAN.iter().any(|start| text.starts_with(start))
 }
 
-fn stream_part<'a>(record: &Object<'a>, part: &str) -> Option<StreamPart<'a>> {
-    let event = record.object("event")?;
-    let api_id = record.text("api_message_id");
-    let has_api_id = api_id.is_some();
-    let lane = record.text("parent_tool_use_id");
+fn stream_part<'a, O: Open<'a>>(record: &Record<'a>, part: &str) -> Option<StreamPart<'a>> {
+    let event = record.event.as_ref()?;
+    let api_id = || record.fields.text(RecordKey::ApiMessage);
+    let lane = || record.fields.text(RecordKey::ParentToolUse);
     match part {
         "message_start" => {
-            let message = event.object("message")?;
-            let part = Part::Start(message.text("model"), usage_of(&message));
-            Some(StreamPart { id: Some(message.text("id")?), lane, has_api_id, part })
+            let message: MessageFields<'a> = event.get(EventKey::Message).and_then(O::fields)?;
+            let part =
+                Part::Start(message.text(MessageKey::Model), usage::<O>(message.get(MessageKey::Usage)));
+            Some(StreamPart {
+                id: Some(message.text(MessageKey::Id)?),
+                lane: lane(),
+                has_api_id: api_id().is_some(),
+                part,
+            })
         }
         "message_delta" => {
-            let stopped = event.object("delta").and_then(|delta| delta.text("stop_reason")).is_some();
-            let part = Part::Delta(usage_of(&event), stopped);
-            Some(StreamPart { id: api_id, lane, has_api_id, part })
+            let delta: Option<EventFields<'a>> = event.get(EventKey::Delta).and_then(O::fields);
+            let stopped = delta.is_some_and(|delta| delta.text(EventKey::StopReason).is_some());
+            let part = Part::Delta(usage::<O>(event.get(EventKey::Usage)), stopped);
+            let id = api_id();
+            Some(StreamPart { has_api_id: id.is_some(), id, lane: lane(), part })
         }
         _ => None,
     }
 }
 
-fn turn_end<'a>(record: &Object<'a>, dialect: Dialect) -> TurnEnd<'a> {
-    let (cost, wall) =
-        if dialect == Dialect::Bridge { ("cost", "duration") } else { ("total_cost_usd", "duration_ms") };
+fn turn_end<'a, O: Open<'a>>(fields: &RecordFields<'a>, dialect: Dialect) -> TurnEnd<'a> {
+    let (cost, wall) = match dialect {
+        Dialect::Bridge => (RecordKey::Cost, RecordKey::Duration),
+        _ => (RecordKey::TotalCost, RecordKey::WallMillis),
+    };
+    let denials = fields.get(RecordKey::Denials).and_then(O::elements).unwrap_or_default();
     TurnEnd {
-        subtype: record.text("subtype"),
-        is_error: record.is_true("is_error"),
-        num_turns: record.number("num_turns").map(|_| record.count("num_turns")),
-        total: dollars(record, cost),
-        models: model_uses(record, "modelUsage"),
-        since_last: model_uses(record, "model_usage_since_last_result"),
-        usage: usage_of(record).unwrap_or_default(),
-        api: millis(record, "duration_api_ms"),
-        wall: millis(record, wall),
-        denials: record
-            .array("permission_denials")
-            .into_iter()
-            .filter_map(Json::object)
-            .map(|entry| denial(&entry))
-            .collect(),
+        subtype: fields.text(RecordKey::Subtype),
+        is_error: fields.is_true(RecordKey::IsError),
+        num_turns: fields.number(RecordKey::NumTurns).map(|_| fields.count(RecordKey::NumTurns)),
+        total: fields.number(cost).map(Usd::from_dollars),
+        models: model_uses::<O>(fields.get(RecordKey::ModelUsage)),
+        since_last: model_uses::<O>(fields.get(RecordKey::SinceLast)),
+        usage: usage::<O>(fields.get(RecordKey::Usage)).unwrap_or_default(),
+        api: millis(fields, RecordKey::ApiMillis),
+        wall: millis(fields, wall),
+        denials: denials.into_iter().filter_map(O::fields).map(|entry| denial(&entry)).collect(),
     }
 }
 
-fn denial<'a>(entry: &Object<'a>) -> Denial<'a> {
-    Denial { id: entry.text("tool_use_id"), tool: entry.text("tool_name") }
+fn denial<'a>(entry: &CallFields<'a>) -> Denial<'a> {
+    Denial { id: entry.text(CallKey::ToolUse), tool: entry.text(CallKey::ToolName) }
 }
 
 /// The `usage` of a message, an event or a result.
-fn usage_of<'a>(holder: &Object<'a>) -> Option<Usage<'a>> {
-    let usage = holder.object("usage")?;
-    let split = usage.object("cache_creation").unwrap_or_default();
-    let (five, hour) = (split.count("ephemeral_5m_input_tokens"), split.count("ephemeral_1h_input_tokens"));
-    let cache_write = usage.count("cache_creation_input_tokens").max(five.saturating_add(hour));
+fn usage<'a, O: Open<'a>>(json: Option<Json<'a>>) -> Option<Usage<'a>> {
+    let usage: UsageFields<'a> = json.and_then(O::fields)?;
+    let inside = |key| -> UsageFields<'a> { usage.get(key).and_then(O::fields).unwrap_or_default() };
+    let split = inside(UsageKey::CacheCreation);
+    let (five, hour) = (split.count(UsageKey::FiveMinutes), split.count(UsageKey::OneHour));
+    let cache_write = usage.count(UsageKey::CacheWrite).max(five.saturating_add(hour));
     Some(Usage {
-        input: usage.count("input_tokens"),
-        output: usage.count("output_tokens"),
-        cache_read: usage.count("cache_read_input_tokens"),
+        input: usage.count(UsageKey::Input),
+        output: usage.count(UsageKey::Output),
+        cache_read: usage.count(UsageKey::CacheRead),
         cache_write,
         cache_write_1h: hour.min(cache_write),
-        web_searches: usage.object("server_tool_use").map_or(0, |server| server.count("web_search_requests")),
-        fast: usage.text("speed").is_some_and(|speed| speed == "fast"),
-        geo: usage.text("inference_geo"),
+        web_searches: inside(UsageKey::ServerToolUse).count(UsageKey::WebSearches),
+        fast: usage.text(UsageKey::Speed).is_some_and(|speed| speed == "fast"),
+        geo: usage.text(UsageKey::Geo),
     })
 }
 
-fn model_uses<'a>(holder: &Object<'a>, key: &str) -> Option<Vec<ModelUse<'a>>> {
-    let models = holder.object(key)?.entries();
+fn model_uses<'a, O: Open<'a>>(json: Option<Json<'a>>) -> Option<Vec<ModelUse<'a>>> {
+    let models = json.and_then(O::entries)?;
     Some(
         models
             .into_iter()
-            .map(|(model, fields)| model_use(model, &fields.object().unwrap_or_default()))
+            .map(|(model, fields)| model_use(model, &O::fields(fields).unwrap_or_default()))
             .collect(),
     )
 }
 
-fn model_use<'a>(model: Text<'a>, fields: &Object<'a>) -> ModelUse<'a> {
-    let written = fields.count("cacheCreationInputTokens");
-    let hour = fields.count("cacheCreationEphemeral1hInputTokens").min(written);
+fn model_use<'a>(model: Text<'a>, fields: &ModelFields<'a>) -> ModelUse<'a> {
+    let written = fields.count(ModelKey::CacheWrite);
+    let hour = fields.count(ModelKey::OneHour).min(written);
     let tokens = Tokens {
-        input: fields.count("inputTokens"),
-        output: fields.count("outputTokens"),
-        cache_read: fields.count("cacheReadInputTokens"),
+        input: fields.count(ModelKey::Input),
+        output: fields.count(ModelKey::Output),
+        cache_read: fields.count(ModelKey::CacheRead),
         cache_write_5m: written - hour,
         cache_write_1h: hour,
-        web_searches: fields.count("webSearchRequests"),
+        web_searches: fields.count(ModelKey::WebSearches),
     };
-    ModelUse { model, tokens, cost: dollars(fields, "costUSD").unwrap_or_default() }
+    let cost = fields.number(ModelKey::Cost).map(Usd::from_dollars).unwrap_or_default();
+    ModelUse { model, tokens, cost }
 }
 
-fn dollars(fields: &Object<'_>, key: &str) -> Option<Usd> {
-    fields.number(key).map(Usd::from_dollars)
-}
-
-fn millis(fields: &Object<'_>, key: &str) -> Option<Millis> {
+fn millis(fields: &RecordFields<'_>, key: RecordKey) -> Option<Millis> {
     fields.number(key).map(Millis::from_number)
 }

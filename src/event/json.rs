@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 const ABSURD: f64 = 1e18;
 
 /// The text of one valid JSON value.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Json<'a>(&'a str);
 
 /// The fields of one object, in the order they stand.
@@ -25,6 +25,16 @@ pub(super) fn object(text: &str) -> serde_json::Result<Object<'_>> {
 }
 
 impl<'a> Json<'a> {
+    /// A text that was checked to be one value, without blanks around it.
+    pub(super) fn checked(text: &'a str) -> Self {
+        Self(text)
+    }
+
+    /// The text itself.
+    pub(super) fn source(self) -> &'a str {
+        self.0
+    }
+
     fn starts(self, with: u8) -> bool {
         self.0.as_bytes().first() == Some(&with)
     }
@@ -38,6 +48,21 @@ impl<'a> Json<'a> {
     pub(super) fn array(self) -> Option<Vec<Json<'a>>> {
         self.starts(b'[')
             .then(|| serde_json::from_str::<Elements<'_>>(self.0).map(|all| all.0).unwrap_or_default())
+    }
+
+    /// Whether it is an object.
+    pub(super) fn is_object(self) -> bool {
+        self.starts(b'{')
+    }
+
+    /// Whether it is an array.
+    pub(super) fn is_array(self) -> bool {
+        self.starts(b'[')
+    }
+
+    /// Whether it is a string.
+    pub(super) fn is_string(self) -> bool {
+        self.starts(b'"')
     }
 
     /// The string, if it is one.
@@ -87,63 +112,10 @@ impl<'a> Json<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// The value of a key; of several, the last.
-    pub(super) fn get(&self, key: &str) -> Option<Json<'a>> {
-        self.0.iter().rev().find(|(quoted, _)| is_key(quoted, key)).map(|&(_, value)| value)
+    /// Names and values, in the order they stand.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Cow<'a, str>, Json<'a>)> {
+        self.0.iter().map(|&(quoted, value)| (unquote(quoted), value))
     }
-
-    /// Whether it has a key at all.
-    pub(super) fn has(&self, key: &str) -> bool {
-        self.get(key).is_some()
-    }
-
-    /// The string that is not empty under a key.
-    pub(super) fn text(&self, key: &str) -> Option<Cow<'a, str>> {
-        self.get(key)?.text()
-    }
-
-    /// The object under a key.
-    pub(super) fn object(&self, key: &str) -> Option<Object<'a>> {
-        self.get(key)?.object()
-    }
-
-    /// The elements of the array under a key; none if there is no array.
-    pub(super) fn array(&self, key: &str) -> Vec<Json<'a>> {
-        self.get(key).and_then(Json::array).unwrap_or_default()
-    }
-
-    /// The number under a key.
-    pub(super) fn number(&self, key: &str) -> Option<f64> {
-        self.get(key)?.number()
-    }
-
-    /// The count under a key.
-    pub(super) fn count(&self, key: &str) -> u64 {
-        self.get(key).map_or(0, Json::count)
-    }
-
-    /// Whether the value under a key is `true`.
-    pub(super) fn is_true(&self, key: &str) -> bool {
-        self.get(key).is_some_and(Json::is_true)
-    }
-
-    /// Names and values, each name once with its last value.
-    pub(super) fn entries(&self) -> Vec<(Cow<'a, str>, Json<'a>)> {
-        let mut entries: Vec<(Cow<'a, str>, Json<'a>)> = Vec::with_capacity(self.0.len());
-        for &(quoted, value) in &self.0 {
-            let name = unquote(quoted);
-            match entries.iter_mut().find(|(known, _)| *known == name) {
-                Some(known) => known.1 = value,
-                None => entries.push((name, value)),
-            }
-        }
-        entries
-    }
-}
-
-fn is_key(quoted: &str, key: &str) -> bool {
-    let inner = &quoted[1..quoted.len() - 1];
-    inner == key || (inner.contains('\\') && unquote(quoted) == key)
 }
 
 /// The text of a quoted string. A lone surrogate, which JavaScript writes when it cuts an emoji in two, becomes U+FFFD.
@@ -244,17 +216,19 @@ pub(super) fn is_valid(text: &str) -> serde_json::Result<()> {
 mod tests {
     use super::*;
 
+    fn field<'a>(text: &'a str, key: &str) -> Json<'a> {
+        object(text).expect("valid").iter().find(|(name, _)| name == key).expect("the key").1
+    }
+
     #[test]
-    fn of_duplicate_keys_the_last_wins_however_they_are_spelt() {
-        let fields = object(r#"{"a":1,"\u0061":2}"#).expect("valid");
-        assert_eq!(fields.number("a"), Some(2.0));
-        assert_eq!(fields.entries().len(), 1);
+    fn keys_are_read_however_they_are_spelt() {
+        assert_eq!(field(r#"{"\u0061":2}"#, "a").number(), Some(2.0));
     }
 
     #[test]
     fn escapes_are_read_and_lone_surrogates_replaced() {
-        let fields = object(r#"{"a":"x\n\"\\\/\u00e9\ud83d\ude00|\ud83d|\ude00\ud83dx"}"#).expect("valid");
-        assert_eq!(fields.text("a").expect("a string"), "x\n\"\\/é😀|\u{fffd}|\u{fffd}\u{fffd}x");
+        let text = r#"{"a":"x\n\"\\\/\u00e9\ud83d\ude00|\ud83d|\ude00\ud83dx"}"#;
+        assert_eq!(field(text, "a").text().expect("a string"), "x\n\"\\/é😀|\u{fffd}|\u{fffd}\u{fffd}x");
     }
 
     #[test]
@@ -265,17 +239,15 @@ mod tests {
             "]".repeat(100_000),
             "9".repeat(500)
         );
-        let fields = object(&deep).expect("valid");
-        assert_eq!(fields.number("b"), None);
-        assert_eq!(fields.count("c"), 0);
-        assert!(fields.has("a"));
+        assert_eq!(field(&deep, "b").number(), None);
+        assert_eq!(field(&deep, "c").count(), 0);
+        assert!(field(&deep, "a").says_something());
     }
 
     #[test]
     fn counts_are_exact_cut_and_never_negative() {
-        let fields =
-            object(r#"{"a":9007199254740993,"b":1.9,"c":-5,"d":"7","e":true,"f":1e3}"#).expect("valid");
-        let counts: Vec<u64> = ["a", "b", "c", "d", "e", "f"].map(|key| fields.count(key)).to_vec();
+        let text = r#"{"a":9007199254740993,"b":1.9,"c":-5,"d":"7","e":true,"f":1e3}"#;
+        let counts: Vec<u64> = ["a", "b", "c", "d", "e", "f"].map(|key| field(text, key).count()).to_vec();
         assert_eq!(counts, [9_007_199_254_740_993, 1, 0, 0, 0, 1000]);
     }
 }

@@ -11,23 +11,33 @@ use std::borrow::Cow;
 pub(super) enum Discriminator {
     /// The type alone is the kind.
     None,
-    /// A string of the record itself.
-    Field(&'static str),
-    /// A string one object deeper.
-    Nested(&'static str, &'static str),
+    /// `subtype`
+    Subtype,
+    /// `operation`
+    Operation,
+    /// `event.type`
+    Event,
+    /// `request.subtype`
+    Request,
+    /// `response.subtype`
+    Response,
+    /// `attachment.type`
+    Attachment,
+    /// `data.type`
+    Data,
 }
 
 impl Discriminator {
     /// The discriminator that records of this type have.
     pub(super) fn of(kind: &str) -> Self {
         match kind {
-            "system" | "result" => Self::Field("subtype"),
-            "queue-operation" => Self::Field("operation"),
-            "stream_event" => Self::Nested("event", "type"),
-            "control_request" => Self::Nested("request", "subtype"),
-            "control_response" => Self::Nested("response", "subtype"),
-            "attachment" => Self::Nested("attachment", "type"),
-            "progress" => Self::Nested("data", "type"),
+            "system" | "result" => Self::Subtype,
+            "queue-operation" => Self::Operation,
+            "stream_event" => Self::Event,
+            "control_request" => Self::Request,
+            "control_response" => Self::Response,
+            "attachment" => Self::Attachment,
+            "progress" => Self::Data,
             _ => Self::None,
         }
     }

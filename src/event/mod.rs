@@ -7,19 +7,41 @@ mod block;
 mod decode;
 mod denial;
 mod dialect;
+mod fields;
 mod json;
 mod kind;
+mod obvious;
+mod record;
+#[cfg(target_arch = "x86_64")]
+mod skim;
 
 use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
 pub use block::{BlockId, BlockKind};
-pub use decode::decode;
 pub use dialect::Dialect;
 pub use kind::{Home, Kind, KindId, Row};
+pub use obvious::obvious;
+#[cfg(target_arch = "x86_64")]
+pub use skim::skim;
 
 use crate::measure::{Millis, Time, Tokens, Usd};
+
+/// Judges one record: the whole of `bytes` must be one JSON object with a string `type`.
+pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Flaw> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(event) = simdutf8::basic::from_utf8(bytes).ok().and_then(skim::skim_piece) {
+        return Ok(event);
+    }
+    obvious(bytes)
+}
+
+/// On processors without a kernel every line takes the obvious path.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn skim(_: &str, _: usize) -> Option<(Event<'_>, usize)> {
+    None
+}
 
 /// Text of a record: borrowed unless it held an escape.
 pub type Text<'a> = Cow<'a, str>;

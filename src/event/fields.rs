@@ -1,0 +1,293 @@
+//! The fields that facts are read from, object by object: one list each.
+
+use super::{Text, json::Json};
+
+/// The wanted fields of one sort of object.
+pub(super) trait Fields<'a>: Default {
+    /// The slot of a key, if it is wanted.
+    fn slot(key: &[u8]) -> Option<usize>;
+    /// Puts a value there. Of duplicate keys the last wins.
+    fn put(&mut self, slot: usize, value: Json<'a>);
+}
+
+macro_rules! fields {
+    ($(#[$doc:meta])* $fields:ident by $key:ident { $($name:ident = $text:literal)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum $key { $($name),* }
+
+        impl $key {
+            const NAMES: &'static [&'static str] = &[$($text),*];
+            const TABLE: &'static Table = &Table::of(Self::NAMES);
+        }
+
+        #[doc = concat!("The fields named by [`", stringify!($key), "`], as far as the object has them.")]
+        #[derive(Clone, Debug)]
+        pub(super) struct $fields<'a>([Option<Json<'a>>; $key::NAMES.len()]);
+
+        impl Default for $fields<'_> {
+            fn default() -> Self {
+                Self([None; $key::NAMES.len()])
+            }
+        }
+
+        impl<'a> Fields<'a> for $fields<'a> {
+            #[inline]
+            fn slot(key: &[u8]) -> Option<usize> {
+                $key::TABLE.find($key::NAMES, key)
+            }
+            #[inline]
+            fn put(&mut self, slot: usize, value: Json<'a>) {
+                self.0[slot] = Some(value);
+            }
+        }
+
+        #[allow(dead_code, reason = "not every list needs every getter")]
+        impl<'a> $fields<'a> {
+            /// The value, whatever it is.
+            #[inline]
+            pub(super) fn get(&self, key: $key) -> Option<Json<'a>> {
+                self.0[key as usize]
+            }
+            /// Whether the object has the key at all.
+            #[inline]
+            pub(super) fn has(&self, key: $key) -> bool {
+                self.get(key).is_some()
+            }
+            /// The string that is not empty.
+            #[inline]
+            pub(super) fn text(&self, key: $key) -> Option<Text<'a>> {
+                self.get(key)?.text()
+            }
+            /// The number.
+            #[inline]
+            pub(super) fn number(&self, key: $key) -> Option<f64> {
+                self.get(key)?.number()
+            }
+            /// The count, and zero if there is none.
+            #[inline]
+            pub(super) fn count(&self, key: $key) -> u64 {
+                self.get(key).map_or(0, Json::count)
+            }
+            /// Whether it is `true`.
+            #[inline]
+            pub(super) fn is_true(&self, key: $key) -> bool {
+                self.get(key).is_some_and(Json::is_true)
+            }
+        }
+    };
+}
+
+fields! {
+    /// Of a record.
+    RecordFields by RecordKey {
+        Type = "type"
+        Subtype = "subtype"
+        Operation = "operation"
+        Uuid = "uuid"
+        SnakeSession = "session_id"
+        CamelSession = "sessionId"
+        Timestamp = "timestamp"
+        Version = "version"
+        CliVersion = "claude_code_version"
+        ParentUuid = "parentUuid"
+        IsSidechain = "isSidechain"
+        Tools = "tools"
+        Cwd = "cwd"
+        Message = "message"
+        Event = "event"
+        Request = "request"
+        Response = "response"
+        Attachment = "attachment"
+        Data = "data"
+        RequestedModel = "requestedModel"
+        Error = "error"
+        ErrorStatus = "error_status"
+        SnakeApiError = "is_api_error_message"
+        CamelApiError = "isApiErrorMessage"
+        SnakeApiStatus = "api_error_status"
+        CamelApiStatus = "apiErrorStatus"
+        ToolResultMeta = "tool_result_meta"
+        ToolDenialKind = "toolDenialKind"
+        PermissionDecision = "permissionDecision"
+        IsReplay = "isReplay"
+        IsSynthetic = "isSynthetic"
+        IsMeta = "isMeta"
+        IsCompactSummary = "isCompactSummary"
+        ParentToolUse = "parent_tool_use_id"
+        ToolUseResult = "toolUseResult"
+        Origin = "origin"
+        ApiMessage = "api_message_id"
+        ToolUse = "tool_use_id"
+        ToolName = "tool_name"
+        DurationMs = "durationMs"
+        SavedCost = "totalCostUSD"
+        ModelUsage = "modelUsage"
+        SinceLast = "model_usage_since_last_result"
+        Usage = "usage"
+        ApiMillis = "duration_api_ms"
+        WallMillis = "duration_ms"
+        Duration = "duration"
+        Cost = "cost"
+        TotalCost = "total_cost_usd"
+        IsError = "is_error"
+        NumTurns = "num_turns"
+        Denials = "permission_denials"
+        BridgeToolUse = "toolUseId"
+        BridgeIsError = "isError"
+        Id = "id"
+    }
+}
+
+fields! {
+    /// Of a `message`.
+    MessageFields by MessageKey {
+        Role = "role"
+        Content = "content"
+        Id = "id"
+        Model = "model"
+        StopReason = "stop_reason"
+        Usage = "usage"
+    }
+}
+
+fields! {
+    /// Of an element of `content`.
+    BlockFields by BlockKey {
+        Type = "type"
+        Text = "text"
+        Id = "id"
+        Name = "name"
+        ToolUse = "tool_use_id"
+        IsError = "is_error"
+        Content = "content"
+    }
+}
+
+fields! {
+    /// Of an API event, and of the objects that only name their kind.
+    EventFields by EventKey {
+        Type = "type"
+        Subtype = "subtype"
+        Message = "message"
+        Usage = "usage"
+        Delta = "delta"
+        StopReason = "stop_reason"
+        Response = "response"
+        Behavior = "behavior"
+        Status = "status"
+        Kind = "kind"
+        Decision = "decision"
+    }
+}
+
+fields! {
+    /// Of a `usage`, and of the objects in it.
+    UsageFields by UsageKey {
+        Input = "input_tokens"
+        Output = "output_tokens"
+        CacheRead = "cache_read_input_tokens"
+        CacheWrite = "cache_creation_input_tokens"
+        CacheCreation = "cache_creation"
+        FiveMinutes = "ephemeral_5m_input_tokens"
+        OneHour = "ephemeral_1h_input_tokens"
+        ServerToolUse = "server_tool_use"
+        WebSearches = "web_search_requests"
+        Speed = "speed"
+        Geo = "inference_geo"
+    }
+}
+
+fields! {
+    /// Of one model's entry in `modelUsage`.
+    ModelFields by ModelKey {
+        Input = "inputTokens"
+        Output = "outputTokens"
+        CacheRead = "cacheReadInputTokens"
+        CacheWrite = "cacheCreationInputTokens"
+        OneHour = "cacheCreationEphemeral1hInputTokens"
+        WebSearches = "webSearchRequests"
+        Cost = "costUSD"
+    }
+}
+
+fields! {
+    /// Of an entry of `tool_result_meta` or `permission_denials`.
+    CallFields by CallKey {
+        Id = "id"
+        NonExecution = "non_execution_kind"
+        Decision = "permission_decision"
+        ToolUse = "tool_use_id"
+        ToolName = "tool_name"
+    }
+}
+
+/// Finds a key among few by its length and three of its bytes; a second look compares it.
+struct Table {
+    seed: u32,
+    slots: [u8; Self::SIZE],
+}
+
+impl Table {
+    const SIZE: usize = 1024;
+    const FREE: u8 = u8::MAX;
+
+    /// Tries seeds until no two names share a place. Runs when the program is built.
+    const fn of(names: &[&str]) -> Self {
+        let mut seed = 0x9e37_79b1;
+        loop {
+            let mut slots = [Self::FREE; Self::SIZE];
+            let mut at = 0;
+            while at < names.len() {
+                let place = Self::place(names[at].as_bytes(), seed);
+                if slots[place] != Self::FREE {
+                    break;
+                }
+                #[expect(clippy::cast_possible_truncation, reason = "no list has 255 names")]
+                {
+                    slots[place] = at as u8;
+                }
+                at += 1;
+            }
+            if at == names.len() {
+                return Self { seed, slots };
+            }
+            seed = seed.wrapping_mul(0x0019_660d).wrapping_add(0x3c6e_f35f) | 1;
+        }
+    }
+
+    #[inline]
+    const fn place(name: &[u8], seed: u32) -> usize {
+        let length = name.len();
+        if length == 0 {
+            return 0;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "only the low bits of the length matter")]
+        let sign = name[0] as u32
+            | (name[length * 2 / 5] as u32) << 8
+            | (name[length - 1] as u32) << 16
+            | (length as u32) << 24;
+        (sign.wrapping_mul(seed) >> 22) as usize
+    }
+
+    #[inline]
+    fn find(&self, names: &[&str], key: &[u8]) -> Option<usize> {
+        let slot = usize::from(self.slots[Self::place(key, self.seed)]);
+        (names.get(slot)?.as_bytes() == key).then_some(slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_wanted_key_is_found_and_no_other() {
+        for (slot, name) in RecordKey::NAMES.iter().enumerate() {
+            assert_eq!(RecordFields::slot(name.as_bytes()), Some(slot), "{name}");
+            assert_eq!(RecordFields::slot(format!("{name}x").as_bytes()), None);
+        }
+        assert_eq!(RecordFields::slot(b""), None);
+        assert_eq!(UsageFields::slot(b"output_tokens"), Some(UsageKey::Output as usize));
+    }
+}

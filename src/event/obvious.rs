@@ -1,0 +1,74 @@
+//! The obvious way: serde_json checks the whole record, and every object that is needed is opened by itself.
+
+use smallvec::SmallVec;
+
+use super::{
+    Event, Flaw, Text,
+    decode::event,
+    fields::{BlockFields, Fields, MessageFields, MessageKey},
+    json::{self, Json, Object},
+    record::{Blocks, Message, Open, Record},
+};
+
+/// Opens JSON through serde_json.
+pub(super) struct Obvious;
+
+/// Judges one record: the whole of `bytes` must be one JSON object with a string `type`.
+///
+/// This path is exact and complete, and gives every verdict its words; the fast one is held equal to it.
+pub fn obvious(bytes: &[u8]) -> Result<Event<'_>, Flaw> {
+    let text = simdutf8::basic::from_utf8(bytes).map_err(|_| Flaw::NotUtf8)?;
+    if !text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{') {
+        return Err(json::is_valid(text).map_or_else(|error| not_json(&error), |()| Flaw::NotARecord));
+    }
+    let record = json::object(text).map_err(|error| not_json(&error))?;
+    event::<Obvious>(&Record::of::<Obvious>(wanted(&record))).ok_or(Flaw::NotARecord)
+}
+
+/// serde_json's words without its position, which counts from the piece, not from the line.
+fn not_json(error: &serde_json::Error) -> Flaw {
+    let words = error.to_string();
+    let words = words.split_once(" at line ").map_or(&*words, |(words, _)| words);
+    Flaw::NotJson(words.to_owned(), error.column())
+}
+
+fn wanted<'a, F: Fields<'a>>(object: &Object<'a>) -> F {
+    let mut fields = F::default();
+    for (name, value) in object.iter() {
+        if let Some(slot) = F::slot(name.as_bytes()) {
+            fields.put(slot, value);
+        }
+    }
+    fields
+}
+
+impl<'a> Open<'a> for Obvious {
+    fn fields<F: Fields<'a>>(json: Json<'a>) -> Option<F> {
+        json.object().map(|object| wanted(&object))
+    }
+
+    fn elements(json: Json<'a>) -> Option<SmallVec<[Json<'a>; 4]>> {
+        json.array().map(SmallVec::from_vec)
+    }
+
+    fn entries(json: Json<'a>) -> Option<Vec<(Text<'a>, Json<'a>)>> {
+        let mut entries: Vec<(Text<'a>, Json<'a>)> = Vec::new();
+        for (name, value) in json.object()?.iter() {
+            match entries.iter_mut().find(|(known, _)| *known == name) {
+                Some(known) => known.1 = value,
+                None => entries.push((name, value)),
+            }
+        }
+        Some(entries)
+    }
+
+    fn message(json: Json<'a>) -> Option<Message<'a>> {
+        let object = json.object()?;
+        let fields: MessageFields<'a> = wanted(&object);
+        let blocks = fields.get(MessageKey::Content).and_then(Self::elements).map(|elements| Blocks {
+            any: !elements.is_empty(),
+            objects: elements.into_iter().filter_map(Self::fields::<BlockFields<'a>>).collect(),
+        });
+        Some(Message { fields, empty: object.iter().next().is_none(), blocks })
+    }
+}
