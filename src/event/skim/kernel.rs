@@ -55,8 +55,11 @@ pub(super) fn string_end(bytes: &[u8], from: usize) -> Option<End> {
     KERNEL(bytes, from)
 }
 
+/// Finds the end of a string.
+type Kernel = fn(&[u8], usize) -> Option<End>;
+
 /// The kernel for this processor.
-static KERNEL: LazyLock<fn(&[u8], usize) -> Option<End>> =
+static KERNEL: LazyLock<Kernel> =
     LazyLock::new(|| if is_x86_feature_detected!("avx2") { avx2 } else { sse2 });
 
 /// Quotes, and backslashes and control characters, in 16 bytes.
@@ -303,7 +306,7 @@ mod tests {
         }
     }
 
-    fn kernels() -> Vec<(&'static str, fn(&[u8], usize) -> Option<End>)> {
+    fn kernels() -> Vec<(&'static str, Kernel)> {
         let mut kernels: Vec<(_, fn(&[u8], usize) -> Option<End>)> =
             vec![("sse2", sse2), ("chosen", string_end)];
         if is_x86_feature_detected!("avx2") {
