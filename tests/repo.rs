@@ -1,0 +1,255 @@
+//! The repository's own promises.
+#![cfg(feature = "cli")]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// All files below a folder, but not those of git and of the compiler.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy();
+        match () {
+            () if name == "target" || name == ".git" => {}
+            () if path.is_dir() => found.extend(files(&path)),
+            () => found.push(path),
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The path as it is written in the repository.
+fn name(path: &Path) -> String {
+    path.strip_prefix(root()).expect("a path of this repository").to_string_lossy().replace('\\', "/")
+}
+
+/// The files of `src/`, by name.
+fn sources() -> BTreeMap<String, String> {
+    let text = |path: &PathBuf| fs::read_to_string(path).expect("a text");
+    files(&root().join("src")).iter().map(|path| (name(path), text(path))).collect()
+}
+
+/// What stands between backticks, outside of fenced blocks.
+fn spans(text: &str) -> Vec<&str> {
+    let outside = text.split("```").step_by(2);
+    outside.flat_map(|text| text.split('`').skip(1).step_by(2)).collect()
+}
+
+/// What stands in fenced blocks.
+fn blocks(text: &str) -> Vec<&str> {
+    text.split("```").skip(1).step_by(2).collect()
+}
+
+// Who may know whom.
+
+/// The paths below `crate::` that a source names, with the braces of `use` taken apart.
+fn edges(source: &str) -> Vec<String> {
+    let code: Vec<&str> = source.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let code: String = code.join(" ").chars().filter(|letter| *letter != ' ').collect();
+    let mut edges = Vec::new();
+    for (at, start) in code.match_indices("crate::") {
+        take(&code[at + start.len()..], "", &mut edges);
+    }
+    edges
+}
+
+/// Takes one path or one pair of braces from the front; what is left of the text.
+fn take<'a>(text: &'a str, before: &str, edges: &mut Vec<String>) -> &'a str {
+    if let Some(mut rest) = text.strip_prefix('{') {
+        while !rest.is_empty() && !rest.starts_with('}') {
+            let left = take(rest, before, edges);
+            // Whatever cannot be read is passed over, so that this ends.
+            rest = if left.len() == rest.len() { &rest[1..] } else { left };
+            rest = rest.strip_prefix(',').unwrap_or(rest);
+        }
+        return rest.strip_prefix('}').unwrap_or(rest);
+    }
+    let end = text.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(text.len());
+    let (word, rest) = text.split_at(end);
+    let path = if before.is_empty() { word.to_owned() } else { format!("{before}::{word}") };
+    match rest.strip_prefix("::") {
+        Some(deeper) => take(deeper, &path, edges),
+        None => {
+            edges.push(path);
+            rest
+        }
+    }
+}
+
+#[test]
+fn edges_are_read_from_every_form_of_use() {
+    let source = "//! [`crate::nothing`]\nuse crate::{\n    a::{self, B},\n    c,\n};\nuse crate::d::{E, f::G as H};\nlet x: crate::i::J = 0;";
+    assert_eq!(edges(source), ["a::self", "a::B", "c", "d::E", "d::f::GasH", "i::J"]);
+}
+
+/// The table of `ARCHITECTURE.md`: module, and what it may know of the others.
+fn may_know() -> BTreeMap<String, Vec<String>> {
+    let page = read("ARCHITECTURE.md");
+    let rows = page.lines().skip_while(|line| !line.starts_with("| module | may know |")).skip(2);
+    rows.take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let known = spans(cells[2]).into_iter().map(str::to_owned).collect();
+            (cells[1].trim_matches('`').to_owned(), known)
+        })
+        .collect()
+}
+
+#[test]
+fn modules_know_only_whom_they_may_know() {
+    let table = may_know();
+    for (file, source) in sources() {
+        let module = file["src/".len()..].split(['/', '.']).next().expect("a module").to_owned();
+        if ["lib", "main", "cli"].contains(&&*module) {
+            continue; // the doors of the street: they know all
+        }
+        let known =
+            table.get(&module).unwrap_or_else(|| panic!("{file}: `{module}` has no row in the table"));
+        for edge in edges(&source) {
+            let covers = |may: &String| edge == *may || edge.starts_with(&format!("{may}::"));
+            let own = edge.split("::").next() == Some(&module);
+            assert!(own || known.iter().any(covers), "{file} must not know `{edge}`; it may know {known:?}");
+        }
+    }
+}
+
+#[test]
+fn the_table_of_modules_is_as_the_street_wants_it() {
+    let table = may_know();
+    let row = |module: &str| table[module].iter().map(String::as_str).collect::<Vec<_>>();
+    assert!(row("input").is_empty() && row("measure").is_empty());
+    assert_eq!(row("event"), ["measure"]);
+    assert_eq!(row("facts"), ["event", "measure", "input::Place", "input::SourceId"]);
+    assert_eq!(row("report"), ["facts", "measure", "input::SourceId"]);
+    assert_eq!(row("render"), ["report", "measure"]);
+    assert_eq!(row("scan"), ["input", "event", "facts"]);
+    assert!(table.values().flatten().all(|known| known != "cli"), "nothing imports the program");
+}
+
+// The documents.
+
+#[test]
+fn the_version_is_in_the_changelog() {
+    let heading = format!("## {}", env!("CARGO_PKG_VERSION"));
+    let changelog = read("CHANGELOG.md");
+    assert!(changelog.lines().any(|line| line == heading || line.starts_with(&format!("{heading} "))));
+}
+
+#[test]
+fn files_that_the_documents_name_exist() {
+    for page in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        for span in spans(&read(page)) {
+            let is_path = span.contains('.') && !span.contains([' ', '*', '<', '~', '…']);
+            let folders = ["", "src/"];
+            let begins = ["src/", "tests/", "testdata/", ".ci/", "input/", "event/", "facts/", "measure/"];
+            let begins = begins.iter().chain(&["report/", "render/", "cli/"]);
+            if is_path && begins.into_iter().any(|begin| span.starts_with(begin)) {
+                let exists = folders.iter().any(|folder| root().join(folder).join(span).exists());
+                assert!(exists, "{page} names `{span}`");
+            }
+        }
+    }
+}
+
+fn help(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_ccstat")).args(arguments).arg("--help").output();
+    String::from_utf8(output.expect("the program starts").stdout).expect("text")
+}
+
+/// The commands that `ccstat --help` lists.
+fn commands() -> Vec<String> {
+    let help = help(&[]);
+    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    list.take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
+        .collect()
+}
+
+/// What the README gives as an invocation of the program: the words after its name.
+fn invocations(readme: &str) -> Vec<Vec<String>> {
+    let shown = |block: &&str| block.starts_with("console\n");
+    let (shown, typed): (Vec<&str>, Vec<&str>) = blocks(readme).into_iter().partition(shown);
+    let shown = shown.into_iter().flat_map(str::lines).filter(|line| line.starts_with("$ "));
+    let code = typed.into_iter().flat_map(str::lines).chain(shown).chain(spans(readme));
+    let calls = code.filter_map(|line| line.split("ccstat ").nth(1));
+    calls.map(|call| call.split([' ', '|']).map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn what_the_readme_names_exists() {
+    let readme = read("README.md");
+    let commands = commands();
+    let everything: String =
+        commands.iter().filter(|name| *name != "help").map(|name| help(&[name])).collect();
+    let has_flag = |flag: &str| everything.split([' ', '\n', ',']).any(|word| word == flag);
+    let invocations = invocations(&readme);
+    assert!(invocations.len() > 5, "{invocations:?}");
+    for words in &invocations {
+        assert!(commands.contains(&words[0]), "no command `{}`", words[0]);
+        for pair in words.windows(2).filter(|pair| pair[0] == "--format") {
+            assert!(everything.contains(&format!("- {}:", pair[1])), "no format `{}`", pair[1]);
+        }
+    }
+    let spans = spans(&readme);
+    let named = spans.iter().filter_map(|span| span.split(' ').next());
+    for flag in invocations.iter().flatten().map(String::as_str).chain(named) {
+        assert!(!flag.starts_with("--") || has_flag(flag), "no flag `{flag}`");
+    }
+}
+
+#[test]
+fn every_command_is_in_the_readme() {
+    let invocations = invocations(&read("README.md"));
+    for command in commands() {
+        assert!(invocations.iter().any(|words| words[0] == command), "`ccstat {command}` is missing");
+    }
+}
+
+#[test]
+fn ci_runs_the_test_command_of_the_readme() {
+    let readme = read("README.md");
+    let lines =
+        blocks(&readme).into_iter().filter_map(|block| block.strip_prefix("sh\n")).flat_map(str::lines);
+    let tests: Vec<&str> = lines.filter(|line| line.starts_with("cargo test")).collect();
+    assert_eq!(tests.len(), 1, "one command runs all tests");
+    assert!(read(".ci/run").lines().any(|line| line == format!("run {}", tests[0])));
+}
+
+// The files.
+
+#[test]
+fn a_source_file_fits_in_a_head() {
+    for (file, source) in sources() {
+        let lines = source.lines().count();
+        assert!(lines <= 500, "{file} has {lines} lines, cut it at a seam");
+    }
+}
+
+#[test]
+fn no_file_holds_a_path_of_one_machine() {
+    for path in files(root()) {
+        let text = String::from_utf8_lossy(&fs::read(&path).expect("a file")).into_owned();
+        for folder in ["root", "work"].map(|folder| format!("/{folder}")) {
+            for (at, _) in text.match_indices(&folder) {
+                let joins = |letter: char| letter.is_alphanumeric() || "_-.~*".contains(letter);
+                let begins = !text[..at].ends_with(joins);
+                let ends = !text[at + folder.len()..].starts_with(|letter: char| letter.is_alphanumeric());
+                assert!(!(begins && ends), "{} holds `{folder}`", name(&path));
+            }
+        }
+    }
+}
