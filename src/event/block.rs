@@ -69,6 +69,16 @@ impl BlockId {
         }
     }
 
+    /// The row's number, to be kept in a byte.
+    pub(crate) fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The row with this number.
+    pub(crate) fn of_number(number: u8) -> Option<Self> {
+        (usize::from(number) < Self::COUNT).then_some(Self(number))
+    }
+
     /// The row's position, for tables indexed by block.
     pub fn index(self) -> usize {
         usize::from(self.0)

@@ -2,65 +2,76 @@
 
 use super::{
     key::Name,
-    merge::{Earliest, First, Merge},
+    merge::{Earliest, Merge, Spot},
 };
-use crate::{
-    input::Place,
-    measure::{Millis, Time},
-};
+use crate::measure::{Millis, Time};
 
-/// One call, each half of it optional until the end.
-#[derive(Clone, Debug, Default)]
+/// One call, each half of it missing until it is found. There are a hundred thousand in a gigabyte, so a row is small.
+#[derive(Clone, Debug)]
 pub(crate) struct Call {
-    /// The first ask, and the tool it names.
-    pub(crate) ask: Option<First<Option<Name>>>,
+    /// Where the first ask stands.
+    ask: Spot,
+    /// The tool that it names.
+    tool: Option<Name>,
     /// The earliest ask that has a time.
-    pub(crate) asked: Option<Earliest>,
-    /// The first answer.
-    pub(crate) answer: Option<Answer>,
+    asked: Earliest,
+    /// The earliest answer, and where it stands.
+    answered: (Earliest, Spot),
+    /// Whether that answer is a failure.
+    failed: bool,
+}
+
+/// How a call ended, its permission apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Ok,
+    Failed,
+    Open,
 }
 
 impl Call {
     /// The half that asks.
-    pub(crate) fn asked(place: Place, tool: Option<Name>, time: Option<Time>) -> Self {
-        Self { ask: Some(First { place, value: tool }), asked: time.map(Earliest), answer: None }
+    pub(crate) fn asked(spot: Spot, tool: Option<Name>, time: Option<Time>) -> Self {
+        Self { ask: spot, tool, asked: time.into(), ..Self::answered(Spot::NOWHERE, false, None) }
     }
 
     /// The half that answers.
-    pub(crate) fn answered(place: Place, is_error: bool, time: Option<Time>) -> Self {
-        Self { answer: Some(Answer { time, place, is_error }), ..Self::default() }
+    pub(crate) fn answered(spot: Spot, failed: bool, time: Option<Time>) -> Self {
+        let (ask, asked) = (Spot::NOWHERE, Earliest::default());
+        Self { ask, tool: None, asked, answered: (time.into(), spot), failed }
+    }
+
+    /// The tool that was asked; `None` if nothing was asked, `Some(None)` if the ask names no tool.
+    pub(crate) fn tool(&self) -> Option<Option<&Name>> {
+        self.ask.is_somewhere().then_some(self.tool.as_ref())
+    }
+
+    /// How it ended.
+    pub(crate) fn ending(&self) -> Ending {
+        match self.answered.1.is_somewhere() {
+            false => Ending::Open,
+            true if self.failed => Ending::Failed,
+            true => Ending::Ok,
+        }
     }
 
     /// Time from the earliest ask to the earliest answer, where both say when.
     pub(crate) fn latency(&self) -> Option<Millis> {
-        let Earliest(asked) = self.asked?;
-        Some(self.answer.as_ref()?.time?.since(asked))
+        Some(self.answered.0.get()?.since(self.asked.get()?))
     }
 }
 
+/// The first ask and the earliest answer count. An answer without a time comes after all that have one, and then the place
+/// decides.
 impl Merge for Call {
     fn merge(&mut self, other: Self) {
-        let Self { ask, asked, answer } = other;
-        self.ask.merge(ask);
+        let Self { ask, tool, asked, answered, failed } = other;
+        if ask < self.ask {
+            (self.ask, self.tool) = (ask, tool);
+        }
         self.asked.merge(asked);
-        self.answer.merge(answer);
-    }
-}
-
-/// An answer to a call.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Answer {
-    pub(crate) time: Option<Time>,
-    pub(crate) place: Place,
-    pub(crate) is_error: bool,
-}
-
-/// The earliest answer counts; one without a time comes after all that have one, and then the place decides.
-impl Merge for Answer {
-    fn merge(&mut self, other: Self) {
-        let order = |answer: &Self| (answer.time.is_none(), answer.time, answer.place);
-        if order(&other) < order(self) {
-            *self = other;
+        if answered < self.answered {
+            (self.answered, self.failed) = (answered, failed);
         }
     }
 }

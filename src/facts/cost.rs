@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
-    Facts,
+    Facts, Hashed,
     account::{Cost, ModelCost},
     difference::Difference,
     key::{Name, SessionKey},
@@ -27,11 +27,14 @@ struct Priced<'a> {
 
 impl<'a> Priced<'a> {
     fn of(response: &'a Response, prices: &Prices) -> Self {
-        let model = response.requested.as_ref().or(response.model.as_ref());
-        let model = model.map_or_else(|| Name::from(NO_MODEL), |model| Name::clone(&model.value));
-        let tokens = response.usage.as_ref().map_or(Tokens::default(), super::responses::Usage::tokens);
-        let price =
-            response.usage.as_ref().and_then(|usage| prices.cost(&model, &tokens, usage.fast, usage.in_us()));
+        let model = response.requested.get().or(response.model.get());
+        let model = model.map_or_else(|| Name::from(NO_MODEL), Name::clone);
+        let tokens = response.tokens();
+        let price = if response.has_usage {
+            prices.cost(&model, &tokens, response.fast, response.in_us)
+        } else {
+            None
+        };
         Self { response, model, tokens, price }
     }
 
@@ -41,25 +44,23 @@ impl<'a> Priced<'a> {
     }
 
     fn is_final(&self) -> bool {
-        let Response { saved, stopped, delta, .. } = self.response;
-        self.response.usage.is_some() && (*saved && *stopped || *delta)
+        let Response { has_usage, saved, stopped, delta, .. } = *self.response;
+        has_usage && (saved && stopped || delta)
     }
 }
 
 /// Sessions in the order in which they own what they share: by their first moment, then by name.
 pub(super) struct Owners<'a> {
-    sessions: &'a Sessions<SessionKey, Session>,
+    sessions: &'a Hashed<SessionKey, Session>,
 }
 
-type Sessions<K, V> = hashbrown::HashMap<K, V, foldhash::fast::RandomState>;
-
 impl<'a> Owners<'a> {
-    pub(super) fn new(sessions: &'a Sessions<SessionKey, Session>) -> Self {
+    pub(super) fn new(sessions: &'a Hashed<SessionKey, Session>) -> Self {
         Self { sessions }
     }
 
     fn order<'k>(&self, key: &'k SessionKey) -> (bool, Option<Time>, &'k SessionKey) {
-        let start = self.sessions.get(key).and_then(|session| session.start).map(|start| start.0);
+        let start = self.sessions.get(key).and_then(|session| session.start.get());
         (start.is_none(), start, key)
     }
 
@@ -181,14 +182,14 @@ impl Sums {
             if let Some(price) = one.computed() {
                 add(&mut self.total, price);
                 add(&mut self.by_model.entry(Name::clone(&one.model)).or_default().total, price);
-            } else if one.response.usage.is_some() && one.price.is_none() {
+            } else if one.response.has_usage && one.price.is_none() {
                 self.unpriced.insert(Name::clone(&one.model));
             }
         }
     }
 
     fn tokens(&mut self, share: &Share<'_>) {
-        for one in share.owned.iter().filter(|one| one.response.usage.is_some()) {
+        for one in share.owned.iter().filter(|one| one.response.has_usage) {
             self.by_model.entry(Name::clone(&one.model)).or_default().tokens += one.tokens;
         }
     }

@@ -8,11 +8,10 @@ use std::collections::HashMap;
 
 use super::{
     key::{Name, SessionKey},
-    merge::First,
     sessions::{Chain, ModelUse, TurnEnd},
 };
 use crate::{
-    input::{Place, SourceId},
+    input::Place,
     measure::{Millis, Tokens, Usd},
 };
 
@@ -48,14 +47,17 @@ impl<'a> Totals<'a> {
 pub(super) fn differences(chain: &Chain) -> Vec<Difference<'_>> {
     let mut results: Vec<&TurnEnd> = chain.results.iter().collect();
     results.sort_unstable_by_key(|end| end.place);
-    let history = History::of(&results);
+    let (history, marks) = (History::of(&results), Marks::of(chain));
     let all = results.chunk_by(|one, two| one.place.source == two.place.source);
-    let all = all.flat_map(|file| file_differences(file, chain, &history)).collect();
+    let all = all.flat_map(|file| file_differences(file, &marks, &history)).collect();
     without_copies(all)
 }
 
-fn file_differences<'a>(file: &[&'a TurnEnd], chain: &Chain, history: &History<'a>) -> Vec<Difference<'a>> {
-    let marks = Marks::of(chain, file.first().map_or(SourceId(0), |end| end.place.source));
+fn file_differences<'a>(
+    file: &[&'a TurnEnd],
+    marks: &Marks<'_>,
+    history: &History<'a>,
+) -> Vec<Difference<'a>> {
     let mut last: Option<Totals<'a>> = None;
     let mut by_session: HashMap<&SessionKey, Totals<'a>> = HashMap::new();
     let mut differences = Vec::with_capacity(file.len());
@@ -246,36 +248,31 @@ fn continues_silently(version: &str) -> bool {
     numbers.next().is_none() && matches!(number, [Some(2), Some(1), Some(271..=311)])
 }
 
-/// Resets and versions of one source, in order.
+/// Resets and versions of all sources, in order.
 struct Marks<'a> {
-    resets: Vec<u64>,
-    versions: Vec<(u64, &'a str)>,
+    resets: Vec<Place>,
+    versions: Vec<(Place, &'a str)>,
 }
 
 impl<'a> Marks<'a> {
-    fn of(chain: &'a Chain, source: SourceId) -> Self {
-        let here = |place: &Place| place.source == source;
-        let mut resets: Vec<u64> =
-            chain.resets.iter().filter(|place| here(place)).map(|place| place.offset).collect();
+    fn of(chain: &'a Chain) -> Self {
+        let mut resets = chain.resets.clone();
         resets.sort_unstable();
-        Self { resets, versions: versions_of(&chain.versions, source) }
+        let mut versions: Vec<(Place, &str)> =
+            chain.versions.iter().map(|(place, name)| (*place, name.as_str())).collect();
+        versions.sort_unstable();
+        Self { resets, versions }
     }
 
-    /// How many resets stand before a place.
+    /// How many resets stand before a place, in all sources: two results with a reset between them differ.
     fn segment(&self, place: Place) -> usize {
-        self.resets.partition_point(|&offset| offset < place.offset)
+        self.resets.partition_point(|&reset| reset < place)
     }
 
+    /// The version that prints at a place.
     fn version(&self, place: Place) -> Option<&'a str> {
-        let after = self.versions.partition_point(|&(offset, _)| offset < place.offset);
-        after.checked_sub(1).map(|at| self.versions[at].1)
+        let after = self.versions.partition_point(|&(from, _)| from < place);
+        let &(from, version) = self.versions.get(after.checked_sub(1)?)?;
+        (from.source == place.source).then_some(version)
     }
-}
-
-/// Which version prints from which offset on.
-fn versions_of(versions: &[First<Name>], source: SourceId) -> Vec<(u64, &str)> {
-    let here = versions.iter().filter(|first| first.place.source == source);
-    let mut here: Vec<(u64, &str)> = here.map(|first| (first.place.offset, &*first.value)).collect();
-    here.sort_unstable();
-    here
 }

@@ -2,19 +2,81 @@
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
-    sync::{Arc, LazyLock},
+    sync::LazyLock,
 };
 
-use hashbrown::{HashMap, HashSet};
+use arcstr::ArcStr;
+use hashbrown::{HashMap, HashSet, hash_map::Entry};
+use rayon::prelude::*;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
+use super::merge::Merge;
 use crate::input::{Place, SourceId};
 
-/// A name that many rows share.
-pub(crate) type Name = Arc<str>;
+/// A name that many rows share, in eight bytes.
+pub(crate) type Name = ArcStr;
 
-/// A map from identities.
-pub(crate) type Keyed<V> = HashMap<Id, V, foldhash::fast::RandomState>;
+/// How many maps a map of identities consists of. They grow one at a time, and merge side by side.
+const SHARDS: usize = 16;
+
+/// Below this many rows it is not worth asking other threads to merge.
+const WORTH_SHARING: usize = 10_000;
+
+/// A map from identities, in shards.
+#[derive(Clone, Debug)]
+pub(crate) struct Keyed<V>([HashMap<Id, V, foldhash::fast::RandomState>; SHARDS]);
+
+impl<V> Default for Keyed<V> {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| HashMap::default()))
+    }
+}
+
+impl<V> Keyed<V> {
+    fn shard(id: Id) -> usize {
+        // The map itself hashes the whole key again, so any bits will do.
+        (id.0 >> 60) as usize % SHARDS
+    }
+
+    pub(crate) fn get(&self, id: Id) -> Option<&V> {
+        self.0[Self::shard(id)].get(&id)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.iter().map(HashMap::len).sum()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &V)> {
+        self.0.iter().flatten().map(|(&id, value)| (id, value))
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
+        self.0.iter().flat_map(HashMap::values)
+    }
+}
+
+impl<V: Merge> Keyed<V> {
+    /// Puts a value under its key, where it merges with what is there.
+    #[inline]
+    pub(crate) fn insert(&mut self, id: Id, value: V) {
+        match self.0[Self::shard(id)].entry(id) {
+            Entry::Occupied(known) => known.into_mut().merge(value),
+            Entry::Vacant(free) => {
+                free.insert(value);
+            }
+        }
+    }
+}
+
+impl<V: Merge + Send> Merge for Keyed<V> {
+    fn merge(&mut self, other: Self) {
+        if other.len() < WORTH_SHARING {
+            self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| mine.merge(theirs));
+        } else {
+            self.0.par_iter_mut().zip(other.0.into_par_iter()).for_each(|(mine, theirs)| mine.merge(theirs));
+        }
+    }
+}
 
 /// An identity in 16 bytes: a uuid as it is, any other text by a keyed hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -78,13 +140,31 @@ pub(crate) enum SessionKey {
     Named(Name),
 }
 
+impl SessionKey {
+    /// Whether it is the session of a record of the same source that names this one, or none.
+    pub(crate) fn is(&self, name: Option<&str>) -> bool {
+        match (self, name) {
+            (Self::Named(known), Some(name)) => known == name,
+            (Self::Nameless(_), None) => true,
+            _ => false,
+        }
+    }
+}
+
 /// Names that were seen before, so that each is kept once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names(HashSet<Name, foldhash::fast::RandomState>);
 
 impl Names {
     pub(crate) fn get(&mut self, text: &str) -> Name {
-        Name::clone(self.0.get_or_insert_with(text, |text| Name::from(text)))
+        match self.0.get(text) {
+            Some(name) => Name::clone(name),
+            None => {
+                let name = Name::from(text);
+                self.0.insert(Name::clone(&name));
+                name
+            }
+        }
     }
 }
 
@@ -106,6 +186,6 @@ mod tests {
     fn a_name_is_kept_once() {
         let mut names = Names::default();
         let (one, two) = (names.get("Bash"), names.get("Bash"));
-        assert!(Arc::ptr_eq(&one, &two));
+        assert!(Name::ptr_eq(&one, &two));
     }
 }

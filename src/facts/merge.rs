@@ -5,15 +5,17 @@
 
 use std::{collections::BTreeMap, hash::Hash};
 
-use hashbrown::HashMap;
-use smallvec::SmallVec;
-
 use crate::{input::Place, measure::Time};
+use hashbrown::HashMap;
 
 /// Takes in the other half.
 pub(crate) trait Merge {
     /// Afterwards `self` is what reading both halves would have made.
     fn merge(&mut self, other: Self);
+}
+
+impl Merge for () {
+    fn merge(&mut self, (): Self) {}
 }
 
 impl Merge for u64 {
@@ -80,16 +82,57 @@ impl<T> Merge for Vec<T> {
     }
 }
 
-/// The value that stands first.
+/// Where something stands, in eight bytes: what rows compare when one of two has to be chosen. Three bytes for the source
+/// and five for the offset, which is a terabyte; what is beyond stands last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Spot(u64);
+
+impl Spot {
+    /// Where nothing stands: after everything.
+    pub(crate) const NOWHERE: Self = Self(u64::MAX);
+
+    const OFFSET_BITS: u32 = 40;
+
+    /// Whether anything stands there.
+    pub(crate) fn is_somewhere(self) -> bool {
+        self != Self::NOWHERE
+    }
+}
+
+impl From<Place> for Spot {
+    fn from(place: Place) -> Self {
+        let offset = place.offset.min((1 << Self::OFFSET_BITS) - 2);
+        Self(u64::from(place.source.0).min((1 << 24) - 1) << Self::OFFSET_BITS | offset)
+    }
+}
+
+/// The value that stands first, among the records that have one.
 #[derive(Clone, Debug)]
 pub(crate) struct First<T> {
-    pub(crate) place: Place,
-    pub(crate) value: T,
+    spot: Spot,
+    value: Option<T>,
+}
+
+impl<T> First<T> {
+    /// A value, or none, of the record that stands here.
+    pub(crate) fn at(spot: Spot, value: Option<T>) -> Self {
+        Self { spot: if value.is_some() { spot } else { Spot::NOWHERE }, value }
+    }
+
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.value.as_ref()
+    }
+}
+
+impl<T> Default for First<T> {
+    fn default() -> Self {
+        Self { spot: Spot::NOWHERE, value: None }
+    }
 }
 
 impl<T> Merge for First<T> {
     fn merge(&mut self, other: Self) {
-        if other.place < self.place {
+        if other.spot < self.spot {
             *self = other;
         }
     }
@@ -105,9 +148,27 @@ impl Merge for Last {
     }
 }
 
-/// The earliest moment.
+/// The earliest moment; without one it is later than all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Earliest(pub(crate) Time);
+pub(crate) struct Earliest(Time);
+
+impl Earliest {
+    pub(crate) fn get(self) -> Option<Time> {
+        (self.0 != Time::NEVER).then_some(self.0)
+    }
+}
+
+impl From<Option<Time>> for Earliest {
+    fn from(time: Option<Time>) -> Self {
+        Self(time.unwrap_or(Time::NEVER))
+    }
+}
+
+impl Default for Earliest {
+    fn default() -> Self {
+        Self(Time::NEVER)
+    }
+}
 
 impl Merge for Earliest {
     fn merge(&mut self, other: Self) {
@@ -136,37 +197,76 @@ impl Merge for Span {
     }
 }
 
-/// A few distinct values, kept sorted: nearly always there is one.
-#[derive(Clone, Debug)]
-pub(crate) struct Few<T>(SmallVec<[T; 1]>);
-
-impl<T> Default for Few<T> {
-    fn default() -> Self {
-        Self(SmallVec::new())
-    }
+/// A few distinct values: nearly always there is one.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Few<T> {
+    #[default]
+    None,
+    One(T),
+    /// Sorted.
+    #[expect(clippy::box_collection, reason = "a row must stay small, and this is rare")]
+    Many(Box<Vec<T>>),
 }
 
-impl<T: Ord> Few<T> {
-    pub(crate) fn one(value: T) -> Self {
-        Self(smallvec::smallvec![value])
-    }
-
+impl<T: Ord + Clone> Few<T> {
     pub(crate) fn insert(&mut self, value: T) {
-        if let Err(at) = self.0.binary_search(&value) {
-            self.0.insert(at, value);
+        match self {
+            Self::None => *self = Self::One(value),
+            Self::One(one) if *one == value => {}
+            Self::One(one) => {
+                let mut many = vec![one.clone(), value];
+                many.sort_unstable();
+                *self = Self::Many(Box::new(many));
+            }
+            Self::Many(many) => {
+                if let Err(at) = many.binary_search(&value) {
+                    many.insert(at, value);
+                }
+            }
         }
     }
 
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
-        self.0.iter()
+        match self {
+            Self::None => [].iter(),
+            Self::One(one) => std::slice::from_ref(one).iter(),
+            Self::Many(many) => many.iter(),
+        }
     }
 }
 
-impl<T: Ord> Merge for Few<T> {
+impl<T: Ord + Clone> Merge for Few<T> {
     fn merge(&mut self, other: Self) {
-        let Self(values) = other;
-        for value in values {
-            self.insert(value);
+        match other {
+            Self::None => {}
+            Self::One(value) => self.insert(value),
+            Self::Many(values) => values.into_iter().for_each(|value| self.insert(value)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::SourceId;
+
+    #[test]
+    fn spots_are_ordered_like_places_and_what_is_beyond_stands_last() {
+        let spot = |source, offset| Spot::from(Place { source: SourceId(source), offset, unit: 0, line: 0 });
+        assert!(
+            spot(0, 5) < spot(0, 6)
+                && spot(0, u64::MAX) < spot(1, 0)
+                && spot(u32::MAX, u64::MAX) < Spot::NOWHERE
+        );
+    }
+
+    #[test]
+    fn the_first_value_is_of_the_first_record_that_has_one() {
+        let first = |offset, value| First::at(Spot(offset), value);
+        let mut merged = first(1, None);
+        merged.merge(first(7, Some('b')));
+        merged.merge(first(5, Some('a')));
+        merged.merge(first(2, None));
+        assert_eq!(merged.get(), Some(&'a'));
     }
 }

@@ -16,7 +16,7 @@ mod sessions;
 mod settle;
 mod trouble;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
 
@@ -27,9 +27,9 @@ pub use account::{
 use calls::Call;
 use key::{Id, Keyed, Name, Names, SessionKey};
 pub(crate) use merge::Merge;
-use merge::{Few, First, Last, Span};
+use merge::{Few, First, Last, Span, Spot};
 use once::{Once, Records, Retry, Turn};
-use responses::{Lane, Lanes, Response, Usage};
+use responses::{Lane, Lanes, Response};
 use sessions::{Chain, CostState, Ending, ModelUse, Session, TurnDuration, TurnEnd};
 use trouble::{Invalid, Invalids, Stranger, Tail, Tails};
 
@@ -49,20 +49,34 @@ pub struct Facts {
     tails: Tails,
     dialects: [u64; Dialect::ALL.len()],
     kinds: KindCounts,
-    strangers: HashMap<Name, Stranger, foldhash::fast::RandomState>,
+    strangers: Hashed<Name, Stranger>,
     records: Records,
     span: Option<Span>,
-    versions: BTreeMap<Name, u64>,
-    sessions: HashMap<SessionKey, Session, foldhash::fast::RandomState>,
+    versions: BTreeSet<Name>,
+    sessions: Hashed<SessionKey, Session>,
     chain: Chain,
-    endings: HashMap<(SourceId, SessionKey), Ending, foldhash::fast::RandomState>,
+    endings: Hashed<(SourceId, SessionKey), Ending>,
     durations: Keyed<TurnDuration>,
-    prompts: Keyed<bool>,
+    prompts: Keyed<()>,
     responses: Keyed<Response>,
     lanes: Lanes,
     calls: Keyed<Call>,
-    denied: Keyed<Option<First<Name>>>,
+    denied: Keyed<First<Name>>,
     names: Names,
+    run: Option<Run>,
+}
+
+/// A hashed map; the seed is random, as keys come from strangers.
+type Hashed<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
+/// Records of one session in one source usually follow each other: what they tell of it is gathered here first, so that
+/// most records look up neither.
+#[derive(Clone, Debug)]
+struct Run {
+    source: SourceId,
+    key: SessionKey,
+    session: Session,
+    ending: Ending,
 }
 
 /// What is counted of the bytes themselves.
@@ -131,6 +145,7 @@ impl Merge for Facts {
             calls,
             denied,
             names: _, // a cache: whoever holds a name keeps it alive
+            run,
         } = other;
         self.input.merge(input);
         Merge::merge(&mut self.units, units);
@@ -141,7 +156,7 @@ impl Merge for Facts {
         self.strangers.merge(strangers);
         self.records.merge(records);
         self.span.merge(span);
-        Merge::merge(&mut self.versions, versions);
+        self.versions.extend(versions);
         self.sessions.merge(sessions);
         self.chain.merge(chain);
         self.endings.merge(endings);
@@ -151,6 +166,7 @@ impl Merge for Facts {
         self.lanes.merge(lanes);
         self.calls.merge(calls);
         self.denied.merge(denied);
+        self.end_run(run);
     }
 }
 
@@ -188,18 +204,15 @@ impl Facts {
         self.span.merge(event.time.map(Span::at));
         self.absorb_kind(place, event);
         self.absorb_version(place, event);
-        let session = match &event.session {
-            Some(id) => SessionKey::Named(self.names.get(id)),
-            None => SessionKey::Nameless(place.source),
-        };
-        insert(&mut self.sessions, session.clone(), Session::seen(place.source, event));
+        let session = self.absorb_session(place, event);
         let uuid = event.uuid.as_deref().map(Id::of);
         if event.prompt {
-            self.prompts.insert(uuid.unwrap_or_else(|| Id::at(place, 0)), true);
+            self.prompts.insert(uuid.unwrap_or_else(|| Id::at(place, 0)), ());
         }
-        let mut record = Reading { facts: self, place, session, uuid, event, once: Once::at(place) };
+        let mut record =
+            Reading { facts: self, place, spot: place.into(), session, uuid, event, once: Once::at(place) };
         record.absorb_body();
-        let (uuid, once) = (record.uuid, record.once);
+        let once = record.once;
         self.records.insert(uuid, once);
     }
 
@@ -208,20 +221,48 @@ impl Facts {
             Kind::Known(id) => self.kinds.0[id.index()] += 1,
             other => {
                 let version = event.version.as_deref().map(|version| self.names.get(version));
-                let first = First { place, value: version };
-                let stranger = Stranger { count: 1, first, known: other.is_known() };
+                let stranger = Stranger { count: 1, place, version, known: other.is_known() };
                 insert(&mut self.strangers, self.names.get(&other.name()), stranger);
             }
         }
     }
 
     fn absorb_version(&mut self, place: Place, event: &Event<'_>) {
-        let Some(version) = &event.version else { return };
-        let version = self.names.get(version);
+        let Some(version) = event.version.as_deref() else { return };
         if event.dialect == Dialect::Stream {
-            self.chain.versions.push(First { place, value: Name::clone(&version) });
+            let version = self.names.get(version);
+            self.chain.versions.push((place, version));
         }
-        *self.versions.entry(version).or_default() += 1;
+        if !self.versions.contains(version) {
+            self.versions.insert(self.names.get(version));
+        }
+    }
+
+    fn absorb_session(&mut self, place: Place, event: &Event<'_>) -> SessionKey {
+        let session = Session::seen(place.source, event);
+        if let Some(run) = &mut self.run
+            && run.source == place.source
+            && run.key.is(event.session.as_deref())
+        {
+            run.session.merge(session);
+            return run.key.clone();
+        }
+        let key = match &event.session {
+            Some(id) => SessionKey::Named(self.names.get(id)),
+            None => SessionKey::Nameless(place.source),
+        };
+        let run = Run { source: place.source, key: key.clone(), session, ending: Ending::default() };
+        let before = self.run.replace(run);
+        self.end_run(before);
+        key
+    }
+
+    fn end_run(&mut self, run: Option<Run>) {
+        let Some(Run { source, key, session, ending }) = run else { return };
+        if ending.response.is_some() || ending.result.is_some() {
+            insert(&mut self.endings, (source, key.clone()), ending);
+        }
+        insert(&mut self.sessions, key, session);
     }
 }
 
@@ -242,6 +283,7 @@ fn insert<K: Eq + std::hash::Hash, V: Merge, S: std::hash::BuildHasher>(
 struct Reading<'f, 'e, 'a> {
     facts: &'f mut Facts,
     place: Place,
+    spot: Spot,
     session: SessionKey,
     uuid: Option<Id>,
     event: &'e Event<'a>,
@@ -268,8 +310,8 @@ impl Reading<'_, '_, '_> {
             }
             Body::TurnDuration(wall) => {
                 let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0));
-                let duration = TurnDuration { sessions: Few::one(self.session.clone()), wall: *wall };
-                insert(&mut self.facts.durations, key, duration);
+                let duration = TurnDuration { sessions: Few::One(self.session.clone()), wall: *wall };
+                self.facts.durations.insert(key, duration);
             }
             Body::CostState(total, models) => {
                 let models = ModelUse::all(models, &mut self.facts.names);
@@ -285,10 +327,10 @@ impl Reading<'_, '_, '_> {
     fn count_message(&mut self, message: &event::Message<'_>) {
         for block in &message.blocks {
             match &block.kind {
-                BlockKind::Known(id) => self.once.blocks.push(*id),
+                BlockKind::Known(id) => self.once.block(*id),
                 other => {
                     let name = self.facts.names.get(&other.name());
-                    self.once.rare().unknown_blocks.push(name);
+                    self.once.rare().unknown_blocks.push((name, self.place));
                 }
             }
         }
@@ -304,31 +346,33 @@ impl Reading<'_, '_, '_> {
                 Half::Neither => {}
                 Half::Ask(id, tool) => {
                     let tool = tool.as_deref().map(|tool| self.facts.names.get(tool));
-                    let call = Call::asked(self.place, tool, time);
                     let id = self.call_id(id.as_deref(), index);
-                    insert(&mut self.facts.calls, id, call);
+                    self.facts.calls.insert(id, Call::asked(self.spot, tool, time));
                 }
                 Half::Answer(answer) => self.answer(answer, time, index),
             }
         }
         let Some(response) = &message.response else { return };
-        let id = response
-            .id
-            .as_deref()
-            .map_or_else(|| self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within("response"), Id::of);
-        let (place, dialect) = (self.place, self.event.dialect);
-        let told = Response::told(place, dialect, self.session.clone(), response, &mut self.facts.names);
-        insert(&mut self.facts.responses, id, told);
+        let own = || self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within("response");
+        let id = response.id.as_deref().map_or_else(own, Id::of);
+        let dialect = self.event.dialect;
+        let told = Response::told(self.spot, dialect, self.session.clone(), response, &mut self.facts.names);
+        self.facts.responses.insert(id, told);
         if dialect == Dialect::Stream {
-            let ending = Ending { response: Some(Last(place.offset)), result: None };
-            insert(&mut self.facts.endings, (place.source, self.session.clone()), ending);
+            self.ending(Ending { response: Some(Last(self.place.offset)), result: None });
+        }
+    }
+
+    /// This record's session is the one that is running.
+    fn ending(&mut self, ending: Ending) {
+        if let Some(run) = &mut self.facts.run {
+            run.ending.merge(ending);
         }
     }
 
     fn answer(&mut self, answer: &event::ToolResult<'_>, time: Option<Time>, index: usize) {
-        let call = Call::answered(self.place, answer.is_error, time);
         let id = self.call_id(answer.id.as_deref(), index);
-        insert(&mut self.facts.calls, id, call);
+        self.facts.calls.insert(id, Call::answered(self.spot, answer.is_error, time));
         if answer.denied {
             self.denial(answer.id.as_deref(), None);
         }
@@ -342,35 +386,29 @@ impl Reading<'_, '_, '_> {
     fn denial(&mut self, id: Option<&str>, tool: Option<&str>) {
         let tool = tool.map(|tool| self.facts.names.get(tool));
         match id {
-            Some(id) => {
-                let tool = tool.map(|value| First { place: self.place, value });
-                insert(&mut self.facts.denied, Id::of(id), tool);
-            }
+            Some(id) => self.facts.denied.insert(Id::of(id), First::at(self.spot, tool)),
             None => self.once.rare().denials.push(tool),
         }
     }
 
     fn stream_part(&mut self, stream: &event::StreamPart<'_>) {
-        let (place, names) = (self.place, &mut self.facts.names);
-        let lane = Lane(place.source, self.session.clone(), stream.lane.as_deref().map(Id::of));
+        let lane = || Lane(self.place.source, self.session.clone(), stream.lane.as_deref().map(Id::of));
         let id = stream.id.as_deref().map(Id::of);
         let response = match &stream.part {
             Part::Start(model, usage) => {
                 if let (false, Some(id)) = (stream.has_api_id, id) {
-                    self.facts.lanes.start(lane.clone(), place.offset, id);
+                    self.facts.lanes.start(lane(), self.place.offset, id);
                 }
-                let model = model.as_deref().map(|model| First { place, value: names.get(model) });
-                let usage = usage.as_ref().map(|usage| Usage::of(place, usage, names));
-                Response::streamed(self.session.clone(), model, usage, false)
+                let model = model.as_deref().map(|model| self.facts.names.get(model));
+                Response::streamed(self.session.clone(), First::at(self.spot, model), usage.as_ref(), false)
             }
             Part::Delta(usage, stopped) => {
-                let usage = usage.as_ref().map(|usage| Usage::of(place, usage, names));
-                Response::streamed(self.session.clone(), None, usage, *stopped)
+                Response::streamed(self.session.clone(), First::default(), usage.as_ref(), *stopped)
             }
         };
         match id {
-            Some(id) => insert(&mut self.facts.responses, id, response),
-            None => self.facts.lanes.delta(lane, place.offset, response),
+            Some(id) => self.facts.responses.insert(id, response),
+            None => self.facts.lanes.delta(lane(), self.place.offset, response),
         }
     }
 
@@ -405,7 +443,6 @@ impl Reading<'_, '_, '_> {
             wall: end.wall,
         };
         self.facts.chain.results.push(result);
-        let ending = Ending { response: None, result: Some(Last(place.offset)) };
-        insert(&mut self.facts.endings, (place.source, self.session.clone()), ending);
+        self.ending(Ending { response: None, result: Some(Last(place.offset)) });
     }
 }

@@ -1,32 +1,35 @@
 //! What is counted per record counts once per `uuid`: a fork, a file given twice, or the other dialect of the same run
 //! repeats records without anything having happened twice.
 
-use smallvec::SmallVec;
-
 use super::{
     key::{Id, Keyed, Name, SessionKey},
-    merge::Merge,
+    merge::{Merge, Spot},
 };
 use crate::{
     event::{BlockId, Dialect},
     input::Place,
 };
 
-/// What one record counts for.
+/// What one record counts for. There are hundreds of thousands in a gigabyte, so a row is small.
 #[derive(Clone, Debug)]
 pub(crate) struct Once {
-    pub(crate) place: Place,
-    /// Its blocks that the table knows.
-    pub(crate) blocks: SmallVec<[BlockId; 16]>,
+    spot: Spot,
+    blocks: Packed,
     /// What few records have.
     pub(crate) rare: Option<Box<Rare>>,
 }
 
+/// Up to eight blocks that the table knows, a byte each: one more than the number of its row, and 0 for none.
+#[derive(Clone, Copy, Debug, Default)]
+struct Packed([u8; 8]);
+
 /// What few records count for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rare {
-    /// Names of blocks that no table knows.
-    pub(crate) unknown_blocks: Vec<Name>,
+    /// Blocks beyond the eighth.
+    more_blocks: Vec<BlockId>,
+    /// Names of blocks that no table knows, and the place of the record.
+    pub(crate) unknown_blocks: Vec<(Name, Place)>,
     /// It tells of a failed API call, of this type.
     pub(crate) api_error: Option<Name>,
     /// It tells of an attempt that is repeated.
@@ -57,7 +60,7 @@ pub(crate) struct Turn {
 impl Once {
     /// A record that counts for nothing yet.
     pub(crate) fn at(place: Place) -> Self {
-        Self { place, blocks: SmallVec::new(), rare: None }
+        Self { spot: place.into(), blocks: Packed::default(), rare: None }
     }
 
     /// What few records have, made when it is needed.
@@ -65,15 +68,29 @@ impl Once {
         self.rare.get_or_insert_default()
     }
 
+    /// Counts a block that the table knows.
+    pub(crate) fn block(&mut self, id: BlockId) {
+        match self.blocks.0.iter_mut().find(|free| **free == 0) {
+            Some(free) => *free = id.number() + 1,
+            None => self.rare().more_blocks.push(id),
+        }
+    }
+
+    /// The blocks that the table knows.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = BlockId> {
+        let packed = self.blocks.0.iter().filter_map(|number| BlockId::of_number(number.checked_sub(1)?));
+        packed.chain(self.rare.iter().flat_map(|rare| rare.more_blocks.iter().copied()))
+    }
+
     fn block_count(&self) -> usize {
-        self.blocks.len() + self.rare.as_ref().map_or(0, |rare| rare.unknown_blocks.len())
+        self.blocks().count() + self.rare.as_ref().map_or(0, |rare| rare.unknown_blocks.len())
     }
 }
 
 /// Of two copies the one with more blocks counts, then the one that stands first.
 impl Merge for Once {
     fn merge(&mut self, other: Self) {
-        let rank = |one: &Self| (std::cmp::Reverse(one.block_count()), one.place);
+        let rank = |one: &Self| (std::cmp::Reverse(one.block_count()), one.spot);
         if rank(&other) < rank(self) {
             *self = other;
         }
@@ -100,12 +117,7 @@ impl Records {
             return;
         };
         self.with_uuid += 1;
-        match self.by_uuid.entry(uuid) {
-            hashbrown::hash_map::Entry::Occupied(known) => known.into_mut().merge(once),
-            hashbrown::hash_map::Entry::Vacant(free) => {
-                free.insert(once);
-            }
-        }
+        self.by_uuid.insert(uuid, once);
     }
 
     /// Records whose uuid was seen before.

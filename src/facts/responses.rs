@@ -2,139 +2,137 @@
 
 use super::{
     key::{Id, Name, Names, SessionKey},
-    merge::{Few, First, Merge},
+    merge::{Few, First, Merge, Spot},
 };
 use crate::{
     event::{self, Dialect},
-    input::{Place, SourceId},
+    input::SourceId,
     measure::Tokens,
 };
 
-/// One API response.
+/// One API response. There are a hundred thousand in a gigabyte, so a row is small.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Response {
     /// The sessions it was seen in: its own, and those that were forked from it.
     pub(crate) sessions: Few<SessionKey>,
     /// The model that answered.
-    pub(crate) model: Option<First<Name>>,
+    pub(crate) model: First<Name>,
     /// The model that was asked.
-    pub(crate) requested: Option<First<Name>>,
-    /// Its tokens, where any line had usage.
-    pub(crate) usage: Option<Usage>,
+    pub(crate) requested: First<Name>,
+    usage: Usage,
+    /// A line had usage.
+    pub(crate) has_usage: bool,
     /// A line said why it stopped.
     pub(crate) stopped: bool,
     /// A `message_delta` gave its final counts.
     pub(crate) delta: bool,
     /// A saved session holds it.
     pub(crate) saved: bool,
+    /// Whether the fast table applies.
+    pub(crate) fast: bool,
+    /// Whether it was computed at the dearer place.
+    pub(crate) in_us: bool,
 }
 
 impl Response {
     /// What a message says of its response.
     pub(crate) fn told(
-        place: Place,
+        spot: Spot,
         dialect: Dialect,
         session: SessionKey,
-        response: &event::Response<'_>,
+        told: &event::Response<'_>,
         names: &mut Names,
     ) -> Self {
-        let mut name = |text: &Option<event::Text<'_>>| {
-            text.as_ref().map(|text| First { place, value: names.get(text) })
-        };
         Self {
-            model: name(&response.model),
-            requested: name(&response.requested),
-            usage: response.usage.as_ref().map(|usage| Usage::of(place, usage, names)),
-            stopped: response.stopped,
-            delta: false,
+            sessions: Few::One(session),
+            model: First::at(spot, told.model.as_ref().map(|model| names.get(model))),
+            requested: First::at(spot, told.requested.as_ref().map(|model| names.get(model))),
+            stopped: told.stopped,
             saved: dialect == Dialect::Transcript,
-            sessions: Few::one(session),
+            ..Self::default()
         }
+        .with_usage(told.usage.as_ref())
     }
 
     /// What a streamed response says of itself.
     pub(crate) fn streamed(
         session: SessionKey,
-        model: Option<First<Name>>,
-        usage: Option<Usage>,
+        model: First<Name>,
+        usage: Option<&event::Usage<'_>>,
         last: bool,
     ) -> Self {
         let delta = last && usage.is_some();
-        Self { sessions: Few::one(session), model, usage, delta, ..Self::default() }
+        Self { sessions: Few::One(session), model, delta, ..Self::default() }.with_usage(usage)
+    }
+
+    fn with_usage(mut self, usage: Option<&event::Usage<'_>>) -> Self {
+        if let Some(usage) = usage {
+            self.has_usage = true;
+            self.fast = usage.fast;
+            self.in_us = usage.geo.as_deref() == Some("us");
+            self.usage = Usage {
+                input: usage.input,
+                output: usage.output,
+                cache_read: usage.cache_read,
+                cache_write: usage.cache_write,
+                cache_write_1h: usage.cache_write_1h,
+                web_searches: usage.web_searches,
+            };
+        }
+        self
+    }
+
+    /// Tokens by the rate they are charged at.
+    pub(crate) fn tokens(&self) -> Tokens {
+        let Usage { input, output, cache_read, cache_write, cache_write_1h, web_searches } = self.usage;
+        let hour = cache_write_1h.min(cache_write);
+        Tokens {
+            input,
+            output,
+            cache_read,
+            cache_write_5m: cache_write - hour,
+            cache_write_1h: hour,
+            web_searches,
+        }
     }
 }
 
 impl Merge for Response {
     fn merge(&mut self, other: Self) {
-        let Self { sessions, model, requested, usage, stopped, delta, saved } = other;
+        let Self { sessions, model, requested, usage, has_usage, stopped, delta, saved, fast, in_us } = other;
         self.sessions.merge(sessions);
         self.model.merge(model);
         self.requested.merge(requested);
         self.usage.merge(usage);
+        self.has_usage.merge(has_usage);
         self.stopped.merge(stopped);
         self.delta.merge(delta);
         self.saved.merge(saved);
+        self.fast.merge(fast);
+        self.in_us.merge(in_us);
     }
 }
 
 /// The tokens of a response: of every field the largest that a line has, since lines repeat and grow, never add.
-#[derive(Clone, Debug)]
-pub(crate) struct Usage {
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
     input: u64,
     output: u64,
     cache_read: u64,
     cache_write: u64,
     cache_write_1h: u64,
     web_searches: u64,
-    /// Whether the fast table applies.
-    pub(crate) fast: bool,
-    geo: Option<First<Name>>,
-}
-
-impl Usage {
-    pub(crate) fn of(place: Place, usage: &event::Usage<'_>, names: &mut Names) -> Self {
-        Self {
-            input: usage.input,
-            output: usage.output,
-            cache_read: usage.cache_read,
-            cache_write: usage.cache_write,
-            cache_write_1h: usage.cache_write_1h,
-            web_searches: usage.web_searches,
-            fast: usage.fast,
-            geo: usage.geo.as_ref().map(|geo| First { place, value: names.get(geo) }),
-        }
-    }
-
-    /// Tokens by the rate they are charged at.
-    pub(crate) fn tokens(&self) -> Tokens {
-        let hour = self.cache_write_1h.min(self.cache_write);
-        Tokens {
-            input: self.input,
-            output: self.output,
-            cache_read: self.cache_read,
-            cache_write_5m: self.cache_write - hour,
-            cache_write_1h: hour,
-            web_searches: self.web_searches,
-        }
-    }
-
-    /// Whether it was computed at the dearer place.
-    pub(crate) fn in_us(&self) -> bool {
-        self.geo.as_ref().is_some_and(|geo| &*geo.value == "us")
-    }
 }
 
 impl Merge for Usage {
     fn merge(&mut self, other: Self) {
-        let Self { input, output, cache_read, cache_write, cache_write_1h, web_searches, fast, geo } = other;
+        let Self { input, output, cache_read, cache_write, cache_write_1h, web_searches } = other;
         self.input = self.input.max(input);
         self.output = self.output.max(output);
         self.cache_read = self.cache_read.max(cache_read);
         self.cache_write = self.cache_write.max(cache_write);
         self.cache_write_1h = self.cache_write_1h.max(cache_write_1h);
         self.web_searches = self.web_searches.max(web_searches);
-        self.fast.merge(fast);
-        self.geo.merge(geo);
     }
 }
 

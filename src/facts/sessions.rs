@@ -2,7 +2,7 @@
 
 use super::{
     key::{Id, Name, Names, SessionKey},
-    merge::{Earliest, Few, First, Last, Merge},
+    merge::{Earliest, Few, Last, Merge},
 };
 use crate::{
     event::{self, Dialect},
@@ -14,7 +14,7 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Session {
     /// The earliest moment in it.
-    pub(crate) start: Option<Earliest>,
+    pub(crate) start: Earliest,
     /// Whether the CLI's output tells of it.
     pub(crate) streamed: bool,
     /// The sources it was seen in.
@@ -27,9 +27,9 @@ impl Session {
     /// What any record tells of its session.
     pub(crate) fn seen(source: SourceId, event: &event::Event<'_>) -> Self {
         Self {
-            start: event.time.map(Earliest),
+            start: event.time.into(),
             streamed: event.dialect == Dialect::Stream,
-            sources: Few::one(source),
+            sources: Few::One(source),
             state: None,
         }
     }
@@ -108,7 +108,7 @@ pub(crate) struct Chain {
     /// `/clear`: totals begin anew.
     pub(crate) resets: Vec<Place>,
     /// From here on this version prints.
-    pub(crate) versions: Vec<First<Name>>,
+    pub(crate) versions: Vec<(Place, Name)>,
 }
 
 impl Merge for Chain {

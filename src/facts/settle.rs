@@ -8,9 +8,9 @@ use std::{
 use super::{
     Account, Facts,
     account::{Denials, Durations, Errors, Input, InvalidPlace, Latencies, ToolCount, Tools, Turns, Unknown},
+    calls::{Call, Ending},
     cost::{Owners, cost},
     difference::{Difference, differences},
-    insert,
     key::{Name, SessionKey},
     merge::Span,
 };
@@ -29,15 +29,16 @@ const NO_SUBTYPE: &str = "(none)";
 impl Facts {
     /// Every number as it is reported.
     pub fn settle(mut self, prices: &Prices) -> Account {
+        let run = self.run.take();
+        self.end_run(run);
         for (id, response) in std::mem::take(&mut self.lanes).resolve() {
-            insert(&mut self.responses, id, response);
+            self.responses.insert(id, response);
         }
         let differences = differences(&self.chain);
         let cost = cost(&self, &differences, prices);
         let (turns, loose_denials) = self.turns();
         let tools = self.tools(&loose_denials);
-        let answered =
-            self.responses.values().filter_map(|one| one.model.as_ref()).map(|model| &*model.value);
+        let answered = self.responses.values().filter_map(|one| one.model.get()).map(Name::as_str);
         let mut models: Vec<String> =
             answered.chain(cost.by_model.keys().map(|model| &**model)).map(str::to_owned).collect();
         models.sort_unstable();
@@ -61,7 +62,7 @@ impl Facts {
             tokens,
             cost,
             models,
-            versions: self.versions.keys().map(ToString::to_string).collect(),
+            versions: self.versions.iter().map(ToString::to_string).collect(),
         }
     }
 
@@ -104,8 +105,8 @@ impl Facts {
     fn unknown_kinds(&self) -> BTreeMap<String, Unknown> {
         let strangers = self.strangers.iter().filter(|(_, stranger)| !stranger.known);
         let unknown = |(name, stranger): (&Name, &super::Stranger)| {
-            let version = stranger.first.value.as_deref().map(str::to_owned);
-            (name.to_string(), self.unknown(stranger.count, stranger.first.place, version))
+            let version = stranger.version.as_deref().map(str::to_owned);
+            (name.to_string(), self.unknown(stranger.count, stranger.place, version))
         };
         strangers.map(unknown).collect()
     }
@@ -117,23 +118,20 @@ impl Facts {
 
     /// The version whose `init` stands last before a place in its source.
     fn printing_version(&self, place: Place) -> Option<&str> {
-        let before = self
-            .chain
-            .versions
-            .iter()
-            .filter(|first| first.place.source == place.source && first.place < place);
-        before.max_by_key(|first| first.place).map(|first| &*first.value)
+        let before =
+            self.chain.versions.iter().filter(|(from, _)| from.source == place.source && *from < place);
+        before.max_by_key(|(from, _)| *from).map(|(_, version)| version.as_str())
     }
 
     fn blocks(&self) -> (BTreeMap<String, u64>, BTreeMap<String, Unknown>) {
         let mut known = [0u64; BlockId::COUNT];
         let mut unknown: BTreeMap<&Name, (u64, Place)> = BTreeMap::new();
         for once in self.records.iter() {
-            once.blocks.iter().for_each(|id| known[id.index()] += 1);
-            for name in once.rare.iter().flat_map(|rare| &rare.unknown_blocks) {
-                let (count, first) = unknown.entry(name).or_insert((0, once.place));
+            once.blocks().for_each(|id| known[id.index()] += 1);
+            for (name, place) in once.rare.iter().flat_map(|rare| &rare.unknown_blocks) {
+                let (count, first) = unknown.entry(name).or_insert((0, *place));
                 *count += 1;
-                *first = (*first).min(once.place);
+                *first = (*first).min(*place);
             }
         }
         let blocks = BlockId::all().map(|id| (id.name(), known[id.index()])).filter(|&(_, count)| count > 0);
@@ -185,19 +183,19 @@ impl Facts {
     fn tools(&self, loose_denials: &BTreeMap<Cow<'_, str>, u64>) -> Tools {
         let mut tools = Tools::default();
         let mut latencies: BTreeMap<&str, Vec<Millis>> = BTreeMap::new();
-        for (id, call) in &self.calls {
-            let Some(ask) = &call.ask else {
+        for (id, call) in self.calls.iter() {
+            let Some(name) = call.tool() else {
                 tools.orphans += 1;
                 continue;
             };
-            let name = ask.value.as_deref().unwrap_or(NO_TOOL);
+            let name = name.map_or(NO_TOOL, Name::as_str);
             let tool = tools.by_name.entry(name.to_owned()).or_default();
             tool.calls += 1;
-            let end = match &call.answer {
-                _ if self.denied.contains_key(id) => &mut tool.denied,
-                None => &mut tool.open,
-                Some(answer) if answer.is_error => &mut tool.errors,
-                Some(_) => &mut tool.ok,
+            let end = match call.ending() {
+                _ if self.denied.get(id).is_some() => &mut tool.denied,
+                Ending::Open => &mut tool.open,
+                Ending::Failed => &mut tool.errors,
+                Ending::Ok => &mut tool.ok,
             };
             *end += 1;
             latencies.entry(name).or_default().extend(call.latency());
@@ -208,26 +206,22 @@ impl Facts {
             tool.errors -= moved;
             tool.denied += moved;
         }
+        let all_latencies = latencies.values().flatten().copied().collect();
         for (name, all) in latencies {
             tools.by_name.entry(name.to_owned()).or_default().latency = Latencies::of(all);
         }
         tools.total = total(tools.by_name.values());
-        tools.total.latency = Latencies::of(
-            self.calls.values().filter(|call| call.ask.is_some()).filter_map(super::Call::latency).collect(),
-        );
+        tools.total.latency = Latencies::of(all_latencies);
         tools
     }
 
     fn denials(&self, loose: &BTreeMap<Cow<'_, str>, u64>) -> Denials {
         let mut by_tool: BTreeMap<String, u64> =
             loose.iter().map(|(name, &count)| (name.to_string(), count)).collect();
-        for (id, told) in &self.denied {
-            let ask = self.calls.get(id).and_then(|call| call.ask.as_ref());
-            let name = match ask {
-                Some(ask) => ask.value.as_deref(),
-                None => told.as_ref().map(|told| &*told.value),
-            };
-            *by_tool.entry(name.unwrap_or(NO_TOOL).to_owned()).or_default() += 1;
+        for (id, told) in self.denied.iter() {
+            let asked = self.calls.get(id).and_then(Call::tool);
+            let name = asked.unwrap_or_else(|| told.get());
+            *by_tool.entry(name.map_or(NO_TOOL, Name::as_str).to_owned()).or_default() += 1;
         }
         Denials { total: by_tool.values().sum(), by_tool }
     }

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    key::Name,
-    merge::{First, Merge},
-};
+use super::{key::Name, merge::Merge};
 use crate::input::{Place, SourceId};
 
 /// How many places of invalid records are kept.
@@ -102,17 +99,21 @@ impl Tails {
 #[derive(Clone, Debug)]
 pub(crate) struct Stranger {
     pub(crate) count: u64,
-    /// The first place, and the version that the record there names.
-    pub(crate) first: First<Option<Name>>,
+    /// The first place.
+    pub(crate) place: Place,
+    /// The version that the record there names.
+    pub(crate) version: Option<Name>,
     /// It belongs to a family that is known.
     pub(crate) known: bool,
 }
 
 impl Merge for Stranger {
     fn merge(&mut self, other: Self) {
-        let Self { count, first, known } = other;
+        let Self { count, place, version, known } = other;
         self.count += count;
-        self.first.merge(first);
+        if place < self.place {
+            (self.place, self.version) = (place, version);
+        }
         self.known.merge(known);
     }
 }

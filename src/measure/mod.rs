@@ -190,6 +190,9 @@ impl Sum for Millis {
 pub struct Time(i64);
 
 impl Time {
+    /// Later than every moment that a log can name.
+    pub(crate) const NEVER: Self = Self(i64::MAX);
+
     /// The moment that a timestamp names; without an offset it is taken as UTC.
     pub fn parse(text: &str) -> Option<Self> {
         Self::parse_usual(text.as_bytes()).or_else(|| Self::parse_any(text))

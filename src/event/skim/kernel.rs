@@ -307,8 +307,7 @@ mod tests {
     }
 
     fn kernels() -> Vec<(&'static str, Kernel)> {
-        let mut kernels: Vec<(_, fn(&[u8], usize) -> Option<End>)> =
-            vec![("sse2", sse2), ("chosen", string_end)];
+        let mut kernels: Vec<(_, Kernel)> = vec![("sse2", sse2), ("chosen", string_end)];
         if is_x86_feature_detected!("avx2") {
             kernels.push(("avx2", avx2));
         }

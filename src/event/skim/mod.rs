@@ -25,51 +25,51 @@ pub(super) struct Skim;
 #[inline]
 pub fn skim(text: &str, from: usize) -> Option<(Event<'_>, usize)> {
     let mut walk = Walk::new(text, from);
-    let record = record(&mut walk).ok()?;
+    let mut read = Record::default();
+    record(&mut walk, &mut read).ok()?;
     let end = match walk.peek() {
         b'\n' => walk.at(),
         _ if walk.at() == text.len() => walk.at(),
         _ => return None,
     };
-    Some((event::<Skim>(&record)?, end))
+    Some((event::<Skim>(&read)?, end))
 }
 
 /// Reads a record that is the whole text, over several lines perhaps.
 pub(super) fn skim_piece(text: &str) -> Option<Event<'_>> {
     let mut walk = Walk::over_lines(text);
-    let record = record(&mut walk).ok()?;
+    let mut read = Record::default();
+    record(&mut walk, &mut read).ok()?;
     walk.peek();
-    if walk.at() == text.len() { event::<Skim>(&record) } else { None }
+    if walk.at() == text.len() { event::<Skim>(&read) } else { None }
 }
 
-/// What a key of a record leads to.
-fn record<'a>(walk: &mut Walk<'a>) -> Step<Record<'a>> {
-    let mut record = Record::default();
+/// Walks over a record. What is large is opened on the way, so that it is walked over once. The record is filled where it
+/// is: moving its slots about took 5 % of the time.
+fn record<'a>(walk: &mut Walk<'a>, record: &mut Record<'a>) -> Step<()> {
+    const MESSAGE: usize = RecordKey::Message as usize;
+    const EVENT: usize = RecordKey::Event as usize;
+    const ATTACHMENT: usize = RecordKey::Attachment as usize;
     walk.object(|walk, key| {
         let Some(slot) = RecordFields::slot(key) else { return walk.skip() };
-        const MESSAGE: usize = RecordKey::Message as usize;
-        const EVENT: usize = RecordKey::Event as usize;
-        const ATTACHMENT: usize = RecordKey::Attachment as usize;
-        // What is large is opened on the way, so that it is walked over once.
         let from = walk.begin();
-        let is_object = walk.peek() == b'{';
-        match slot {
-            MESSAGE => {
-                record.message = if is_object { Some(message(walk)?) } else { walk.skip().map(|()| None)? }
+        match (slot, walk.peek()) {
+            (MESSAGE, b'{') => message(walk, record.message.insert(Message::default()))?,
+            (EVENT, b'{') => record.event = Some(wanted(walk)?),
+            (ATTACHMENT, b'{') => record.attachment = Some(wanted(walk)?),
+            (other, _) => {
+                match other {
+                    MESSAGE => record.message = None,
+                    EVENT => record.event = None,
+                    ATTACHMENT => record.attachment = None,
+                    _ => {}
+                }
+                walk.skip()?;
             }
-            EVENT => {
-                record.event = if is_object { Some(wanted(walk)?) } else { walk.skip().map(|()| None)? }
-            }
-            ATTACHMENT => {
-                record.attachment =
-                    if is_object { Some(wanted(walk)?) } else { walk.skip().map(|()| None)? }
-            }
-            _ => walk.skip()?,
         }
         record.fields.put(slot, walk.since(from)?);
         Ok(())
-    })?;
-    Ok(record)
+    })
 }
 
 fn wanted<'a, F: Fields<'a>>(walk: &mut Walk<'a>) -> Step<F> {
@@ -81,8 +81,8 @@ fn wanted<'a, F: Fields<'a>>(walk: &mut Walk<'a>) -> Step<F> {
     Ok(fields)
 }
 
-fn message<'a>(walk: &mut Walk<'a>) -> Step<Message<'a>> {
-    let mut message = Message { empty: true, ..Message::default() };
+fn message<'a>(walk: &mut Walk<'a>, message: &mut Message<'a>) -> Step<()> {
+    message.empty = true;
     walk.object(|walk, key| {
         message.empty = false;
         let Some(slot) = MessageFields::slot(key) else { return walk.skip() };
@@ -95,8 +95,7 @@ fn message<'a>(walk: &mut Walk<'a>) -> Step<Message<'a>> {
         }
         message.fields.put(slot, walk.since(from)?);
         Ok(())
-    })?;
-    Ok(message)
+    })
 }
 
 fn blocks<'a>(walk: &mut Walk<'a>) -> Step<Blocks<'a>> {
@@ -147,6 +146,10 @@ impl<'a> Open<'a> for Skim {
         if !json.is_object() {
             return None;
         }
-        again(json, message).ok().or_else(|| super::obvious::Obvious::message(json))
+        let opened = again(json, |walk| {
+            let mut opened = Message::default();
+            message(walk, &mut opened).map(|()| opened)
+        });
+        opened.ok().or_else(|| super::obvious::Obvious::message(json))
     }
 }
