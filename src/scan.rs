@@ -253,11 +253,13 @@ impl Judge<'_> {
 
     fn line(&mut self, offset: u64, line: u64, bytes: &[u8]) {
         let skipped = bytes.iter().take_while(|byte| matches!(byte, 0 | b' ' | b'\t' | b'\r')).count();
-        let bytes = bytes[skipped..].trim_ascii_end();
-        if bytes.is_empty() {
+        // Not `trim_ascii_end`: a form feed is no blank in JSON.
+        let kept =
+            bytes.iter().rposition(|byte| !matches!(byte, b' ' | b'\t' | b'\r')).map_or(0, |last| last + 1);
+        let Some(bytes) = bytes.get(skipped..kept).filter(|bytes| !bytes.is_empty()) else {
             self.blank += 1;
             return;
-        }
+        };
         let place = self.place(offset + skipped as u64, line);
         self.follow(place);
         match event::decode(bytes) {
