@@ -262,13 +262,16 @@ impl Judge<'_> {
         };
         let place = self.place(offset + skipped as u64, line);
         self.follow(place);
+        if bytes.len() > self.max_record {
+            return self.odd_line(place, bytes); // it fits into the buffer, but that is no reason to take it
+        }
         match event::decode(bytes) {
             Ok(event) => self.facts.absorb(place, &event),
             Err(_) => self.odd_line(place, bytes),
         }
     }
 
-    /// A line that is not one record: glued objects, an array, or noise.
+    /// A line that is not one record within the limit: glued objects, an array, a giant, or noise.
     fn odd_line(&mut self, place: Place, bytes: &[u8]) {
         let mut cutter = Cutter::line(place.offset, place.line, self.max_record);
         let mut tell = |offset: u64, line, found: Found<'_>| match found {
