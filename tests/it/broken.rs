@@ -332,21 +332,42 @@ fn a_sum_that_nobody_can_hold_does_not_wrap() {
 
 #[test]
 fn a_record_above_the_limit_is_one_invalid_record() {
-    let limits = Limits { max_record: 1000, block: 64, ..Limits::default() };
     let (good, large) = (r#"{"type":"a"}"#, format!(r#"{{"type":"large","x":"{}"}}"#, "x".repeat(5000)));
     let pretty = large.replace(',', ",\n  ");
-    for (shape, text, line) in [
-        ("a line", format!("{good}\n{large}\n{good}\n"), 2),
-        ("the first line", format!("{large}\n{good}\n{good}\n"), 1),
-        ("glued", format!("{good}\n{good}{large}{good}\n"), 2),
-        ("in an array", format!("[{good},\n{large},\n{good}]"), 2),
-        ("pretty", format!("{{\n\"type\":\"a\"\n}}\n{pretty}\n{good}\n"), 4),
+    for (shape, text, line, good_ones) in [
+        ("a line", format!("{good}\n{large}\n{good}\n"), 2, 2),
+        ("the first line", format!("{large}\n{good}\n{good}\n"), 1, 2),
+        ("glued", format!("{good}\n{good}{large}{good}\n"), 2, 3),
+        ("in an array", format!("[{good},\n{large},\n{good}]"), 2, 2),
+        ("pretty", format!("{{\n\"type\":\"a\"\n}}\n{pretty}\n{good}\n"), 4, 2),
     ] {
-        let account = read(&[log(text).path()], limits).0;
-        assert_eq!(invalid_lines(&account), [line], "{shape}");
-        assert!(account.input.invalid_places[0].reason.contains("--max-record"), "{shape}");
-        assert!(!account.kinds.contains_key("large"), "{shape}");
-        assert_eq!(account.input.records, if shape == "glued" { 3 } else { 2 }, "{shape}");
+        for block in [64, 6000, 256 << 10] {
+            let limits = Limits { max_record: 1000, block, ..Limits::default() };
+            let account = read(&[log(&text).path()], limits).0;
+            let shape = format!("{shape}, read {block} bytes at once");
+            assert_eq!(invalid_lines(&account), [line], "{shape}");
+            assert!(account.input.invalid_places[0].reason.contains("--max-record"), "{shape}");
+            assert_eq!(account.kinds.get("a"), Some(&good_ones), "{shape}");
+            assert_eq!(account.input.records, good_ones, "{shape}");
+        }
+    }
+}
+
+#[test]
+fn a_record_as_large_as_the_limit_is_a_record() {
+    let record = |length: usize| format!(r#"{{"type":"a","x":"{}"}}"#, "x".repeat(length - 19));
+    assert_eq!(record(100).len(), 100);
+    for block in [16, 256 << 10] {
+        let limits = Limits { max_record: 100, block, ..Limits::default() };
+        let judge = |text: String| {
+            let input = read(&[log(text).path()], limits).0.input;
+            (input.records, input.invalid)
+        };
+        assert_eq!(judge(record(100) + "\n"), (1, 0));
+        assert_eq!(judge(format!(" \t{}  \n", record(100))), (1, 0), "blanks are no part of it");
+        assert_eq!(judge(record(100) + &record(100)), (2, 0), "nor is what it is glued to");
+        assert_eq!(judge(format!("[{},\n{}]", record(100), record(101))), (1, 1));
+        assert_eq!(judge(record(101) + "\n"), (0, 1));
     }
 }
 

@@ -7,4 +7,5 @@ mod plain;
 mod recordings;
 mod screens;
 mod shapes;
+mod sources;
 mod support;

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use assert_cmd::Command;
 use ccstat::{
     facts::Account,
     input::{self, Limits, Source, Wanted},
@@ -67,4 +68,26 @@ pub(crate) fn read<P: AsRef<Path>>(paths: &[P], limits: Limits) -> (Account, Vec
 /// The lines of what is no record, from 1.
 pub(crate) fn invalid_lines(account: &Account) -> Vec<u64> {
     account.input.invalid_places.iter().map(|place| place.line).collect()
+}
+
+/// The program, in an environment that says nothing.
+pub(crate) fn ccstat(arguments: &[&str]) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    for variable in ["CLAUDE_CONFIG_DIR", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(variable);
+    }
+    command.env("HOME", testdata("no-such-home")).current_dir(testdata("")).args(arguments);
+    command
+}
+
+/// How the program ended, and what it wrote to standard output and standard error.
+pub(crate) fn run(command: &mut Command) -> (i32, String, String) {
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// The same for a command that needs nothing but its arguments.
+pub(crate) fn run_with(arguments: &[&str]) -> (i32, String, String) {
+    run(&mut ccstat(arguments))
 }
