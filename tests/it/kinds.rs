@@ -8,8 +8,8 @@ use std::{
 use ccstat::event::{self, Body, KindId};
 
 use crate::{
-    plain::{self, label, records},
-    support::{account, testdata},
+    plain::{self, records},
+    support::testdata,
 };
 
 /// The line of each sample, by the kind that its name promises.
@@ -63,17 +63,5 @@ fn a_sample_says_what_its_row_promises() {
         // An init tells its session and version, which every record may; nothing else of it counts.
         let says = event.body != Body::Plain || kind == "system/init";
         assert_eq!(says, carries.contains(&*kind), "{kind}: {:?}", event.body);
-    }
-}
-
-#[test]
-fn every_block_that_was_recorded_is_known_and_counted() {
-    for path in plain::all("stream").into_iter().chain(plain::all("transcript")) {
-        let account = account(&[&path]);
-        for (role, block) in plain::blocks(&records(&path)) {
-            let name = format!("{role}/{}", block["type"].as_str().unwrap());
-            assert!(account.blocks.contains_key(&name), "{}: {name}", label(&path));
-        }
-        assert!(account.unknown_blocks.is_empty(), "{}: {:?}", label(&path), account.unknown_blocks);
     }
 }

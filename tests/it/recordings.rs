@@ -1,6 +1,10 @@
 //! Every recorded run, held against a plain reading of the same file and against what the CLI itself said.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
 use ccstat::{
     facts::{Account, ToolCount},
@@ -33,8 +37,28 @@ const NOT_REBUILT: [(&str, &str); 9] = [
     ("95", "the search's inner call has no line"),
 ];
 
-fn every_recording() -> impl Iterator<Item = PathBuf> {
-    plain::all("stream").into_iter().chain(plain::all("transcript"))
+/// One recording, read plainly and by ccstat.
+struct Recording {
+    path: PathBuf,
+    records: Vec<Value>,
+    account: Account,
+}
+
+/// All of them, read once for all tests: streams, then transcripts.
+static RECORDINGS: LazyLock<[Vec<Recording>; 2]> = LazyLock::new(|| {
+    let read = |path: PathBuf| {
+        let (records, account) = (records(&path), account(&[&path]));
+        Recording { path, records, account }
+    };
+    ["stream", "transcript"].map(|dialect| plain::all(dialect).into_iter().map(read).collect())
+});
+
+fn streams() -> impl Iterator<Item = &'static Recording> {
+    RECORDINGS[0].iter()
+}
+
+fn every_recording() -> impl Iterator<Item = &'static Recording> {
+    RECORDINGS.iter().flatten()
 }
 
 fn is_resumed(path: &Path) -> bool {
@@ -58,54 +82,57 @@ fn all_recordings_are_here() {
 
 #[test]
 fn every_record_is_counted_under_its_kind() {
-    for path in every_recording() {
-        let account = account(&[&path]);
-        assert_eq!(account.kinds, plain::kinds(&records(&path)), "{}", label(&path));
-        assert_eq!(account.input.records, records(&path).len() as u64, "{}", label(&path));
+    for Recording { path, records, account } in every_recording() {
+        assert_eq!(account.kinds, plain::kinds(records), "{}", label(path));
+        assert_eq!(account.input.records, records.len() as u64, "{}", label(path));
     }
 }
 
 #[test]
 fn nothing_in_a_recording_is_invalid_or_unknown() {
-    for path in every_recording() {
-        let account = account(&[&path]);
-        assert_eq!(account.input.invalid_places, [], "{}", label(&path));
-        assert!(account.unknown_kinds.is_empty(), "{}: {:?}", label(&path), account.unknown_kinds);
-        assert!(account.unknown_blocks.is_empty(), "{}: {:?}", label(&path), account.unknown_blocks);
+    for Recording { path, account, .. } in every_recording() {
+        assert_eq!(account.input.invalid_places, [], "{}", label(path));
+        assert!(account.unknown_kinds.is_empty(), "{}: {:?}", label(path), account.unknown_kinds);
+        assert!(account.unknown_blocks.is_empty(), "{}: {:?}", label(path), account.unknown_blocks);
+    }
+}
+
+#[test]
+fn every_block_in_a_recording_is_counted() {
+    for Recording { path, records, account } in every_recording() {
+        for (role, block) in plain::blocks(records) {
+            let name = format!("{role}/{}", block["type"].as_str().unwrap());
+            assert!(account.blocks.contains_key(&name), "{}: {name}", label(path));
+        }
     }
 }
 
 #[test]
 fn a_stream_costs_what_the_cli_said_last() {
-    for path in plain::all("stream") {
-        let records = records(&path);
-        let ends = plain::last_results(&records);
-        let expected = if is_resumed(&path) {
-            share(&records).map(|model| nanos(&model["costUSD"])).sum()
+    for Recording { path, records, account } in streams() {
+        let ends = plain::last_results(records);
+        let expected = if is_resumed(path) {
+            share(records).map(|model| nanos(&model["costUSD"])).sum()
         } else {
             ends.iter().map(|end| nanos(&end["total_cost_usd"])).sum()
         };
-        let cost = account(&[&path]).cost;
-        assert_eq!(cost.reported, (!ends.is_empty()).then(|| Usd::from_nanos(expected)), "{}", label(&path));
-        assert_eq!(cost.total, cost.reported, "{}", label(&path));
-        assert_eq!(cost.complete, !is_killed(&path), "{}", label(&path));
+        let cost = &account.cost;
+        assert_eq!(cost.reported, (!ends.is_empty()).then(|| Usd::from_nanos(expected)), "{}", label(path));
+        assert_eq!(cost.total, cost.reported, "{}", label(path));
+        assert_eq!(cost.complete, !is_killed(path), "{}", label(path));
     }
 }
 
 #[test]
 fn a_stream_took_the_tokens_that_the_cli_said_last() {
-    for path in plain::all("stream").into_iter().filter(|path| !is_killed(path)) {
-        let records = records(&path);
-        let expected: Tokens = if is_resumed(&path) {
-            share(&records).map(|model| tokens(&model)).sum()
+    for Recording { path, records, account } in streams().filter(|stream| !is_killed(&stream.path)) {
+        let expected: Tokens = if is_resumed(path) {
+            share(records).map(|model| tokens(&model)).sum()
         } else {
-            plain::last_results(&records)
-                .iter()
-                .flat_map(|end| models(&end["modelUsage"]))
-                .map(|model| tokens(&model))
-                .sum()
+            let ends = plain::last_results(records);
+            ends.iter().flat_map(|end| models(&end["modelUsage"])).map(|model| tokens(&model)).sum()
         };
-        assert_eq!(account(&[&path]).tokens, expected, "{}", label(&path));
+        assert_eq!(account.tokens, expected, "{}", label(path));
     }
 }
 
@@ -133,42 +160,32 @@ fn tokens(model: &Value) -> Tokens {
 
 #[test]
 fn every_call_in_a_recording_is_counted_once() {
-    for path in every_recording() {
-        let tools = account(&[&path]).tools;
-        let ToolCount { calls, ok, errors, denied, open, .. } = tools.total;
-        assert_eq!(calls, plain::calls(&records(&path)).len() as u64, "{}", label(&path));
-        assert_eq!(calls, ok + errors + denied + open, "{}: a call ends in one way", label(&path));
-        assert_eq!(tools.orphans, 0, "{}", label(&path));
+    for Recording { path, records, account } in every_recording() {
+        let ToolCount { calls, ok, errors, denied, open, .. } = account.tools.total;
+        assert_eq!(calls, plain::calls(records).len() as u64, "{}", label(path));
+        assert_eq!(calls, ok + errors + denied + open, "{}: a call ends in one way", label(path));
+        assert_eq!(account.tools.orphans, 0, "{}", label(path));
     }
 }
 
 #[test]
 fn a_stream_denied_what_its_results_list() {
-    for path in plain::all("stream") {
-        let listed = plain::denials(&records(&path)).len() as u64;
+    for Recording { path, records, account } in streams() {
+        let listed = plain::denials(records).len() as u64;
         // The CLI calls the interrupted call of 54 `user-rejected`, but does not list it (PROTOCOL 10d).
-        let interrupted = u64::from(number(&path) == "54");
-        let account = account(&[&path]);
-        assert_eq!(account.denials.total, listed + interrupted, "{}", label(&path));
-        assert_eq!(account.tools.total.denied, account.denials.total, "{}", label(&path));
+        let interrupted = u64::from(number(path) == "54");
+        assert_eq!(account.denials.total, listed + interrupted, "{}", label(path));
+        assert_eq!(account.tools.total.denied, account.denials.total, "{}", label(path));
     }
 }
 
 #[test]
 fn a_turn_is_a_result() {
-    for path in every_recording() {
-        let account = account(&[&path]);
-        let records = records(&path);
+    for Recording { path, records, account } in every_recording() {
         let failed = |end: &&Value| end["subtype"] != "success" || end["is_error"] == true;
-        assert_eq!(
-            (account.turns.total, account.turns.errors),
-            (
-                plain::of_type(&records, "result").count() as u64,
-                plain::of_type(&records, "result").filter(failed).count() as u64
-            ),
-            "{}",
-            label(&path)
-        );
+        let results = || plain::of_type(records, "result");
+        let expected = (results().count() as u64, results().filter(failed).count() as u64);
+        assert_eq!((account.turns.total, account.turns.errors), expected, "{}", label(path));
     }
 }
 
@@ -199,10 +216,24 @@ fn a_saved_run_can_be_priced_from_its_lines() {
 fn a_saved_session_costs_what_its_last_state_says() {
     for folder in plain::recorded("2.1.325", "transcript").into_iter().filter(|folder| !is_killed(folder)) {
         for file in plain::files(&folder) {
-            let reported = account(&[&file]).cost.reported.map(Usd::nanos);
-            // A subagent's file has no state: what it cost is in its parent's.
-            assert_eq!(reported, last_states(&file).first().copied(), "{}", file.display());
+            let (records, account) = (records(&file), account(&[&file]));
+            let Some(state) = plain::of_type(&records, "cost-state").last() else {
+                assert_eq!(account.cost.reported, None, "{}: its parent's state has it", file.display());
+                continue;
+            };
+            let spent: Tokens = models(&state["modelUsage"]).iter().map(tokens).sum();
+            assert_eq!(account.cost.reported, usd(nanos(&state["totalCostUSD"])), "{}", file.display());
+            assert_eq!(account.tokens, spent, "{}", file.display());
         }
+    }
+}
+
+#[test]
+fn a_saved_session_of_2_1_50_never_learns_what_it_cost() {
+    let saved = RECORDINGS[1].iter().filter(|saved| label(&saved.path).starts_with("2.1.50"));
+    for Recording { path, account, .. } in saved {
+        assert_eq!(account.cost.reported, None, "{}", label(path));
+        assert_eq!(account.cost.complete, account.responses == 0, "{}: placeholders", label(path));
     }
 }
 
@@ -332,6 +363,22 @@ fn a_prompt_that_is_replayed_is_counted_where_it_was_saved() {
     let saved = recording("transcript/31-replay-user-messages");
     let prompts = |paths: &[&PathBuf]| account(paths).prompts;
     assert_eq!((prompts(&[&stream]), prompts(&[&saved]), prompts(&[&stream, &saved])), (0, 2, 2));
+}
+
+#[test]
+fn a_prompt_is_what_the_cli_says_came_from_its_host() {
+    let saved = RECORDINGS[1].iter().filter(|saved| label(&saved.path).starts_with("2.1.325"));
+    for Recording { path, records, account } in saved {
+        let asked = |record: &&Value| record["promptSource"] == "sdk" && record["isMeta"] != true;
+        // A fork copies its history with the same uuids.
+        let asked: BTreeSet<&str> = plain::of_type(records, "user")
+            .filter(asked)
+            .map(|record| record["uuid"].as_str().unwrap())
+            .collect();
+        // A custom command (75) is a prompt, but says no source.
+        let unsaid = u64::from(number(path) == "75");
+        assert_eq!(account.prompts, asked.len() as u64 + unsaid, "{}", label(path));
+    }
 }
 
 #[test]

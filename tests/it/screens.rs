@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ccstat::{
     input::Limits,
     render::{self, Format, Style},
-    report::{self, Names},
+    report::{self, Names, Report},
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -14,13 +14,23 @@ use crate::{
     support::{ccstat, log, read, recording, run, run_with, testdata},
 };
 
-/// The summary as a table of this width.
-fn screen(paths: &[impl AsRef<Path>], width: u16) -> String {
+/// The summary of these files and folders.
+fn summary(paths: &[impl AsRef<Path>]) -> Report {
     let (account, names) = read(paths, Limits::default());
+    report::summary(&account, Names(&names))
+}
+
+/// A report as a table of this width.
+fn drawn(report: &Report, width: u16) -> String {
     let mut out = Vec::new();
     let style = Style { width: Some(width), color: false };
-    render::render(&report::summary(&account, Names(&names)), Format::Table, style, &mut out).unwrap();
+    render::render(report, Format::Table, style, &mut out).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+/// The summary as a table of this width.
+fn screen(paths: &[impl AsRef<Path>], width: u16) -> String {
+    drawn(&summary(paths), width)
 }
 
 #[test]
@@ -67,8 +77,9 @@ fn widest(text: &str) -> usize {
 #[test]
 fn no_recording_is_wider_than_the_screen() {
     for path in plain::all("stream").into_iter().chain(plain::all("transcript")) {
+        let summary = summary(&[&path]);
         for width in [80, 100, 140] {
-            let screen = screen(&[&path], width);
+            let screen = drawn(&summary, width);
             assert!(widest(&screen) <= usize::from(width), "{} in {width}:\n{screen}", path.display());
         }
     }
