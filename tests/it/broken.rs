@@ -281,6 +281,21 @@ fn only_an_unfinished_object_at_the_end_is_truncated() {
 }
 
 #[test]
+fn a_log_torn_at_any_byte_loses_only_its_last_record() {
+    let last = r#"{"type":"b","é":"\ud83d\n€","x":[true,null,-1.5e+7,{}]}"#;
+    let pretty = format!("{:#}", serde_json::json!({"type": "b", "é": "\n€", "x": [true, null, -1.5, {}]}));
+    for (first, last) in [("{\"type\":\"a\"}\n", last), ("{\n  \"type\": \"a\"\n}\n", &*pretty)] {
+        for cut in 1..last.len() {
+            let torn = [first.as_bytes(), &last.as_bytes()[..cut]].concat();
+            let input = account_of(&torn).input;
+            let told = (input.records, input.invalid, input.truncated);
+            assert_eq!(told, (1, 0, 1), "{}", torn.escape_ascii());
+        }
+        assert_eq!(account_of([first, last].concat()).input.records, 2);
+    }
+}
+
+#[test]
 fn an_array_on_a_line_among_lines_holds_records() {
     let account = account_of("{\"type\":\"a\"}\n[{\"type\":\"b\"},{\"type\":\"c\"},7]\n{\"type\":\"d\"}\n");
     assert_eq!(account.kinds.keys().map(|kind| &**kind).collect::<Vec<_>>(), ["a", "b", "c", "d"]);
