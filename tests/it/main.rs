@@ -13,4 +13,5 @@ mod recordings;
 mod screens;
 mod shapes;
 mod sources;
+mod stories;
 mod support;
