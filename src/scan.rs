@@ -253,20 +253,25 @@ impl Judge<'_> {
 
     fn line(&mut self, offset: u64, line: u64, bytes: &[u8]) {
         let skipped = bytes.iter().take_while(|byte| matches!(byte, 0 | b' ' | b'\t' | b'\r')).count();
-        let bytes = bytes[skipped..].trim_ascii_end();
-        if bytes.is_empty() {
+        // Not `trim_ascii_end`: a form feed is no blank in JSON.
+        let kept =
+            bytes.iter().rposition(|byte| !matches!(byte, b' ' | b'\t' | b'\r')).map_or(0, |last| last + 1);
+        let Some(bytes) = bytes.get(skipped..kept).filter(|bytes| !bytes.is_empty()) else {
             self.blank += 1;
             return;
-        }
+        };
         let place = self.place(offset + skipped as u64, line);
         self.follow(place);
+        if bytes.len() > self.max_record {
+            return self.odd_line(place, bytes); // it fits into the buffer, but that is no reason to take it
+        }
         match event::decode(bytes) {
             Ok(event) => self.facts.absorb(place, &event),
             Err(_) => self.odd_line(place, bytes),
         }
     }
 
-    /// A line that is not one record: glued objects, an array, or noise.
+    /// A line that is not one record within the limit: glued objects, an array, a giant, or noise.
     fn odd_line(&mut self, place: Place, bytes: &[u8]) {
         let mut cutter = Cutter::line(place.offset, place.line, self.max_record);
         let mut tell = |offset: u64, line, found: Found<'_>| match found {

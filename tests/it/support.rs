@@ -1,0 +1,93 @@
+//! What the tests share: where the logs are, and how to read them with ccstat.
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use assert_cmd::Command;
+use ccstat::{
+    facts::Account,
+    input::{self, Limits, Source, Wanted},
+    measure::Prices,
+    render::{self, Format, Style},
+    report::{self, Names},
+    scan::{self, Options, Progress},
+};
+use serde_json::Value;
+use tempfile::NamedTempFile;
+
+/// `testdata/` or something in it.
+pub(crate) fn testdata(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(path)
+}
+
+/// A recording of 2.1.325, by its path below `stream/` or `transcript/`.
+pub(crate) fn recording(path: &str) -> PathBuf {
+    testdata("recordings/2.1.325").join(path)
+}
+
+/// A log that exists as long as the test.
+pub(crate) fn log(bytes: impl AsRef<[u8]>) -> NamedTempFile {
+    let mut file = NamedTempFile::new().unwrap();
+    file.write_all(bytes.as_ref()).unwrap();
+    file
+}
+
+/// What ccstat makes of these files and folders.
+pub(crate) fn account<P: AsRef<Path>>(paths: &[P]) -> Account {
+    read(paths, Limits::default()).0
+}
+
+/// What ccstat makes of one file with these bytes.
+pub(crate) fn account_of(bytes: impl AsRef<[u8]>) -> Account {
+    account(&[log(bytes).path()])
+}
+
+/// The summary of these files and folders, as programs get it.
+pub(crate) fn json<P: AsRef<Path>>(paths: &[P]) -> Value {
+    let (account, names) = read(paths, Limits::default());
+    let mut out = Vec::new();
+    let report = report::summary(&account, Names(&names));
+    render::render(&report, Format::Json, Style::default(), &mut out).unwrap();
+    serde_json::from_slice(&out).unwrap()
+}
+
+/// What ccstat makes of these files and folders within these limits, and the names of the sources.
+pub(crate) fn read<P: AsRef<Path>>(paths: &[P], limits: Limits) -> (Account, Vec<String>) {
+    let wanted = Wanted::Paths(paths.iter().map(|path| path.as_ref().to_owned()).collect());
+    let search = input::find(&wanted);
+    assert!(search.missing.is_empty(), "{:?}", search.missing);
+    let options = Options { limits, ..Options::default() };
+    let scan = scan::scan(&search.sources, &options, &Progress::default());
+    assert!(scan.unread.is_empty(), "{:?}", scan.unread);
+    let names = search.sources.iter().map(Source::name).collect();
+    (scan.facts.settle(&Prices::built_in()), names)
+}
+
+/// The lines of what is no record, from 1.
+pub(crate) fn invalid_lines(account: &Account) -> Vec<u64> {
+    account.input.invalid_places.iter().map(|place| place.line).collect()
+}
+
+/// The program, in an environment that says nothing.
+pub(crate) fn ccstat(arguments: &[&str]) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    for variable in ["CLAUDE_CONFIG_DIR", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(variable);
+    }
+    command.env("HOME", testdata("no-such-home")).current_dir(testdata("")).args(arguments);
+    command
+}
+
+/// How the program ended, and what it wrote to standard output and standard error.
+pub(crate) fn run(command: &mut Command) -> (i32, String, String) {
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// The same for a command that needs nothing but its arguments.
+pub(crate) fn run_with(arguments: &[&str]) -> (i32, String, String) {
+    run(&mut ccstat(arguments))
+}
