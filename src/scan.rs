@@ -317,6 +317,7 @@ impl Feed for Judge<'_> {
         while start < block.len() {
             let (here, number) = (offset + start as u64, line + count);
             let skimmed = text.filter(|_| block[start] == b'{').and_then(|text| event::skim(text, start));
+            let skimmed = skimmed.filter(|(_, end)| end - start <= self.max_record);
             let end = match skimmed {
                 Some((event, end)) => {
                     let place = self.place(here, number);

@@ -29,11 +29,13 @@ pub(super) fn sniff(head: &[u8], ends: bool, max: usize) -> Sniff {
             at + head[at..].iter().take_while(|byte| matches!(byte, 0 | b' ' | b'\t' | b'\r')).count();
         match head.get(begin) {
             Some(b'{') => return object(head, at, begin, line_end, ends, max),
-            Some(b'[') => match head[begin + 1..].trim_ascii_start().first() {
-                Some(b'{' | b']') => return Sniff::Is(Shape::Document),
-                None if !ends => return Sniff::More(at),
-                _ => {}
-            },
+            Some(b'[') => {
+                match head[begin + 1..].iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) {
+                    Some(b'{' | b']') => return Sniff::Is(Shape::Document),
+                    None if !ends => return Sniff::More(at),
+                    _ => {}
+                }
+            }
             None if !ends => return Sniff::More(at),
             _ => {}
         }
