@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     event::{self, Flaw},
-    facts::{Counts, Facts, Merge},
+    facts::{Counts, Facts},
     input::{
         self, Bytes, Cutter, Feed, Found, Limits, Opened, Origin, Place, Range, Shape, Source, SourceId, Stop,
     },
