@@ -55,7 +55,7 @@ pub trait Feed {
     /// Whole lines, the last one perhaps without its end; how many they are.
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64;
     /// A piece of something that is not simply one object per line.
-    fn found(&mut self, offset: u64, line: u64, shape: Shape, found: Found<'_>);
+    fn found(&mut self, offset: u64, line: u64, found: Found<'_>);
     /// Whether to stop here.
     fn stopped(&self) -> bool;
 }
@@ -282,21 +282,23 @@ impl<'r> Reader<'r> {
     }
 
     fn run(&mut self, range: Range, feed: &mut dyn Feed) -> io::Result<()> {
+        let mut end = range.end;
         if range.start > 0 {
             self.skip_line()?;
             self.first = self.offset;
+            if end.is_some_and(|end| self.offset >= end) {
+                return Ok(());
+            }
         } else {
             self.skip_mark()?;
-        }
-        if range.end.is_some_and(|end| self.offset >= end) {
-            return Ok(());
+            end = end.map(|end| end.max(self.offset + 1)); // the line that the mark begins is ours too
         }
         let shape = match range.shape {
             Some(shape) => shape,
             None => self.find_shape(feed)?,
         };
         match shape {
-            Shape::Lines => self.lines(range.end, feed),
+            Shape::Lines => self.lines(end, feed),
             Shape::Document => self.document(feed),
         }
     }
@@ -400,7 +402,7 @@ impl<'r> Reader<'r> {
     fn long_line(&mut self, feed: &mut dyn Feed) -> io::Result<bool> {
         let mut cutter = Cutter::line(self.offset, self.line, self.limits.max_record);
         let mut found = |feed: &mut dyn Feed, bytes: Option<&[u8]>| {
-            let mut tell = |offset, line, what: Found<'_>| feed.found(offset, line, Shape::Lines, what);
+            let mut tell = |offset, line, what: Found<'_>| feed.found(offset, line, what);
             match bytes {
                 Some(bytes) => cutter.feed(bytes, &mut tell),
                 None => cutter.end(&mut tell),
@@ -408,13 +410,21 @@ impl<'r> Reader<'r> {
         };
         loop {
             let line_end = memchr::memchr(b'\n', self.held());
-            found(feed, Some(&self.held()[..line_end.unwrap_or(self.held().len())]));
-            self.consume(line_end.map_or(self.held().len(), |end| end + 1));
+            let rest = line_end.unwrap_or(self.held().len());
+            let blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r');
+            let solid = rest - self.held()[..rest].iter().rev().take_while(blank).count();
             if line_end.is_some() || self.ended || feed.stopped() {
+                found(feed, Some(&self.held()[..solid]));
                 found(feed, None);
+                self.consume(line_end.map_or(rest, |end| end + 1));
                 self.line += 1;
                 return Ok(line_end.is_some());
             }
+            // Blanks may turn out to be the end of the line, where they mean nothing even in a torn string.
+            let endless = solid == 0 && rest > self.limits.max_record;
+            let taken = if endless { rest } else { solid };
+            found(feed, Some(&self.held()[..taken]));
+            self.consume(taken);
             self.fill()?;
         }
     }
@@ -428,7 +438,7 @@ impl<'r> Reader<'r> {
                 ends_line = *last == b'\n';
                 self.line += memchr::memchr_iter(b'\n', self.held()).count() as u64;
             }
-            let tell = &mut |offset, line, what: Found<'_>| feed.found(offset, line, Shape::Document, what);
+            let tell = &mut |offset, line, what: Found<'_>| feed.found(offset, line, what);
             cutter.feed(&self.buffer[self.start..self.end], tell);
             self.consume(held);
             if self.ended || feed.stopped() {
@@ -439,7 +449,7 @@ impl<'r> Reader<'r> {
             }
         };
         self.line += u64::from(!ends_line);
-        cutter.end(&mut |offset, line, what| feed.found(offset, line, Shape::Document, what));
+        cutter.end(&mut |offset, line, what| feed.found(offset, line, what));
         result
     }
 }
