@@ -198,14 +198,14 @@ fn system() -> BoxedStrategy<Value> {
 }
 
 fn other() -> BoxedStrategy<Value> {
-    let state = (0u64..9, model_usage()).prop_map(
+    let state = (select(&[0u64, 9, 30][..]), model_usage()).prop_map(
         |(cost, models)| json!({"type": "cost-state", "totalCostUSD": cost as f64 / 1000.0, "modelUsage": models}),
     );
     let nested = prop_oneof![assistant(), user()].prop_map(
         |message| json!({"type": "progress", "data": {"type": "agent_progress", "message": message}}),
     );
     prop_oneof![
-        2 => state,
+        4 => state,
         2 => nested,
         1 => Just(json!({"type": "mindread"})),
         1 => Just(json!({"type": "attachment", "attachment": {"type": "novelty"}})),
@@ -224,7 +224,7 @@ fn record() -> BoxedStrategy<Value> {
         4 => result(),
         3 => stream_event(),
         3 => system(),
-        2 => other(),
+        3 => other(),
     ];
     let session = prop::option::weighted(0.9, select(SESSIONS));
     let uuid = prop::option::weighted(0.7, select(UUIDS));
@@ -318,7 +318,7 @@ impl Files {
             std::fs::write(&path, log).expect("written");
             source(path)
         };
-        Self { sources: logs.iter().enumerate().map(write).collect(), folder: folder }
+        Self { sources: logs.iter().enumerate().map(write).collect(), folder }
     }
 
     /// Adds a file that is large, empty on the disk and turns out to be no log: threads are started only where there
