@@ -105,7 +105,7 @@ impl Cutter {
     pub fn end(&mut self, found: &mut dyn FnMut(u64, u64, Found<'_>)) {
         match std::mem::replace(&mut self.state, State::Between) {
             State::Value(piece) if piece.too_large => found(piece.offset, piece.line, Found::TooLarge),
-            State::Value(piece) if piece.object => found(piece.offset, piece.line, Found::Unfinished),
+            State::Value(piece) if piece.object => self.unfinished(*piece, found),
             State::Value(piece) if piece.grammar.is_whole() => {
                 found(piece.offset, piece.line, Found::Value(&piece.bytes))
             }
@@ -117,6 +117,20 @@ impl Cutter {
             }
             State::Between | State::Skip | State::Resync(_) => {}
         }
+    }
+
+    /// The input ends inside an object. In a document it swallowed what follows, unless the last line begins another.
+    fn unfinished(&mut self, piece: Piece, found: &mut dyn FnMut(u64, u64, Found<'_>)) {
+        let Some(tail) = piece.last_line().filter(|_| self.document) else {
+            return found(piece.offset, piece.line, Found::Unfinished);
+        };
+        found(piece.offset, piece.line, Found::Broken);
+        self.offset -= tail.len() as u64;
+        self.line -= memchr::memchr_iter(b'\n', tail).count() as u64;
+        self.indent.clear();
+        self.busy = false;
+        self.feed(tail, found);
+        self.end(found);
     }
 
     fn newline(&mut self) {
@@ -290,6 +304,13 @@ impl Cutter {
 }
 
 impl Piece {
+    /// The last line that is not blank and all after it, if it is not the first and begins an object like this one.
+    fn last_line(&self) -> Option<&[u8]> {
+        let text = self.bytes.trim_ascii_end();
+        let start = memchr::memrchr(b'\n', text)? + 1;
+        text[start..].strip_prefix(&*self.indent)?.starts_with(b"{").then_some(&self.bytes[start..])
+    }
+
     fn keep(&mut self, bytes: &[u8], max: usize) {
         if self.bytes.len() + bytes.len() > max {
             self.too_large = true;
@@ -389,6 +410,16 @@ mod tests {
     fn without_such_a_line_the_rest_belongs_to_the_broken_one() {
         assert_eq!(found("[\n  {\"a\": 1,},\n {}\n", true), [is(1, "Broken")]);
         assert_eq!(found("[\n {\"a\": 1,},\n {}\n", true), [is(1, "Broken"), is(2, "{}")]);
+    }
+
+    #[test]
+    fn an_unfinished_object_does_not_swallow_the_last_line() {
+        assert_eq!(
+            found("{\n}\n{\"a\":\n{\"b\":2}\n\n", true)[1..],
+            [is(2, "Broken"), is(3, "{\"b\":2}"), is(4, "Blank")]
+        );
+        assert_eq!(found("[\n {\"a\":\n {\"b\":", true), [is(1, "Broken"), is(2, "Unfinished")]);
+        assert_eq!(found("[\n {\"a\":\n  {\"b\":2}", true), [is(1, "Unfinished")]);
     }
 
     #[test]
