@@ -105,7 +105,7 @@ impl Cutter {
     pub fn end(&mut self, found: &mut dyn FnMut(u64, u64, Found<'_>)) {
         match std::mem::replace(&mut self.state, State::Between) {
             State::Value(piece) if piece.too_large => found(piece.offset, piece.line, Found::TooLarge),
-            State::Value(piece) if piece.object => self.unfinished(*piece, found),
+            State::Value(piece) if piece.object => self.unfinished(&piece, found),
             State::Value(piece) if piece.grammar.is_whole() => {
                 found(piece.offset, piece.line, Found::Value(&piece.bytes))
             }
@@ -120,7 +120,7 @@ impl Cutter {
     }
 
     /// The input ends inside an object. In a document it swallowed what follows, unless the last line begins another.
-    fn unfinished(&mut self, piece: Piece, found: &mut dyn FnMut(u64, u64, Found<'_>)) {
+    fn unfinished(&mut self, piece: &Piece, found: &mut dyn FnMut(u64, u64, Found<'_>)) {
         let Some(tail) = piece.last_line().filter(|_| self.document) else {
             return found(piece.offset, piece.line, Found::Unfinished);
         };
