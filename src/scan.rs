@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     event::{self, Flaw},
-    facts::{Counts, Facts, Merge},
+    facts::{Counts, Facts},
     input::{
         self, Bytes, Cutter, Feed, Found, Limits, Opened, Origin, Place, Range, Shape, Source, SourceId, Stop,
     },
@@ -244,43 +244,43 @@ impl Judge<'_> {
         Place { source: self.source, offset, unit: self.unit, line }
     }
 
-    /// A line that is not blank, or a thing in a document: what was unfinished before it was not the last.
+    /// A line that is not blank, or a thing that was cut out: what was unfinished before it was not the last.
     fn follow(&mut self, place: Place) {
         if let Some((place, Some(reason))) = self.tail.replace((place, None)) {
             self.facts.invalid(place, reason);
         }
     }
 
-    fn line(&mut self, offset: u64, line: u64, bytes: &[u8]) {
-        let skipped = bytes.iter().take_while(|byte| matches!(byte, 0 | b' ' | b'\t' | b'\r')).count();
-        // Not `trim_ascii_end`: a form feed is no blank in JSON.
-        let kept =
-            bytes.iter().rposition(|byte| !matches!(byte, b' ' | b'\t' | b'\r')).map_or(0, |last| last + 1);
-        let Some(bytes) = bytes.get(skipped..kept).filter(|bytes| !bytes.is_empty()) else {
+    fn line(&mut self, offset: u64, line: u64, whole: &[u8]) {
+        let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
+        let skipped = whole.iter().take_while(|byte| blank(byte) || **byte == 0).count();
+        let trailing = whole[skipped..].iter().rev().take_while(|byte| blank(byte)).count();
+        let bytes = &whole[skipped..whole.len() - trailing];
+        if bytes.is_empty() {
             self.blank += 1;
             return;
-        };
+        }
         let place = self.place(offset + skipped as u64, line);
         self.follow(place);
-        if bytes.len() > self.max_record {
-            return self.odd_line(place, bytes); // it fits into the buffer, but that is no reason to take it
+        if whole.len() > self.max_record {
+            // It was held by chance: had less been read at once, it would have been cut as it came.
+            return self.cut_line(place, bytes, |_| "broken JSON".to_owned());
         }
         match event::decode(bytes) {
             Ok(event) => self.facts.absorb(place, &event),
-            Err(_) => self.odd_line(place, bytes),
+            Err(_) => self.cut_line(place, bytes, reason),
         }
     }
 
-    /// A line that is not one record within the limit: glued objects, an array, a giant, or noise.
-    fn odd_line(&mut self, place: Place, bytes: &[u8]) {
+    /// A line that is not one record: glued objects, an array, or noise.
+    fn cut_line(&mut self, place: Place, bytes: &[u8], reason: fn(&[u8]) -> String) {
         let mut cutter = Cutter::line(place.offset, place.line, self.max_record);
         let mut tell = |offset: u64, line, found: Found<'_>| match found {
             Found::Broken => {
                 let at = usize::try_from(offset - place.offset).unwrap_or(bytes.len());
-                let reason = reason(&bytes[at..]);
-                self.facts.invalid(self.place(offset, line), reason);
+                self.facts.invalid(self.place(offset, line), reason(&bytes[at..]));
             }
-            other => self.found(offset, line, Shape::Lines, other),
+            other => self.found(offset, line, other),
         };
         cutter.feed(bytes, &mut tell);
         cutter.end(&mut tell);
@@ -338,9 +338,9 @@ impl Feed for Judge<'_> {
         count
     }
 
-    fn found(&mut self, offset: u64, line: u64, shape: Shape, found: Found<'_>) {
+    fn found(&mut self, offset: u64, line: u64, found: Found<'_>) {
         let place = self.place(offset, line);
-        if shape == Shape::Document && found != Found::Blank {
+        if found != Found::Blank {
             self.follow(place);
         }
         match found {

@@ -26,8 +26,7 @@ pub use account::{
 };
 use calls::Call;
 use key::{Id, Keyed, Name, Names, SessionKey};
-pub(crate) use merge::Merge;
-use merge::{Few, First, Last, Span, Spot};
+use merge::{Few, First, Last, Merge, Span, Spot};
 use once::{Once, Records, Retry, Turn};
 use responses::{Lane, Lanes, Response};
 use sessions::{Chain, CostState, Ending, ModelUse, Session, TurnDuration, TurnEnd};
@@ -171,6 +170,11 @@ impl Merge for Facts {
 }
 
 impl Facts {
+    /// Takes in what was learnt elsewhere: in another unit, on another thread, in whatever order.
+    pub fn merge(&mut self, other: Self) {
+        Merge::merge(self, other);
+    }
+
     /// Counts bytes and lines of a unit, or a source that was opened.
     pub fn count(&mut self, counts: Counts) {
         self.input.merge(counts);

@@ -55,7 +55,12 @@ enum State {
     /// In noise, up to the end of the line.
     Skip,
     /// After a broken object: looking for a line that begins with this and `{`.
-    Resync(Vec<u8>),
+    Resync {
+        indent: Vec<u8>,
+        /// Where the object began, if all that follows it so far are blanks: at the end of the input it is not broken but
+        /// torn, since a torn string and a line's end look like a broken one.
+        torn: Option<(u64, u64)>,
+    },
 }
 
 /// A value on its way.
@@ -92,7 +97,7 @@ impl Cutter {
             at += match &self.state {
                 State::Value(_) => self.value(&bytes[at..], found),
                 State::Skip => self.skip(&bytes[at..]),
-                State::Resync(_) => self.resync(&bytes[at..]),
+                State::Resync { .. } => self.resync(&bytes[at..], found),
                 State::Between | State::Bracket { .. } => {
                     self.between(bytes[at], found);
                     1
@@ -105,7 +110,7 @@ impl Cutter {
     pub fn end(&mut self, found: &mut dyn FnMut(u64, u64, Found<'_>)) {
         match std::mem::replace(&mut self.state, State::Between) {
             State::Value(piece) if piece.too_large => found(piece.offset, piece.line, Found::TooLarge),
-            State::Value(piece) if piece.object => found(piece.offset, piece.line, Found::Unfinished),
+            State::Value(piece) if piece.object => self.unfinished(&piece, found),
             State::Value(piece) if piece.grammar.is_whole() => {
                 found(piece.offset, piece.line, Found::Value(&piece.bytes))
             }
@@ -115,8 +120,23 @@ impl Cutter {
             State::Between if !self.busy && !self.indent.is_empty() => {
                 found(self.offset, self.line, Found::Blank)
             }
-            State::Between | State::Skip | State::Resync(_) => {}
+            State::Resync { torn: Some((offset, line)), .. } => found(offset, line, Found::Unfinished),
+            State::Between | State::Skip | State::Resync { .. } => {}
         }
+    }
+
+    /// The input ends inside an object. In a document it swallowed what follows, unless the last line begins another.
+    fn unfinished(&mut self, piece: &Piece, found: &mut dyn FnMut(u64, u64, Found<'_>)) {
+        let Some(tail) = piece.last_line().filter(|_| self.document) else {
+            return found(piece.offset, piece.line, Found::Unfinished);
+        };
+        found(piece.offset, piece.line, Found::Broken);
+        self.offset -= tail.len() as u64;
+        self.line -= memchr::memchr_iter(b'\n', tail).count() as u64;
+        self.indent.clear();
+        self.busy = false;
+        self.feed(tail, found);
+        self.end(found);
     }
 
     fn newline(&mut self) {
@@ -222,13 +242,18 @@ impl Cutter {
                 found(piece.offset, piece.line, result);
                 self.state = State::Between;
             }
-            Step::Broken(_) => self.broken(found),
+            Step::Broken(at) => self.broken(bytes[at], found),
         }
         taken
     }
 
-    fn broken(&mut self, found: &mut dyn FnMut(u64, u64, Found<'_>)) {
+    fn broken(&mut self, by: u8, found: &mut dyn FnMut(u64, u64, Found<'_>)) {
         let State::Value(piece) = std::mem::replace(&mut self.state, State::Skip) else { return };
+        if self.document && by == b'\n' && piece.object && !piece.too_large && !piece.latest_line_restarts() {
+            self.busy = true;
+            self.state = State::Resync { torn: Some((piece.offset, piece.line)), indent: piece.indent };
+            return;
+        }
         let what = match piece {
             _ if piece.too_large => Found::TooLarge,
             _ if piece.object => Found::Broken,
@@ -238,7 +263,7 @@ impl Cutter {
         if !self.document || !piece.object {
             return;
         }
-        self.state = State::Resync(piece.indent);
+        self.state = State::Resync { indent: piece.indent, torn: None };
         // The line of the break is where reading may go on, unless the broken object began on it.
         if piece.line_start > 0 && !piece.too_large {
             let tail = &piece.bytes[piece.line_start..];
@@ -263,9 +288,14 @@ impl Cutter {
     }
 
     /// Looks, byte by byte at the beginning of a line, for the indentation and `{`.
-    fn resync(&mut self, bytes: &[u8]) -> usize {
-        let State::Resync(wanted) = &self.state else { return 0 };
+    fn resync(&mut self, bytes: &[u8], found: &mut dyn FnMut(u64, u64, Found<'_>)) -> usize {
+        let State::Resync { indent: wanted, torn } = &mut self.state else { return 0 };
         let byte = bytes[0];
+        if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+            && let Some((offset, line)) = torn.take()
+        {
+            found(offset, line, Found::Broken);
+        }
         if byte == b'\n' {
             self.newline();
             return 1;
@@ -290,6 +320,19 @@ impl Cutter {
 }
 
 impl Piece {
+    /// Whether its latest line, not being its first, looks like the beginning of another object.
+    fn latest_line_restarts(&self) -> bool {
+        let latest = &self.bytes[self.line_start..];
+        self.line_start > 0 && latest.strip_prefix(&*self.indent).is_some_and(|rest| rest.starts_with(b"{"))
+    }
+
+    /// The last line that is not blank and all after it, if it is not the first and begins an object like this one.
+    fn last_line(&self) -> Option<&[u8]> {
+        let text = self.bytes.trim_ascii_end();
+        let start = memchr::memrchr(b'\n', text)? + 1;
+        text[start..].strip_prefix(&*self.indent)?.starts_with(b"{").then_some(&self.bytes[start..])
+    }
+
     fn keep(&mut self, bytes: &[u8], max: usize) {
         if self.bytes.len() + bytes.len() > max {
             self.too_large = true;
@@ -392,10 +435,28 @@ mod tests {
     }
 
     #[test]
+    fn an_unfinished_object_does_not_swallow_the_last_line() {
+        assert_eq!(
+            found("{\n}\n{\"a\":\n{\"b\":2}\n\n", true)[1..],
+            [is(2, "Broken"), is(3, "{\"b\":2}"), is(4, "Blank")]
+        );
+        assert_eq!(found("[\n {\"a\":\n {\"b\":", true), [is(1, "Broken"), is(2, "Unfinished")]);
+        assert_eq!(found("[\n {\"a\":\n  {\"b\":2}", true), [is(1, "Unfinished")]);
+    }
+
+    #[test]
     fn a_value_above_the_limit_is_passed_over() {
         let text = format!("[{{\"a\":\"{}\"}},{{\"b\":1}}]", "x".repeat(50));
         let what: Vec<String> = cut(&text, true, 20).into_iter().map(|(_, _, what)| what).collect();
         assert_eq!(what, ["TooLarge", "{\"b\":1}"]);
+    }
+
+    #[test]
+    fn a_string_torn_at_the_end_of_a_document_is_unfinished_whatever_blanks_follow() {
+        assert_eq!(found("[{}]\n{\"b\":\"y\n", true), [is(0, "{}"), is(1, "Unfinished")]);
+        assert_eq!(found("[{}]\n{\"b\":\"y\n \n\n", true), [is(0, "{}"), is(1, "Unfinished")]);
+        assert_eq!(found("[{}]\n{\"b\":\"y\n  x\n", true), [is(0, "{}"), is(1, "Broken")]);
+        assert_eq!(found("[{}]\n{\"b\":\"y\n{}\n", true), [is(0, "{}"), is(1, "Broken"), is(2, "{}")]);
     }
 
     #[test]

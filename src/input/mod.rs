@@ -3,12 +3,16 @@
 mod cut;
 mod find;
 mod grammar;
+mod open;
+mod pipe;
 mod place;
 mod read;
 mod shape;
 
 pub use cut::{Cutter, Found};
 pub use find::{Environment, Missing, Origin, Search, Source, Wanted, find};
+pub use open::{Bytes, Opened};
+pub use pipe::Stop;
 pub use place::{Place, SourceId};
-pub use read::{Amount, Bytes, Feed, Limits, Opened, Range, Stop, read_all, shape_of};
+pub use read::{Amount, Feed, Limits, Range, read_all, shape_of};
 pub use shape::{Shape, first_value};

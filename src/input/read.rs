@@ -2,18 +2,11 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Cursor, Read, Seek, SeekFrom},
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-        mpsc::{Receiver, RecvTimeoutError, sync_channel},
-    },
-    time::Duration,
+    io::{self, Read, Seek, SeekFrom},
 };
 
 use super::{
-    Cutter, Found, Origin, Shape,
+    Bytes, Cutter, Found, Shape,
     shape::{Sniff, sniff},
 };
 
@@ -34,131 +27,14 @@ impl Default for Limits {
     }
 }
 
-/// A wish to stop reading, which anyone may set at any time.
-#[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    /// The flag itself, for a signal handler.
-    pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
-    }
-
-    /// Whether it was set.
-    pub fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// Who takes what is read.
 pub trait Feed {
     /// Whole lines, the last one perhaps without its end; how many they are.
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64;
     /// A piece of something that is not simply one object per line.
-    fn found(&mut self, offset: u64, line: u64, shape: Shape, found: Found<'_>);
+    fn found(&mut self, offset: u64, line: u64, found: Found<'_>);
     /// Whether to stop here.
     fn stopped(&self) -> bool;
-}
-
-/// The bytes of a source.
-pub enum Bytes {
-    /// A file that may be read in several places at once; its length.
-    File(File, u64),
-    /// What can only be read from front to back.
-    Stream(Box<dyn Read + Send>),
-}
-
-/// A source that could be opened.
-pub struct Opened {
-    /// Its bytes.
-    pub bytes: Bytes,
-    /// Bytes on the disk, where that is known.
-    pub stored: Option<u64>,
-}
-
-impl Opened {
-    /// Opens a source. What is compressed is known by its first bytes, whatever its name.
-    pub fn open(origin: &Origin, stop: &Stop) -> io::Result<Self> {
-        match origin {
-            Origin::Stdin => Ok(Self { bytes: plain(Box::new(stream_stdin(stop)))?, stored: None }),
-            Origin::File(path) => Self::open_file(path),
-        }
-    }
-
-    #[expect(clippy::disallowed_methods, reason = "this is the one place")]
-    fn open_file(path: &Path) -> io::Result<Self> {
-        let mut file = File::open(path)?;
-        let about = file.metadata()?;
-        if about.is_dir() {
-            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder"));
-        }
-        if !about.is_file() {
-            return Ok(Self { bytes: plain(Box::new(file))?, stored: None });
-        }
-        let (head, length) = magic(&mut file)?;
-        file.seek(SeekFrom::Start(0))?;
-        let bytes = match Packing::of(&head[..length]) {
-            None => Bytes::File(file, about.len()),
-            Some(packing) => Bytes::Stream(packing.unpack(Box::new(file))?),
-        };
-        Ok(Self { bytes, stored: Some(about.len()) })
-    }
-}
-
-/// A stream as it is, or unpacked.
-fn plain(mut stream: Box<dyn Read + Send>) -> io::Result<Bytes> {
-    let (head, length) = magic(&mut stream)?;
-    let packing = Packing::of(&head[..length]);
-    let head = Cursor::new(head[..length].to_vec());
-    let whole: Box<dyn Read + Send> = Box::new(head.chain(stream));
-    Ok(Bytes::Stream(match packing {
-        None => whole,
-        Some(packing) => packing.unpack(whole)?,
-    }))
-}
-
-fn magic(reader: &mut dyn Read) -> io::Result<([u8; 4], usize)> {
-    let mut head = [0; 4];
-    let mut length = 0;
-    while length < head.len() {
-        match reader.read(&mut head[length..]) {
-            Ok(0) => break,
-            Ok(count) => length += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-        if !b"\x1f\x8b".starts_with(&head[..length.min(2)]) && !ZSTD.starts_with(&head[..length]) {
-            break; // a live pipe must not wait for four bytes
-        }
-    }
-    Ok((head, length))
-}
-
-const ZSTD: &[u8; 4] = b"\x28\xb5\x2f\xfd";
-
-enum Packing {
-    Gzip,
-    Zstd,
-}
-
-impl Packing {
-    fn of(head: &[u8]) -> Option<Self> {
-        match head {
-            [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            _ if head == ZSTD => Some(Self::Zstd),
-            _ => None,
-        }
-    }
-
-    /// All members or frames, one after another.
-    fn unpack(self, packed: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
-        Ok(match self {
-            Self::Gzip => {
-                Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(128 << 10, packed)))
-            }
-            Self::Zstd => Box::new(zstd::stream::read::Decoder::new(packed)?),
-        })
-    }
 }
 
 /// Which lines of a source to read: those that begin in here.
@@ -282,21 +158,23 @@ impl<'r> Reader<'r> {
     }
 
     fn run(&mut self, range: Range, feed: &mut dyn Feed) -> io::Result<()> {
+        let mut end = range.end;
         if range.start > 0 {
             self.skip_line()?;
             self.first = self.offset;
+            if end.is_some_and(|end| self.offset >= end) {
+                return Ok(());
+            }
         } else {
             self.skip_mark()?;
-        }
-        if range.end.is_some_and(|end| self.offset >= end) {
-            return Ok(());
+            end = end.map(|end| end.max(self.offset + 1)); // the line that the mark begins is ours too
         }
         let shape = match range.shape {
             Some(shape) => shape,
             None => self.find_shape(feed)?,
         };
         match shape {
-            Shape::Lines => self.lines(range.end, feed),
+            Shape::Lines => self.lines(end, feed),
             Shape::Document => self.document(feed),
         }
     }
@@ -400,7 +278,7 @@ impl<'r> Reader<'r> {
     fn long_line(&mut self, feed: &mut dyn Feed) -> io::Result<bool> {
         let mut cutter = Cutter::line(self.offset, self.line, self.limits.max_record);
         let mut found = |feed: &mut dyn Feed, bytes: Option<&[u8]>| {
-            let mut tell = |offset, line, what: Found<'_>| feed.found(offset, line, Shape::Lines, what);
+            let mut tell = |offset, line, what: Found<'_>| feed.found(offset, line, what);
             match bytes {
                 Some(bytes) => cutter.feed(bytes, &mut tell),
                 None => cutter.end(&mut tell),
@@ -408,13 +286,21 @@ impl<'r> Reader<'r> {
         };
         loop {
             let line_end = memchr::memchr(b'\n', self.held());
-            found(feed, Some(&self.held()[..line_end.unwrap_or(self.held().len())]));
-            self.consume(line_end.map_or(self.held().len(), |end| end + 1));
+            let rest = line_end.unwrap_or(self.held().len());
+            let blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r');
+            let solid = rest - self.held()[..rest].iter().rev().take_while(blank).count();
             if line_end.is_some() || self.ended || feed.stopped() {
+                found(feed, Some(&self.held()[..solid]));
                 found(feed, None);
+                self.consume(line_end.map_or(rest, |end| end + 1));
                 self.line += 1;
                 return Ok(line_end.is_some());
             }
+            // Blanks may turn out to be the end of the line, where they mean nothing even in a torn string.
+            let endless = solid == 0 && rest > self.limits.max_record;
+            let taken = if endless { rest } else { solid };
+            found(feed, Some(&self.held()[..taken]));
+            self.consume(taken);
             self.fill()?;
         }
     }
@@ -428,7 +314,7 @@ impl<'r> Reader<'r> {
                 ends_line = *last == b'\n';
                 self.line += memchr::memchr_iter(b'\n', self.held()).count() as u64;
             }
-            let tell = &mut |offset, line, what: Found<'_>| feed.found(offset, line, Shape::Document, what);
+            let tell = &mut |offset, line, what: Found<'_>| feed.found(offset, line, what);
             cutter.feed(&self.buffer[self.start..self.end], tell);
             self.consume(held);
             if self.ended || feed.stopped() {
@@ -439,56 +325,7 @@ impl<'r> Reader<'r> {
             }
         };
         self.line += u64::from(!ends_line);
-        cutter.end(&mut |offset, line, what| feed.found(offset, line, Shape::Document, what));
+        cutter.end(&mut |offset, line, what| feed.found(offset, line, what));
         result
-    }
-}
-
-/// Standard input, read by a thread of its own that waits only when its few blocks are full. A stop is noticed while
-/// nothing arrives.
-fn stream_stdin(stop: &Stop) -> impl Read + Send + use<> {
-    const BLOCK: usize = 256 << 10;
-    const BLOCKS: usize = 4;
-    let (sender, receiver) = sync_channel::<io::Result<Vec<u8>>>(BLOCKS);
-    std::thread::spawn(move || {
-        let mut stdin = io::stdin().lock();
-        loop {
-            let mut block = vec![0; BLOCK];
-            let result = stdin.read(&mut block).map(|count| {
-                block.truncate(count);
-                block
-            });
-            let over = !matches!(&result, Ok(block) if !block.is_empty());
-            let retry = matches!(&result, Err(error) if error.kind() == io::ErrorKind::Interrupted);
-            if !retry && (sender.send(result).is_err() || over) {
-                return;
-            }
-        }
-    });
-    Piped { receiver, block: Cursor::default(), stop: stop.clone() }
-}
-
-struct Piped {
-    receiver: Receiver<io::Result<Vec<u8>>>,
-    block: Cursor<Vec<u8>>,
-    stop: Stop,
-}
-
-impl Read for Piped {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let count = self.block.read(buffer)?;
-            if count > 0 {
-                return Ok(count);
-            }
-            match self.receiver.recv_timeout(Duration::from_millis(100)) {
-                Ok(block) => self.block = Cursor::new(block?),
-                Err(RecvTimeoutError::Timeout) if !self.stop.is_set() => continue,
-                Err(_) => return Ok(0),
-            }
-            if self.block.get_ref().is_empty() {
-                return Ok(0);
-            }
-        }
     }
 }

@@ -29,13 +29,11 @@ pub(super) fn sniff(head: &[u8], ends: bool, max: usize) -> Sniff {
             at + head[at..].iter().take_while(|byte| matches!(byte, 0 | b' ' | b'\t' | b'\r')).count();
         match head.get(begin) {
             Some(b'{') => return object(head, at, begin, line_end, ends, max),
-            Some(b'[') => {
-                match head[begin + 1..].iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) {
-                    Some(b'{' | b']') => return Sniff::Is(Shape::Document),
-                    None if !ends => return Sniff::More(at),
-                    _ => {}
-                }
-            }
+            Some(b'[') => match head[begin + 1..].iter().find(|byte| !b" \t\r\n".contains(byte)) {
+                Some(b'{' | b']') => return Sniff::Is(Shape::Document),
+                None if !ends => return Sniff::More(at),
+                _ => {}
+            },
             None if !ends => return Sniff::More(at),
             _ => {}
         }
@@ -49,13 +47,14 @@ pub(super) fn sniff(head: &[u8], ends: bool, max: usize) -> Sniff {
 }
 
 fn object(head: &[u8], line: usize, begin: usize, line_end: Option<usize>, ends: bool, max: usize) -> Sniff {
-    match (Grammar::new().feed(&head[begin..]), line_end) {
-        (Step::Done(end), Some(line_end)) if begin + end > line_end => Sniff::Is(Shape::Document),
-        (Step::Done(_) | Step::Broken(_), _) => Sniff::Is(Shape::Lines),
-        (Step::More, _) if ends => Sniff::Is(Shape::Lines),
-        (Step::More, Some(_)) if head.len() - begin > max => Sniff::Is(Shape::Document),
-        (Step::More, None) if head.len() - begin > max => Sniff::Is(Shape::Lines),
-        (Step::More, _) => Sniff::More(line),
+    // Of a value that is too large no more is looked at, so that the answer does not depend on how much was read.
+    let seen = &head[begin..head.len().min(begin.saturating_add(max).saturating_add(1))];
+    let goes_on = |end: usize| line_end.is_some_and(|line_end| begin + end > line_end);
+    match Grammar::new().feed(seen) {
+        Step::Done(end) if goes_on(end) => Sniff::Is(Shape::Document),
+        Step::More if seen.len() > max && goes_on(seen.len()) => Sniff::Is(Shape::Document),
+        Step::More if seen.len() <= max && !ends => Sniff::More(line),
+        Step::Done(_) | Step::Broken(_) | Step::More => Sniff::Is(Shape::Lines),
     }
 }
 

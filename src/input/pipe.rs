@@ -1,0 +1,93 @@
+//! Standard input, and the wish to stop reading it.
+
+use std::{
+    io::{self, Read},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel},
+    },
+    time::Duration,
+};
+
+/// A wish to stop reading, which anyone may set at any time.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// The flag itself, for a signal handler.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
+    /// Whether it was set.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Bytes that are read at once.
+const BLOCK: usize = 256 << 10;
+
+/// Blocks on their way: so many are read ahead, and no more are ever made.
+const BLOCKS: usize = 4;
+
+/// How often a reader that waits looks whether it should stop.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A block of bytes; only so many of them were read.
+type Block = (Vec<u8>, usize);
+
+/// Standard input, read by a thread of its own that waits only when its few blocks are full. A stop is noticed while
+/// nothing arrives.
+pub(super) fn stream_stdin(stop: &Stop) -> impl Read + Send + use<> {
+    let (sender, receiver) = sync_channel::<io::Result<Block>>(BLOCKS);
+    // Blocks come back when they were read: fresh ones would cost a page fault every 4 KiB.
+    let (give_back, free) = channel::<Vec<u8>>();
+    std::thread::spawn(move || {
+        let mut stdin = io::stdin().lock();
+        loop {
+            let mut block = free.try_recv().unwrap_or_else(|_| vec![0; BLOCK]);
+            let result = stdin.read(&mut block).map(|count| (block, count));
+            let over = !matches!(&result, Ok((_, 1..)));
+            let retry = matches!(&result, Err(error) if error.kind() == io::ErrorKind::Interrupted);
+            if !retry && (sender.send(result).is_err() || over) {
+                return;
+            }
+        }
+    });
+    Piped { receiver, give_back, block: (Vec::new(), 0), taken: 0, stop: stop.clone() }
+}
+
+struct Piped {
+    receiver: Receiver<io::Result<Block>>,
+    give_back: Sender<Vec<u8>>,
+    block: Block,
+    taken: usize,
+    stop: Stop,
+}
+
+impl Read for Piped {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.taken == self.block.1 {
+            let next = match self.receiver.recv_timeout(PATIENCE) {
+                Ok(next) => next?,
+                Err(RecvTimeoutError::Timeout) if !self.stop.is_set() => continue,
+                Err(_) => return Ok(0),
+            };
+            if next.1 == 0 {
+                return Ok(0);
+            }
+            let (used, _) = std::mem::replace(&mut self.block, next);
+            if !used.is_empty() {
+                // Whoever reads standard input may be gone already, and then nobody needs it.
+                let _ = self.give_back.send(used);
+            }
+            self.taken = 0;
+        }
+        let count = buffer.len().min(self.block.1 - self.taken);
+        buffer[..count].copy_from_slice(&self.block.0[self.taken..self.taken + count]);
+        self.taken += count;
+        Ok(count)
+    }
+}

@@ -1,0 +1,573 @@
+//! Laws: cutting changes nothing, order changes nothing, one thread equals many.
+//!
+//! The logs are made up, but plausible: a few sessions in both dialects that share message ids, uuids and calls, so that
+//! copies, forks and the two tellings of one run are the rule; between them stand torn, glued, blank and noisy lines.
+
+use std::{fmt::Write as _, path::PathBuf};
+
+use ccstat::{
+    event::{self, Flaw},
+    facts::{Account, Counts, Facts},
+    input::{Limits, Origin, Place, Source, SourceId},
+    measure::Prices,
+    render::{self, Format, Style},
+    report::{self, Names},
+    scan::{self, Options, Progress},
+};
+use proptest::{prelude::*, sample::select};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const SESSIONS: &[&str] = &["s-one", "s-two", "00021325-0000-4000-8000-000000000058"];
+const MESSAGES: &[&str] = &["msg_1", "msg_2", "msg_3"];
+const CALLS: &[&str] = &["toolu_1", "toolu_2", "toolu_3", "toolu_4"];
+const UUIDS: &[&str] = &[
+    "u-1",
+    "u-2",
+    "u-3",
+    "u-4",
+    "u-5",
+    "00021325-0000-4000-8000-000000000001",
+    "00021325-0000-4000-8000-000000000002",
+    "00021325-0000-4000-8000-000000000003",
+];
+const TOOLS: &[&str] = &["Bash", "Read", "Write", "mcp__x__y"];
+const VERSIONS: &[&str] = &["1.0.128", "2.1.50", "2.1.197", "2.1.280", "2.1.311", "2.1.325"];
+const MODELS: &[&str] = &["claude-opus-4-8", "claude-opus-4-8[1m]", "claude-haiku-4-5", "mystery-1"];
+const TEXTS: &[&str] = &["go on", "API Error: 529", "<command-name>/clear", "é😀", ""];
+const REPLIES: &[&str] =
+    &["done", "Exit code 1", "This command requires approval", "Permission to use Bash has been denied"];
+const NOISE: &[&str] = &[
+    "[DEBUG] x",
+    "null",
+    "[1,2]",
+    "{}",
+    "{\"type\":7}",
+    "{\"type\":\"x\"} rest",
+    "[{\"type\":\"x\"},5]",
+    "{\"type\":\"x\",\"n\":NaN}",
+    "}",
+    "{\"type\":\"x\",\"u\":\"\\ud800\"}",
+];
+
+// What stands in a log.
+
+fn usage() -> BoxedStrategy<Value> {
+    (0u64..3, 0u64..4, 0u64..3, 0u64..3, any::<bool>()).prop_map(|(input, output, read, write, fast)| {
+        let cache = json!({"ephemeral_5m_input_tokens": write, "ephemeral_1h_input_tokens": read});
+        json!({"input_tokens": input * 100, "output_tokens": output * 7, "cache_read_input_tokens": read * 1000,
+            "cache_creation_input_tokens": write * 10, "cache_creation": cache,
+            "speed": if fast { "fast" } else { "standard" }})
+    })
+    .boxed()
+}
+
+fn model_usage() -> BoxedStrategy<Value> {
+    prop::collection::vec((select(MODELS), 0u64..4, 0u64..4, 0u64..4), 0..3).prop_map(|uses| {
+        let one = |(model, input, output, cost): (&str, u64, u64, u64)| {
+            let use_ = json!({"inputTokens": input * 100, "outputTokens": output * 7, "costUSD": cost as f64 / 1000.0});
+            (model.to_owned(), use_)
+        };
+        Value::Object(uses.into_iter().map(one).collect())
+    })
+    .boxed()
+}
+
+fn assistant_block() -> BoxedStrategy<Value> {
+    prop_oneof![
+        2 => select(TEXTS).prop_map(|text| json!({"type": "text", "text": text})),
+        4 => (select(CALLS), select(TOOLS)).prop_map(|(id, tool)| json!({"type": "tool_use", "id": id, "name": tool})),
+        1 => Just(json!({"type": "tool_use", "name": "Bash"})),
+        1 => Just(json!({"type": "telepathy"})),
+    ]
+    .boxed()
+}
+
+fn user_block() -> BoxedStrategy<Value> {
+    let result = (select(CALLS), select(REPLIES), any::<bool>()).prop_map(
+        |(id, text, failed)| json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": failed}),
+    );
+    prop_oneof![
+        6 => result,
+        1 => select(REPLIES).prop_map(|text| json!({"type": "tool_result", "content": text, "is_error": true})),
+        1 => select(TEXTS).prop_map(|text| json!({"type": "text", "text": text})),
+        1 => Just(json!({"type": "hologram"})),
+    ]
+    .boxed()
+}
+
+fn assistant() -> BoxedStrategy<Value> {
+    let model = prop_oneof![9 => select(MODELS), 1 => Just("<synthetic>")];
+    let blocks = prop::collection::vec(assistant_block(), 0..3);
+    let extra = prop_oneof![
+        6 => Just(json!({})),
+        1 => Just(json!({"error": "rate_limit"})),
+        1 => Just(json!({"isApiErrorMessage": true, "apiErrorStatus": 529})),
+        1 => select(MODELS).prop_map(|model| json!({"requestedModel": model})),
+    ];
+    (
+        prop::option::weighted(0.9, select(MESSAGES)),
+        model,
+        blocks,
+        prop::option::of(usage()),
+        any::<bool>(),
+        extra,
+    )
+        .prop_map(|(id, model, blocks, usage, stopped, extra)| {
+            let mut message = json!({"role": "assistant", "model": model, "content": blocks,
+                "stop_reason": stopped.then_some("end_turn")});
+            id.inspect(|id| message["id"] = json!(id));
+            usage.inspect(|usage| message["usage"] = usage.clone());
+            with(json!({"type": "assistant", "message": message}), &extra)
+        })
+        .boxed()
+}
+
+fn user() -> BoxedStrategy<Value> {
+    let content = prop_oneof![
+        4 => prop::collection::vec(user_block(), 0..3).prop_map(Value::Array),
+        1 => select(TEXTS).prop_map(|text| json!(text)),
+    ];
+    let extra = prop_oneof![
+        6 => Just(json!({})),
+        1 => Just(json!({"isMeta": true})),
+        1 => select(CALLS).prop_map(|id| json!({"tool_result_meta": [{"id": id, "non_execution_kind": "permission"}]})),
+        1 => Just(json!({"permissionDecision": {"decision": "reject"}})),
+    ];
+    (content, extra)
+        .prop_map(|(content, extra)| {
+            with(json!({"type": "user", "message": {"role": "user", "content": content}}), &extra)
+        })
+        .boxed()
+}
+
+fn result() -> BoxedStrategy<Value> {
+    let subtype = select(&["success", "success", "error_max_turns", "error_new"][..]);
+    let denial = (prop::option::of(select(CALLS)), select(TOOLS)).prop_map(|(id, tool)| match id {
+        Some(id) => json!({"tool_use_id": id, "tool_name": tool}),
+        None => json!({"tool_name": tool}),
+    });
+    let denials = prop::collection::vec(denial, 0..3);
+    let models = (prop::option::weighted(0.9, model_usage()), prop::option::weighted(0.3, model_usage()));
+    (subtype, any::<bool>(), 0u64..6, 0u64..6, usage(), models, denials)
+        .prop_map(|(subtype, failed, cost, api, usage, (models, since), denials)| {
+            let mut record = json!({"type": "result", "subtype": subtype, "is_error": failed, "num_turns": 2,
+                "total_cost_usd": cost as f64 / 1000.0, "duration_ms": 100, "duration_api_ms": api * 10,
+                "usage": usage, "permission_denials": denials});
+            models.inspect(|models| record["modelUsage"] = models.clone());
+            since.inspect(|since| record["model_usage_since_last_result"] = since.clone());
+            record
+        })
+        .boxed()
+}
+
+fn stream_event() -> BoxedStrategy<Value> {
+    let start = (select(MESSAGES), select(MODELS), usage()).prop_map(
+        |(id, model, usage)| json!({"type": "message_start", "message": {"id": id, "model": model, "usage": usage}}),
+    );
+    let delta = (usage(), any::<bool>()).prop_map(|(usage, stopped)| {
+        let delta = json!({"stop_reason": stopped.then_some("end_turn")});
+        json!({"type": "message_delta", "delta": delta, "usage": usage})
+    });
+    let lane = prop::option::weighted(0.2, select(CALLS));
+    let api_id = prop::option::weighted(0.3, select(MESSAGES));
+    (prop_oneof![start, delta], lane, api_id)
+        .prop_map(|(event, lane, api_id)| {
+            let mut record = json!({"type": "stream_event", "event": event, "parent_tool_use_id": lane});
+            api_id.inspect(|id| record["api_message_id"] = json!(id));
+            record
+        })
+        .boxed()
+}
+
+fn system() -> BoxedStrategy<Value> {
+    prop_oneof![
+        3 => select(VERSIONS)
+            .prop_map(|version| json!({"type": "system", "subtype": "init", "claude_code_version": version, "cwd": "/"})),
+        2 => (select(CALLS), select(TOOLS)).prop_map(
+            |(id, tool)| json!({"type": "system", "subtype": "permission_denied", "tool_use_id": id, "tool_name": tool})
+        ),
+        2 => select(&["rate_limit", "overloaded"][..])
+            .prop_map(|error| json!({"type": "system", "subtype": "api_retry", "error": error})),
+        2 => select(&[429, 529, 500][..])
+            .prop_map(|status| json!({"type": "system", "subtype": "api_error", "error": {"status": status}})),
+        1 => (1..4).prop_map(|turn| json!({"type": "system", "subtype": "turn_duration", "durationMs": turn * 500})),
+        1 => Just(json!({"type": "conversation_reset"})),
+    ]
+    .boxed()
+}
+
+fn other() -> BoxedStrategy<Value> {
+    let state = (select(&[0u64, 9, 30][..]), model_usage()).prop_map(
+        |(cost, models)| json!({"type": "cost-state", "totalCostUSD": cost as f64 / 1000.0, "modelUsage": models}),
+    );
+    let nested = prop_oneof![assistant(), user()].prop_map(
+        |message| json!({"type": "progress", "data": {"type": "agent_progress", "message": message}}),
+    );
+    prop_oneof![
+        4 => state,
+        2 => nested,
+        1 => Just(json!({"type": "mindread"})),
+        1 => Just(json!({"type": "attachment", "attachment": {"type": "novelty"}})),
+        1 => select(CALLS).prop_map(|id| json!({"type": "reject", "id": id})),
+        1 => (select(CALLS), any::<bool>())
+            .prop_map(|(id, failed)| json!({"type": "tool_result", "toolUseId": id, "isError": failed})),
+    ]
+    .boxed()
+}
+
+/// A record in one of the dialects, with its ids and its time.
+fn record() -> BoxedStrategy<Value> {
+    let body = prop_oneof![
+        4 => assistant(),
+        3 => user(),
+        4 => result(),
+        3 => stream_event(),
+        3 => system(),
+        3 => other(),
+    ];
+    let session = prop::option::weighted(0.9, select(SESSIONS));
+    let uuid = prop::option::weighted(0.7, select(UUIDS));
+    let time = prop::option::weighted(0.6, 0u32..600);
+    (body, 0..5, session, uuid, time, select(VERSIONS))
+        .prop_map(|(mut record, dialect, session, uuid, time, version)| {
+            if dialect < 3 {
+                session.inspect(|id| record["session_id"] = json!(id));
+            } else {
+                session.inspect(|id| record["sessionId"] = json!(id));
+            }
+            if dialect == 3 {
+                record = with(record, &json!({"parentUuid": null, "isSidechain": false, "version": version}));
+            }
+            uuid.inspect(|uuid| record["uuid"] = json!(uuid));
+            time.inspect(|at| {
+                record["timestamp"] = json!(format!("2026-01-01T00:{:02}:{:02}.5Z", at / 60, at % 60))
+            });
+            record
+        })
+        .boxed()
+}
+
+fn with(mut record: Value, more: &Value) -> Value {
+    for (key, value) in more.as_object().into_iter().flatten() {
+        record[key] = value.clone();
+    }
+    record
+}
+
+/// One line of a log: mostly a record, sometimes what a crash or another program left there.
+fn line() -> BoxedStrategy<String> {
+    prop_oneof![
+        20 => record().prop_map(|record| record.to_string()),
+        2 => (record(), 0.01..0.99).prop_map(|(record, part)| torn(&record.to_string(), part)),
+        2 => (record(), record()).prop_map(|(one, two)| format!("{one}{two}")),
+        1 => (record(), record(), 0.01..0.99)
+            .prop_map(|(one, two, part)| format!("{one} {}", torn(&two.to_string(), part))),
+        2 => select(NOISE).prop_map(str::to_owned),
+        2 => select(&["", " ", "\t\r", "\0\0\0", "\0 "][..]).prop_map(str::to_owned),
+    ]
+    .boxed()
+}
+
+fn torn(text: &str, part: f64) -> String {
+    let at = (text.len() as f64 * part) as usize;
+    text[..text.floor_char_boundary(at)].to_owned()
+}
+
+/// One file in any of the shapes.
+fn log() -> BoxedStrategy<String> {
+    let lines = (prop::collection::vec(line(), 0..25), any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+        |(lines, mark, windows, ends)| {
+            let end = if windows { "\r\n" } else { "\n" };
+            let mark = if mark { "\u{feff}" } else { "" };
+            format!("{mark}{}{}", lines.join(end), if ends { end } else { "" })
+        },
+    );
+    let document =
+        (prop::collection::vec(record(), 1..10), 0..3, 0.5..1.5).prop_map(|(records, form, part)| {
+            let text = match form {
+                0 => Value::Array(records).to_string(),
+                1 => format!("{:#}\n", Value::Array(records)),
+                _ => records.iter().fold(String::new(), |mut all, record| {
+                    writeln!(all, "{record:#}").expect("a String takes everything");
+                    all
+                }),
+            };
+            if part < 1.0 { torn(&text, part) } else { text }
+        });
+    prop_oneof![5 => lines, 1 => document].boxed()
+}
+
+fn logs() -> BoxedStrategy<Vec<String>> {
+    prop::collection::vec(log(), 1..4).boxed()
+}
+
+// How it is read.
+
+/// Logs as files, gone when dropped.
+struct Files {
+    sources: Vec<Source>,
+    folder: TempDir,
+}
+
+impl Files {
+    fn of<T: AsRef<[u8]>>(logs: &[T]) -> Self {
+        let folder = TempDir::new().expect("a folder");
+        let write = |(index, log): (usize, &T)| {
+            let path = folder.path().join(format!("{index}.jsonl"));
+            std::fs::write(&path, log).expect("written");
+            source(path)
+        };
+        Self { sources: logs.iter().enumerate().map(write).collect(), folder }
+    }
+
+    /// Adds a file that is large, empty on the disk and turns out to be no log: threads are started only where there
+    /// is a megabyte to read.
+    fn worth_threads(mut self) -> Self {
+        let path = self.folder.path().join("settings.json");
+        std::fs::write(&path, "{}").expect("written");
+        let file = std::fs::OpenOptions::new().write(true).open(&path).expect("opened");
+        file.set_len(2 << 20).expect("made larger");
+        self.sources.push(Source { origin: Origin::File(path), doubtful: true });
+        self
+    }
+
+    fn scan(&self, threads: usize, limits: Limits) -> Account {
+        let options = Options { threads, limits, ..Options::default() };
+        let scan = scan::scan(&self.sources, &options, &Progress::default());
+        assert!(scan.unread.is_empty(), "{:?}", scan.unread);
+        scan.facts.settle(&Prices::built_in())
+    }
+
+    fn json(&self, threads: usize, limits: Limits) -> String {
+        let names: Vec<String> = self.sources.iter().map(Source::name).collect();
+        let report = report::summary(&self.scan(threads, limits), Names(&names));
+        let mut text = Vec::new();
+        render::render(&report, Format::Json, Style::default(), &mut text).expect("a Vec takes everything");
+        String::from_utf8(text).expect("JSON is UTF-8")
+    }
+}
+
+fn source(path: PathBuf) -> Source {
+    Source { origin: Origin::File(path), doubtful: false }
+}
+
+fn cut(unit: u64, block: usize) -> Limits {
+    Limits { unit, block, ..Limits::default() }
+}
+
+/// Each line as a unit of its own, the way the scanner reads it when it is not glued.
+fn pieces(logs: &[String]) -> Vec<Facts> {
+    let mut pieces = Vec::new();
+    for (log, source) in logs.iter().zip(0..) {
+        let mut offset = 0;
+        for line in log.split_inclusive('\n') {
+            pieces.push(piece(SourceId(source), offset, line));
+            offset += line.len() as u64;
+        }
+    }
+    pieces
+}
+
+fn piece(source: SourceId, offset: u64, line: &str) -> Facts {
+    let place = Place { source, offset, unit: offset, line: 0 };
+    let mut facts = Facts::default();
+    facts.unit(source, offset, 1);
+    facts.count(Counts { lines: 1, bytes: line.len() as u64, ..Counts::default() });
+    match event::decode(line.as_bytes()) {
+        Ok(event) => {
+            facts.absorb(place, &event);
+            facts.tail(place, None);
+        }
+        // Whatever it is: here only its place matters.
+        Err(Flaw::NotJson(what, _)) => facts.tail(place, Some(what)),
+        Err(flaw) => {
+            facts.invalid(place, flaw.to_string());
+            facts.tail(place, None);
+        }
+    }
+    facts
+}
+
+/// Merges neighbours, pair by pair, in the shape that `turns` gives.
+fn merged(mut pieces: Vec<Facts>, turns: &[usize]) -> Facts {
+    let mut turns = turns.iter().cycle();
+    while pieces.len() > 1 {
+        let at = turns.next().copied().unwrap_or(0) % pieces.len();
+        let mut one = pieces.swap_remove(at);
+        let other = pieces.swap_remove(at % pieces.len());
+        one.merge(other);
+        pieces.push(one);
+    }
+    pieces.pop().unwrap_or_default()
+}
+
+fn settled(facts: Facts) -> Account {
+    facts.settle(&Prices::built_in())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn cutting_changes_nothing(logs in logs(), unit in 64u64..2000, block in 16usize..500) {
+        let files = Files::of(&logs);
+        let whole = files.scan(1, Limits::default());
+        prop_assert_eq!(&files.scan(1, cut(unit, block)), &whole, "in units of {} bytes", unit);
+        prop_assert_eq!(&files.scan(1, cut(u64::MAX, block)), &whole, "in blocks of {} bytes", block);
+    }
+
+    #[test]
+    fn what_is_too_large_does_not_depend_on_cutting(
+        logs in logs(),
+        unit in 64u64..2000,
+        block in 16usize..500,
+        max_record in 50usize..600,
+    ) {
+        let files = Files::of(&logs);
+        let whole = files.scan(1, Limits { max_record, ..Limits::default() });
+        prop_assert_eq!(&files.scan(1, Limits { max_record, unit, block }), &whole);
+    }
+
+    #[test]
+    fn order_changes_nothing(
+        logs in logs(),
+        turns in prop::collection::vec(any::<prop::sample::Index>(), 1..40),
+    ) {
+        let pieces = pieces(&logs);
+        let turns: Vec<usize> = turns.into_iter().map(|turn| turn.index(1000)).collect();
+        let in_order = pieces.iter().cloned().fold(Facts::default(), |mut all, piece| {
+            all.merge(piece);
+            all
+        });
+        prop_assert_eq!(settled(merged(pieces, &turns)), settled(in_order));
+    }
+
+    #[test]
+    fn the_order_of_absorbing_changes_nothing(
+        (records, shuffled) in prop::collection::vec(record(), 1..40).prop_flat_map(|records| {
+            let order: Vec<usize> = (0..records.len()).collect();
+            (Just(records), Just(order).prop_shuffle())
+        }),
+        sources in 1u32..4,
+    ) {
+        let lines: Vec<String> = records.iter().map(Value::to_string).collect();
+        let absorb = |order: &mut dyn Iterator<Item = usize>| {
+            let mut facts = Facts::default();
+            for at in order {
+                let event = event::decode(lines[at].as_bytes()).expect("a record");
+                let index = at as u64;
+                let source = SourceId(at as u32 % sources);
+                facts.absorb(Place { source, offset: index * 10, unit: 0, line: index }, &event);
+            }
+            settled(facts)
+        };
+        prop_assert_eq!(absorb(&mut shuffled.iter().copied()), absorb(&mut (0..lines.len())));
+    }
+
+    #[test]
+    fn one_thread_equals_many(logs in logs(), unit in 1500u64..6000) {
+        let files = Files::of(&logs).worth_threads();
+        prop_assert_eq!(files.json(2, cut(unit, 4096)), files.json(1, cut(unit, 4096)));
+        prop_assert_eq!(files.json(2, cut(unit, 4096)), files.json(1, Limits::default()));
+    }
+}
+
+// What the laws may not happen to reach: every border, in sources where borders matter.
+
+fn cut_everywhere(log: &[u8]) -> Account {
+    let files = Files::of(&[log]);
+    let whole = files.scan(1, Limits::default());
+    for unit in 1..=log.len() as u64 + 1 {
+        for block in [16, 23, 64] {
+            assert_eq!(files.scan(1, cut(unit, block)), whole, "units of {unit}, blocks of {block}");
+        }
+    }
+    whole
+}
+
+#[test]
+fn a_line_may_end_exactly_at_a_border() {
+    let log = "{\"type\":\"mindread\"}\n".repeat(5) + "noise\n{\"type\":\"keep_alive\"}\n";
+    let account = cut_everywhere(log.as_bytes());
+    assert_eq!((account.input.records, account.input.invalid, account.input.lines), (6, 1, 7));
+    assert_eq!(account.input.invalid_places[0].line, 6);
+    assert_eq!(account.unknown_kinds["mindread"].line, 1);
+}
+
+#[test]
+fn carriage_returns_and_blank_lines_may_stand_at_a_border() {
+    let account = cut_everywhere(b"{\"type\":\"a\"}\r\n\r\n \r\n\0\0\n{\"type\":\"b\"}\r\noops\r\n\r\n");
+    assert_eq!((account.input.records, account.input.blank, account.input.lines), (2, 4, 7));
+    assert_eq!(account.input.invalid_places[0].line, 6);
+}
+
+#[test]
+fn a_mark_belongs_to_the_first_line_alone() {
+    let account =
+        cut_everywhere(b"\xef\xbb\xbf{\"type\":\"a\"}\n\xef\xbb\xbf{\"type\":\"a\"}\n{\"type\":\"a\"}");
+    assert_eq!((account.input.records, account.input.invalid, account.input.bytes), (2, 1, 44));
+}
+
+#[test]
+fn a_line_may_reach_over_many_units() {
+    let log =
+        format!("{{\"type\":\"a\"}}\n{{\"type\":\"b\",\"x\":\"{}\"}}\n{{\"type\":\"c\"", "y".repeat(300));
+    let account = cut_everywhere(log.as_bytes());
+    assert_eq!((account.input.records, account.input.truncated, account.input.lines), (2, 1, 3));
+}
+
+#[test]
+fn only_the_last_line_can_be_truncated_wherever_it_is_cut() {
+    let account = cut_everywhere(b"{\"type\":\"a\",\n\n{\"type\":\n\n\0\n{\"type\":\"a\"}{\"ty\n\n \n");
+    assert_eq!((account.input.records, account.input.truncated, account.input.invalid), (1, 1, 2));
+}
+
+#[test]
+fn an_empty_source_has_no_lines() {
+    for (log, lines) in [("", 0), ("\n", 1), ("\u{feff}\n", 1)] {
+        let account = cut_everywhere(log.as_bytes());
+        assert_eq!((account.input.lines, account.input.bytes), (lines, log.len() as u64), "{log:?}");
+    }
+}
+
+/// A file that grew past the limit, in blocks that are larger and smaller than it.
+fn too_large_everywhere(log: &str, max_record: usize) -> Account {
+    let files = Files::of(&[log]);
+    let whole = files.scan(1, Limits { max_record, ..Limits::default() });
+    for unit in 1..=log.len() as u64 + 1 {
+        for block in [16, 23, 64, 128] {
+            let limits = Limits { max_record, unit, block };
+            assert_eq!(files.scan(1, limits), whole, "units of {unit}, blocks of {block}");
+        }
+    }
+    whole
+}
+
+#[test]
+fn a_record_above_the_limit_is_invalid_however_much_is_read_at_once() {
+    let log =
+        format!("{{\"type\":\"a\"}}\n{{\"type\":\"b\",\"x\":\"{}\"}}\n{{\"type\":\"a\"}}\n", "y".repeat(100));
+    let account = too_large_everywhere(&log, 50);
+    assert_eq!((account.input.records, account.input.invalid, account.input.lines), (2, 1, 3));
+    assert_eq!(account.input.invalid_places[0].reason, "larger than --max-record");
+}
+
+#[test]
+fn what_follows_an_unfinished_line_makes_it_invalid_even_if_it_is_too_large() {
+    let long = format!("{{\"type\":\"b\",\"x\":\"{}\"", "y".repeat(100));
+    let account = too_large_everywhere(&format!("{{}}\n{{\"type\":\n{long}}}\n"), 50);
+    assert_eq!((account.input.truncated, account.input.invalid), (0, 3));
+    let account = too_large_everywhere(&format!("{{}}\n{{\"type\":\n{}\n", " ".repeat(100)), 50);
+    assert_eq!((account.input.truncated, account.input.invalid, account.input.blank), (1, 1, 1));
+    let glued = "{\"type\":\"a\"}".repeat(10);
+    let account = too_large_everywhere(&format!("{{}}\n{{\"type\":\n{glued}{{\"type\":"), 50);
+    assert_eq!((account.input.records, account.input.truncated, account.input.invalid), (10, 1, 2));
+}
+
+#[test]
+fn a_torn_line_above_the_limit_may_end_in_blanks() {
+    let log = format!("{{}}\n{}{{\"type\":\"b\t \r\n", "{\"type\":\"a\"}".repeat(10));
+    let account = too_large_everywhere(&log, 50);
+    assert_eq!((account.input.records, account.input.truncated, account.input.invalid), (10, 1, 1));
+}
