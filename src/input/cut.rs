@@ -301,7 +301,8 @@ impl Cutter {
             return 1;
         }
         if self.busy {
-            let end = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
+            let blank = torn.is_some(); // only blanks so far: every byte counts
+            let end = if blank { 1 } else { memchr::memchr(b'\n', bytes).unwrap_or(bytes.len()) };
             self.offset += end as u64;
             return end;
         }
