@@ -159,13 +159,14 @@ fn worker(
     progress: &Progress,
 ) -> Scan {
     let mut done = Scan::default();
+    let mut buffer = Vec::new();
     while let Some(&unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
         if options.stop.is_set() {
             break;
         }
         let source = &sources[unit.source.0 as usize];
         match open(source, options) {
-            Ok(Some(mut bytes)) => read(&mut bytes, unit, options, progress, &mut done),
+            Ok(Some(mut bytes)) => read(&mut bytes, unit, options, progress, &mut buffer, &mut done),
             Ok(None) => {}
             Err(error) => done.unread.push(Unread { source: unit.source, offset: None, error }),
         }
@@ -203,7 +204,14 @@ fn begins_with_record(bytes: Bytes, limits: &Limits) -> io::Result<bool> {
     }
 }
 
-fn read(bytes: &mut Bytes, unit: Unit, options: &Options, progress: &Progress, done: &mut Scan) {
+fn read(
+    bytes: &mut Bytes,
+    unit: Unit,
+    options: &Options,
+    progress: &Progress,
+    buffer: &mut Vec<u8>,
+    done: &mut Scan,
+) {
     let source = unit.source;
     let mut judge = Judge {
         facts: &mut done.facts,
@@ -215,7 +223,7 @@ fn read(bytes: &mut Bytes, unit: Unit, options: &Options, progress: &Progress, d
         stop: &options.stop,
         progress,
     };
-    let (amount, result) = input::read_all(bytes, unit.range, &options.limits, &mut judge);
+    let (amount, result) = input::read_all(bytes, unit.range, &options.limits, buffer, &mut judge);
     judge.finish();
     let blank = judge.blank;
     done.facts.unit(source, unit.range.start, amount.lines);
@@ -317,15 +325,14 @@ impl Feed for Judge<'_> {
         while start < block.len() {
             let (here, number) = (offset + start as u64, line + count);
             let skimmed = text.filter(|_| block[start] == b'{').and_then(|text| event::skim(text, start));
-            let skimmed = skimmed.filter(|(_, end)| end - start <= self.max_record);
             let end = match skimmed {
-                Some((event, end)) => {
+                Some((event, end)) if end - start <= self.max_record => {
                     let place = self.place(here, number);
                     self.follow(place);
                     self.facts.absorb(place, &event);
                     end
                 }
-                None => {
+                _ => {
                     let end = memchr::memchr(b'\n', &block[start..]).map_or(block.len(), |end| start + end);
                     self.line(here, number, &block[start..end]);
                     end

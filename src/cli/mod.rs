@@ -59,7 +59,8 @@ fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -
     if status != ExitStatus::NothingRead || format == Format::Json {
         print(&report::summary(&account, Names(&names)), format, style)?;
     }
-    if status == ExitStatus::NothingRead {
+    // Where every source was named on standard error already, there is nothing to add.
+    if status == ExitStatus::NothingRead && !(reading.partial && account.input.bytes == 0) {
         complain(&nothing_read(&account, &reading.sources));
     }
     Ok(status)

@@ -121,7 +121,7 @@ impl<'a> Object<'a> {
 /// The text of a quoted string. A lone surrogate, which JavaScript writes when it cuts an emoji in two, becomes U+FFFD.
 fn unquote(quoted: &str) -> Cow<'_, str> {
     let inner = &quoted[1..quoted.len() - 1];
-    if !inner.contains('\\') {
+    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
         return Cow::Borrowed(inner);
     }
     let mut text = String::with_capacity(inner.len());

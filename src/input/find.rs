@@ -85,6 +85,8 @@ pub struct Search {
     pub sources: Vec<Source>,
     /// What was named and could not be had.
     pub missing: Vec<Missing>,
+    /// A link was followed, so one file may have two names.
+    linked: bool,
 }
 
 /// Something that was named and could not be had.
@@ -131,16 +133,25 @@ pub fn find(wanted: &Wanted) -> Search {
         }
     }
     search.sources.sort_by(|one, two| one.origin.cmp(&two.origin));
-    // The same file by two names, or through a link, is one source.
-    let mut seen = HashSet::new();
-    search.sources.retain(|source| match &source.origin {
-        Origin::Stdin => seen.insert(PathBuf::from("-")),
-        Origin::File(path) => seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())),
-    });
+    search.sources.dedup_by(|one, two| one.origin == two.origin);
+    let named_once = matches!(wanted, Wanted::Paths(paths) if paths.len() == 1);
+    if !named_once || search.linked {
+        search.drop_other_names();
+    }
     search
 }
 
 impl Search {
+    /// The same file by two names, or through a link, is one source. Asking for the true name of each of ten thousand
+    /// files takes longer than reading them, so that is done only where it can matter.
+    fn drop_other_names(&mut self) {
+        let mut seen = HashSet::new();
+        self.sources.retain(|source| match &source.origin {
+            Origin::Stdin => true,
+            Origin::File(path) => seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())),
+        });
+    }
+
     fn named(&mut self, path: &Path) {
         if path == Path::new("-") {
             return self.sources.push(Source { origin: Origin::Stdin, doubtful: false });
@@ -162,6 +173,7 @@ impl Search {
         for entry in
             WalkDir::new(folder).follow_links(true).into_iter().filter_entry(|entry| !holds_results(entry))
         {
+            self.linked |= entry.as_ref().is_ok_and(DirEntry::path_is_symlink);
             match entry {
                 Ok(entry) if entry.file_type().is_file() => {
                     if let Some(doubtful) = is_log_name(entry.file_name()) {

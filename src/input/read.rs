@@ -62,24 +62,28 @@ pub struct Amount {
     pub lines: u64,
 }
 
-/// Reads what begins in a range, and how much that was; after an error, how much it was until then.
+/// Reads what begins in a range, and how much that was; after an error, how much it was until then. The buffer is the
+/// caller's, so that ten thousand small files need but one.
 pub fn read_all(
     bytes: &mut Bytes,
     range: Range,
     limits: &Limits,
+    buffer: &mut Vec<u8>,
     feed: &mut dyn Feed,
 ) -> (Amount, io::Result<()>) {
     let mut reader: Box<dyn Read + '_> = match bytes {
         Bytes::Stream(stream) => Box::new(stream),
         Bytes::File(file, _) => {
             // The line that begins at `start` is ours only if the byte before it ends a line.
-            if let Err(error) = file.seek(SeekFrom::Start(range.start.saturating_sub(1))) {
+            if range.start > 0
+                && let Err(error) = file.seek(SeekFrom::Start(range.start - 1))
+            {
                 return (Amount::default(), Err(error));
             }
             Box::new(file)
         }
     };
-    let mut reader = Reader::new(&mut *reader, range.start.saturating_sub(1), limits);
+    let mut reader = Reader::new(&mut *reader, range.start.saturating_sub(1), limits, buffer);
     let result = reader.run(range, feed);
     let bytes = reader.offset.saturating_sub(reader.first);
     (Amount { bytes, lines: reader.line }, result)
@@ -88,7 +92,8 @@ pub fn read_all(
 /// How far the shape of a source could be told.
 pub fn shape_of(file: &mut File, limits: &Limits) -> io::Result<Shape> {
     file.seek(SeekFrom::Start(0))?;
-    let mut reader = Reader::new(file, 0, limits);
+    let mut buffer = Vec::new();
+    let mut reader = Reader::new(file, 0, limits, &mut buffer);
     reader.skip_mark()?;
     loop {
         match reader.sniff() {
@@ -103,7 +108,7 @@ pub fn shape_of(file: &mut File, limits: &Limits) -> io::Result<Shape> {
 struct Reader<'r> {
     reader: &'r mut dyn Read,
     limits: &'r Limits,
-    buffer: Vec<u8>,
+    buffer: &'r mut Vec<u8>,
     start: usize,
     end: usize,
     /// Offset of `buffer[start]` in the source.
@@ -116,8 +121,11 @@ struct Reader<'r> {
 }
 
 impl<'r> Reader<'r> {
-    fn new(reader: &'r mut dyn Read, offset: u64, limits: &'r Limits) -> Self {
-        let buffer = vec![0; limits.block.max(16)];
+    fn new(reader: &'r mut dyn Read, offset: u64, limits: &'r Limits, buffer: &'r mut Vec<u8>) -> Self {
+        let block = limits.block.max(16);
+        if buffer.len() != block {
+            *buffer = vec![0; block]; // also after a long line: a buffer that stays large makes all reads slower
+        }
         Self { reader, limits, buffer, start: 0, end: 0, offset, first: offset, line: 0, ended: false }
     }
 

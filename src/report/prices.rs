@@ -100,7 +100,7 @@ pub fn prices(prices: &Prices) -> Report {
 fn rows_of(price: &Price) -> Vec<Row> {
     let row = |applies: &str, rates| Row { price: price.clone(), applies: applies.to_owned(), rates };
     let long =
-        |tier: crate::measure::Tier| row(&format!("prompt above {}", tier.above_prompt_tokens), tier.rates);
+        |tier: crate::measure::Tier| row(&format!("prompt > {}", tier.above_prompt_tokens), tier.rates);
     let standard = row("standard", price.standard);
     [Some(standard), price.fast.map(|rates| row("fast", rates)), price.long.map(long)]
         .into_iter()

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::{
     Event, Text,
     decode::event,
-    fields::{BlockFields, Fields, MessageFields, MessageKey, RecordFields, RecordKey},
+    fields::{BlockFields, EventFields, Fields, MessageFields, MessageKey, RecordFields, RecordKey},
     json::Json,
     record::{Blocks, Message, Open, Record},
 };
@@ -55,8 +55,8 @@ fn record<'a>(walk: &mut Walk<'a>, record: &mut Record<'a>) -> Step<()> {
         let from = walk.begin();
         match (slot, walk.peek()) {
             (MESSAGE, b'{') => message(walk, record.message.insert(Message::default()))?,
-            (EVENT, b'{') => record.event = Some(wanted(walk)?),
-            (ATTACHMENT, b'{') => record.attachment = Some(wanted(walk)?),
+            (EVENT, b'{') => wanted(walk, record.event.insert(EventFields::default()))?,
+            (ATTACHMENT, b'{') => wanted(walk, record.attachment.insert(EventFields::default()))?,
             (other, _) => {
                 match other {
                     MESSAGE => record.message = None,
@@ -72,13 +72,11 @@ fn record<'a>(walk: &mut Walk<'a>, record: &mut Record<'a>) -> Step<()> {
     })
 }
 
-fn wanted<'a, F: Fields<'a>>(walk: &mut Walk<'a>) -> Step<F> {
-    let mut fields = F::default();
+fn wanted<'a, F: Fields<'a>>(walk: &mut Walk<'a>, fields: &mut F) -> Step<()> {
     walk.object(|walk, key| match F::slot(key) {
         Some(slot) => walk.value().map(|value| fields.put(slot, value)),
         None => walk.skip(),
-    })?;
-    Ok(fields)
+    })
 }
 
 fn message<'a>(walk: &mut Walk<'a>, message: &mut Message<'a>) -> Step<()> {
@@ -105,8 +103,9 @@ fn blocks<'a>(walk: &mut Walk<'a>) -> Step<Blocks<'a>> {
         if walk.peek() != b'{' {
             return walk.skip();
         }
-        blocks.objects.push(wanted::<BlockFields<'a>>(walk)?);
-        Ok(())
+        let at = blocks.objects.len();
+        blocks.objects.push(BlockFields::default());
+        wanted(walk, &mut blocks.objects[at])
     })?;
     Ok(blocks)
 }
@@ -123,7 +122,11 @@ impl<'a> Open<'a> for Skim {
         if !json.is_object() {
             return None;
         }
-        again(json, wanted).ok().or_else(|| super::obvious::Obvious::fields(json))
+        let mut fields = F::default();
+        match again(json, |walk| wanted(walk, &mut fields)) {
+            Ok(()) => Some(fields),
+            Err(Odd) => super::obvious::Obvious::fields(json),
+        }
     }
 
     fn elements(json: Json<'a>) -> Option<SmallVec<[Json<'a>; 4]>> {
