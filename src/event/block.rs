@@ -94,11 +94,11 @@ impl<'a> BlockKind<'a> {
     /// The block of this type in a message of this role.
     pub fn of(role: &Cow<'a, str>, kind: Cow<'a, str>) -> Self {
         let both = || BOTH.iter().position(|&row| row == kind);
+        let users = || USER.iter().position(|&row| row == kind).map(|index| index + 2 * BOTH.len());
         let found = match &**role {
             "assistant" => both(),
-            "user" => both()
-                .map(|index| index + BOTH.len())
-                .or_else(|| Some(USER.iter().position(|&row| row == kind)? + 2 * BOTH.len())),
+            // Tool results are most of what a user writes, so the user's own are looked at first.
+            "user" => users().or_else(|| Some(both()? + BOTH.len())),
             _ => None,
         };
         match found.and_then(|index| u8::try_from(index).ok()) {

@@ -163,21 +163,21 @@ fn message<'a, O: Open<'a>>(record: &Record<'a>, kind: &str) -> Message<'a> {
     let synthetic = model.as_deref() == Some(SYNTHETIC);
     // An empty `message` tells of no response, and one that no model wrote is none.
     let told = opened.filter(|message| !synthetic && !message.empty);
-    let response = told.map(|message| response::<O>(&record.fields, &message.fields, model));
+    let response = told.map(|message| response(&record.fields, message, model));
     Message { blocks, response, api_error: api_error::<O>(record, synthetic) }
 }
 
-fn response<'a, O: Open<'a>>(
+fn response<'a>(
     record: &RecordFields<'a>,
-    message: &MessageFields<'a>,
+    message: &OpenMessage<'a>,
     model: Option<Text<'a>>,
 ) -> Response<'a> {
     Response {
-        id: message.text(MessageKey::Id),
+        id: message.fields.text(MessageKey::Id),
         model,
         requested: record.text(RecordKey::RequestedModel),
-        usage: usage::<O>(message.get(MessageKey::Usage)),
-        stopped: message.get(MessageKey::StopReason).is_some_and(|reason| !reason.is_null()),
+        usage: message.usage,
+        stopped: message.fields.get(MessageKey::StopReason).is_some_and(|reason| !reason.is_null()),
     }
 }
 
@@ -380,22 +380,26 @@ fn denial<'a>(entry: &CallFields<'a>) -> Denial<'a> {
 }
 
 /// The `usage` of a message, an event or a result.
-fn usage<'a, O: Open<'a>>(json: Option<Json<'a>>) -> Option<Usage<'a>> {
-    let usage: UsageFields<'a> = json.and_then(O::fields)?;
-    let inside = |key| -> UsageFields<'a> { usage.get(key).and_then(O::fields).unwrap_or_default() };
-    let split = inside(UsageKey::CacheCreation);
+pub(super) fn usage<'a, O: Open<'a>>(json: Option<Json<'a>>) -> Option<Usage> {
+    let fields: UsageFields<'a> = json.and_then(O::fields)?;
+    let inside = |key| -> UsageFields<'a> { fields.get(key).and_then(O::fields).unwrap_or_default() };
+    Some(usage_of(&fields, &inside(UsageKey::CacheCreation), &inside(UsageKey::ServerToolUse)))
+}
+
+/// The same from its fields, those of `cache_creation`, and those of `server_tool_use`.
+pub(super) fn usage_of(fields: &UsageFields<'_>, split: &UsageFields<'_>, server: &UsageFields<'_>) -> Usage {
     let (five, hour) = (split.count(UsageKey::FiveMinutes), split.count(UsageKey::OneHour));
-    let cache_write = usage.count(UsageKey::CacheWrite).max(five.saturating_add(hour));
-    Some(Usage {
-        input: usage.count(UsageKey::Input),
-        output: usage.count(UsageKey::Output),
-        cache_read: usage.count(UsageKey::CacheRead),
+    let cache_write = fields.count(UsageKey::CacheWrite).max(five.saturating_add(hour));
+    Usage {
+        input: fields.count(UsageKey::Input),
+        output: fields.count(UsageKey::Output),
+        cache_read: fields.count(UsageKey::CacheRead),
         cache_write,
         cache_write_1h: hour.min(cache_write),
-        web_searches: inside(UsageKey::ServerToolUse).count(UsageKey::WebSearches),
-        fast: usage.text(UsageKey::Speed).is_some_and(|speed| speed == "fast"),
-        geo: usage.text(UsageKey::Geo),
-    })
+        web_searches: server.count(UsageKey::WebSearches),
+        fast: fields.text(UsageKey::Speed).is_some_and(|speed| speed == "fast"),
+        in_us: fields.text(UsageKey::Geo).is_some_and(|geo| geo == "us"),
+    }
 }
 
 fn model_uses<'a, O: Open<'a>>(json: Option<Json<'a>>) -> Option<Vec<ModelUse<'a>>> {

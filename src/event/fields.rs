@@ -25,9 +25,14 @@ macro_rules! fields {
         #[derive(Clone, Debug)]
         pub(super) struct $fields<'a>([Option<Json<'a>>; $key::NAMES.len()]);
 
+        impl $fields<'_> {
+            /// No field at all.
+            pub(super) const NONE: Self = Self([None; $key::NAMES.len()]);
+        }
+
         impl Default for $fields<'_> {
             fn default() -> Self {
-                Self([None; $key::NAMES.len()])
+                Self::NONE
             }
         }
 
@@ -222,73 +227,101 @@ fields! {
     }
 }
 
-/// Finds a key among few by its length and three of its bytes; a second look compares it.
+/// A short text in three words: its first eight bytes, its last, and the ones in the middle, which overlap where it is
+/// short. Up to 24 bytes nothing else can have the same words and length.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Sign {
+    first: u64,
+    middle: u64,
+    last: u64,
+    length: usize,
+}
+
+impl Sign {
+    #[inline]
+    const fn of(text: &[u8]) -> Self {
+        let length = text.len();
+        if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+            let (_, from_middle) = text.split_at(length / 2 - 4);
+            let middle = match from_middle.first_chunk::<8>() {
+                Some(middle) => u64::from_le_bytes(*middle),
+                None => 0,
+            };
+            return Self {
+                first: u64::from_le_bytes(*first),
+                middle,
+                last: u64::from_le_bytes(*last),
+                length,
+            };
+        }
+        let word = match (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+            (Some(first), Some(last)) => {
+                u32::from_le_bytes(*first) as u64 | (u32::from_le_bytes(*last) as u64) << ((length - 4) * 8)
+            }
+            _ if length == 0 => 0,
+            _ => {
+                text[0] as u64
+                    | (text[length / 2] as u64) << (length / 2 * 8)
+                    | (text[length - 1] as u64) << ((length - 1) * 8)
+            }
+        };
+        Self { first: word, middle: word, last: word, length }
+    }
+
+    #[inline]
+    const fn place(self, seed: u64) -> usize {
+        let mixed =
+            (self.first ^ self.middle.rotate_left(11) ^ self.last.rotate_left(23) ^ self.length as u64)
+                .wrapping_mul(seed);
+        (mixed >> 54) as usize
+    }
+}
+
+/// Finds a key among few: one place to look, one comparison of words.
 struct Table {
-    seed: u32,
+    seed: u64,
     slots: [u8; Self::SIZE],
+    signs: [Sign; Self::LONGEST],
 }
 
 impl Table {
     const SIZE: usize = 1024;
-    const FREE: u8 = u8::MAX;
+    const LONGEST: usize = 64;
+    const FREE: u8 = Self::LONGEST as u8;
 
     /// Tries seeds until no two names share a place. Runs when the program is built.
     const fn of(names: &[&str]) -> Self {
-        let mut seed = 0x9e37_79b1;
+        let mut signs = [Sign { first: 0, middle: 0, last: 0, length: usize::MAX }; Self::LONGEST];
+        let mut at = 0;
+        while at < names.len() {
+            signs[at] = Sign::of(names[at].as_bytes());
+            at += 1;
+        }
+        let mut seed = 0x9e37_79b9_7f4a_7c15;
         loop {
             let mut slots = [Self::FREE; Self::SIZE];
-            let mut at = 0;
-            while at < names.len() {
-                let place = Self::place(names[at].as_bytes(), seed);
-                if slots[place] != Self::FREE {
-                    break;
-                }
-                #[expect(clippy::cast_possible_truncation, reason = "no list has 255 names")]
+            at = 0;
+            while at < names.len() && slots[signs[at].place(seed)] == Self::FREE {
+                #[expect(clippy::cast_possible_truncation, reason = "no list has 64 names")]
                 {
-                    slots[place] = at as u8;
+                    slots[signs[at].place(seed)] = at as u8;
                 }
                 at += 1;
             }
             if at == names.len() {
-                return Self { seed, slots };
+                return Self { seed, slots, signs };
             }
-            seed = seed.wrapping_mul(0x0019_660d).wrapping_add(0x3c6e_f35f) | 1;
+            seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f) | 1;
         }
-    }
-
-    #[inline]
-    const fn place(name: &[u8], seed: u32) -> usize {
-        let length = name.len();
-        if length == 0 {
-            return 0;
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "only the low bits of the length matter")]
-        let sign = name[0] as u32
-            | (name[length * 2 / 5] as u32) << 8
-            | (name[length - 1] as u32) << 16
-            | (length as u32) << 24;
-        (sign.wrapping_mul(seed) >> 22) as usize
     }
 
     #[inline]
     fn find(&self, names: &[&str], key: &[u8]) -> Option<usize> {
-        let slot = usize::from(self.slots[Self::place(key, self.seed)]);
-        same(names.get(slot)?.as_bytes(), key).then_some(slot)
+        let sign = Sign::of(key);
+        let slot = usize::from(self.slots[sign.place(self.seed)]);
+        let same = *self.signs.get(slot)? == sign && (key.len() <= 24 || names[slot].as_bytes() == key);
+        same.then_some(slot)
     }
-}
-
-/// Equality of short texts without a call: eight bytes at a time, the last eight perhaps twice.
-#[inline]
-fn same(one: &[u8], two: &[u8]) -> bool {
-    if one.len() != two.len() {
-        return false;
-    }
-    let (Some(one_last), Some(two_last)) = (one.last_chunk::<8>(), two.last_chunk::<8>()) else {
-        return one.iter().zip(two).all(|(one, two)| one == two);
-    };
-    let (one_words, _) = one.as_chunks::<8>();
-    let (two_words, _) = two.as_chunks::<8>();
-    one_last == two_last && one_words.iter().zip(two_words).all(|(one, two)| one == two)
 }
 
 #[cfg(test)]
@@ -300,8 +333,10 @@ mod tests {
         for (slot, name) in RecordKey::NAMES.iter().enumerate() {
             assert_eq!(RecordFields::slot(name.as_bytes()), Some(slot), "{name}");
             assert_eq!(RecordFields::slot(format!("{name}x").as_bytes()), None);
+            assert_eq!(RecordFields::slot(&name.as_bytes()[1..]), None);
         }
         assert_eq!(RecordFields::slot(b""), None);
+        assert_eq!(RecordFields::slot(b"model_usage_sincX_last_result"), None);
         assert_eq!(UsageFields::slot(b"output_tokens"), Some(UsageKey::Output as usize));
     }
 }

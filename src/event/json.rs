@@ -84,8 +84,13 @@ impl<'a> Json<'a> {
 
     /// A count: fractions are cut off, and what is below zero or no number counts as zero.
     pub(super) fn count(self) -> u64 {
+        let digits = self.0.as_bytes();
+        // Up to 18 digits are below what is absurd, and exact above 2^53.
+        if digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit) {
+            return digits.iter().fold(0, |count, digit| count * 10 + u64::from(digit - b'0'));
+        }
         match self.0.parse::<u64>() {
-            Ok(count) if self.number().is_some() => count, // exact above 2^53
+            Ok(count) if self.number().is_some() => count,
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,

@@ -155,14 +155,14 @@ pub struct Response<'a> {
     /// The model that was asked, which is the one that is charged.
     pub requested: Option<Text<'a>>,
     /// Tokens, where it has `usage`.
-    pub usage: Option<Usage<'a>>,
+    pub usage: Option<Usage>,
     /// Whether it says why it stopped; then its counts are final, if it was saved.
     pub stopped: bool,
 }
 
 /// A `usage` object.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Usage<'a> {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
     /// Tokens that came from no cache.
     pub input: u64,
     /// Tokens written, or a placeholder.
@@ -177,8 +177,8 @@ pub struct Usage<'a> {
     pub web_searches: u64,
     /// Whether the fast table applies.
     pub fast: bool,
-    /// Where it was computed.
-    pub geo: Option<Text<'a>>,
+    /// Whether it was computed where that is dearer: `inference_geo` is `us`.
+    pub in_us: bool,
 }
 
 /// A streamed response's first or last word.
@@ -198,9 +198,9 @@ pub struct StreamPart<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part<'a> {
     /// `message_start`: the model and the first usage.
-    Start(Option<Text<'a>>, Option<Usage<'a>>),
+    Start(Option<Text<'a>>, Option<Usage>),
     /// `message_delta`: the usage so far, and whether it is final.
-    Delta(Option<Usage<'a>>, bool),
+    Delta(Option<Usage>, bool),
 }
 
 /// A `result` record.
@@ -219,7 +219,7 @@ pub struct TurnEnd<'a> {
     /// The same since the last result, in recent versions.
     pub since_last: Option<Vec<ModelUse<'a>>>,
     /// Tokens of this turn, main loop only.
-    pub usage: Usage<'a>,
+    pub usage: Usage,
     /// API time so far.
     pub api: Option<Millis>,
     /// Wall time of this turn.

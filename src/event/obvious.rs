@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::{
     Event, Flaw, Text,
-    decode::event,
+    decode::{event, usage},
     fields::{BlockFields, Fields, MessageFields, MessageKey},
     json::{self, Json, Object},
     record::{Blocks, Message, Open, Record},
@@ -69,6 +69,7 @@ impl<'a> Open<'a> for Obvious {
             any: !elements.is_empty(),
             objects: elements.into_iter().filter_map(Self::fields::<BlockFields<'a>>).collect(),
         });
-        Some(Message { fields, empty: object.iter().next().is_none(), blocks })
+        let usage = usage::<Self>(fields.get(MessageKey::Usage));
+        Some(Message { fields, empty: object.iter().next().is_none(), blocks, usage })
     }
 }

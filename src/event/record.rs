@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{
-    Text,
+    Text, Usage,
     fields::{BlockFields, EventFields, Fields, MessageFields, RecordFields, RecordKey},
     json::Json,
 };
@@ -52,6 +52,8 @@ pub(super) struct Message<'a> {
     pub(super) empty: bool,
     /// The elements of `content`, if it is an array.
     pub(super) blocks: Option<Blocks<'a>>,
+    /// `usage`, if it is an object.
+    pub(super) usage: Option<Usage>,
 }
 
 /// The elements of `content`.

@@ -114,22 +114,34 @@ impl Id {
 
 /// The 16 bytes of a uuid in the one spelling that the CLI writes; another spelling is another text.
 fn uuid(text: &[u8]) -> Option<Id> {
-    if text.len() != 36 {
+    let text: &[u8; 36] = text.try_into().ok()?;
+    if [text[8], text[13], text[18], text[23]] != [b'-'; 4] {
         return None;
     }
-    let mut value: u128 = 0;
-    for (at, &byte) in text.iter().enumerate() {
-        let digit = match (at, byte) {
-            (8 | 13 | 18 | 23, b'-') => continue,
-            (8 | 13 | 18 | 23, _) => return None,
-            (_, b'0'..=b'9') => byte - b'0',
-            (_, b'a'..=b'f') => byte - b'a' + 10,
-            _ => return None,
-        };
-        value = value << 4 | u128::from(digit);
+    let groups = [&text[..8], &text[9..13], &text[14..18], &text[19..23], &text[24..]];
+    let (mut value, mut flaws) = (0u128, 0u8);
+    for group in groups {
+        let mut part = 0u64;
+        for &byte in group {
+            let digit = DIGITS[usize::from(byte)];
+            flaws |= digit;
+            part = part << 4 | u64::from(digit & 0xf);
+        }
+        value = value << (group.len() * 4) | u128::from(part);
     }
-    Some(Id(value))
+    (flaws < 0x10).then_some(Id(value))
 }
+
+/// The value of each lower-case hexadecimal digit; for other bytes more than a digit can be.
+const DIGITS: [u8; 256] = {
+    let mut digits = [0xff; 256];
+    let mut value = 0;
+    while value < 16 {
+        digits[b"0123456789abcdef"[value] as usize] = value as u8;
+        value += 1;
+    }
+    digits
+};
 
 /// Which session a record counts for: the one it names, else the nameless one of its source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

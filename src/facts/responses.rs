@@ -58,18 +58,18 @@ impl Response {
     pub(crate) fn streamed(
         session: SessionKey,
         model: First<Name>,
-        usage: Option<&event::Usage<'_>>,
+        usage: Option<&event::Usage>,
         last: bool,
     ) -> Self {
         let delta = last && usage.is_some();
         Self { sessions: Few::One(session), model, delta, ..Self::default() }.with_usage(usage)
     }
 
-    fn with_usage(mut self, usage: Option<&event::Usage<'_>>) -> Self {
+    fn with_usage(mut self, usage: Option<&event::Usage>) -> Self {
         if let Some(usage) = usage {
             self.has_usage = true;
             self.fast = usage.fast;
-            self.in_us = usage.geo.as_deref() == Some("us");
+            self.in_us = usage.in_us;
             self.usage = Usage {
                 input: usage.input,
                 output: usage.output,

@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
 };
 
 use super::{
@@ -39,10 +39,8 @@ impl Facts {
         let (turns, loose_denials) = self.turns();
         let tools = self.tools(&loose_denials);
         let answered = self.responses.values().filter_map(|one| one.model.get()).map(Name::as_str);
-        let mut models: Vec<String> =
-            answered.chain(cost.by_model.keys().map(|model| &**model)).map(str::to_owned).collect();
-        models.sort_unstable();
-        models.dedup();
+        let models: BTreeSet<&str> = answered.chain(cost.by_model.keys().map(String::as_str)).collect();
+        let models = models.into_iter().map(str::to_owned).collect();
         let tokens = cost.by_model.values().map(|model| model.tokens).sum::<Tokens>();
         let (blocks, unknown_blocks) = self.blocks();
         Account {
@@ -182,14 +180,13 @@ impl Facts {
 
     fn tools(&self, loose_denials: &BTreeMap<Cow<'_, str>, u64>) -> Tools {
         let mut tools = Tools::default();
-        let mut latencies: BTreeMap<&str, Vec<Millis>> = BTreeMap::new();
+        let mut by_name: BTreeMap<&str, (ToolCount, Vec<Millis>)> = BTreeMap::new();
         for (id, call) in self.calls.iter() {
             let Some(name) = call.tool() else {
                 tools.orphans += 1;
                 continue;
             };
-            let name = name.map_or(NO_TOOL, Name::as_str);
-            let tool = tools.by_name.entry(name.to_owned()).or_default();
+            let (tool, latencies) = by_name.entry(name.map_or(NO_TOOL, Name::as_str)).or_default();
             tool.calls += 1;
             let end = match call.ending() {
                 _ if self.denied.get(id).is_some() => &mut tool.denied,
@@ -198,20 +195,21 @@ impl Facts {
                 Ending::Ok => &mut tool.ok,
             };
             *end += 1;
-            latencies.entry(name).or_default().extend(call.latency());
+            latencies.extend(call.latency());
         }
         for (name, &count) in loose_denials {
-            let Some(tool) = tools.by_name.get_mut(&**name) else { continue };
+            let Some((tool, _)) = by_name.get_mut(&**name) else { continue };
             let moved = count.min(tool.errors); // a refusal without an id stands for a failed call of its tool
             tool.errors -= moved;
             tool.denied += moved;
         }
-        let all_latencies = latencies.values().flatten().copied().collect();
-        for (name, all) in latencies {
-            tools.by_name.entry(name.to_owned()).or_default().latency = Latencies::of(all);
-        }
-        tools.total = total(tools.by_name.values());
-        tools.total.latency = Latencies::of(all_latencies);
+        tools.total = total(by_name.values().map(|(tool, _)| tool));
+        tools.total.latency =
+            Latencies::of(by_name.values().flat_map(|(_, latencies)| latencies).copied().collect());
+        let measured = |(name, (tool, all)): (&str, (ToolCount, Vec<Millis>))| {
+            (name.to_owned(), ToolCount { latency: Latencies::of(all), ..tool })
+        };
+        tools.by_name = by_name.into_iter().map(measured).collect();
         tools
     }
 

@@ -9,9 +9,12 @@ mod walk;
 use smallvec::SmallVec;
 
 use super::{
-    Event, Text,
-    decode::event,
-    fields::{BlockFields, EventFields, Fields, MessageFields, MessageKey, RecordFields, RecordKey},
+    Event, Text, Usage,
+    decode::{event, usage_of},
+    fields::{
+        BlockFields, EventFields, Fields, MessageFields, MessageKey, RecordFields, RecordKey, UsageFields,
+        UsageKey,
+    },
     json::Json,
     record::{Blocks, Message, Open, Record},
 };
@@ -80,20 +83,46 @@ fn wanted<'a, F: Fields<'a>>(walk: &mut Walk<'a>, fields: &mut F) -> Step<()> {
 }
 
 fn message<'a>(walk: &mut Walk<'a>, message: &mut Message<'a>) -> Step<()> {
+    const CONTENT: usize = MessageKey::Content as usize;
+    const USAGE: usize = MessageKey::Usage as usize;
     message.empty = true;
     walk.object(|walk, key| {
         message.empty = false;
         let Some(slot) = MessageFields::slot(key) else { return walk.skip() };
         let from = walk.begin();
-        if slot == MessageKey::Content as usize {
-            message.blocks =
-                if walk.peek() == b'[' { Some(blocks(walk)?) } else { walk.skip().map(|()| None)? };
-        } else {
-            walk.skip()?;
+        match (slot, walk.peek()) {
+            (CONTENT, b'[') => message.blocks = Some(blocks(walk)?),
+            (USAGE, b'{') => message.usage = Some(usage(walk)?),
+            (other, _) => {
+                match other {
+                    CONTENT => message.blocks = None,
+                    USAGE => message.usage = None,
+                    _ => {}
+                }
+                walk.skip()?;
+            }
         }
         message.fields.put(slot, walk.since(from)?);
         Ok(())
     })
+}
+
+/// Walks over a `usage` and the two objects in it that are counted.
+fn usage(walk: &mut Walk<'_>) -> Step<Usage> {
+    const SPLIT: usize = UsageKey::CacheCreation as usize;
+    const SERVER: usize = UsageKey::ServerToolUse as usize;
+    let [mut fields, mut split, mut server] = [const { UsageFields::NONE }; 3];
+    walk.object(|walk, key| {
+        let Some(slot) = UsageFields::slot(key) else { return walk.skip() };
+        let inner = match slot {
+            SPLIT => &mut split,
+            SERVER => &mut server,
+            _ => return walk.value().map(|value| fields.put(slot, value)),
+        };
+        *inner = UsageFields::NONE; // of duplicate keys the last wins
+        if walk.peek() == b'{' { wanted(walk, inner) } else { walk.skip() }
+    })?;
+    Ok(usage_of(&fields, &split, &server))
 }
 
 fn blocks<'a>(walk: &mut Walk<'a>) -> Step<Blocks<'a>> {

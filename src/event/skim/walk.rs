@@ -46,6 +46,7 @@ impl<'a> Walk<'a> {
     pub(super) fn peek(&mut self) -> u8 {
         loop {
             match self.bytes.get(self.at) {
+                Some(&byte) if byte > b' ' => return byte,
                 Some(b' ' | b'\t' | b'\r') => self.at += 1,
                 Some(b'\n') if self.over_lines => self.at += 1,
                 Some(&byte) => return byte,
