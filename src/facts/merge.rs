@@ -9,7 +9,7 @@ use crate::{input::Place, measure::Time};
 use hashbrown::HashMap;
 
 /// Takes in the other half.
-pub(crate) trait Merge {
+pub trait Merge {
     /// Afterwards `self` is what reading both halves would have made.
     fn merge(&mut self, other: Self);
 }

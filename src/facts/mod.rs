@@ -26,7 +26,7 @@ pub use account::{
 };
 use calls::Call;
 use key::{Id, Keyed, Name, Names, SessionKey};
-pub(crate) use merge::Merge;
+pub use merge::Merge;
 use merge::{Few, First, Last, Span, Spot};
 use once::{Once, Records, Retry, Turn};
 use responses::{Lane, Lanes, Response};
