@@ -38,12 +38,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 "$floor" "$dir" >/dev/null # every file is read once, so that nobody pays for the disk
-status=0
-"$ccstat" summarize --format json "$dir" >"$work/summary.json" || status=$?
-[[ $status -eq 0 ]] || die "\`$ccstat summarize\` ended with $status"
+export dir ccstat floor
+export logs='find "$dir" -name "*.json*" -type f -print0'
+export all='eval "$logs" | xargs -0 cat'
+"$ccstat" summarize --format json "$dir" >"$work/files.json" || die "\`$ccstat summarize\` ended with $?"
+eval "$all" | "$ccstat" summarize --format json >"$work/pipe.json" || die "from a pipe it ended with $?"
 
-python3 - "$answer" "$work/summary.json" <<'PYTHON' || exit 1
-"""Every key of the answer must stand in the summary with the same value."""
+python3 - "$answer" "$work/files.json" "$work/pipe.json" <<'PYTHON' || exit 1
+"""Every key of the answer must stand in each summary with the same value."""
 import json, sys
 
 def leaves(value, path=()):
@@ -58,38 +60,49 @@ def look(value, path):
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
-wanted, found = (json.load(open(name)) for name in sys.argv[1:3])
-wrong = [(".".join(path), value, look(found, path)) for path, value in leaves(wanted) if look(found, path) != value]
-for key, value, got in wrong:
+wanted, *summaries = (json.load(open(name)) for name in sys.argv[1:])
+wrong = [(".".join(path), look(found, path), value) for found in summaries for path, value in leaves(wanted)]
+wrong = [(key, got, value) for key, got, value in wrong if got != value]
+for key, got, value in wrong:
     print(f"compare.sh: wrong answer: {key} is {got}, must be {value}", file=sys.stderr)
 sys.exit(bool(wrong))
 PYTHON
 
 # The programs: name, runs, command for `sh`. The first is what the others are measured against.
-export dir ccstat floor
 programs=()
 program() {
     programs+=("$1" "$2" "$3")
 }
 runs=${RUNS:-5}
 slow_runs=${SLOW_RUNS:-1}
-export logs='find "$dir" -name "*.json*" -type f -print0'
 program 'newline floor' "$runs" '"$floor" "$dir"'
 program 'wc -l' "$runs" 'eval "$logs" | wc -l --files0-from=-'
 program 'ccstat, 1 thread' "$runs" '"$ccstat" summarize --format json --threads 1 "$dir"'
 program 'ccstat, 2 threads' "$runs" '"$ccstat" summarize --format json --threads 2 "$dir"'
+program 'ccstat, its default threads' "$runs" '"$ccstat" summarize --format json "$dir"'
+program 'ccstat, 1 thread, from a pipe' "$runs" 'eval "$all" | "$ccstat" summarize --format json --threads 1'
 
+# One start is too short for the clock, so there are a hundred.
+export line=$work/line.jsonl
+printf '{"type":"result","subtype":"success","session_id":"s","num_turns":1,"total_cost_usd":0.1}\n' >"$line"
+program 'ccstat, one line on stdin, 100 times' "$runs" \
+    'for i in $(seq 100); do "$ccstat" summarize --format json <"$line"; done'
+
+versions=$("$ccstat" --version)
 if command -v jq >/dev/null; then
     export filter='
         reduce (inputs | if type == "array" then .[] else . end) as $record ({records: 0, calls: 0};
             .records += 1 | .calls += ([$record.message | objects.content | arrays[] | select(.type == "tool_use")] | length))'
-    program 'jq, records and calls only' "$slow_runs" 'eval "$logs" | xargs -0 cat | jq -n "$filter"'
+    versions+=", $(jq --version)"
+    program 'jq, records and calls only' "$slow_runs" 'eval "$all" | jq -n "$filter"'
 fi
 if command -v ccusage >/dev/null && compgen -G "$dir/*/*.jsonl" >/dev/null; then
     mkdir "$work/claude"
     ln -s "$dir" "$work/claude/projects"
-    export CLAUDE_CONFIG_DIR=$work/claude
-    program 'ccusage, tokens and cost only' "$slow_runs" 'ccusage daily --json --offline'
+    export claude=$work/claude # as its home too: it looks for the logs of other programs there
+    versions+=", $(ccusage --version)"
+    program 'ccusage, tokens and cost only' "$slow_runs" \
+        'HOME=$claude CLAUDE_CONFIG_DIR=$claude ccusage daily --json --offline'
 fi
 
 python3 - "${programs[@]}" <<'PYTHON'
@@ -121,9 +134,16 @@ for turn in range(max(int(runs) for _, runs, _ in programs)):
             new = run(command)
             best[name] = [min(pair) for pair in zip(best.get(name, new), new)]
 
-floor = best[programs[0][0]][1]
-print("| program | wall s | CPU s | CPU × floor | peak MB |")
-print("|---|--:|--:|--:|--:|")
+floor_wall, floor_cpu, _ = best[programs[0][0]]
+print("| program | wall s | × floor | CPU s | × floor | peak MB |")
+print("|---|--:|--:|--:|--:|--:|")
 for name, (wall, cpu, peak) in best.items():
-    print(f"| {name} | {wall:.2f} | {cpu:.2f} | {cpu / floor:.1f} | {peak:.0f} |")
+    print(f"| {name} | {wall:.2f} | {wall / floor_wall:.2f} | {cpu:.2f} | {cpu / floor_cpu:.2f} | {peak:.0f} |")
 PYTHON
+
+# What must be known beside a table of times.
+files=$(find "$dir" -name '*.json*' -type f | wc -l)
+cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
+printf '\n%sB in files: %s; best of %s; %s, processors: %s; %s\n' \
+    "$(du -shL --apparent-size "$dir" | cut -f 1)" "$files" "$runs" "${cpu:-$(uname -m)}" \
+    "$(getconf _NPROCESSORS_ONLN)" "$versions"
