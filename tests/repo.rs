@@ -156,7 +156,7 @@ fn files_that_the_documents_name_exist() {
             let is_path = span.contains('.') && !span.contains([' ', '*', '<', '~', '…']);
             let folders = ["", "src/"];
             let begins = ["src/", "tests/", "testdata/", ".ci/", "input/", "event/", "facts/", "measure/"];
-            let begins = begins.iter().chain(&["report/", "render/", "cli/"]);
+            let begins = begins.iter().chain(&["report/", "render/", "cli/", "benches/", "examples/"]);
             if is_path && begins.into_iter().any(|begin| span.starts_with(begin)) {
                 let exists = folders.iter().any(|folder| root().join(folder).join(span).exists());
                 assert!(exists, "{page} names `{span}`");
