@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    event::{self, Flaw},
+    event::{self, Flaw, Skimmer},
     facts::{Counts, Facts},
     input::{
         self, Bytes, Cutter, Feed, Found, Limits, Opened, Origin, Place, Range, Shape, Source, SourceId, Stop,
@@ -259,6 +259,19 @@ impl Judge<'_> {
         }
     }
 
+    /// Takes in a line that is simply one record; the end of that line.
+    #[inline]
+    fn skim(&mut self, skimmer: &mut Skimmer<'_>, from: usize, offset: u64, line: u64) -> Option<usize> {
+        let event = skimmer.read(from)?;
+        if skimmer.end() - from > self.max_record {
+            return None;
+        }
+        let place = self.place(offset, line);
+        self.follow(place);
+        self.facts.absorb(place, &event);
+        Some(skimmer.end())
+    }
+
     fn line(&mut self, offset: u64, line: u64, whole: &[u8]) {
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
         let skipped = whole.iter().take_while(|byte| blank(byte) || **byte == 0).count();
@@ -320,24 +333,16 @@ fn reason(bytes: &[u8]) -> String {
 impl Feed for Judge<'_> {
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
         // UTF-8 is checked for all lines at once, and line by line only where that fails.
-        let text = simdutf8::basic::from_utf8(block).ok();
+        let mut skimmer = simdutf8::basic::from_utf8(block).ok().map(Skimmer::new);
         let (mut start, mut count) = (0, 0);
         while start < block.len() {
             let (here, number) = (offset + start as u64, line + count);
-            let skimmed = text.filter(|_| block[start] == b'{').and_then(|text| event::skim(text, start));
-            let end = match skimmed {
-                Some((event, end)) if end - start <= self.max_record => {
-                    let place = self.place(here, number);
-                    self.follow(place);
-                    self.facts.absorb(place, &event);
-                    end
-                }
-                _ => {
-                    let end = memchr::memchr(b'\n', &block[start..]).map_or(block.len(), |end| start + end);
-                    self.line(here, number, &block[start..end]);
-                    end
-                }
-            };
+            let skimmed = skimmer.as_mut().and_then(|skimmer| self.skim(skimmer, start, here, number));
+            let end = skimmed.unwrap_or_else(|| {
+                let end = memchr::memchr(b'\n', &block[start..]).map_or(block.len(), |end| start + end);
+                self.line(here, number, &block[start..end]);
+                end
+            });
             start = end + 1;
             count += 1;
         }

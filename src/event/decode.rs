@@ -100,38 +100,44 @@ fn signs<'a, 's, O: Open<'a>>(
     }
 }
 
+/// What a record says beyond its name. Each arm is returned as it is made: a body is large, and moving it about takes
+/// longer than finding out that there is none.
 fn body<'a, O: Open<'a>>(record: &Record<'a>, kind: &str, sub: Option<&str>, dialect: Dialect) -> Body<'a> {
     let fields = &record.fields;
-    let found = match (kind, sub) {
-        ("user" | "assistant", _) => Some(Body::Message(message::<O>(record, kind))),
-        ("result", _) => Some(Body::TurnEnd(Box::new(turn_end::<O>(fields, dialect)))),
-        ("stream_event", Some(part)) => stream_part::<O>(record, part).map(Body::Stream),
-        ("progress", _) => nested::<O>(fields),
-        ("conversation_reset", _) => Some(Body::Reset),
-        ("system", Some("permission_denied")) => Some(Body::Denial(Denial {
+    match (kind, sub) {
+        ("stream_event", Some(part @ ("message_start" | "message_delta"))) => {
+            stream_part::<O>(record, part).map_or(Body::Plain, Body::Stream)
+        }
+        ("stream_event", _) => Body::Plain,
+        ("user" | "assistant", _) => Body::Message(message::<O>(record, kind)),
+        ("result", _) => Body::TurnEnd(Box::new(turn_end::<O>(fields, dialect))),
+        ("progress", _) => nested::<O>(fields).unwrap_or(Body::Plain),
+        ("conversation_reset", _) => Body::Reset,
+        ("system", Some("permission_denied")) => Body::Denial(Denial {
             id: fields.text(RecordKey::ToolUse),
             tool: fields.text(RecordKey::ToolName),
-        })),
+        }),
         ("system", Some("api_retry")) => {
             let named = fields.text(RecordKey::Error);
-            Some(Body::Retry(named.unwrap_or_else(|| status_name(fields.number(RecordKey::ErrorStatus)))))
+            Body::Retry(named.unwrap_or_else(|| status_name(fields.number(RecordKey::ErrorStatus))))
         }
         ("system", Some("api_error")) => {
             let error: Option<EventFields<'a>> = fields.get(RecordKey::Error).and_then(O::fields);
-            Some(Body::Retry(status_name(error.and_then(|error| error.number(EventKey::Status)))))
+            Body::Retry(status_name(error.and_then(|error| error.number(EventKey::Status))))
         }
-        ("system", Some("turn_duration")) => millis(fields, RecordKey::DurationMs).map(Body::TurnDuration),
-        ("cost-state", _) => fields.number(RecordKey::SavedCost).map(|total| {
+        ("system", Some("turn_duration")) => {
+            millis(fields, RecordKey::DurationMs).map_or(Body::Plain, Body::TurnDuration)
+        }
+        ("cost-state", _) => fields.number(RecordKey::SavedCost).map_or(Body::Plain, |total| {
             let models = model_uses::<O>(fields.get(RecordKey::ModelUsage));
             Body::CostState(Usd::from_dollars(total), models.unwrap_or_default())
         }),
-        ("tool_result", _) if dialect == Dialect::Bridge => bridge_answer(fields),
+        ("tool_result", _) if dialect == Dialect::Bridge => bridge_answer(fields).unwrap_or(Body::Plain),
         ("reject", _) if dialect == Dialect::Bridge => {
-            Some(Body::Denial(Denial { id: fields.text(RecordKey::Id), tool: None }))
+            Body::Denial(Denial { id: fields.text(RecordKey::Id), tool: None })
         }
-        _ => None,
-    };
-    found.unwrap_or(Body::Plain)
+        _ => Body::Plain,
+    }
 }
 
 fn bridge_answer<'a>(fields: &RecordFields<'a>) -> Option<Body<'a>> {

@@ -24,7 +24,7 @@ pub use dialect::Dialect;
 pub use kind::{Home, Kind, KindId, Row};
 pub use obvious::obvious;
 #[cfg(target_arch = "x86_64")]
-pub use skim::skim;
+pub use skim::{Skimmer, skim};
 
 use crate::measure::{Millis, Time, Tokens, Usd};
 
@@ -39,9 +39,35 @@ pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Flaw> {
 
 /// On processors without a kernel every line takes the obvious path.
 #[cfg(not(target_arch = "x86_64"))]
-pub fn skim(_: &str, _: usize) -> Option<(Event<'_>, usize)> {
-    None
+mod no_skim {
+    use super::Event;
+
+    /// Reads no record.
+    #[derive(Clone, Copy, Debug)]
+    pub struct Skimmer;
+
+    impl Skimmer {
+        /// Over any text.
+        pub fn new(_: &str) -> Self {
+            Self
+        }
+        /// Never.
+        pub fn read<'a>(&mut self, _: usize) -> Option<Event<'a>> {
+            None
+        }
+        /// Nowhere.
+        pub fn end(&self) -> usize {
+            0
+        }
+    }
+
+    /// Never.
+    pub fn skim(_: &str, _: usize) -> Option<(Event<'_>, usize)> {
+        None
+    }
 }
+#[cfg(not(target_arch = "x86_64"))]
+pub use no_skim::{Skimmer, skim};
 
 /// Text of a record: borrowed unless it held an escape.
 pub type Text<'a> = Cow<'a, str>;

@@ -13,7 +13,7 @@ const COLUMNS: &[Column<Row>] = &[
     Column {
         key: "applies",
         head: "Applies",
-        doc: "To which responses: `standard`, `fast`, or above how many prompt tokens.",
+        doc: "To which responses: `standard`, `fast`, or `>` a number of prompt tokens.",
         value: |row| row.applies.clone().into(),
     },
     Column {
@@ -99,8 +99,7 @@ pub fn prices(prices: &Prices) -> Report {
 
 fn rows_of(price: &Price) -> Vec<Row> {
     let row = |applies: &str, rates| Row { price: price.clone(), applies: applies.to_owned(), rates };
-    let long =
-        |tier: crate::measure::Tier| row(&format!("prompt > {}", tier.above_prompt_tokens), tier.rates);
+    let long = |tier: crate::measure::Tier| row(&format!("> {}", tier.above_prompt_tokens), tier.rates);
     let standard = row("standard", price.standard);
     [Some(standard), price.fast.map(|rates| row("fast", rates)), price.long.map(long)]
         .into_iter()

@@ -23,19 +23,43 @@ use walk::{Odd, Step, Walk};
 /// Opens JSON by walking over it.
 pub(super) struct Skim;
 
-/// Reads the record that begins at `from` in a text of whole lines; with it comes the end of its line. `None` if the line
-/// is not simply one record.
-#[inline]
+/// Reads records out of a text of whole lines.
+#[derive(Clone, Copy, Debug)]
+pub struct Skimmer<'a> {
+    text: &'a str,
+    end: usize,
+}
+
+impl<'a> Skimmer<'a> {
+    /// Over a text of whole lines, the last one perhaps without its end.
+    pub fn new(text: &'a str) -> Self {
+        Self { text, end: 0 }
+    }
+
+    /// The record that begins at `from`; `None` if its line is not simply one record.
+    #[inline]
+    pub fn read(&mut self, from: usize) -> Option<Event<'a>> {
+        let mut walk = Walk::new(self.text, from);
+        let mut read = Record::default();
+        record(&mut walk, &mut read).ok()?;
+        if walk.peek() != b'\n' && walk.at() != self.text.len() {
+            return None;
+        }
+        self.end = walk.at();
+        event::<Skim>(&read)
+    }
+
+    /// Where the line of the last record ends.
+    pub fn end(&self) -> usize {
+        self.end
+    }
+}
+
+/// Reads the one record that begins at `from` in a text of whole lines; with it comes the end of its line.
 pub fn skim(text: &str, from: usize) -> Option<(Event<'_>, usize)> {
-    let mut walk = Walk::new(text, from);
-    let mut read = Record::default();
-    record(&mut walk, &mut read).ok()?;
-    let end = match walk.peek() {
-        b'\n' => walk.at(),
-        _ if walk.at() == text.len() => walk.at(),
-        _ => return None,
-    };
-    Some((event::<Skim>(&read)?, end))
+    let mut skimmer = Skimmer::new(text);
+    let event = skimmer.read(from)?;
+    Some((event, skimmer.end()))
 }
 
 /// Reads a record that is the whole text, over several lines perhaps.
