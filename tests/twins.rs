@@ -1,6 +1,11 @@
 //! Laws: the fast decoder equals the obvious one, on what Claude Code writes, on what it could write, and on what nobody
 //! should. The laws themselves are in `fuzz/checks.rs`, which fuzzing runs too.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "the helpers of tests are tests too, and clippy only knows those with an attribute"
+)]
+
 #[path = "../fuzz/checks.rs"]
 mod checks;
 
@@ -89,13 +94,15 @@ fn depth_changes_nothing_but_the_path() {
 
 // What it could write.
 
+/// Keys, with their quotes, and values.
+type Fields = Vec<(String, Tree)>;
+
 /// JSON as text, since no parser keeps what is odd about it.
 #[derive(Clone, Debug)]
 enum Tree {
     Leaf(String),
     Array(Vec<Tree>),
-    /// Keys with their quotes.
-    Object(Vec<(String, Tree)>),
+    Object(Fields),
 }
 
 impl From<Value> for Tree {
@@ -328,7 +335,7 @@ fn change() -> impl Strategy<Value = Change> {
 
 impl Change {
     fn apply(&self, record: &mut Tree) {
-        let fields = |at: Index, record: &mut Tree, act: &mut dyn FnMut(&mut Vec<(String, Tree)>)| {
+        let fields = |at: Index, record: &mut Tree, act: &mut dyn FnMut(&mut Fields)| {
             record.one(at, Tree::is_object, |tree| {
                 if let Tree::Object(all) = tree {
                     act(all);
