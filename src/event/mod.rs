@@ -37,6 +37,13 @@ pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Flaw> {
     obvious(bytes)
 }
 
+/// For `fuzz/fuzz_targets/kernel.rs` alone: `cargo fuzz` sets this cfg, no other build does.
+#[cfg(all(fuzzing, target_arch = "x86_64"))]
+#[doc(hidden)]
+pub fn kernels_agree(bytes: &[u8], from: usize) {
+    skim::kernels_agree(bytes, from);
+}
+
 /// On processors without a kernel every line takes the obvious path.
 #[cfg(not(target_arch = "x86_64"))]
 mod no_skim {

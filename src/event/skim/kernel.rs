@@ -6,6 +6,9 @@
 //! used where the processor has it.
 #![expect(unsafe_code, reason = "vector loads; every block says why it is sound")]
 
+#[cfg(any(test, fuzzing))]
+pub(in crate::event) mod twin;
+
 use std::{arch::x86_64::*, sync::LazyLock};
 
 /// Bytes that are looked at in one step.
@@ -290,46 +293,11 @@ impl Look for Avx2 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
-
-    /// The obvious twin: byte by byte.
-    fn scalar(bytes: &[u8], from: usize) -> Option<End> {
-        let (mut at, mut escaped) = (from, false);
-        loop {
-            match *bytes.get(at)? {
-                b'"' => return Some(End { at, escaped }),
-                b'\\' => {
-                    escaped = true;
-                    match *bytes.get(at + 1)? {
-                        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => at += 2,
-                        b'u' if bytes.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit) => at += 6,
-                        _ => return None,
-                    }
-                }
-                0..0x20 => return None,
-                _ => at += 1,
-            }
-        }
-    }
-
-    fn kernels() -> Vec<(&'static str, Kernel)> {
-        let mut kernels: Vec<(_, Kernel)> = vec![("sse2", sse2), ("chosen", string_end)];
-        if is_x86_feature_detected!("avx2") {
-            kernels.push(("avx2", avx2));
-        }
-        kernels
-    }
+    use super::twin::kernels_agree;
 
     fn agree(bytes: &[u8]) {
-        for (name, kernel) in kernels() {
-            for from in 0..=bytes.len().min(3) {
-                assert_eq!(
-                    kernel(bytes, from),
-                    scalar(bytes, from),
-                    "{name} from {from} of {:?}",
-                    String::from_utf8_lossy(bytes)
-                );
-            }
+        for from in 0..=bytes.len().min(3) {
+            kernels_agree(bytes, from);
         }
     }
 

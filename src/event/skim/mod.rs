@@ -8,6 +8,9 @@ mod walk;
 
 use smallvec::SmallVec;
 
+#[cfg(fuzzing)]
+pub(super) use kernel::twin::kernels_agree;
+
 use super::{
     Event, Text, Usage,
     decode::{event, usage_of},

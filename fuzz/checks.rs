@@ -1,0 +1,206 @@
+//! The laws that hold the fast way equal to the obvious one. The fuzz targets and `tests/twins.rs` share this file, so that
+//! what runs for hours on nightly runs for seconds on stable.
+
+use std::{io::Write, path::Path};
+
+use ccstat::{
+    event::{self, Event, Flaw},
+    facts::{Account, Facts},
+    input::{self, Limits, Origin, Place, Source, SourceId},
+    measure::Prices,
+    scan::{self, Options, Progress},
+};
+use tempfile::NamedTempFile;
+
+/// Deeper lines may be left to the obvious path.
+const DEEP: usize = 60;
+
+/// What stands around a line in a block. Their lengths put the line at different places of a 64 byte step.
+const AROUND: &[(&str, &str)] = &[
+    ("", "\n"),
+    ("", ""),
+    ("{\"type\":\"x\"}\n", "\n{\"type\":\"y\"}\n"),
+    ("\n", "\n\"}]}\n"),
+    ("é\n{\"type\":\"a\",\"x\":\"0123456789012345678901234567890123456\"}\n", "\n\\\"\\u0041\""),
+    ("\"\\\n", "\n0041\"}"),
+];
+
+/// Valid records with a hole.
+const HOLES: &[(&str, &str)] = &[
+    (
+        r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":""#,
+        r#""}]}}"#,
+    ),
+    (r#"{"type":"user","uuid":"u","message":{"role":"user","content":"#, r#"},"session_id":"s"}"#),
+    (r#"{"type":"assistant","message":{"id":"m","model":"claude-opus-4-1","usage":"#, r#","content":[]}}"#),
+    (
+        r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":"#,
+        r#"}]}}"#,
+    ),
+    (r#"{"type":"result","subtype":"success","modelUsage":{"m":{"inputTokens":"#, r#"}},"num_turns":2}"#),
+    (r#"{"type":"stream_event","event":{"type":"message_start","message":"#, r#"},"session_id":"s"}"#),
+    (r#"{"type":""#, r#"","subtype":"init"}"#),
+    (r#"{"type":"system",""#, r#"":1}"#),
+    (r#"{"type":"a","x":["#, r#"],"message":{}}"#),
+    (r#"{"type":"progress","data":{"message":{"type":"assistant","message":"#, r#"}}}"#),
+    (r#"{"type":"user","#, r#"}"#),
+    ("", r#"{"type":"a"}"#),
+    (r#"{"type":"a"}"#, ""),
+];
+
+/// The fast and the obvious path agree on these bytes, alone and, without a line's end, in every block.
+pub(crate) fn twins(bytes: &[u8]) {
+    let line = std::str::from_utf8(bytes).ok().filter(|line| !line.contains('\n'));
+    let around = if line.is_some() { AROUND } else { &[] };
+    let block = |(before, after): &(&str, &str)| [before, line.unwrap_or_default(), after].concat();
+    // Events of one lifetime are compared, so the blocks come first.
+    let blocks: Vec<String> = around.iter().map(block).collect();
+    let judged = event::obvious(bytes);
+    assert_eq!(event::decode(bytes), judged, "{}", bytes.escape_ascii());
+    if std::str::from_utf8(bytes).is_err() {
+        assert_eq!(judged, Err(Flaw::NotUtf8), "{}", bytes.escape_ascii());
+    }
+    for ((before, _), block) in around.iter().zip(&blocks) {
+        skimmed(block, before.len(), bytes.len(), &judged);
+    }
+}
+
+/// The same for the bytes put into the holes of valid records.
+pub(crate) fn spliced(bytes: &[u8]) {
+    for (before, after) in HOLES {
+        twins(&[before.as_bytes(), bytes, after.as_bytes()].concat());
+    }
+}
+
+fn skimmed<'a>(block: &'a str, from: usize, length: usize, judged: &Result<Event<'a>, Flaw>) {
+    match event::skim(block, from) {
+        Some((event, end)) => {
+            assert_eq!(Ok(&event), judged.as_ref(), "at {from} of {block:?}");
+            assert_eq!(end, from + length, "at {from} of {block:?}");
+        }
+        None if cfg!(target_arch = "x86_64") => {
+            let must = judged.is_ok() && is_plain(&block[from..from + length]);
+            assert!(!must, "left to the obvious path: at {from} of {block:?}");
+        }
+        None => {}
+    }
+}
+
+/// Whether the fast path must take this valid line.
+fn is_plain(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    let (mut at, mut depth) = (0, 0_usize);
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                let end = closing_quote(bytes, at + 1);
+                let follows = line[end + 1..].trim_start_matches([' ', '\t', '\r']);
+                if follows.starts_with(':') && line[at..end].contains('\\') {
+                    return false;
+                }
+                at = end;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        if depth > DEEP {
+            return false;
+        }
+        at += 1;
+    }
+    line.starts_with('{')
+}
+
+fn closing_quote(bytes: &[u8], mut at: usize) -> usize {
+    while bytes[at] != b'"' {
+        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    at
+}
+
+/// Reading these bytes as a source never panics, the sizes of blocks and units change nothing, and where every line holds
+/// one thing the obvious path, line by line, learns the same.
+pub(crate) fn scan(bytes: &[u8], block: usize, unit: u64) {
+    if bytes.starts_with(b"\x1f\x8b") || bytes.starts_with(b"\x28\xb5\x2f\xfd") {
+        return; // packed: not ours to fuzz
+    }
+    let file = file_with(bytes);
+    let account = account(file.path(), Limits::default());
+    let sized = self::account(file.path(), Limits { block, unit, ..Limits::default() });
+    assert_eq!(sized, account, "blocks of {block}, units of {unit}: {}", bytes.escape_ascii());
+    if let Some(lines) = things(bytes) {
+        line_by_line(&lines, &account);
+    }
+}
+
+/// What ccstat makes of a file.
+fn account(path: &Path, limits: Limits) -> Account {
+    let source = Source { origin: Origin::File(path.to_owned()), doubtful: false };
+    let options = Options { limits, ..Options::default() };
+    let scan = scan::scan(&[source], &options, &Progress::default());
+    assert!(scan.unread.is_empty(), "{:?}", scan.unread);
+    scan.facts.settle(&Prices::built_in())
+}
+
+fn file_with(bytes: &[u8]) -> NamedTempFile {
+    let mut file = NamedTempFile::new().expect("a temporary file");
+    file.write_all(bytes).expect("room for a few bytes");
+    file
+}
+
+/// The lines without the blanks around them, each with its offset, if every line holds at most one thing.
+fn things(bytes: &[u8]) -> Option<Vec<(usize, &[u8])>> {
+    let begin = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let mut lines = Vec::new();
+    let (mut offset, mut objects) = (begin, 0);
+    for line in bytes[begin..].split_inclusive(|&byte| byte == b'\n') {
+        let skipped = line.iter().take_while(|byte| matches!(byte, 0 | b' ' | b'\t' | b'\r')).count();
+        let kept = line.iter().rposition(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n'));
+        let thing = line.get(skipped..kept.map_or(0, |last| last + 1)).unwrap_or_default();
+        match thing.first() {
+            Some(b'[') => return None,
+            Some(b'{') => {
+                objects += 1;
+                let goes_on = input::first_value(&bytes[offset + skipped..])
+                    .is_some_and(|value| value.contains(&b'\n'));
+                if objects == 1 && goes_on || input::first_value(thing).is_some_and(|value| value != thing) {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+        lines.push((offset + skipped, thing));
+        offset += line.len();
+    }
+    Some(lines)
+}
+
+/// Every line is blank, a record, invalid, or unfinished at the end; and the records tell what they told to the account.
+fn line_by_line(lines: &[(usize, &[u8])], account: &Account) {
+    let mut facts = Facts::default();
+    facts.unit(SourceId(0), 0, lines.len() as u64);
+    let (mut blank, mut wrong) = (0, Vec::new());
+    for (&(offset, thing), line) in lines.iter().zip(0..) {
+        let place = Place { source: SourceId(0), offset: offset as u64, unit: 0, line };
+        match event::obvious(thing) {
+            _ if thing.is_empty() => blank += 1,
+            Ok(event) => facts.absorb(place, &event),
+            Err(_) => wrong.push(line + 1),
+        }
+    }
+    let input = &account.input;
+    assert_eq!(input.lines, lines.len() as u64);
+    assert_eq!(input.lines, input.blank + input.invalid + input.truncated + input.records);
+    assert_eq!((input.blank, input.invalid + input.truncated), (blank, wrong.len() as u64));
+    let last = lines.iter().rposition(|(_, thing)| !thing.is_empty()).map(|at| at as u64 + 1);
+    if input.truncated == 1 {
+        assert_eq!(wrong.pop(), last, "only the last line is truncated");
+    }
+    let named: Vec<u64> = input.invalid_places.iter().map(|place| place.line).collect();
+    assert_eq!(named, wrong[..wrong.len().min(100)]);
+    let mut told = facts.settle(&Prices::built_in());
+    assert_eq!((told.input.records, &told.input.dialects), (input.records, &input.dialects));
+    told.input = input.clone();
+    assert_eq!(told, *account);
+}

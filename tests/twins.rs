@@ -1,0 +1,580 @@
+//! Laws: the fast decoder equals the obvious one, on what Claude Code writes, on what it could write, and on what nobody
+//! should. The laws themselves are in `fuzz/checks.rs`, which fuzzing runs too.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "the helpers of tests are tests too, and clippy only knows those with an attribute"
+)]
+
+#[path = "../fuzz/checks.rs"]
+mod checks;
+
+use std::{fs, path::Path, sync::LazyLock};
+
+use ccstat::event;
+use proptest::{
+    collection::vec,
+    prelude::*,
+    sample::{Index, select},
+};
+use serde_json::Value;
+
+/// The lines of all `.jsonl` files in these folders of `testdata/`.
+fn lines(folder: &str) -> Vec<String> {
+    fn collect(folder: &Path, lines: &mut Vec<String>) {
+        let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        for path in paths {
+            if path.is_dir() {
+                collect(&path, lines);
+            } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+                lines.extend(fs::read_to_string(path).unwrap().lines().map(str::to_owned));
+            }
+        }
+    }
+    let mut lines = Vec::new();
+    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata").join(folder), &mut lines);
+    lines
+}
+
+// What Claude Code writes.
+
+#[test]
+fn every_recorded_line_takes_the_fast_path_and_tells_the_same() {
+    for (folder, at_least, others) in [("recordings", 1000, 4), ("kinds", 70, 0)] {
+        let lines = lines(folder);
+        assert!(lines.len() >= at_least, "{folder} has {} lines", lines.len());
+        lines.iter().for_each(|line| checks::twins(line.as_bytes()));
+        // Two processes were killed within a line, and two wrote one array.
+        let left: Vec<&String> = lines.iter().filter(|line| event::skim(line, 0).is_none()).collect();
+        assert!(
+            left.len() == others || cfg!(not(target_arch = "x86_64")),
+            "left to the obvious path: {left:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_record_cut_at_any_byte_gets_the_same_verdict() {
+    for line in lines("kinds") {
+        for end in 0..line.len() {
+            checks::twins(&line.as_bytes()[..end]);
+        }
+    }
+}
+
+#[test]
+fn depth_changes_nothing_but_the_path() {
+    const PLACES: [(&str, &str); 9] = [
+        (r#"{"type":"a","x":"#, "}"),
+        (r#"{"type":"user","message":"#, r#","uuid":"u"}"#),
+        (r#"{"type":"user","message":{"role":"user","content":"#, "}}"),
+        (r#"{"type":"user","message":{"content":[{"type":"tool_result","is_error":true,"content":"#, "}]}}"),
+        (r#"{"type":"assistant","message":{"id":"m","usage":"#, "}}"),
+        (r#"{"type":"user","message":{"content":[]},"tool_result_meta":"#, "}"),
+        (r#"{"type":"stream_event","event":"#, "}"),
+        (r#"{"type":"result","permission_denials":"#, r#","num_turns":1}"#),
+        (r#"{"type":"progress","data":{"message":"#, "}}"),
+    ];
+    for depth in (52..70).chain([127, 128, 1000, 20_000]) {
+        for (open, close) in
+            [("[", "]"), ("{\"type\":", "}"), ("[{\"message\":", "}]"), ("[[{\"x\":[", "]}]]")]
+        {
+            let nest = |closed: usize| format!("{}1{}", open.repeat(depth), close.repeat(closed));
+            for (before, after) in PLACES {
+                checks::twins(format!("{before}{}{after}", nest(depth)).as_bytes());
+            }
+            let (before, after) = PLACES[0];
+            for closed in [depth - 1, depth + 1] {
+                checks::twins(format!("{before}{}{after}", nest(closed)).as_bytes());
+            }
+        }
+    }
+}
+
+// What it could write.
+
+/// Keys, with their quotes, and values.
+type Fields = Vec<(String, Tree)>;
+
+/// JSON as text, since no parser keeps what is odd about it.
+#[derive(Clone, Debug)]
+enum Tree {
+    Leaf(String),
+    Array(Vec<Tree>),
+    Object(Fields),
+}
+
+impl From<Value> for Tree {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Array(all) => Self::Array(all.into_iter().map(Self::from).collect()),
+            Value::Object(all) => Self::Object(
+                all.into_iter().map(|(key, value)| (Value::from(key).to_string(), value.into())).collect(),
+            ),
+            leaf => Self::Leaf(leaf.to_string()),
+        }
+    }
+}
+
+impl Tree {
+    fn parse(text: &str) -> Self {
+        serde_json::from_str::<Value>(text).map_or_else(|_| Self::Leaf(text.to_owned()), Self::from)
+    }
+
+    fn children(&mut self) -> Vec<&mut Self> {
+        match self {
+            Self::Leaf(_) => Vec::new(),
+            Self::Array(all) => all.iter_mut().collect(),
+            Self::Object(all) => all.iter_mut().map(|(_, value)| value).collect(),
+        }
+    }
+
+    /// Does this to all that is in it and to itself, in some order.
+    fn each(&mut self, act: &mut dyn FnMut(&mut Self)) {
+        act(self);
+        self.children().into_iter().for_each(|child| child.each(act));
+    }
+
+    /// Does this to one of the trees in it that fit.
+    fn one(&mut self, at: Index, fits: fn(&Self) -> bool, mut act: impl FnMut(&mut Self)) {
+        let mut left = 0;
+        self.each(&mut |tree| left += usize::from(fits(tree)));
+        if left == 0 {
+            return;
+        }
+        let (wanted, mut number) = (at.index(left), 0);
+        self.each(&mut |tree| {
+            if fits(tree) {
+                number += 1;
+                if number == wanted + 1 {
+                    act(tree);
+                }
+            }
+        });
+    }
+
+    fn is_object(&self) -> bool {
+        matches!(self, Self::Object(_))
+    }
+
+    /// Its text, with these blanks between its parts, over and over.
+    fn write(&self, blanks: &mut dyn Iterator<Item = &'static str>, text: &mut String) {
+        let mut token = |text: &mut String, token: &str| {
+            text.push_str(token);
+            text.push_str(blanks.next().unwrap_or_default());
+        };
+        match self {
+            Self::Leaf(leaf) => token(text, leaf),
+            Self::Array(all) => {
+                token(text, "[");
+                for (number, value) in all.iter().enumerate() {
+                    if number > 0 {
+                        text.push(',');
+                    }
+                    value.write(blanks, text);
+                }
+                text.push(']');
+            }
+            Self::Object(all) => {
+                token(text, "{");
+                for (number, (key, value)) in all.iter().enumerate() {
+                    if number > 0 {
+                        text.push(',');
+                        text.push_str(blanks.next().unwrap_or_default());
+                    }
+                    text.push_str(key);
+                    text.push_str(blanks.next().unwrap_or_default());
+                    text.push(':');
+                    text.push_str(blanks.next().unwrap_or_default());
+                    value.write(blanks, text);
+                }
+                text.push('}');
+                text.push_str(blanks.next().unwrap_or_default());
+            }
+        }
+    }
+}
+
+/// Records of every kind, and the shorter lines of a few recordings.
+static TEMPLATES: LazyLock<Vec<Tree>> = LazyLock::new(|| {
+    let recorded = lines("recordings").into_iter().filter(|line| line.len() < 1500).step_by(7);
+    lines("kinds").into_iter().chain(recorded).map(|line| Tree::parse(&line)).collect()
+});
+
+/// All keys of the templates, with their quotes.
+static KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut keys = Vec::new();
+    for tree in &*TEMPLATES {
+        tree.clone().each(&mut |tree| {
+            if let Tree::Object(all) = tree {
+                keys.extend(all.iter().map(|(key, _)| key.clone()));
+            }
+        });
+    }
+    keys.sort();
+    keys.dedup();
+    assert!(keys.len() > 100, "{keys:?}");
+    keys
+});
+
+/// Values that a field may have and should not, and those that decide what a record means.
+const VALUES: &[&str] = &[
+    "null",
+    "true",
+    "false",
+    "0",
+    "-0",
+    "1",
+    "-1",
+    "0.5",
+    "1.9",
+    "1e3",
+    "1E-5",
+    "-1e-400",
+    "1e400",
+    "-1e400",
+    "1e18",
+    "999999999999999999",
+    "9007199254740993",
+    "18446744073709551615",
+    "18446744073709551616",
+    "1e-7",
+    "123456789012345678901234567890123456789012345678901234567890",
+    "-0.0e+0",
+    "429",
+    "529.5",
+    "{}",
+    "[]",
+    "[[]]",
+    "[{}]",
+    "[null]",
+    "{\"\":{}}",
+    "\"\"",
+    "\"a\"",
+    "\"é€😀\"",
+    "\"\\ud800\"",
+    "\"\\udc00x\"",
+    "\"\\ud83d\\ude00\"",
+    "\"\\u0000\"",
+    "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"",
+    "\"us\\u0065r\"",
+    "\"user\"",
+    "\"assistant\"",
+    "\"system\"",
+    "\"result\"",
+    "\"progress\"",
+    "\"stream_event\"",
+    "\"tool_use\"",
+    "\"tool_result\"",
+    "\"text\"",
+    "\"success\"",
+    "\"message_start\"",
+    "\"message_delta\"",
+    "\"permission_denied\"",
+    "\"api_retry\"",
+    "\"<synthetic>\"",
+    "\"human\"",
+    "\"reject\"",
+    "\"fast\"",
+    "\"API Error: 529\"",
+    "\"<command-name>\"",
+    "\"2026-11-16T06:41:00.123Z\"",
+    "[{\"type\":\"text\",\"text\":\"API Error\"}]",
+    "[1,\"a\",{\"type\":\"tool_result\",\"is_error\":true}]",
+    "{\"type\":\"a\"}",
+    "{\"type\":1}",
+    "{\"type\":\"user\",\"message\":{\"content\":\"x\"}}",
+];
+
+fn value() -> impl Strategy<Value = Tree> {
+    prop_oneof![
+        4 => select(VALUES).prop_map(Tree::parse),
+        // As it is written: a parser would not keep `1e400`, nor a lone surrogate.
+        4 => select(VALUES).prop_map(|text| Tree::Leaf(text.to_owned())),
+        1 => "-?(0|[1-9][0-9]{0,25})(\\.[0-9]{1,5})?([eE][+-]?[0-9]{1,4})?".prop_map(Tree::Leaf),
+        2 => r#""([ -!#-\[\]-~é€😀]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4}){0,90}""#.prop_map(Tree::Leaf),
+        2 => (any::<Index>(), any::<Index>()).prop_map(|(template, at)| {
+            let (mut template, mut found) = (template.get(&TEMPLATES).clone(), Tree::Array(Vec::new()));
+            template.one(at, |_| true, |tree| found = tree.clone());
+            found
+        }),
+    ]
+}
+
+/// A change to a record that keeps it JSON.
+#[derive(Clone, Debug)]
+enum Change {
+    /// Another value, of another type perhaps.
+    Replace(Index, Tree),
+    /// A key that is new or a duplicate, somewhere among the others.
+    Add(Index, Index, Index, Tree),
+    /// Another value under a key that the object has already.
+    Repeat(Index, Index, Tree),
+    /// A key, one character of it spelt as an escape.
+    Spell(Index, Index),
+    Remove(Index, Index),
+    Rotate(Index, Index),
+    /// So many arrays or objects around a value.
+    Wrap(Index, usize, bool),
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let at = any::<Index>;
+    prop_oneof![
+        4 => (at(), value()).prop_map(|(at, value)| Change::Replace(at, value)),
+        3 => (at(), at(), at(), value()).prop_map(|(at, key, place, value)| Change::Add(at, key, place, value)),
+        3 => (at(), at(), value()).prop_map(|(at, key, value)| Change::Repeat(at, key, value)),
+        1 => (at(), at()).prop_map(|(at, key)| Change::Spell(at, key)),
+        2 => (at(), at()).prop_map(|(at, key)| Change::Remove(at, key)),
+        3 => (at(), at()).prop_map(|(at, by)| Change::Rotate(at, by)),
+        1 => (at(), prop_oneof![1usize..4, 50usize..70, 200usize..3000], any::<bool>())
+            .prop_map(|(at, depth, object)| Change::Wrap(at, depth, object)),
+    ]
+}
+
+impl Change {
+    fn apply(&self, record: &mut Tree) {
+        let fields = |at: Index, record: &mut Tree, act: &mut dyn FnMut(&mut Fields)| {
+            record.one(at, Tree::is_object, |tree| {
+                if let Tree::Object(all) = tree {
+                    act(all);
+                }
+            });
+        };
+        let some = |at: &Index, all: &[(String, Tree)]| (!all.is_empty()).then(|| at.index(all.len().max(1)));
+        match self {
+            Self::Replace(at, value) => record.one(*at, |_| true, |tree| tree.clone_from(value)),
+            Self::Add(at, key, place, value) => fields(*at, record, &mut |all| {
+                all.insert(place.index(all.len() + 1), (key.get(&KEYS).clone(), value.clone()));
+            }),
+            Self::Repeat(at, key, value) => fields(*at, record, &mut |all| {
+                if let Some(key) = some(key, all) {
+                    all.push((all[key].0.clone(), value.clone()));
+                }
+            }),
+            Self::Spell(at, key) => fields(*at, record, &mut |all| {
+                if let Some(key) = some(key, all) {
+                    let (quote, rest) = all[key].0.split_at(1);
+                    let Some(letter) = rest.chars().next().filter(|letter| !"\"\\".contains(*letter)) else {
+                        return;
+                    };
+                    let spelt =
+                        format!("{quote}\\u{:04x}{}", u32::from(letter) & 0xffff, &rest[letter.len_utf8()..]);
+                    all[key].0 = spelt;
+                }
+            }),
+            Self::Remove(at, key) => fields(*at, record, &mut |all| {
+                if let Some(key) = some(key, all) {
+                    all.remove(key);
+                }
+            }),
+            Self::Rotate(at, by) => fields(*at, record, &mut |all| {
+                if let Some(by) = some(by, all) {
+                    all.rotate_left(by);
+                }
+            }),
+            Self::Wrap(at, depth, object) => {
+                let (open, close) = if *object { ("{\"type\":", "}") } else { ("[", "]") };
+                record.one(
+                    *at,
+                    |_| true,
+                    |tree| {
+                        let mut text = open.repeat(*depth);
+                        tree.write(&mut std::iter::empty(), &mut text);
+                        *tree = Tree::Leaf(text + &close.repeat(*depth));
+                    },
+                );
+            }
+        }
+    }
+}
+
+/// A record that Claude Code, or a version of it, or its neighbour, could have written.
+fn plausible() -> impl Strategy<Value = String> {
+    let blanks = prop_oneof![
+        2 => Just(vec![""]),
+        1 => vec(prop_oneof![3 => Just(""), 1 => select(&[" ", "\t", "\r", " \t  "][..])], 1..20),
+    ];
+    (any::<Index>(), vec(change(), 0..6), blanks).prop_map(|(template, changes, blanks)| {
+        let mut record = template.get(&TEMPLATES).clone();
+        changes.iter().for_each(|change| change.apply(&mut record));
+        let mut text = String::new();
+        record.write(&mut blanks.into_iter().cycle(), &mut text);
+        text
+    })
+}
+
+// What nobody should write.
+
+/// Text that breaks JSON in most places.
+const DEBRIS: &[&[u8]] = &[
+    b"\"",
+    b"\\",
+    b"\\x",
+    b"\\u12",
+    b"\\u",
+    b"\\'",
+    b"\\U0041",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b"'",
+    b"0",
+    b"01",
+    b"-",
+    b"+1",
+    b".5",
+    b"1.",
+    b"1e",
+    b"NaN",
+    b"Infinity",
+    b"undefined",
+    b"nul",
+    b"True",
+    b"//",
+    b"/**/",
+    b"#",
+    b"\0",
+    b"\x01",
+    b"\x1f",
+    b"\x7f",
+    b"\t",
+    b"\r",
+    b"\x0b",
+    b"\x0c",
+    b" ",
+    b"\x80",
+    b"\xff",
+    b"\xc0\x80",
+    b"\xc3",
+    b"\xe2\x82",
+    b"\xed\xa0\x80",
+    b"\xf5\x80\x80\x80",
+    b"\xef\xbb\xbf",
+    "\u{a0}".as_bytes(),
+    "\u{2028}".as_bytes(),
+    "é".as_bytes(),
+    b"{}",
+    b"{\"type\":\"b\"}",
+    b"\"\"",
+];
+
+#[derive(Clone, Debug)]
+enum Edit {
+    Flip(Index, u8),
+    Drop(Index),
+    Cut(Index),
+    Insert(Index, &'static [u8]),
+    /// A bracket becomes another.
+    Bracket(Index, u8),
+    /// Two bytes change places.
+    Swap(Index, Index),
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    let at = any::<Index>;
+    prop_oneof![
+        2 => (at(), 0u8..8).prop_map(|(at, bit)| Edit::Flip(at, 1 << bit)),
+        2 => at().prop_map(Edit::Drop),
+        1 => at().prop_map(Edit::Cut),
+        4 => (at(), select(DEBRIS)).prop_map(|(at, debris)| Edit::Insert(at, debris)),
+        1 => (at(), select(&b"{}[]"[..])).prop_map(|(at, bracket)| Edit::Bracket(at, bracket)),
+        1 => (at(), at()).prop_map(|(one, other)| Edit::Swap(one, other)),
+    ]
+}
+
+impl Edit {
+    fn apply(&self, line: &mut Vec<u8>) {
+        if line.is_empty() {
+            return;
+        }
+        let length = line.len();
+        match self {
+            Self::Flip(at, bit) => line[at.index(length)] ^= bit,
+            Self::Drop(at) => drop(line.remove(at.index(length))),
+            Self::Cut(at) => line.truncate(at.index(length)),
+            Self::Insert(at, debris) => {
+                let at = at.index(length + 1);
+                line.splice(at..at, debris.iter().copied());
+            }
+            Self::Bracket(at, bracket) => {
+                let brackets: Vec<usize> = (0..length).filter(|&at| b"{}[]".contains(&line[at])).collect();
+                if !brackets.is_empty() {
+                    line[*at.get(&brackets)] = *bracket;
+                }
+            }
+            Self::Swap(one, other) => line.swap(one.index(length), other.index(length)),
+        }
+    }
+}
+
+/// A plausible record that something happened to, on one line.
+fn broken() -> impl Strategy<Value = Vec<u8>> {
+    (plausible(), vec(edit(), 1..4)).prop_map(|(line, edits)| {
+        let mut line = line.into_bytes();
+        edits.iter().for_each(|edit| edit.apply(&mut line));
+        line.iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
+        line
+    })
+}
+
+/// A source: lines of all sorts.
+fn source() -> impl Strategy<Value = Vec<u8>> {
+    let odd: &[&str] =
+        &["", " \t", "\0\0", "oops", "42", "[1]", "{", "}", "{}", "{\"type\":\"a\"", "[{\"type\":\"a\"}]"];
+    let line = prop_oneof![
+        4 => plausible().prop_map(String::into_bytes),
+        2 => broken(),
+        1 => select(odd).prop_map(|line| line.as_bytes().to_vec()),
+        1 => (plausible(), plausible()).prop_map(|(one, other)| (one + &other).into_bytes()),
+    ];
+    (vec((line, select(&["\n", "\n", "\n", "\r\n", "\n\n"][..])), 0..6), any::<bool>()).prop_map(
+        |(lines, ends)| {
+            let mut source: Vec<u8> =
+                lines.into_iter().flat_map(|(line, end)| [line, end.into()].concat()).collect();
+            if !ends {
+                source.pop();
+            }
+            source
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_plausible_record_tells_the_same_on_both_paths(line in plausible()) {
+        checks::twins(line.as_bytes());
+    }
+
+    #[test]
+    fn a_broken_record_gets_the_same_verdict_on_both_paths(line in broken()) {
+        checks::twins(&line);
+    }
+
+    #[test]
+    fn debris_inside_a_record_gets_the_same_verdict_on_both_paths(parts in vec(select(DEBRIS), 0..5)) {
+        checks::spliced(&parts.concat());
+    }
+
+    #[test]
+    fn any_value_in_any_place_tells_the_same_on_both_paths(value in value()) {
+        let mut text = String::new();
+        value.write(&mut std::iter::empty(), &mut text);
+        checks::spliced(text.as_bytes());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_source_tells_the_same_in_any_pieces_and_line_by_line(source in source(), block in 0usize..300, unit in 20u64..3000) {
+        checks::scan(&source, block, unit);
+    }
+}
