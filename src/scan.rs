@@ -68,17 +68,23 @@ pub fn scan(sources: &[Source], options: &Options, progress: &Progress) -> Scan 
     let threads = if plan.size < WORTH_A_POOL { 1 } else { threads.min(plan.units.len()) };
     let next = AtomicUsize::new(0);
     let work = || worker(sources, &plan.units, &next, options, progress);
-    let parts = match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-        Ok(pool) if threads > 1 => pool.broadcast(|_| work()),
-        _ => vec![work()],
-    };
-    let mut all = Scan { facts: Facts::default(), unread: plan.unread };
-    for part in parts {
-        all.facts.merge(part.facts);
-        all.unread.extend(part.unread);
-    }
+    let mut all = if threads > 1 { in_pool(threads, &work) } else { work() };
+    all.unread.extend(plan.unread);
     all.unread.sort_by_key(|unread| unread.source);
     all
+}
+
+/// Lets several workers do the work, and puts together what they learnt. Without a pool the caller does it all.
+fn in_pool(threads: usize, work: &(impl Fn() -> Scan + Sync)) -> Scan {
+    let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(threads).build() else { return work() };
+    let parts = pool.broadcast(|_| work());
+    pool.install(|| {
+        parts.into_iter().fold(Scan::default(), |mut all, part| {
+            all.facts.merge(part.facts);
+            all.unread.extend(part.unread);
+            all
+        })
+    })
 }
 
 /// What one worker reads at a time.
@@ -142,7 +148,7 @@ impl Plan {
     fn cut(&mut self, source: SourceId, length: u64, unit: u64) {
         let mut start = 0;
         while start < length {
-            let next = start + unit;
+            let next = start + unit.max(1);
             let end = (next < length).then_some(next);
             let range = Range { start, end, shape: Some(Shape::Lines) };
             self.units.push(Unit { source, range, size: unit });

@@ -195,49 +195,70 @@ fn blocks<'a, O: Open<'a>>(
     if message.fields.get(MessageKey::Content).is_some_and(Json::is_string) {
         return smallvec::smallvec![Block { kind: BlockKind::of(role, "text".into()), half: Half::Neither }];
     }
+    let mut verdicts = None; // read once, and only if there is a result
     let objects = message.blocks.iter().flat_map(|blocks| &blocks.objects);
-    objects.filter_map(|fields| block::<O>(record, role, fields)).collect()
-}
-
-fn block<'a, O: Open<'a>>(
-    record: &Record<'a>,
-    role: &Text<'a>,
-    fields: &BlockFields<'a>,
-) -> Option<Block<'a>> {
-    let kind = fields.text(BlockKey::Type)?;
-    let half = match &*kind {
-        "tool_use" => Half::Ask(fields.text(BlockKey::Id), fields.text(BlockKey::Name)),
-        "tool_result" => Half::Answer(tool_result::<O>(&record.fields, fields)),
-        _ => Half::Neither,
+    let block = |fields: &BlockFields<'a>| {
+        let kind = fields.text(BlockKey::Type)?;
+        let half = match &*kind {
+            "tool_use" => Half::Ask(fields.text(BlockKey::Id), fields.text(BlockKey::Name)),
+            "tool_result" => {
+                let verdicts = verdicts.get_or_insert_with(|| Verdicts::of::<O>(&record.fields));
+                Half::Answer(tool_result::<O>(verdicts, fields))
+            }
+            _ => Half::Neither,
+        };
+        Some(Block { kind: BlockKind::of(role, kind), half })
     };
-    Some(Block { kind: BlockKind::of(role, kind), half })
+    objects.filter_map(block).collect()
 }
 
-fn tool_result<'a, O: Open<'a>>(record: &RecordFields<'a>, block: &BlockFields<'a>) -> ToolResult<'a> {
+fn tool_result<'a, O: Open<'a>>(verdicts: &Verdicts<'a>, block: &BlockFields<'a>) -> ToolResult<'a> {
     let (id, is_error) = (block.text(BlockKey::ToolUse), block.is_true(BlockKey::IsError));
     let refusal = || {
         is_error
             && block.get(BlockKey::Content).is_some_and(|content| is_refusal(&text_of_value::<O>(content)))
     };
-    let denied = structured_verdict::<O>(record, id.as_deref()).unwrap_or_else(refusal);
+    let denied = verdicts.get(id.as_deref()).unwrap_or_else(refusal);
     ToolResult { id, is_error, denied }
 }
 
-/// What the fields beside a result say of its permission; `None` where the version wrote no such field.
-fn structured_verdict<'a, O: Open<'a>>(record: &RecordFields<'a>, id: Option<&str>) -> Option<bool> {
-    let mut verdict = None;
-    for entry in record.get(RecordKey::ToolResultMeta).and_then(O::elements).unwrap_or_default() {
-        let Some(entry): Option<CallFields<'a>> = O::fields(entry) else { continue };
-        if id.is_some() && entry.text(CallKey::Id).as_deref() == id {
+/// What the fields beside the results of a record say of their permission.
+struct Verdicts<'a> {
+    /// By id of the call, sorted: whether it was refused.
+    by_call: SmallVec<[(Text<'a>, bool); 2]>,
+    /// Of the whole record.
+    of_all: Option<bool>,
+}
+
+impl<'a> Verdicts<'a> {
+    fn of<O: Open<'a>>(record: &RecordFields<'a>) -> Self {
+        let meta = record.get(RecordKey::ToolResultMeta).and_then(O::elements).unwrap_or_default();
+        let by_call = meta.into_iter().filter_map(O::fields).filter_map(|entry: CallFields<'a>| {
             let refused = refused::<O>(entry.get(CallKey::NonExecution), entry.get(CallKey::Decision));
-            verdict = Some(verdict.unwrap_or(false) || refused);
+            Some((entry.text(CallKey::Id)?, refused))
+        });
+        let mut by_call: SmallVec<[(Text<'a>, bool); 2]> = by_call.collect();
+        by_call.sort_unstable();
+        let (kind, decision) =
+            (record.get(RecordKey::ToolDenialKind), record.get(RecordKey::PermissionDecision));
+        let said = kind.is_some() || decision.is_some();
+        Self { by_call, of_all: said.then(|| refused::<O>(kind, decision)) }
+    }
+
+    /// Whether a call was refused, by any field; `None` where the version wrote no such field.
+    fn get(&self, call: Option<&str>) -> Option<bool> {
+        let own = call.and_then(|call| {
+            let first = self.by_call.partition_point(|(id, _)| &**id < call);
+            let mut same =
+                self.by_call[first..].iter().take_while(|(id, _)| id == call).map(|&(_, refused)| refused);
+            let own = same.next()?;
+            Some(same.fold(own, |any, refused| any | refused))
+        });
+        match (own, self.of_all) {
+            (Some(own), Some(all)) => Some(own || all),
+            (own, all) => own.or(all),
         }
     }
-    let (kind, decision) = (record.get(RecordKey::ToolDenialKind), record.get(RecordKey::PermissionDecision));
-    if kind.is_some() || decision.is_some() {
-        verdict = Some(verdict.unwrap_or(false) || refused::<O>(kind, decision));
-    }
-    verdict
 }
 
 fn refused<'a, O: Open<'a>>(kind: Option<Json<'a>>, decision: Option<Json<'a>>) -> bool {
