@@ -16,37 +16,54 @@ use crate::measure::{Prices, Time, Tokens, Usd, canonical};
 /// The model of a response that names none.
 const NO_MODEL: &str = "unknown";
 
-/// One API response with its price.
-struct Priced<'a> {
-    response: &'a Response,
-    model: Name,
+/// What the responses of one model in one session come to. Responses are many and are added up as they are seen.
+#[derive(Default)]
+struct Answered {
     tokens: Tokens,
-    /// What its tokens come to, if its model has a price.
-    price: Option<Usd>,
+    /// Some response had usage.
+    has_usage: bool,
+    /// What their tokens come to, of those whose counts can be final at all: a stream alone has only placeholders.
+    computed: Option<Usd>,
+    /// The model has no price.
+    unpriced: bool,
 }
 
-impl<'a> Priced<'a> {
-    fn of(response: &'a Response, prices: &Prices) -> Self {
-        let model = response.requested.get().or(response.model.get());
-        let model = model.map_or_else(|| Name::from(NO_MODEL), Name::clone);
-        let tokens = response.tokens();
-        let price = if response.has_usage {
-            prices.cost(&model, &tokens, response.fast, response.in_us)
-        } else {
-            None
-        };
-        Self { response, model, tokens, price }
-    }
+/// A response that a fork copied from its origin.
+struct Copied {
+    model: Name,
+    tokens: Tokens,
+    price: Usd,
+}
 
-    /// Its price, where its counts can be final at all: a stream alone has only placeholders.
-    fn computed(&self) -> Option<Usd> {
-        self.price.filter(|_| self.response.saved || self.response.delta)
-    }
+/// A session's own responses by model, those that it copied when it was forked, and what was reported of it.
+#[derive(Default)]
+struct Share<'a> {
+    owned: BTreeMap<Name, Answered>,
+    copied: Vec<Copied>,
+    reported: Vec<&'a Difference<'a>>,
+    /// Some response never got its final counts.
+    unfinished: bool,
+}
 
-    fn is_final(&self) -> bool {
-        let Response { has_usage, saved, stopped, delta, .. } = *self.response;
-        has_usage && (saved && stopped || delta)
+impl Share<'_> {
+    fn own(&mut self, response: &Response, model: &Name, price: Option<Usd>) {
+        let Response { has_usage, saved, stopped, delta, .. } = *response;
+        self.unfinished |= !(has_usage && (saved && stopped || delta));
+        let answered = self.owned.entry(Name::clone(model)).or_default();
+        answered.has_usage |= has_usage;
+        answered.unpriced |= has_usage && price.is_none();
+        if has_usage {
+            answered.tokens += response.tokens();
+        }
+        if let Some(price) = computed(response, price) {
+            add(&mut answered.computed, price);
+        }
     }
+}
+
+/// The price of a response whose counts can be final.
+fn computed(response: &Response, price: Option<Usd>) -> Option<Usd> {
+    price.filter(|_| response.saved || response.delta)
 }
 
 /// Sessions in the order in which they own what they share: by their first moment, then by name.
@@ -70,14 +87,6 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// A session's own responses, and those that it copied when it was forked.
-#[derive(Default)]
-struct Share<'a> {
-    owned: Vec<&'a Priced<'a>>,
-    copied: Vec<&'a Priced<'a>>,
-    reported: Vec<&'a Difference<'a>>,
-}
-
 /// Sums while sessions are added up.
 #[derive(Default)]
 struct Sums {
@@ -90,9 +99,11 @@ struct Sums {
 
 /// The cost of everything.
 pub(super) fn cost(facts: &Facts, differences: &[Difference<'_>], prices: &Prices) -> Cost {
-    let priced: Vec<Priced<'_>> =
-        facts.responses.values().map(|response| Priced::of(response, prices)).collect();
-    let shares = shares(facts, &priced, differences);
+    let mut shares: HashMap<&SessionKey, Share<'_>> = HashMap::new();
+    let computed = share_out(facts, prices, &mut shares);
+    for one in differences {
+        shares.entry(&one.end.session).or_default().reported.push(one);
+    }
     let mut sums = Sums::default();
     for (key, session) in &facts.sessions {
         if let Some(share) = shares.get(key) {
@@ -101,35 +112,43 @@ pub(super) fn cost(facts: &Facts, differences: &[Difference<'_>], prices: &Price
             sums.session(facts, key, session, &Share::default());
         }
     }
-    let computed: Vec<Usd> = priced.iter().filter_map(Priced::computed).collect();
     Cost {
         total: sums.total,
         reported: sums.reported,
-        computed: (!computed.is_empty()).then(|| computed.into_iter().sum()),
+        computed,
         complete: !sums.incomplete && sums.unpriced.is_empty(),
         unpriced_models: sums.unpriced.iter().map(ToString::to_string).collect(),
         by_model: sums.by_model.into_iter().map(|(model, cost)| (model.to_string(), cost)).collect(),
     }
 }
 
-fn shares<'a>(
+/// Gives every response to the session that owns it, and as a copy to the others; what all of them come to.
+fn share_out<'a>(
     facts: &'a Facts,
-    priced: &'a [Priced<'a>],
-    differences: &'a [Difference<'a>],
-) -> HashMap<&'a SessionKey, Share<'a>> {
+    prices: &Prices,
+    shares: &mut HashMap<&'a SessionKey, Share<'_>>,
+) -> Option<Usd> {
     let owners = Owners::new(&facts.sessions);
-    let mut shares: HashMap<&SessionKey, Share<'_>> = HashMap::new();
-    for one in priced {
-        let owner = owners.owner(&one.response.sessions);
-        for key in one.response.sessions.iter() {
+    let no_model = Name::from(NO_MODEL);
+    let mut sum = None;
+    for response in facts.responses.values() {
+        let model = response.requested.get().or(response.model.get()).unwrap_or(&no_model);
+        let tokens = response.tokens();
+        let price = prices.cost(model, &tokens, response.fast, response.in_us).filter(|_| response.has_usage);
+        if let Some(price) = computed(response, price) {
+            add(&mut sum, price);
+        }
+        let owner = owners.owner(&response.sessions);
+        for key in response.sessions.iter() {
             let share = shares.entry(key).or_default();
-            if Some(key) == owner { share.owned.push(one) } else { share.copied.push(one) }
+            if Some(key) == owner {
+                share.own(response, model, price);
+            } else if let Some(price) = price {
+                share.copied.push(Copied { model: Name::clone(model), tokens, price });
+            }
         }
     }
-    for one in differences {
-        shares.entry(&one.end.session).or_default().reported.push(one);
-    }
-    shares
+    sum
 }
 
 /// What the CLI reported of one session, by model where it says so.
@@ -167,9 +186,8 @@ impl Sums {
     /// The CLI gave one figure and no models: tokens are the responses', and the cost has an owner only if there is
     /// one model.
     fn by_answered_model(&mut self, total: Usd, share: &Share<'_>) {
-        let models: BTreeSet<&Name> = share.owned.iter().map(|one| &one.model).collect();
         self.tokens(share);
-        if let (1, Some(&model)) = (models.len(), models.first()) {
+        if let (1, Some((model, _))) = (share.owned.len(), share.owned.first_key_value()) {
             add(&mut self.by_model.entry(Name::clone(model)).or_default().total, total);
         }
     }
@@ -177,20 +195,21 @@ impl Sums {
     /// A session of which the CLI said no cost.
     fn computed(&mut self, share: &Share<'_>) {
         self.tokens(share);
-        for one in &share.owned {
-            self.incomplete |= !one.is_final();
-            if let Some(price) = one.computed() {
+        self.incomplete |= share.unfinished;
+        for (model, answered) in &share.owned {
+            if let Some(price) = answered.computed {
                 add(&mut self.total, price);
-                add(&mut self.by_model.entry(Name::clone(&one.model)).or_default().total, price);
-            } else if one.response.has_usage && one.price.is_none() {
-                self.unpriced.insert(Name::clone(&one.model));
+                add(&mut self.by_model.entry(Name::clone(model)).or_default().total, price);
+            }
+            if answered.unpriced {
+                self.unpriced.insert(Name::clone(model));
             }
         }
     }
 
     fn tokens(&mut self, share: &Share<'_>) {
-        for one in share.owned.iter().filter(|one| one.response.has_usage) {
-            self.by_model.entry(Name::clone(&one.model)).or_default().tokens += one.tokens;
+        for (model, answered) in share.owned.iter().filter(|(_, answered)| answered.has_usage) {
+            self.by_model.entry(Name::clone(model)).or_default().tokens += answered.tokens;
         }
     }
 }
@@ -227,14 +246,13 @@ fn streamed(share: &Share<'_>) -> Option<Reported> {
 /// A fork's saved total begins with its origin's, so what it copied is taken off again.
 fn without_copied(total: Usd, models: &[ModelUse], share: &Share<'_>) -> Reported {
     let (mut total, mut models) = (total, models.to_vec());
-    for copied in &share.copied {
-        let name = &copied.model;
-        let same = models.iter().position(|one| one.model == *name);
-        let same = same.or_else(|| models.iter().position(|one| canonical(&one.model) == canonical(name)));
-        let (Some(price), Some(at)) = (copied.price, same) else { continue };
-        total = total.less(price);
-        models[at].cost = models[at].cost.less(price);
-        models[at].tokens = models[at].tokens.with(copied.tokens, u64::saturating_sub);
+    for Copied { model, tokens, price } in &share.copied {
+        let same = models.iter().position(|one| one.model == *model);
+        let same = same.or_else(|| models.iter().position(|one| canonical(&one.model) == canonical(model)));
+        let Some(at) = same else { continue };
+        total = total.less(*price);
+        models[at].cost = models[at].cost.less(*price);
+        models[at].tokens = models[at].tokens.with(*tokens, u64::saturating_sub);
     }
     Reported { total, models: Some(models), saved: true }
 }

@@ -4,7 +4,7 @@
 //! everything that was resumed. So a turn's own share is a difference to some result before it, and which one that is
 //! depends on the version, on `/clear`, on resume and on fork. All rules are here, applied once, in the order of places.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     key::{Name, SessionKey},
@@ -97,7 +97,8 @@ fn difference<'a>(
         Some(since) => (since.iter().map(|one| one.cost).sum(), since.clone()),
         None => {
             let old = if printed.is_some() { before.map_or(&[][..], |before| before.models) } else { models };
-            (total.less(base), models.iter().map(|one| one.less(old)).collect())
+            let old: HashMap<&Name, &ModelUse> = old.iter().map(|one| (&one.model, one)).collect();
+            (total.less(base), models.iter().map(|one| one.less(old.get(&one.model).copied())).collect())
         }
     };
     let cost = end.total.map(|_| cost);
@@ -134,8 +135,7 @@ fn api_base(
 }
 
 impl ModelUse {
-    fn less(&self, old: &[ModelUse]) -> Self {
-        let old = old.iter().find(|old| old.model == self.model);
+    fn less(&self, old: Option<&ModelUse>) -> Self {
         let tokens = old.map_or(Tokens::default(), |old| old.tokens);
         Self {
             model: Name::clone(&self.model),
@@ -188,7 +188,8 @@ fn model_sums(end: &TurnEnd) -> Sums {
 
 fn difference_of_sums(end: &TurnEnd, before: &TurnEnd) -> Option<Sums> {
     let models = end.models.as_deref().filter(|models| !models.is_empty())?;
-    let knows = |one: &ModelUse| models.iter().any(|known| known.model == one.model);
+    let known: HashSet<&Name> = models.iter().map(|one| &one.model).collect();
+    let knows = |one: &ModelUse| known.contains(&one.model);
     let grew = end.total.unwrap_or_default() >= before.total.unwrap_or_default();
     let (now, then) = (model_sums(end), model_sums(before));
     (grew && before.models.iter().flatten().all(knows))

@@ -219,16 +219,12 @@ impl<'a> Walk<'a> {
     /// Passes over a number or a literal.
     fn skip_scalar(&mut self) -> Step<()> {
         let rest = &self.bytes[self.at..];
-        let literal: &[u8] = match rest.first() {
-            Some(b't') => b"true",
-            Some(b'f') => b"false",
-            Some(b'n') => b"null",
+        let length = match (rest.first_chunk(), rest.get(4)) {
+            (Some(b"true" | b"null"), _) => 4,
+            (Some(b"fals"), Some(b'e')) => 5,
             _ => return self.skip_number(),
         };
-        if !rest.starts_with(literal) {
-            return Err(Odd);
-        }
-        self.at += literal.len();
+        self.at += length;
         Ok(())
     }
 
@@ -257,9 +253,12 @@ impl<'a> Walk<'a> {
     }
 
     /// At least one digit.
+    #[inline]
     fn digits(&mut self) -> Step<()> {
-        let count = self.bytes[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        self.at += count;
-        if count == 0 { Err(Odd) } else { Ok(()) }
+        let from = self.at;
+        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
+            self.at += 1;
+        }
+        if self.at == from { Err(Odd) } else { Ok(()) }
     }
 }
