@@ -334,7 +334,7 @@ impl Reading<'_, '_, '_> {
                 BlockKind::Known(id) => self.once.block(*id),
                 other => {
                     let name = self.facts.names.get(&other.name());
-                    self.once.rare().unknown_blocks.push((name, self.place));
+                    self.once.unknown_block(name, self.place);
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! What is counted per record counts once per `uuid`: a fork, a file given twice, or the other dialect of the same run
 //! repeats records without anything having happened twice.
 
+use std::cmp::Reverse;
+
 use super::{
     key::{Id, Keyed, Name, SessionKey},
     merge::{Merge, Spot},
@@ -10,24 +12,44 @@ use crate::{
     input::Place,
 };
 
-/// What one record counts for. There are hundreds of thousands in a gigabyte, so a row is small.
+/// What one record counts for.
 #[derive(Clone, Debug)]
 pub(crate) struct Once {
-    spot: Spot,
-    blocks: Packed,
+    row: Row,
     /// What few records have.
-    pub(crate) rare: Option<Box<Rare>>,
+    rare: Option<Box<Rare>>,
 }
 
-/// Up to eight blocks that the table knows, a byte each: one more than the number of its row, and 0 for none.
-#[derive(Clone, Copy, Debug, Default)]
-struct Packed([u8; 8]);
+/// What every record has. There are hundreds of thousands in a gigabyte, so a row is small: sixteen bytes.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    spot: Spot,
+    /// The first blocks that the table knows, a byte each: one more than the number of its row, and 0 for none.
+    blocks: [u8; 7],
+    /// How many blocks there are, known or not.
+    count: u8,
+}
+
+impl Row {
+    /// Of two copies the one with more blocks counts, then the one that stands first.
+    fn rank(&self) -> (Reverse<u8>, Spot) {
+        (Reverse(self.count), self.spot)
+    }
+}
+
+impl Merge for Row {
+    fn merge(&mut self, other: Self) {
+        if other.rank() < self.rank() {
+            *self = other;
+        }
+    }
+}
 
 /// What few records count for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rare {
-    /// Blocks beyond the eighth.
-    more_blocks: Vec<BlockId>,
+    /// Blocks for which the row has no room.
+    pub(crate) more_blocks: Vec<BlockId>,
     /// Names of blocks that no table knows, and the place of the record.
     pub(crate) unknown_blocks: Vec<(Name, Place)>,
     /// It tells of a failed API call, of this type.
@@ -38,6 +60,21 @@ pub(crate) struct Rare {
     pub(crate) turn: Option<Turn>,
     /// Refused calls that have no id, by tool.
     pub(crate) denials: Vec<Option<Name>>,
+}
+
+/// What a record has that few have, with the row that decides between copies.
+#[derive(Clone, Debug)]
+struct Uncommon {
+    row: Row,
+    rare: Box<Rare>,
+}
+
+impl Merge for Uncommon {
+    fn merge(&mut self, other: Self) {
+        if other.row.rank() < self.row.rank() {
+            *self = other;
+        }
+    }
 }
 
 /// A failed attempt at the API.
@@ -60,7 +97,7 @@ pub(crate) struct Turn {
 impl Once {
     /// A record that counts for nothing yet.
     pub(crate) fn at(place: Place) -> Self {
-        Self { spot: place.into(), blocks: Packed::default(), rare: None }
+        Self { row: Row { spot: place.into(), blocks: [0; 7], count: 0 }, rare: None }
     }
 
     /// What few records have, made when it is needed.
@@ -70,30 +107,17 @@ impl Once {
 
     /// Counts a block that the table knows.
     pub(crate) fn block(&mut self, id: BlockId) {
-        match self.blocks.0.iter_mut().find(|free| **free == 0) {
+        self.row.count = self.row.count.saturating_add(1);
+        match self.row.blocks.iter_mut().find(|free| **free == 0) {
             Some(free) => *free = id.number() + 1,
             None => self.rare().more_blocks.push(id),
         }
     }
 
-    /// The blocks that the table knows.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = BlockId> {
-        let packed = self.blocks.0.iter().filter_map(|number| BlockId::of_number(number.checked_sub(1)?));
-        packed.chain(self.rare.iter().flat_map(|rare| rare.more_blocks.iter().copied()))
-    }
-
-    fn block_count(&self) -> usize {
-        self.blocks().count() + self.rare.as_ref().map_or(0, |rare| rare.unknown_blocks.len())
-    }
-}
-
-/// Of two copies the one with more blocks counts, then the one that stands first.
-impl Merge for Once {
-    fn merge(&mut self, other: Self) {
-        let rank = |one: &Self| (std::cmp::Reverse(one.block_count()), one.spot);
-        if rank(&other) < rank(self) {
-            *self = other;
-        }
+    /// Counts a block that no table knows.
+    pub(crate) fn unknown_block(&mut self, name: Name, place: Place) {
+        self.row.count = self.row.count.saturating_add(1);
+        self.rare().unknown_blocks.push((name, place));
     }
 }
 
@@ -101,8 +125,10 @@ impl Merge for Once {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Records {
     /// Records that have an identity.
-    by_uuid: Keyed<Once>,
-    /// Records that have none: each is its own.
+    rows: Keyed<Row>,
+    /// Those of them that have what few have.
+    uncommon: Keyed<Uncommon>,
+    /// Records that have no identity: each is its own.
     nameless: Vec<Once>,
     /// How many records had an identity.
     with_uuid: u64,
@@ -111,30 +137,45 @@ pub(crate) struct Records {
 impl Records {
     pub(crate) fn insert(&mut self, uuid: Option<Id>, once: Once) {
         let Some(uuid) = uuid else {
-            if once.block_count() > 0 || once.rare.is_some() {
+            if once.row.count > 0 || once.rare.is_some() {
                 self.nameless.push(once);
             }
             return;
         };
         self.with_uuid += 1;
-        self.by_uuid.insert(uuid, once);
+        let Once { row, rare } = once;
+        self.rows.insert(uuid, row);
+        if let Some(rare) = rare {
+            self.uncommon.insert(uuid, Uncommon { row, rare });
+        }
     }
 
     /// Records whose uuid was seen before.
     pub(crate) fn copies(&self) -> u64 {
-        self.with_uuid - self.by_uuid.len() as u64
+        self.with_uuid - self.rows.len() as u64
     }
 
-    /// What counts, copies apart, in no order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Once> {
-        self.by_uuid.values().chain(&self.nameless)
+    /// The blocks that rows have room for, copies apart.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = BlockId> {
+        let rows = self.rows.values().chain(self.nameless.iter().map(|once| &once.row));
+        rows.flat_map(|row| row.blocks.iter().filter_map(|number| BlockId::of_number(number.checked_sub(1)?)))
+    }
+
+    /// What few records have, copies apart, in no order: it counts if the record it is of does.
+    pub(crate) fn rare(&self) -> impl Iterator<Item = &Rare> {
+        let counts = |id, row: &Row| self.rows.get(id).is_some_and(|counted| counted.rank() == row.rank());
+        let uncommon = self.uncommon.iter().filter(move |(id, one)| counts(*id, &one.row));
+        uncommon
+            .map(|(_, one)| &*one.rare)
+            .chain(self.nameless.iter().filter_map(|once| once.rare.as_deref()))
     }
 }
 
 impl Merge for Records {
     fn merge(&mut self, other: Self) {
-        let Self { by_uuid, nameless, with_uuid } = other;
-        self.by_uuid.merge(by_uuid);
+        let Self { rows, uncommon, nameless, with_uuid } = other;
+        self.rows.merge(rows);
+        self.uncommon.merge(uncommon);
         self.nameless.merge(nameless);
         self.with_uuid.merge(with_uuid);
     }

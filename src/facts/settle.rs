@@ -1,9 +1,6 @@
 //! The end: what was kept apart is put together, once.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
-};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{
     Account, Facts,
@@ -13,6 +10,7 @@ use super::{
     difference::{Difference, differences},
     key::{Name, SessionKey},
     merge::Span,
+    once::Records,
 };
 use crate::{
     event::{BlockId, Dialect, KindId},
@@ -34,17 +32,19 @@ impl Facts {
         for (id, response) in std::mem::take(&mut self.lanes).resolve() {
             self.responses.insert(id, response);
         }
+        let input = self.input();
+        let (blocks, unknown_blocks) = self.blocks();
+        let (turns, loose_denials) = self.turns();
+        let api = self.api_errors();
+        // Nearly half of all memory, and nobody needs it from here on.
+        self.records = Records::default();
         let differences = differences(&self.chain);
         let cost = cost(&self, &differences, prices);
-        let (turns, loose_denials) = self.turns();
         let tools = self.tools(&loose_denials);
         let answered = self.responses.values().filter_map(|one| one.model.get()).map(Name::as_str);
         let models: BTreeSet<&str> = answered.chain(cost.by_model.keys().map(String::as_str)).collect();
-        let models = models.into_iter().map(str::to_owned).collect();
-        let tokens = cost.by_model.values().map(|model| model.tokens).sum::<Tokens>();
-        let (blocks, unknown_blocks) = self.blocks();
         Account {
-            input: self.input(),
+            input,
             kinds: self.kinds(),
             unknown_kinds: self.unknown_kinds(),
             blocks,
@@ -53,13 +53,13 @@ impl Facts {
             prompts: self.prompts.len() as u64,
             responses: self.responses.len() as u64,
             denials: self.denials(&loose_denials),
-            errors: self.errors(&turns, &tools),
+            errors: Errors { tool: tools.total.errors, turn: turns.errors, ..api },
             duration: self.durations(&differences, &tools),
+            models: models.into_iter().map(str::to_owned).collect(),
+            tokens: cost.by_model.values().map(|model| model.tokens).sum::<Tokens>(),
             turns,
             tools,
-            tokens,
             cost,
-            models,
             versions: self.versions.iter().map(ToString::to_string).collect(),
         }
     }
@@ -124,9 +124,10 @@ impl Facts {
     fn blocks(&self) -> (BTreeMap<String, u64>, BTreeMap<String, Unknown>) {
         let mut known = [0u64; BlockId::COUNT];
         let mut unknown: BTreeMap<&Name, (u64, Place)> = BTreeMap::new();
-        for once in self.records.iter() {
-            once.blocks().for_each(|id| known[id.index()] += 1);
-            for (name, place) in once.rare.iter().flat_map(|rare| &rare.unknown_blocks) {
+        self.records.blocks().for_each(|id| known[id.index()] += 1);
+        for rare in self.records.rare() {
+            rare.more_blocks.iter().for_each(|id| known[id.index()] += 1);
+            for (name, place) in &rare.unknown_blocks {
                 let (count, first) = unknown.entry(name).or_insert((0, *place));
                 *count += 1;
                 *first = (*first).min(*place);
@@ -145,12 +146,12 @@ impl Facts {
     }
 
     /// The ends of turns, and beside them the refused calls that have no id, by tool.
-    fn turns(&self) -> (Turns, BTreeMap<Cow<'_, str>, u64>) {
+    fn turns(&self) -> (Turns, BTreeMap<Name, u64>) {
         let mut turns = Turns { no_result_sessions: self.no_result_sessions(), ..Turns::default() };
         let mut denials = BTreeMap::new();
-        for rare in self.records.iter().filter_map(|once| once.rare.as_ref()) {
+        for rare in self.records.rare() {
             for tool in &rare.denials {
-                *denials.entry(Cow::Borrowed(tool.as_deref().unwrap_or(NO_TOOL))).or_default() += 1;
+                *denials.entry(tool.clone().unwrap_or_else(|| Name::from(NO_TOOL))).or_default() += 1;
             }
             let Some(turn) = &rare.turn else { continue };
             let subtype = turn.subtype.as_deref().unwrap_or(NO_SUBTYPE);
@@ -178,7 +179,7 @@ impl Facts {
         self.named_sessions().filter(open).count() as u64
     }
 
-    fn tools(&self, loose_denials: &BTreeMap<Cow<'_, str>, u64>) -> Tools {
+    fn tools(&self, loose_denials: &BTreeMap<Name, u64>) -> Tools {
         let mut tools = Tools::default();
         let mut by_name: BTreeMap<&str, (ToolCount, Vec<Millis>)> = BTreeMap::new();
         for (id, call) in self.calls.iter() {
@@ -198,7 +199,7 @@ impl Facts {
             latencies.extend(call.latency());
         }
         for (name, &count) in loose_denials {
-            let Some((tool, _)) = by_name.get_mut(&**name) else { continue };
+            let Some((tool, _)) = by_name.get_mut(name.as_str()) else { continue };
             let moved = count.min(tool.errors); // a refusal without an id stands for a failed call of its tool
             tool.errors -= moved;
             tool.denied += moved;
@@ -213,7 +214,7 @@ impl Facts {
         tools
     }
 
-    fn denials(&self, loose: &BTreeMap<Cow<'_, str>, u64>) -> Denials {
+    fn denials(&self, loose: &BTreeMap<Name, u64>) -> Denials {
         let mut by_tool: BTreeMap<String, u64> =
             loose.iter().map(|(name, &count)| (name.to_string(), count)).collect();
         for (id, told) in self.denied.iter() {
@@ -224,10 +225,11 @@ impl Facts {
         Denials { total: by_tool.values().sum(), by_tool }
     }
 
-    fn errors(&self, turns: &Turns, tools: &Tools) -> Errors {
-        let mut errors = Errors { tool: tools.total.errors, turn: turns.errors, ..Errors::default() };
+    /// Failures of the API; those of tools and turns are counted elsewhere.
+    fn api_errors(&self) -> Errors {
+        let mut errors = Errors::default();
         let mut retries: HashMap<&SessionKey, [BTreeMap<&Name, u64>; 2]> = HashMap::new();
-        for rare in self.records.iter().filter_map(|once| once.rare.as_ref()) {
+        for rare in self.records.rare() {
             if let Some(kind) = &rare.api_error {
                 errors.api += 1;
                 *errors.by_type.entry(kind.to_string()).or_default() += 1;
