@@ -227,12 +227,11 @@ fields! {
     }
 }
 
-/// A short text in three words: its first eight bytes, its last, and the ones in the middle, which overlap where it is
-/// short. Up to 24 bytes nothing else can have the same words and length.
+/// A short text in two words, its first eight bytes and its last, which overlap where it is short; beyond sixteen bytes
+/// the second has the ones in the middle mixed in. Up to sixteen nothing else can have the same words and length.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Sign {
     first: u64,
-    middle: u64,
     last: u64,
     length: usize,
 }
@@ -242,17 +241,14 @@ impl Sign {
     const fn of(text: &[u8]) -> Self {
         let length = text.len();
         if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
-            let (_, from_middle) = text.split_at(length / 2 - 4);
-            let middle = match from_middle.first_chunk::<8>() {
-                Some(middle) => u64::from_le_bytes(*middle),
-                None => 0,
-            };
-            return Self {
-                first: u64::from_le_bytes(*first),
-                middle,
-                last: u64::from_le_bytes(*last),
-                length,
-            };
+            let (first, mut last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+            if length > 16 {
+                let (_, from_middle) = text.split_at(length / 2 - 4);
+                if let Some(middle) = from_middle.first_chunk::<8>() {
+                    last ^= u64::from_le_bytes(*middle).rotate_left(11);
+                }
+            }
+            return Self { first, last, length };
         }
         let word = match (text.first_chunk::<4>(), text.last_chunk::<4>()) {
             (Some(first), Some(last)) => {
@@ -265,14 +261,12 @@ impl Sign {
                     | (text[length - 1] as u64) << ((length - 1) * 8)
             }
         };
-        Self { first: word, middle: word, last: word, length }
+        Self { first: word, last: word, length }
     }
 
     #[inline]
     const fn place(self, seed: u64) -> usize {
-        let mixed =
-            (self.first ^ self.middle.rotate_left(11) ^ self.last.rotate_left(23) ^ self.length as u64)
-                .wrapping_mul(seed);
+        let mixed = (self.first ^ self.last.rotate_left(23) ^ self.length as u64).wrapping_mul(seed);
         (mixed >> 54) as usize
     }
 }
@@ -291,7 +285,7 @@ impl Table {
 
     /// Tries seeds until no two names share a place. Runs when the program is built.
     const fn of(names: &[&str]) -> Self {
-        let mut signs = [Sign { first: 0, middle: 0, last: 0, length: usize::MAX }; Self::LONGEST];
+        let mut signs = [Sign { first: 0, last: 0, length: usize::MAX }; Self::LONGEST];
         let mut at = 0;
         while at < names.len() {
             signs[at] = Sign::of(names[at].as_bytes());
@@ -319,7 +313,7 @@ impl Table {
     fn find(&self, names: &[&str], key: &[u8]) -> Option<usize> {
         let sign = Sign::of(key);
         let slot = usize::from(self.slots[sign.place(self.seed)]);
-        let same = *self.signs.get(slot)? == sign && (key.len() <= 24 || names[slot].as_bytes() == key);
+        let same = *self.signs.get(slot)? == sign && (key.len() <= 16 || names[slot].as_bytes() == key);
         same.then_some(slot)
     }
 }

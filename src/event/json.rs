@@ -126,7 +126,7 @@ impl<'a> Object<'a> {
 /// The text of a quoted string. A lone surrogate, which JavaScript writes when it cuts an emoji in two, becomes U+FFFD.
 fn unquote(quoted: &str) -> Cow<'_, str> {
     let inner = &quoted[1..quoted.len() - 1];
-    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+    if !has_backslash(inner.as_bytes()) {
         return Cow::Borrowed(inner);
     }
     let mut text = String::with_capacity(inner.len());
@@ -137,6 +137,22 @@ fn unquote(quoted: &str) -> Cow<'_, str> {
     }
     text.push_str(rest);
     Cow::Owned(text)
+}
+
+/// Whether a text holds a backslash. Most texts are ids and names, for which a call of memchr takes longer than eight
+/// bytes at a time.
+#[inline]
+fn has_backslash(text: &[u8]) -> bool {
+    const ONES: u64 = u64::MAX / 0xff;
+    if text.len() > 64 {
+        return memchr::memchr(b'\\', text).is_some();
+    }
+    let (words, rest) = text.as_chunks::<8>();
+    let in_word = |word: &[u8; 8]| {
+        let zero_where_equal = u64::from_le_bytes(*word) ^ (ONES * b'\\' as u64);
+        zero_where_equal.wrapping_sub(ONES) & !zero_where_equal & (ONES << 7) != 0
+    };
+    words.iter().any(in_word) || rest.contains(&b'\\')
 }
 
 /// Reads one escape, whose backslash is gone already, and returns what follows it.

@@ -208,13 +208,13 @@ impl Facts {
         self.span.merge(event.time.map(Span::at));
         self.absorb_kind(place, event);
         self.absorb_version(place, event);
-        let session = self.absorb_session(place, event);
+        self.absorb_session(place, event);
         let uuid = event.uuid.as_deref().map(Id::of);
         if event.prompt {
             self.prompts.insert(uuid.unwrap_or_else(|| Id::at(place, 0)), ());
         }
         let mut record =
-            Reading { facts: self, place, spot: place.into(), session, uuid, event, once: Once::at(place) };
+            Reading { facts: self, place, spot: place.into(), uuid, event, once: Once::at(place) };
         record.absorb_body();
         let once = record.once;
         self.records.insert(uuid, once);
@@ -242,23 +242,21 @@ impl Facts {
         }
     }
 
-    fn absorb_session(&mut self, place: Place, event: &Event<'_>) -> SessionKey {
-        let session = Session::seen(place.source, event);
+    /// Makes this record's session the one that runs.
+    fn absorb_session(&mut self, place: Place, event: &Event<'_>) {
         if let Some(run) = &mut self.run
             && run.source == place.source
             && run.key.is(event.session.as_deref())
         {
-            run.session.merge(session);
-            return run.key.clone();
+            return run.session.see(event);
         }
         let key = match &event.session {
             Some(id) => SessionKey::Named(self.names.get(id)),
             None => SessionKey::Nameless(place.source),
         };
-        let run = Run { source: place.source, key: key.clone(), session, ending: Ending::default() };
-        let before = self.run.replace(run);
+        let session = Session::seen(place.source, event);
+        let before = self.run.replace(Run { source: place.source, key, session, ending: Ending::default() });
         self.end_run(before);
-        key
     }
 
     fn end_run(&mut self, run: Option<Run>) {
@@ -288,7 +286,6 @@ struct Reading<'f, 'e, 'a> {
     facts: &'f mut Facts,
     place: Place,
     spot: Spot,
-    session: SessionKey,
     uuid: Option<Id>,
     event: &'e Event<'a>,
     once: Once,
@@ -308,20 +305,21 @@ impl Reading<'_, '_, '_> {
             Body::Stream(part) => self.stream_part(part),
             Body::Denial(denial) => self.denial(denial.id.as_deref(), denial.tool.as_deref()),
             Body::Retry(kind) => {
-                let (session, dialect) = (self.session.clone(), self.event.dialect);
+                let (session, dialect) = (self.session(), self.event.dialect);
                 let kind = self.facts.names.get(kind);
                 self.once.rare().retry = Some(Retry { session, dialect, kind });
             }
             Body::TurnDuration(wall) => {
                 let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0));
-                let duration = TurnDuration { sessions: Few::One(self.session.clone()), wall: *wall };
+                let duration = TurnDuration { sessions: Few::One(self.session()), wall: *wall };
                 self.facts.durations.insert(key, duration);
             }
             Body::CostState(total, models) => {
                 let models = ModelUse::all(models, &mut self.facts.names);
                 let state = CostState { total: *total, place: self.place, models };
                 let session = Session { state: Some(state), ..Session::default() };
-                insert(&mut self.facts.sessions, self.session.clone(), session);
+                let key = self.session();
+                insert(&mut self.facts.sessions, key, session);
             }
             Body::Answer(answer) => self.answer(answer, self.event.time, 0),
         }
@@ -360,14 +358,19 @@ impl Reading<'_, '_, '_> {
         let own = || self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within("response");
         let id = response.id.as_deref().map_or_else(own, Id::of);
         let dialect = self.event.dialect;
-        let told = Response::told(self.spot, dialect, self.session.clone(), response, &mut self.facts.names);
+        let told = Response::told(self.spot, dialect, self.session(), response, &mut self.facts.names);
         self.facts.responses.insert(id, told);
         if dialect == Dialect::Stream {
             self.ending(Ending { response: Some(Last(self.place.offset)), result: None });
         }
     }
 
-    /// This record's session is the one that is running.
+    /// This record's session, which is the one that runs.
+    fn session(&self) -> SessionKey {
+        let nameless = || SessionKey::Nameless(self.place.source);
+        self.facts.run.as_ref().map_or_else(nameless, |run| run.key.clone())
+    }
+
     fn ending(&mut self, ending: Ending) {
         if let Some(run) = &mut self.facts.run {
             run.ending.merge(ending);
@@ -396,23 +399,24 @@ impl Reading<'_, '_, '_> {
     }
 
     fn stream_part(&mut self, stream: &event::StreamPart<'_>) {
-        let lane = || Lane(self.place.source, self.session.clone(), stream.lane.as_deref().map(Id::of));
+        let (place, session) = (self.place, self.session());
+        let lane = || Lane(place.source, session.clone(), stream.lane.as_deref().map(Id::of));
         let id = stream.id.as_deref().map(Id::of);
         let response = match &stream.part {
             Part::Start(model, usage) => {
                 if let (false, Some(id)) = (stream.has_api_id, id) {
-                    self.facts.lanes.start(lane(), self.place.offset, id);
+                    self.facts.lanes.start(lane(), place.offset, id);
                 }
                 let model = model.as_deref().map(|model| self.facts.names.get(model));
-                Response::streamed(self.session.clone(), First::at(self.spot, model), usage.as_ref(), false)
+                Response::streamed(session.clone(), First::at(self.spot, model), usage.as_ref(), false)
             }
             Part::Delta(usage, stopped) => {
-                Response::streamed(self.session.clone(), First::default(), usage.as_ref(), *stopped)
+                Response::streamed(session.clone(), First::default(), usage.as_ref(), *stopped)
             }
         };
         match id {
             Some(id) => self.facts.responses.insert(id, response),
-            None => self.facts.lanes.delta(lane(), self.place.offset, response),
+            None => self.facts.lanes.delta(lane(), place.offset, response),
         }
     }
 
@@ -421,6 +425,7 @@ impl Reading<'_, '_, '_> {
         for denial in &end.denials {
             self.denial(denial.id.as_deref(), denial.tool.as_deref());
         }
+        let session = self.session();
         let names = &mut self.facts.names;
         self.once.rare().turn = Some(Turn {
             subtype: end.subtype.as_deref().map(|subtype| names.get(subtype)),
@@ -431,7 +436,7 @@ impl Reading<'_, '_, '_> {
             |uses: &Option<Vec<event::ModelUse<'_>>>| uses.as_deref().map(|uses| ModelUse::all(uses, names));
         let result = TurnEnd {
             place,
-            session: self.session.clone(),
+            session,
             uuid: self.uuid,
             total: end.total,
             models: own(&end.models),

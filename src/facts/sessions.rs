@@ -35,6 +35,14 @@ impl Session {
     }
 }
 
+impl Session {
+    /// What another record of the same source tells of it.
+    pub(crate) fn see(&mut self, event: &event::Event<'_>) {
+        self.start.merge(event.time.into());
+        self.streamed |= event.dialect == Dialect::Stream;
+    }
+}
+
 impl Merge for Session {
     fn merge(&mut self, other: Self) {
         let Self { start, streamed, sources, state } = other;
