@@ -41,7 +41,9 @@ fn a_log_that_can_be_read_ends_with_0() {
 
 #[test]
 fn a_failed_run_is_no_failure_of_ours() {
-    assert_eq!(code(&["summarize", "recordings/2.1.325/stream/47-auth-401.jsonl"]), 0);
+    let (code, stdout, _) = run_with(&["summarize", "recordings/2.1.325/stream/47-auth-401.jsonl"]);
+    assert_eq!(code, 0);
+    assert!(stdout.contains("1 turn failed: success with is_error 1"), "{stdout}");
 }
 
 #[test]

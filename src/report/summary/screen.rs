@@ -172,7 +172,11 @@ fn attention(account: &Account, names: Names<'_>) -> Vec<Line> {
     let by_tool = |count: fn(&ToolCount) -> u64| {
         account.tools.by_name.iter().map(move |(name, tool)| (&**name, count(tool)))
     };
-    let failures = turns.failed_by_subtype.iter().map(|(name, &count)| (&**name, count));
+    // The CLI reports API failures as `success` with a flag; without it the line would contradict itself.
+    let failures = turns.failed_by_subtype.iter().map(|(name, &count)| {
+        let name = if name == "success" { "success with is_error" } else { name };
+        (name, count)
+    });
     [
         bad(turns.errors)
             .map(|line| listed(line.count(turns.errors, " turn failed", " turns failed"), failures)),
