@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::{
     measure::{Millis, Usd},
-    report::Value,
+    report::{Line, Part, Value},
 };
 
 /// Stands for what is not known.
@@ -36,6 +36,15 @@ pub(super) fn is_harmful(letter: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
+/// A sentence as a person reads it.
+pub fn words(line: &Line) -> String {
+    let word = |part: &Part| match part {
+        Part::Word(word) => (*word).to_owned(),
+        Part::Value(value) => self::value(value),
+    };
+    line.parts.iter().map(word).collect()
+}
+
 /// A value as a person reads it.
 pub fn value(value: &Value) -> String {
     match value {
@@ -46,6 +55,8 @@ pub fn value(value: &Value) -> String {
         Value::Usd(amount) => usd(*amount),
         Value::Millis(duration) => millis(*duration),
         Value::Time(time) => time.to_string(),
+        Value::Share(share) => format!("{:.1} %", share * 100.0),
+        Value::Bar(from, to) => bar(*from, *to),
         Value::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
         Value::List(values) => values.iter().map(self::value).collect::<Vec<_>>().join(", "),
         Value::Map(entries) => entries
@@ -62,6 +73,21 @@ pub fn short_value(value: &Value) -> String {
         Value::Count(count) if *count >= 100_000 => scaled(*count, &["k", "M", "G", "T", "P", "E"], ""),
         other => self::value(other),
     }
+}
+
+/// How many characters a bar is drawn in.
+const BAR: usize = 20;
+
+/// `   ███▌      `: where a part of a whole begins and ends; never nothing.
+fn bar(from: f64, to: f64) -> String {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to a few characters"
+    )]
+    let at = |share: f64| (share.clamp(0.0, 1.0) * BAR as f64) as usize;
+    let (from, to) = (at(from).min(BAR - 1), at(to));
+    format!("{:from$}{:█<length$}", "", "", length = to.saturating_sub(from).max(1))
 }
 
 /// `1,234,567`.

@@ -8,7 +8,7 @@ use serde_json::{
     value::RawValue,
 };
 
-use super::human::is_harmful;
+use super::human::{is_harmful, words};
 use crate::report::{Data, Report, Table, Value};
 
 /// Raised when a documented key changes its name or meaning.
@@ -39,9 +39,9 @@ impl Serialize for Whole<'_> {
                     "rows",
                     &table.rows.iter().map(|cells| Row { table, cells }).collect::<Vec<_>>(),
                 )?;
-                let totals = table.total.as_deref().unwrap_or_default();
-                map.serialize_entry("totals", &Row { table, cells: totals })?;
-                map.serialize_entry("notes", &[(); 0])?;
+                map.serialize_entry("totals", &Totals(table))?;
+                let notes: Vec<String> = self.0.notes.iter().map(words).collect();
+                map.serialize_entry("notes", &notes)?;
             }
         }
         map.end()
@@ -56,7 +56,18 @@ struct Row<'a> {
 impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer
-            .collect_map(self.table.columns.iter().zip(self.cells).map(|((key, _), cell)| (key, Tree(cell))))
+            .collect_map(self.table.columns.iter().zip(self.cells).map(|(head, cell)| (head.key, Tree(cell))))
+    }
+}
+
+/// What the rows come to, of the columns that can be added up.
+struct Totals<'a>(&'a Table);
+
+impl Serialize for Totals<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let cells = self.0.total.iter().flatten();
+        let sums = self.0.columns.iter().zip(cells).filter(|(head, _)| head.adds);
+        serializer.collect_map(sums.map(|(head, cell)| (head.key, Tree(cell))))
     }
 }
 
@@ -71,6 +82,8 @@ impl Serialize for Tree<'_> {
             Value::Usd(amount) => exact(&amount, serializer),
             Value::Millis(duration) => exact(&duration, serializer),
             Value::Time(time) => serializer.collect_str(time),
+            Value::Share(share) => exact(&format_args!("{}", (share * 1e6).round() / 1e6), serializer),
+            Value::Bar(from, to) => serializer.collect_seq([from, to]),
             Value::Flag(flag) => serializer.serialize_bool(*flag),
             Value::List(values) => serializer.collect_seq(values.iter().map(Tree)),
             Value::Map(entries) => {
@@ -139,8 +152,12 @@ mod tests {
     use crate::measure::Usd;
 
     fn written(value: Value) -> String {
-        let report =
-            Report { name: "x", data: Data::Tree(vec![("k".to_owned(), value)]), screen: Vec::new() };
+        let report = Report {
+            name: "x",
+            data: Data::Tree(vec![("k".to_owned(), value)]),
+            notes: Vec::new(),
+            screen: Vec::new(),
+        };
         let mut out = Vec::new();
         write(&report, &mut out).expect("written");
         String::from_utf8(out).expect("UTF-8").lines().nth(4).expect("the key").trim().to_owned()

@@ -7,7 +7,7 @@ use comfy_table::{Cell, CellAlignment, LineStyle, Table as Grid, TableStyle};
 use unicode_width::UnicodeWidthStr;
 
 use super::{Style, human};
-use crate::report::{Line, Part, Report, Section, Table, Tone, Value};
+use crate::report::{Line, Report, Section, Table, Tone, Value};
 
 /// Narrower than this a name says nothing any more.
 const NARROWEST_NAME: usize = 12;
@@ -25,13 +25,14 @@ pub(super) fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::R
         }
         match section {
             Section::Verdict(line) => write_line(line, style, out)?,
-            Section::Attention(lines) | Section::Notes(lines) => {
-                lines.iter().try_for_each(|line| write_line(line, style, out))?;
-            }
+            Section::Attention(lines) => lines.iter().try_for_each(|line| write_line(line, style, out))?,
             Section::Table(table) => write_table(table, style, out)?,
         }
     }
-    Ok(())
+    if !report.screen.is_empty() && !report.notes.is_empty() {
+        writeln!(out)?;
+    }
+    report.notes.iter().try_for_each(|line| write_line(line, style, out))
 }
 
 fn write_line(line: &Line, style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -42,8 +43,9 @@ fn write_line(line: &Line, style: Style, out: &mut dyn Write) -> io::Result<()> 
         Tone::Plain => ("", Paint::new()),
     };
     let indent = " ".repeat(mark.width());
-    for (index, row) in
-        wrap(&words(line), style.width.map(|width| usize::from(width) - indent.len())).iter().enumerate()
+    for (index, row) in wrap(&human::words(line), style.width.map(|width| usize::from(width) - indent.len()))
+        .iter()
+        .enumerate()
     {
         if index == 0 {
             painted(mark, paint, style, out)?;
@@ -57,14 +59,6 @@ fn write_line(line: &Line, style: Style, out: &mut dyn Write) -> io::Result<()> 
 
 fn painted(text: &str, paint: Paint, style: Style, out: &mut dyn Write) -> io::Result<()> {
     if style.color { write!(out, "{paint}{text}{paint:#}") } else { write!(out, "{text}") }
-}
-
-fn words(line: &Line) -> String {
-    let word = |part: &Part| match part {
-        Part::Word(word) => (*word).to_owned(),
-        Part::Value(value) => human::value(value),
-    };
-    line.parts.iter().map(word).collect()
 }
 
 /// Cuts a text into rows at blanks; a word that is wider than a row stands alone.
@@ -87,14 +81,14 @@ fn write_table(table: &Table, style: Style, out: &mut dyn Write) -> io::Result<(
     painted(table.title, Paint::new().bold(), style, out)?;
     writeln!(out)?;
     let rows = laid_out(table, style.width.map(usize::from));
-    let numeric: Vec<bool> = (0..table.columns.len()).map(|at| is_numeric(table, at)).collect();
     let cell = |(at, text): (usize, &String)| {
-        let alignment = if numeric[at] { CellAlignment::Right } else { CellAlignment::Left };
+        let alignment =
+            if table.columns[at].unit.is_numeric() { CellAlignment::Right } else { CellAlignment::Left };
         Cell::new(text).set_alignment(alignment)
     };
     let mut grid = Grid::new();
     grid.load_style(LOOK);
-    let heads: Vec<String> = table.columns.iter().map(|(_, head)| (*head).to_owned()).collect();
+    let heads: Vec<String> = table.columns.iter().map(|column| column.head.to_owned()).collect();
     grid.set_header(heads.iter().enumerate().map(cell));
     for row in &rows {
         grid.add_row(row.iter().enumerate().map(cell));
@@ -112,14 +106,10 @@ fn write_table(table: &Table, style: Style, out: &mut dyn Write) -> io::Result<(
     }
 }
 
-fn is_numeric(table: &Table, at: usize) -> bool {
-    table.rows.iter().all(|row| !matches!(row[at], Value::Text(_) | Value::List(_) | Value::Map(_)))
-}
-
 /// The cells as text that fits: exact if it can be, else with shorter counts, then with the first column cut.
 fn laid_out(table: &Table, width: Option<usize>) -> Vec<Vec<String>> {
     let cells = |show: fn(&Value) -> String| -> Vec<Vec<String>> {
-        table.rows.iter().chain(&table.total).map(|row| row.iter().map(show).collect()).collect()
+        table.rows.iter().chain(total(table)).map(|row| row.iter().map(show).collect()).collect()
     };
     let exact = cells(human::value);
     let Some(width) = width else { return exact };
@@ -144,8 +134,13 @@ fn laid_out(table: &Table, width: Option<usize>) -> Vec<Vec<String>> {
     rows
 }
 
+/// A row that adds up a single row says nothing.
+fn total(table: &Table) -> Option<&Vec<Value>> {
+    table.total.as_ref().filter(|_| table.rows.len() > 1)
+}
+
 fn widths(table: &Table, rows: &[Vec<String>]) -> Vec<usize> {
-    let mut widths: Vec<usize> = table.columns.iter().map(|(_, head)| head.width()).collect();
+    let mut widths: Vec<usize> = table.columns.iter().map(|column| column.head.width()).collect();
     for row in rows {
         widths.iter_mut().zip(row).for_each(|(width, cell)| *width = (*width).max(cell.width()));
     }

@@ -6,4 +6,4 @@ mod table;
 
 pub use prices::prices;
 pub use summary::{Names, summary};
-pub use table::{Column, Data, Line, Part, Report, Section, Table, Tone, Value};
+pub use table::{Column, Data, Head, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value};

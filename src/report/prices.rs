@@ -1,67 +1,61 @@
 //! The prices in force.
 
-use super::{Column, Data, Line, Report, Section, Table, Tone, Value};
+use super::{Column, Line, Report, Shown, Table, Tone, Unit, Value};
 use crate::measure::{Price, Prices, Rates, Usd};
 
 const COLUMNS: &[Column<Row>] = &[
-    Column {
-        key: "model",
-        head: "Model",
-        doc: "Canonical name of the model.",
-        value: |row| (&*row.price.model).into(),
-    },
-    Column {
-        key: "applies",
-        head: "Applies",
-        doc: "To which responses: `standard`, `fast`, or `>` a number of prompt tokens.",
-        value: |row| row.applies.clone().into(),
-    },
-    Column {
-        key: "input",
-        head: "Input",
-        doc: "Dollars per million input tokens.",
-        value: |row| per_million(row.rates.input),
-    },
-    Column {
-        key: "output",
-        head: "Output",
-        doc: "Dollars per million output tokens.",
-        value: |row| per_million(row.rates.output),
-    },
-    Column {
-        key: "cache_read",
-        head: "Cache read",
-        doc: "Dollars per million tokens read from the cache.",
-        value: |row| per_million(row.rates.cache_read),
-    },
-    Column {
-        key: "cache_write_5m",
-        head: "Write 5m",
-        doc: "Dollars per million tokens written to the cache for five minutes.",
-        value: |row| per_million(row.rates.cache_write_5m),
-    },
-    Column {
-        key: "cache_write_1h",
-        head: "Write 1h",
-        doc: "Dollars per million tokens written to the cache for an hour.",
-        value: |row| per_million(row.rates.cache_write_1h),
-    },
-    Column {
-        key: "web_search",
-        head: "Search",
-        doc: "Dollars per web search.",
-        value: |row| row.price.web_search.into(),
-    },
-    Column {
-        key: "source",
-        head: "Source",
-        doc: "Where the price is from.",
-        value: |row| (&*row.price.source).into(),
-    },
+    Column::new(Unit::Text, "model", "Model", "Canonical name of the model.", |row| {
+        (&*row.price.model).into()
+    }),
+    Column::new(
+        Unit::Text,
+        "applies",
+        "Applies",
+        "To which responses: `standard`, `fast`, or `>` a number of prompt tokens.",
+        |row| row.applies.clone().into(),
+    ),
+    Column::new(Unit::Usd, "input", "Input", "Dollars per million input tokens.", |row: &Row| {
+        per_million(row.rates.input)
+    })
+    .alone(),
+    Column::new(Unit::Usd, "output", "Output", "Dollars per million output tokens.", |row: &Row| {
+        per_million(row.rates.output)
+    })
+    .alone(),
+    Column::new(
+        Unit::Usd,
+        "cache_read",
+        "Cache read",
+        "Dollars per million tokens read from the cache.",
+        |row: &Row| per_million(row.rates.cache_read),
+    )
+    .alone(),
+    Column::new(
+        Unit::Usd,
+        "cache_write_5m",
+        "Write 5m",
+        "Dollars per million tokens written to the cache for five minutes.",
+        |row: &Row| per_million(row.rates.cache_write_5m),
+    )
+    .alone(),
+    Column::new(
+        Unit::Usd,
+        "cache_write_1h",
+        "Write 1h",
+        "Dollars per million tokens written to the cache for an hour.",
+        |row: &Row| per_million(row.rates.cache_write_1h),
+    )
+    .alone(),
+    Column::new(Unit::Usd, "web_search", "Search", "Dollars per web search.", |row: &Row| {
+        row.price.web_search.into()
+    })
+    .alone()
+    .shown(Shown::Data),
+    Column::new(Unit::Text, "source", "Source", "Where the price is from.", |row: &Row| {
+        (&*row.price.source).into()
+    })
+    .shown(Shown::Data),
 ];
-
-/// How many columns a screen shows: searches cost the same everywhere, and sources are said below.
-const ON_SCREEN: usize = 7;
 
 struct Row {
     price: Price,
@@ -78,23 +72,15 @@ fn per_million(picos: u64) -> Value {
 pub fn prices(prices: &Prices) -> Report {
     let rows: Vec<Row> = prices.rows().flat_map(rows_of).collect();
     let table = Table::of("Prices in US dollars per million tokens", COLUMNS, &rows);
-    let mut shown = Table::of(table.title, &COLUMNS[..ON_SCREEN], &rows);
-    shown.more = Some(
-        Line::new(Tone::Plain)
-            .word("web searches cost ")
-            .value(Usd::from_nanos(10_000_000))
-            .word(" each unless said otherwise"),
-    );
+    let searches = Line::new(Tone::Plain)
+        .word("web searches cost ")
+        .value(Usd::from_nanos(10_000_000))
+        .word(" each unless said otherwise");
     let mut sources: Vec<&str> = prices.rows().map(|price| &*price.source).collect();
     sources.sort_unstable();
     sources.dedup();
-    let notes =
-        sources.into_iter().map(|source| Line::new(Tone::Plain).word("prices: ").value(source)).collect();
-    Report {
-        name: "prices",
-        data: Data::Rows(table),
-        screen: vec![Section::Table(shown), Section::Notes(notes)],
-    }
+    let sources = sources.into_iter().map(|source| Line::new(Tone::Plain).word("prices: ").value(source));
+    Report::of("prices", table, [searches].into_iter().chain(sources).collect())
 }
 
 fn rows_of(price: &Price) -> Vec<Row> {

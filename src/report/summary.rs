@@ -56,7 +56,8 @@ pub fn summary(account: &Account, names: Names<'_>) -> Report {
         ("models", list(&account.models)),
         ("versions", list(&account.versions)),
     ]);
-    Report { name: "summary", data: Data::Tree(data), screen: screen::screen(account, names) }
+    let (screen, notes) = (screen::screen(account, names), screen::notes(account));
+    Report { name: "summary", data: Data::Tree(data), notes, screen }
 }
 
 fn list(texts: &[String]) -> Value {

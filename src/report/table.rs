@@ -19,8 +19,12 @@ pub enum Value {
     Millis(Millis),
     /// When.
     Time(Time),
+    /// A part of a whole, 1 for all of it.
+    Share(f64),
     /// Yes or no.
     Flag(bool),
+    /// From when to when within a whole, both between 0 and 1.
+    Bar(f64, f64),
     /// Several, in a stated order.
     List(Vec<Value>),
     /// By name, in the order they are shown.
@@ -86,16 +90,106 @@ impl From<String> for Value {
     }
 }
 
-/// One column of a table of `R`: every format and every document follows from it.
-pub struct Column<R> {
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Words.
+    Text,
+    /// How many.
+    Count,
+    /// How many bytes.
+    Bytes,
+    /// How much money.
+    Usd,
+    /// How long.
+    Millis,
+    /// When.
+    Time,
+    /// A part of a whole.
+    Share,
+    /// Yes or no.
+    Flag,
+    /// Several words.
+    List,
+    /// From when to when within a whole.
+    Bar,
+}
+
+impl Unit {
+    /// Whether it is read from the right.
+    pub fn is_numeric(self) -> bool {
+        match self {
+            Self::Count | Self::Bytes | Self::Usd | Self::Millis | Self::Share => true,
+            Self::Text | Self::Time | Self::Flag | Self::List | Self::Bar => false,
+        }
+    }
+}
+
+/// Who sees a column unless columns are asked for by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Everyone.
+    Always,
+    /// Programs, and people whose screen has room.
+    Roomy,
+    /// Programs alone.
+    Data,
+    /// People alone.
+    Screen,
+}
+
+/// What a column is, its values apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
     /// Its key in JSON and CSV.
     pub key: &'static str,
     /// Its heading on a screen.
     pub head: &'static str,
     /// What it means, in one sentence.
     pub doc: &'static str,
+    /// What its values are.
+    pub unit: Unit,
+    /// Whether its values can be added up.
+    pub adds: bool,
+    /// Who sees it.
+    pub shown: Shown,
+}
+
+/// One column of a table of `R`: every format and every document follows from it.
+#[derive(Clone, Copy)]
+pub struct Column<R> {
+    /// What it is.
+    pub head: Head,
     /// Its value in a row.
     pub value: fn(&R) -> Value,
+}
+
+impl<R> Column<R> {
+    /// A column of this unit: counts, bytes, money and durations can be added up.
+    pub const fn new(
+        unit: Unit,
+        key: &'static str,
+        head: &'static str,
+        doc: &'static str,
+        value: fn(&R) -> Value,
+    ) -> Self {
+        let adds = matches!(unit, Unit::Count | Unit::Bytes | Unit::Usd | Unit::Millis);
+        Self { head: Head { key, head, doc, unit, adds, shown: Shown::Always }, value }
+    }
+
+    /// The same, but a sum over it means nothing.
+    #[must_use]
+    pub const fn alone(mut self) -> Self {
+        self.head.adds = false;
+        self
+    }
+
+    /// The same, for these readers.
+    #[must_use]
+    pub const fn shown(mut self, shown: Shown) -> Self {
+        self.head.shown = shown;
+        self
+    }
 }
 
 /// Rows under columns.
@@ -103,8 +197,8 @@ pub struct Column<R> {
 pub struct Table {
     /// What the rows are.
     pub title: &'static str,
-    /// Keys and headings.
-    pub columns: Vec<(&'static str, &'static str)>,
+    /// What the columns are.
+    pub columns: Vec<Head>,
     /// The cells.
     pub rows: Vec<Vec<Value>>,
     /// A last row that adds the others up.
@@ -119,36 +213,41 @@ impl Table {
         let cells = |row: &R| columns.iter().map(|column| (column.value)(row)).collect();
         Self {
             title,
-            columns: columns.iter().map(|column| (column.key, column.head)).collect(),
+            columns: columns.iter().map(|column| column.head).collect(),
             rows: rows.iter().map(cells).collect(),
             total: None,
             more: None,
         }
     }
 
-    /// The same with a last row that adds the others up, where there are several.
+    /// The same with a last row that says what the others come to.
     #[must_use]
     pub fn with_total<R>(mut self, columns: &[Column<R>], total: &R) -> Self {
-        if self.rows.len() > 1 {
-            self.total = Some(columns.iter().map(|column| (column.value)(total)).collect());
-        }
+        self.total = Some(columns.iter().map(|column| (column.value)(total)).collect());
+        self
+    }
+
+    /// The same without the columns that are not kept.
+    #[must_use]
+    pub fn keeping(mut self, keep: impl Fn(usize, &Head) -> bool) -> Self {
+        let kept: Vec<bool> = self.columns.iter().enumerate().map(|(at, head)| keep(at, head)).collect();
+        let thin = |cells: &mut Vec<Value>| {
+            let mut kept = kept.iter();
+            cells.retain(|_| kept.next().copied().unwrap_or(true));
+        };
+        self.rows.iter_mut().for_each(thin);
+        self.total.iter_mut().for_each(thin);
+        let mut kept = kept.iter();
+        self.columns.retain(|_| kept.next().copied().unwrap_or(true));
         self
     }
 
     /// The same without the columns in which nothing is known of any row.
     #[must_use]
-    pub fn without_unknown(mut self) -> Self {
+    pub fn without_unknown(self) -> Self {
         let known: Vec<bool> =
             (0..self.columns.len()).map(|at| self.rows.iter().any(|row| row[at] != Value::Missing)).collect();
-        let keep = |cells: &mut Vec<Value>| {
-            let mut known = known.iter();
-            cells.retain(|_| known.next().copied().unwrap_or(true));
-        };
-        self.rows.iter_mut().for_each(keep);
-        self.total.iter_mut().for_each(keep);
-        let mut known = known.iter();
-        self.columns.retain(|_| known.next().copied().unwrap_or(true));
-        self
+        self.keeping(|at, _| known[at])
     }
 }
 
@@ -219,8 +318,6 @@ pub enum Section {
     Attention(Vec<Line>),
     /// A table.
     Table(Table),
-    /// What else is worth knowing, a line each.
-    Notes(Vec<Line>),
 }
 
 /// What programs read.
@@ -239,6 +336,16 @@ pub struct Report {
     pub name: &'static str,
     /// What programs read.
     pub data: Data,
-    /// What a person sees.
+    /// What is worth knowing about the figures.
+    pub notes: Vec<Line>,
+    /// What a person sees, the notes apart.
     pub screen: Vec<Section>,
+}
+
+impl Report {
+    /// A report that is one table.
+    pub fn of(name: &'static str, table: Table, notes: Vec<Line>) -> Self {
+        let screen = vec![Section::Table(table.clone().keeping(|_, head| head.shown != Shown::Data))];
+        Self { name, data: Data::Rows(table.keeping(|_, head| head.shown != Shown::Screen)), notes, screen }
+    }
 }

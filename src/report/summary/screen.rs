@@ -4,7 +4,7 @@ use super::Names;
 use crate::{
     facts::{Account, InvalidPlace, ModelCost, ToolCount, Unknown},
     measure::Tokens,
-    report::{Column, Line, Section, Table, Tone, Value},
+    report::{Column, Line, Section, Table, Tone, Unit, Value},
 };
 use std::collections::BTreeMap;
 
@@ -14,76 +14,57 @@ const ROWS: usize = 15;
 /// Names and places that a line of attention lists.
 const EXAMPLES: usize = 3;
 
-const TOOLS: &[Column<(String, ToolCount)>] = &[
-    Column { key: "tool", head: "Tool", doc: "Name of the tool.", value: |row| Value::text(&*row.0) },
-    Column { key: "calls", head: "Calls", doc: "Times it was called.", value: |row| row.1.calls.into() },
-    Column { key: "ok", head: "Ok", doc: "Calls that it answered.", value: |row| row.1.ok.into() },
-    Column { key: "errors", head: "Errors", doc: "Calls that failed.", value: |row| row.1.errors.into() },
-    Column {
-        key: "denied",
-        head: "Denied",
-        doc: "Calls that were refused.",
-        value: |row| row.1.denied.into(),
-    },
-    Column { key: "open", head: "Open", doc: "Calls without an answer.", value: |row| row.1.open.into() },
-    Column {
-        key: "p50_ms",
-        head: "p50",
-        doc: "Median latency.",
-        value: |row| row.1.latency.map(|all| all.p50).into(),
-    },
-    Column {
-        key: "p90_ms",
-        head: "p90",
-        doc: "Latency, 90th percentile.",
-        value: |row| row.1.latency.map(|all| all.p90).into(),
-    },
-    Column {
-        key: "max_ms",
-        head: "Max",
-        doc: "Longest latency.",
-        value: |row| row.1.latency.map(|all| all.max).into(),
-    },
+/// A tool and its calls.
+type Tool = (String, ToolCount);
+
+const TOOLS: &[Column<Tool>] = &[
+    Column::new(Unit::Text, "tool", "Tool", "Name of the tool.", |row| Value::text(&*row.0)),
+    Column::new(Unit::Count, "calls", "Calls", "Times it was called.", |row| row.1.calls.into()),
+    Column::new(Unit::Count, "ok", "Ok", "Calls that it answered.", |row| row.1.ok.into()),
+    Column::new(Unit::Count, "errors", "Errors", "Calls that failed.", |row| row.1.errors.into()),
+    Column::new(Unit::Count, "denied", "Denied", "Calls that were refused.", |row| row.1.denied.into()),
+    Column::new(Unit::Count, "open", "Open", "Calls without an answer.", |row| row.1.open.into()),
+    Column::new(Unit::Millis, "p50_ms", "p50", "Median latency.", |row: &Tool| {
+        row.1.latency.map(|all| all.p50).into()
+    })
+    .alone(),
+    Column::new(Unit::Millis, "p90_ms", "p90", "Latency, 90th percentile.", |row: &Tool| {
+        row.1.latency.map(|all| all.p90).into()
+    })
+    .alone(),
+    Column::new(Unit::Millis, "max_ms", "Max", "Longest latency.", |row: &Tool| {
+        row.1.latency.map(|all| all.max).into()
+    })
+    .alone(),
 ];
 
 const MODELS: &[Column<(String, ModelCost)>] = &[
-    Column { key: "model", head: "Model", doc: "Name of the model.", value: |row| Value::text(&*row.0) },
-    Column { key: "input", head: "Input", doc: "Input tokens.", value: |row| row.1.tokens.input.into() },
-    Column { key: "output", head: "Output", doc: "Output tokens.", value: |row| row.1.tokens.output.into() },
-    Column {
-        key: "cache_read",
-        head: "Cache read",
-        doc: "Tokens read from the cache.",
-        value: |row| row.1.tokens.cache_read.into(),
-    },
-    Column {
-        key: "cache_write_5m",
-        head: "Write 5m",
-        doc: "Tokens written to the cache for five minutes.",
-        value: |row| row.1.tokens.cache_write_5m.into(),
-    },
-    Column {
-        key: "cache_write_1h",
-        head: "Write 1h",
-        doc: "Tokens written to the cache for an hour.",
-        value: |row| row.1.tokens.cache_write_1h.into(),
-    },
-    Column {
-        key: "cost_usd",
-        head: "Cost",
-        doc: "Cost, where it is known.",
-        value: |row| row.1.total.into(),
-    },
+    Column::new(Unit::Text, "model", "Model", "Name of the model.", |row| Value::text(&*row.0)),
+    Column::new(Unit::Count, "input", "Input", "Input tokens.", |row| row.1.tokens.input.into()),
+    Column::new(Unit::Count, "output", "Output", "Output tokens.", |row| row.1.tokens.output.into()),
+    Column::new(Unit::Count, "cache_read", "Cache read", "Tokens read from the cache.", |row| {
+        row.1.tokens.cache_read.into()
+    }),
+    Column::new(
+        Unit::Count,
+        "cache_write_5m",
+        "Write 5m",
+        "Tokens written to the cache for five minutes.",
+        |row| row.1.tokens.cache_write_5m.into(),
+    ),
+    Column::new(
+        Unit::Count,
+        "cache_write_1h",
+        "Write 1h",
+        "Tokens written to the cache for an hour.",
+        |row| row.1.tokens.cache_write_1h.into(),
+    ),
+    Column::new(Unit::Usd, "cost_usd", "Cost", "Cost, where it is known.", |row| row.1.total.into()),
 ];
 
 const KINDS: &[Column<(String, u64)>] = &[
-    Column {
-        key: "kind",
-        head: "Kind of record",
-        doc: "Type and discriminator.",
-        value: |row| Value::text(&*row.0),
-    },
-    Column { key: "records", head: "Records", doc: "How many.", value: |row| row.1.into() },
+    Column::new(Unit::Text, "kind", "Kind of record", "Type and discriminator.", |row| Value::text(&*row.0)),
+    Column::new(Unit::Count, "records", "Records", "How many.", |row| row.1.into()),
 ];
 
 pub(super) fn screen(account: &Account, names: Names<'_>) -> Vec<Section> {
@@ -94,7 +75,6 @@ pub(super) fn screen(account: &Account, names: Names<'_>) -> Vec<Section> {
     }
     sections
         .extend([tools(account), models(account), kinds(account)].into_iter().flatten().map(Section::Table));
-    sections.push(Section::Notes(notes(account)));
     sections
 }
 
@@ -334,7 +314,7 @@ fn kinds(account: &Account) -> Option<Table> {
     (!rows.is_empty()).then(|| cut(KINDS, "Kinds", &mut rows, "kinds"))
 }
 
-fn notes(account: &Account) -> Vec<Line> {
+pub(super) fn notes(account: &Account) -> Vec<Line> {
     let input = &account.input;
     let line = Line::new(Tone::Plain).count(input.records, " record", " records").word(" in ");
     let line = line.count(input.sources, " source", " sources").word(", ").value(Value::Bytes(input.bytes));
