@@ -2,17 +2,21 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ColorChoice, Parser, Subcommand};
+use clap::{Args, ColorChoice, Parser, Subcommand, builder::PossibleValuesParser};
 
-pub use super::output::{Arrange, Output, Target};
+pub use super::{
+    generate::{Generate, Shell, What},
+    output::{Arrange, Output, Target},
+};
+use crate::report::REPORTS;
 
-/// What a Claude Code run really did: reads its JSON logs and accounts for every line.
+/// What a Claude Code run really did: reads its JSON logs and accounts for every line
+///
+/// Reads what the CLI prints with --output-format stream-json and what it saves of its sessions, in any mixture, and counts
+/// each session, response, tool call and denial once. Reports are tables for people, or JSON, CSV and more for
+/// programs. They carry no message text, and all costs are estimates at API prices.
 #[derive(Debug, Parser)]
 #[command(name = "ccstat", version, propagate_version = true, arg_required_else_help = true)]
-#[command(after_help = "Examples:
-  claude -p 'fix the tests' --output-format stream-json --verbose | ccstat summarize
-  ccstat summarize ~/.claude/projects
-  ccstat summarize --format json run.jsonl | jq .cost.total_usd")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -29,26 +33,20 @@ pub enum Command {
     ///
     /// Reads stream-json output, saved sessions, and what hosts and bridges write, in any mixture. Without PATH it reads
     /// standard input, or the saved sessions if nothing is piped into it.
-    #[command(after_long_help = "Exit status:
-  0    done
-  1    done, and a record is invalid under --strict
-  2    wrong usage
-  3    nothing could be read
-  4    done, but some source could not be read to its end
-  130  stopped by SIGINT, after the report of what was read
-
-Examples:
-  claude -p 'fix the tests' --output-format stream-json --verbose | ccstat summarize
-  ccstat summarize ~/.claude/projects/my-project
-  find . -name '*.jsonl.zst' | ccstat summarize --files-from -")]
     Summarize(Summarize),
     /// Print the table of prices in force
     ///
     /// Costs that the CLI did not report are computed from tokens with these prices.
-    #[command(after_long_help = "Examples:
-  ccstat prices
-  ccstat prices --pricing model_prices.json --format json")]
     Prices(Prices),
+    /// Print the JSON Schema of a report, or the list of reports
+    ///
+    /// The schema (draft 2020-12) says which keys a report has in JSON, of which type they are and which may be null. The
+    /// same keys are the heads of CSV and TSV. Without REPORT the reports are listed.
+    Schema(Schema),
+    /// Make man pages and shell completions
+    ///
+    /// Both are made of the help of this very program, so they are those of the version that is installed.
+    Generate(Generate),
 }
 
 /// Arguments of `summarize`.
@@ -80,6 +78,14 @@ pub struct Prices {
     /// Prices.
     #[command(flatten)]
     pub pricing: Pricing,
+}
+
+/// Arguments of `schema`.
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// Name of the report
+    #[arg(value_name = "REPORT", value_parser = PossibleValuesParser::new(REPORTS.iter().map(|entry| entry.name)))]
+    pub report: Option<String>,
 }
 
 /// What to read, and how.
@@ -133,13 +139,11 @@ fn size(text: &str) -> Result<usize, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_arguments_are_consistent() {
-        Cli::command().debug_assert();
+        crate::cli::help::command().debug_assert();
     }
 
     #[test]

@@ -1,29 +1,33 @@
 //! Arguments: the only module that knows a terminal.
 
 pub mod args;
+mod generate;
+mod help;
 mod output;
 mod plan;
 mod progress;
 
 use std::{ffi::OsString, io::Write, sync::Arc};
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use crate::{
     error::{Error, ExitStatus},
     facts::Account,
     input::{self, Limits, Origin, Search, Source, Stop},
-    render::{Style, human},
-    report::{self, Names},
+    render::{self, Format, Style, human},
+    report::{self, Entry, Names},
     scan::{self, Options, Progress, Unread},
 };
 use args::{Cli, Command};
+use output::print;
 use plan::Variables;
 use progress::Bar;
 
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, Error> {
-    let cli = match Cli::try_parse_from(arguments) {
+    let parsed = help::command().try_get_matches_from(arguments);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
@@ -36,6 +40,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             let report = report::prices(&plan::prices(&prices.pricing)?).arranged(&arrangement)?;
             prices.output.deliver(&report, ExitStatus::Done, style)
         }
+        Command::Schema(schema) => self::schema(schema, style),
+        Command::Generate(generate) => generate::run(generate),
     }
 }
 
@@ -43,6 +49,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
 fn usage(error: &clap::Error) -> Result<ExitStatus, Error> {
     error.print().map_err(Error::Write)?;
     Ok(if error.use_stderr() { ExitStatus::Usage } else { ExitStatus::Done })
+}
+
+fn schema(schema: &args::Schema, style: Style) -> Result<ExitStatus, Error> {
+    match schema.report.as_deref().and_then(Entry::named) {
+        Some(entry) => print(|out| render::schema(entry, out))?,
+        None => print(|out| render::render(&report::reports(), Format::Table, style, out))?,
+    }
+    Ok(ExitStatus::Done)
 }
 
 fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {

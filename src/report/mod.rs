@@ -7,7 +7,7 @@ mod summary;
 mod table;
 
 pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
-pub use entry::{Entry, Key, Keys, Shape};
+pub use entry::{Entry, Key, Keys, Shape, reports};
 pub use prices::prices;
 pub use summary::{Names, summary};
 pub use table::{Column, Data, Head, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, heads};
