@@ -7,9 +7,12 @@
 
 mod broken;
 mod cli;
+mod formats;
 mod kinds;
+mod pages;
 mod plain;
 mod recordings;
+mod schema;
 mod screens;
 mod shapes;
 mod sources;
