@@ -62,7 +62,7 @@ fn schema(schema: &args::Schema, style: Style) -> Result<ExitStatus, Error> {
 fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let prices = plan::prices(&summarize.pricing)?;
     let wanted = plan::wanted(&summarize.input, variables)?;
-    let reading = read(input::find(&wanted), &summarize.input, summarize.output.quiet);
+    let reading = read(input::find(&wanted), &summarize.input, &summarize.output)?;
     let account = reading.scan.facts.settle(&prices);
     let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
     let status = status(&account, &reading.stop, reading.partial, summarize.strict);
@@ -83,7 +83,8 @@ struct Reading {
     partial: bool,
 }
 
-fn read(search: Search, input: &args::Input, quiet: bool) -> Reading {
+fn read(search: Search, input: &args::Input, output: &args::Output) -> Result<Reading, Error> {
+    output.spare(&search.sources)?;
     for missing in &search.missing {
         complain(&missing.to_string());
     }
@@ -92,14 +93,14 @@ fn read(search: Search, input: &args::Input, quiet: bool) -> Reading {
     let limits = Limits { max_record: input.max_record, ..Limits::default() };
     let options = Options { threads: input.threads, limits, stop: stop.clone() };
     let progress = Arc::new(Progress::default());
-    let bar = Bar::watch(&progress, !input.no_progress && !quiet);
+    let bar = Bar::watch(&progress, !input.no_progress && !output.quiet);
     let scan = scan::scan(&search.sources, &options, &progress);
     drop(bar);
     for unread in &scan.unread {
         complain(&describe(unread, &search.sources));
     }
     let partial = !search.missing.is_empty() || !scan.unread.is_empty();
-    Reading { sources: search.sources, scan, stop, partial }
+    Ok(Reading { sources: search.sources, scan, stop, partial })
 }
 
 /// The first interrupt asks for the report of what was read, a second one ends at once.

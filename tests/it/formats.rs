@@ -355,3 +355,37 @@ fn a_file_without_a_format_is_wrong_usage_and_the_formats_are_listed() {
         assert!(stderr.contains(&format), "{stderr}");
     }
 }
+
+#[test]
+fn a_report_never_takes_the_place_of_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    std::fs::write(&path, r#"{"type":"user"}"#).unwrap();
+    let (path, folder) = (path.to_str().unwrap(), folder.path().to_str().unwrap());
+    for log in [path, folder] {
+        let (code, stdout, stderr) = run_with(&["summarize", log, "-o", path]);
+        assert_eq!((code, &*stdout), (2, ""));
+        assert!(stderr.contains("take the place of a log") && stderr.contains(path), "{stderr}");
+        assert_eq!(std::fs::read_to_string(path).unwrap(), r#"{"type":"user"}"#);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_can_be_written_to() {
+    let (code, stdout, stderr) = run_with(&["prices", "-q", "-o", "csv=/dev/stdout"]);
+    assert_eq!((code, &*stderr), (0, ""));
+    assert!(stdout.starts_with("model,"), "{stdout}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_stays_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, link) = (folder.path().join("a.csv"), folder.path().join("link.csv"));
+    std::fs::write(&file, "before").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    assert_eq!(run_with(&["prices", "-q", "-o", link.to_str().unwrap()]).0, 0);
+    assert!(link.is_symlink());
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with("model,"));
+}
