@@ -294,7 +294,7 @@ struct Reading<'f, 'e, 'a> {
 impl Reading<'_, '_, '_> {
     fn absorb_body(&mut self) {
         match &self.event.body {
-            Body::Plain => {}
+            Body::Plain | Body::Compaction(..) => {}
             Body::Message(message) => {
                 self.count_message(message);
                 self.message(message, self.event.time);
@@ -304,7 +304,7 @@ impl Reading<'_, '_, '_> {
             Body::Reset => self.facts.chain.resets.push(self.place),
             Body::Stream(part) => self.stream_part(part),
             Body::Denial(denial) => self.denial(denial.id.as_deref(), denial.tool.as_deref()),
-            Body::Retry(kind) => {
+            Body::Retry(kind, _) => {
                 let (session, dialect) = (self.session(), self.event.dialect);
                 let kind = self.facts.names.get(kind);
                 self.once.rare().retry = Some(Retry { session, dialect, kind });
@@ -346,9 +346,9 @@ impl Reading<'_, '_, '_> {
         for (index, block) in message.blocks.iter().enumerate() {
             match &block.half {
                 Half::Neither => {}
-                Half::Ask(id, tool) => {
-                    let tool = tool.as_deref().map(|tool| self.facts.names.get(tool));
-                    let id = self.call_id(id.as_deref(), index);
+                Half::Ask(ask) => {
+                    let tool = ask.tool.as_deref().map(|tool| self.facts.names.get(tool));
+                    let id = self.call_id(ask.id.as_deref(), index);
                     self.facts.calls.insert(id, Call::asked(self.spot, tool, time));
                 }
                 Half::Answer(answer) => self.answer(answer, time, index),
