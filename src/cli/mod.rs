@@ -14,7 +14,7 @@ use clap::Parser;
 
 use crate::{
     error::{Error, ExitStatus},
-    facts::Account,
+    facts::{Account, Detail},
     input::{self, Limits, Origin, Search, Source, Stop},
     render::{self, Format, Style, human},
     report::{self, Names, Report},
@@ -82,7 +82,7 @@ fn read(search: Search, input: &args::Input) -> Reading {
     let stop = Stop::default();
     on_interrupt(&stop);
     let limits = Limits { max_record: input.max_record, ..Limits::default() };
-    let options = Options { threads: input.threads, limits, stop: stop.clone() };
+    let options = Options { threads: input.threads, limits, stop: stop.clone(), detail: Detail::Totals };
     let progress = Arc::new(Progress::default());
     let bar = Bar::watch(&progress, !input.no_progress);
     let scan = scan::scan(&search.sources, &options, &progress);

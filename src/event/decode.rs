@@ -45,7 +45,7 @@ pub(super) fn event<'a, O: Open<'a>>(record: &Record<'a>) -> Option<Event<'a>> {
 
 fn agent<'a>(fields: &RecordFields<'a>) -> Agent<'a> {
     Agent {
-        call: fields.text(RecordKey::ParentToolUse),
+        call: fields.text(RecordKey::ParentToolUse).or_else(|| fields.text(RecordKey::ProgressOf)),
         id: fields.text(RecordKey::CamelAgent).or_else(|| fields.text(RecordKey::SnakeAgent)),
         kind: fields.text(RecordKey::SubagentType).or_else(|| fields.text(RecordKey::AttributionAgent)),
         side: fields.is_true(RecordKey::IsSidechain),

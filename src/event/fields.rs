@@ -141,6 +141,7 @@ fields! {
         BridgeToolUse = "toolUseId"
         BridgeIsError = "isError"
         Id = "id"
+        ProgressOf = "parentToolUseID"
         CamelAgent = "agentId"
         SnakeAgent = "agent_id"
         SubagentType = "subagent_type"

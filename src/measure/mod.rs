@@ -98,6 +98,18 @@ impl Tokens {
             .saturating_add(self.cache_write_1h)
     }
 
+    /// Its fields, in the order they are declared.
+    pub fn fields(&self) -> [u64; 6] {
+        let Self { input, output, cache_read, cache_write_5m, cache_write_1h, web_searches } = *self;
+        [input, output, cache_read, cache_write_5m, cache_write_1h, web_searches]
+    }
+
+    /// From its fields, in the order they are declared.
+    pub fn of_fields(fields: [u64; 6]) -> Self {
+        let [input, output, cache_read, cache_write_5m, cache_write_1h, web_searches] = fields;
+        Self { input, output, cache_read, cache_write_5m, cache_write_1h, web_searches }
+    }
+
     /// Field by field, with the same field of another.
     #[must_use]
     pub fn with(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Self {

@@ -8,6 +8,7 @@
 mod broken;
 mod cli;
 mod kinds;
+mod ledger;
 mod plain;
 mod recordings;
 mod screens;
