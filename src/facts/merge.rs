@@ -104,7 +104,6 @@ impl Spot {
 
     /// Which source.
     pub(crate) fn source(self) -> SourceId {
-        #[expect(clippy::cast_possible_truncation, reason = "three bytes are left")]
         SourceId((self.0 >> Self::OFFSET_BITS) as u32)
     }
 

@@ -103,7 +103,8 @@ impl Split<'_> {
             return self.alone(model, one.tokens, Some(one.cost));
         }
         let costs = divide(one.cost.nanos(), parts.iter().map(|part| weight(part)));
-        let tokens = divide_tokens(&one.tokens, parts.iter().map(|part| part.response.tokens));
+        let own: Vec<Tokens> = parts.iter().map(|part| part.response.tokens).collect();
+        let tokens = divide_tokens(&one.tokens, &own);
         for ((part, cost), tokens) in parts.iter().zip(costs).zip(tokens) {
             self.response(part, model.clone(), tokens, Some(Usd::from_nanos(cost)), true);
         }
@@ -156,8 +157,8 @@ impl Split<'_> {
             move |at: usize| parts.as_ref().map(|parts| Usd::from_nanos(parts[at]))
         };
         let (costs, savings) = (money(whole.cost), money(whole.saved));
-        let even = part.tools.values().map(|&calls| Tokens::of_fields([calls; 6]));
-        for (at, (tool, tokens)) in part.tools.keys().zip(divide_tokens(&whole.tokens, even)).enumerate() {
+        let even: Vec<Tokens> = part.tools.values().map(|&calls| Tokens::of_fields([calls; 6])).collect();
+        for (at, (tool, tokens)) in part.tools.keys().zip(divide_tokens(&whole.tokens, &even)).enumerate() {
             let tool = Some(Name::clone(tool));
             let (cost, saved) = (costs(at), savings(at));
             self.entries.push(Entry { tool, tokens, cost, saved, ..whole.clone() });
@@ -192,10 +193,10 @@ fn place(uses: &[ModelUse], model: &str) -> Option<usize> {
 }
 
 /// Field by field, each in proportion to the same field of the parts.
-fn divide_tokens(whole: &Tokens, parts: impl Iterator<Item = Tokens> + Clone) -> Vec<Tokens> {
-    let mut divided = vec![Tokens::default().fields(); parts.clone().count()];
+fn divide_tokens(whole: &Tokens, parts: &[Tokens]) -> Vec<Tokens> {
+    let mut divided = vec![Tokens::default().fields(); parts.len()];
     for (field, count) in whole.fields().into_iter().enumerate() {
-        let weights = parts.clone().map(|part| u128::from(part.fields()[field]));
+        let weights = parts.iter().map(|part| u128::from(part.fields()[field]));
         for (fields, share) in divided.iter_mut().zip(divide(i128::from(count), weights)) {
             fields[field] = u64::try_from(share).unwrap_or(0);
         }
