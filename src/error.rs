@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf, process::ExitCode};
 
-use crate::measure::PricingError;
+use crate::{measure::PricingError, report::UnknownColumn};
 
 /// What keeps the program from its work. A bad record is not an error but a fact.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +19,17 @@ pub enum Error {
     /// A pricing file that cannot be used.
     #[error(transparent)]
     Pricing(#[from] PricingError),
+    /// A column that was asked for and is not there.
+    #[error(transparent)]
+    Column(#[from] UnknownColumn),
+    /// A file that could not be written.
+    #[error("cannot write `{}`: {source}", path.display())]
+    WriteFile {
+        /// Its path.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// The report could not be written.
     #[error("cannot write the report: {0}")]
     Write(#[source] io::Error),
@@ -33,8 +44,8 @@ impl Error {
     /// How the program ends with it.
     pub fn status(&self) -> ExitStatus {
         match self {
-            Self::Write(_) => ExitStatus::Partial,
-            Self::Open { .. } | Self::Pricing(_) => ExitStatus::Usage,
+            Self::Write(_) | Self::WriteFile { .. } => ExitStatus::Partial,
+            Self::Open { .. } | Self::Pricing(_) | Self::Column(_) => ExitStatus::Usage,
         }
     }
 }

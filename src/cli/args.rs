@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Parser, Subcommand};
 
-use crate::render::Format;
+pub use super::output::{Arrange, Output, Target};
 
 /// What a Claude Code run really did: reads its JSON logs and accounts for every line.
 #[derive(Debug, Parser)]
@@ -74,6 +74,9 @@ pub struct Prices {
     /// How to write it.
     #[command(flatten)]
     pub output: Output,
+    /// Which rows and columns.
+    #[command(flatten)]
+    pub arrange: Arrange,
     /// Prices.
     #[command(flatten)]
     pub pricing: Pricing,
@@ -100,24 +103,6 @@ pub struct Input {
     /// Show no progress
     #[arg(long)]
     pub no_progress: bool,
-}
-
-/// How to write the report.
-#[derive(Debug, Args)]
-pub struct Output {
-    /// Write the report as this
-    #[arg(long, short = 'f', value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
-    pub format: Format,
-    /// The same as --format json
-    #[arg(long, short = 'j', conflicts_with = "format")]
-    pub json: bool,
-}
-
-impl Output {
-    /// The format that was asked for.
-    pub fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
-    }
 }
 
 /// Which prices to use.

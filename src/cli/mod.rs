@@ -1,14 +1,11 @@
 //! Arguments: the only module that knows a terminal.
 
 pub mod args;
+mod output;
 mod plan;
 mod progress;
 
-use std::{
-    ffi::OsString,
-    io::{self, Write},
-    sync::Arc,
-};
+use std::{ffi::OsString, io::Write, sync::Arc};
 
 use clap::Parser;
 
@@ -16,8 +13,8 @@ use crate::{
     error::{Error, ExitStatus},
     facts::{Account, Detail},
     input::{self, Limits, Origin, Search, Source, Stop},
-    render::{self, Format, Style, human},
-    report::{self, Names, Report},
+    render::{Style, human},
+    report::{self, Names},
     scan::{self, Options, Progress, Unread},
 };
 use args::{Cli, Command};
@@ -35,9 +32,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     match &cli.command {
         Command::Summarize(summarize) => self::summarize(summarize, &variables, style),
         Command::Prices(prices) => {
-            let report = report::prices(&plan::prices(&prices.pricing)?);
-            print(&report, prices.output.format(), style)?;
-            Ok(ExitStatus::Done)
+            let arrangement = prices.arrange.arrangement("prices")?;
+            let report = report::prices(&plan::prices(&prices.pricing)?).arranged(&arrangement)?;
+            prices.output.deliver(&report, ExitStatus::Done, style)
         }
     }
 }
@@ -51,14 +48,11 @@ fn usage(error: &clap::Error) -> Result<ExitStatus, Error> {
 fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let prices = plan::prices(&summarize.pricing)?;
     let wanted = plan::wanted(&summarize.input, variables)?;
-    let reading = read(input::find(&wanted), &summarize.input);
+    let reading = read(input::find(&wanted), &summarize.input, summarize.output.quiet);
     let account = reading.scan.facts.settle(&prices);
     let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
     let status = status(&account, &reading.stop, reading.partial, summarize.strict);
-    let format = summarize.output.format();
-    if status != ExitStatus::NothingRead || format == Format::Json {
-        print(&report::summary(&account, Names(&names)), format, style)?;
-    }
+    let status = summarize.output.deliver(&report::summary(&account, Names(&names)), status, style)?;
     // Where every source was named on standard error already, there is nothing to add.
     if status == ExitStatus::NothingRead && !(reading.partial && account.input.bytes == 0) {
         complain(&nothing_read(&account, &reading.sources));
@@ -75,7 +69,7 @@ struct Reading {
     partial: bool,
 }
 
-fn read(search: Search, input: &args::Input) -> Reading {
+fn read(search: Search, input: &args::Input, quiet: bool) -> Reading {
     for missing in &search.missing {
         complain(&missing.to_string());
     }
@@ -84,7 +78,7 @@ fn read(search: Search, input: &args::Input) -> Reading {
     let limits = Limits { max_record: input.max_record, ..Limits::default() };
     let options = Options { threads: input.threads, limits, stop: stop.clone(), detail: Detail::Totals };
     let progress = Arc::new(Progress::default());
-    let bar = Bar::watch(&progress, !input.no_progress);
+    let bar = Bar::watch(&progress, !input.no_progress && !quiet);
     let scan = scan::scan(&search.sources, &options, &progress);
     drop(bar);
     for unread in &scan.unread {
@@ -142,11 +136,6 @@ fn nothing_read(account: &Account, sources: &[Source]) -> String {
         }
         _ => "no records: the sources are empty".to_owned(),
     }
-}
-
-fn print(report: &Report, format: Format, style: Style) -> Result<(), Error> {
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    render::render(report, format, style, &mut out).and_then(|()| out.flush()).map_err(Error::Write)
 }
 
 /// Says something on standard error; if even that fails, there is nobody to tell.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    measure::{Millis, Usd},
+    measure::{Millis, Time, Usd},
     report::{Line, Part, Value},
 };
 
@@ -54,7 +54,7 @@ pub fn value(value: &Value) -> String {
         Value::Bytes(bytes) => self::bytes(*bytes),
         Value::Usd(amount) => usd(*amount),
         Value::Millis(duration) => millis(*duration),
-        Value::Time(time) => time.to_string(),
+        Value::Time(time) => self::time(*time),
         Value::Share(share) => format!("{:.1} %", share * 100.0),
         Value::Bar(from, to) => bar(*from, *to),
         Value::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
@@ -73,6 +73,13 @@ pub fn short_value(value: &Value) -> String {
         Value::Count(count) if *count >= 100_000 => scaled(*count, &["k", "M", "G", "T", "P", "E"], ""),
         other => self::value(other),
     }
+}
+
+/// `2026-11-15 23:42`, in UTC: the one place that decides how a moment looks to people.
+fn time(time: Time) -> String {
+    let whole = time.to_string();
+    let (day, hour) = whole.split_once('T').unwrap_or((&whole, ""));
+    format!("{day} {}", hour.get(..5).unwrap_or(hour))
 }
 
 /// How many characters a bar is drawn in.
@@ -176,6 +183,12 @@ mod tests {
         assert_eq!(text("\u{1b}[2Jx\r\n"), "\\u{1b}[2Jx\\u{d}\\u{a}");
         assert_eq!(text("a\u{202e}b\u{9b}c\u{200b}"), "a\\u{202e}b\\u{9b}c\\u{200b}");
         assert!(matches!(text("日本語 😀"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_moment_is_shown_to_the_minute() {
+        let moment = Time::parse("2026-11-15T23:42:40.014Z").unwrap();
+        assert_eq!(value(&Value::Time(moment)), "2026-11-15 23:42");
     }
 
     #[test]

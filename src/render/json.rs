@@ -4,30 +4,45 @@ use std::io::{self, Write};
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{
-    ser::{Formatter, PrettyFormatter},
+    ser::{CompactFormatter, Formatter, PrettyFormatter},
     value::RawValue,
 };
 
 use super::human::{is_harmful, words};
-use crate::report::{Data, Report, Table, Value};
+use crate::report::{Data, Head, Report, Table, Value};
 
 /// Raised when a documented key changes its name or meaning.
-const SCHEMA_VERSION: u64 = 1;
+pub(super) const SCHEMA_VERSION: u64 = 1;
+
+/// What wrote a report.
+const GENERATOR: &str = concat!("ccstat ", env!("CARGO_PKG_VERSION"));
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Safe(PrettyFormatter::new()));
-    Whole(report).serialize(&mut serializer)?;
+    pretty(&Whole(report), out)
+}
+
+/// On several lines, for people too.
+pub(super) fn pretty(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Safe(PrettyFormatter::new())))?;
     out.write_all(b"\n")
 }
 
-struct Whole<'a>(&'a Report);
+/// On one line.
+pub(super) fn compact(value: &impl Serialize) -> io::Result<String> {
+    let mut out = Vec::new();
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Safe(CompactFormatter)))?;
+    String::from_utf8(out).map_err(io::Error::other)
+}
+
+/// A report with all that is around its rows.
+pub(super) struct Whole<'a>(pub(super) &'a Report);
 
 impl Serialize for Whole<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("schema_version", &SCHEMA_VERSION)?;
         map.serialize_entry("report", self.0.name)?;
-        map.serialize_entry("generator", concat!("ccstat ", env!("CARGO_PKG_VERSION")))?;
+        map.serialize_entry("generator", GENERATOR)?;
         match &self.0.data {
             Data::Tree(entries) => {
                 for (key, value) in entries {
@@ -35,12 +50,12 @@ impl Serialize for Whole<'_> {
                 }
             }
             Data::Rows(table) => {
-                map.serialize_entry(
-                    "rows",
-                    &table.rows.iter().map(|cells| Row { table, cells }).collect::<Vec<_>>(),
-                )?;
+                let heads = table.for_programs();
+                let rows: Vec<Row<'_>> =
+                    table.rows.iter().map(|cells| Row { heads: &heads, cells }).collect();
+                map.serialize_entry("rows", &rows)?;
                 map.serialize_entry("totals", &Totals(table))?;
-                let notes: Vec<String> = self.0.notes.iter().map(words).collect();
+                let notes: Vec<String> = table.more.iter().chain(&self.0.notes).map(words).collect();
                 map.serialize_entry("notes", &notes)?;
             }
         }
@@ -48,30 +63,35 @@ impl Serialize for Whole<'_> {
     }
 }
 
-struct Row<'a> {
-    table: &'a Table,
-    cells: &'a [Value],
+/// One row under these columns.
+pub(super) struct Row<'a> {
+    pub(super) heads: &'a [(usize, &'a Head)],
+    pub(super) cells: &'a [Value],
 }
 
 impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer
-            .collect_map(self.table.columns.iter().zip(self.cells).map(|(head, cell)| (head.key, Tree(cell))))
+        serializer.collect_map(self.heads.iter().map(|&(at, head)| (head.key, Tree(&self.cells[at]))))
     }
 }
 
-/// What the rows come to, of the columns that can be added up.
+/// What all rows come to, of the columns that can be added up.
 struct Totals<'a>(&'a Table);
 
 impl Serialize for Totals<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let cells = self.0.total.iter().flatten();
-        let sums = self.0.columns.iter().zip(cells).filter(|(head, _)| head.adds);
-        serializer.collect_map(sums.map(|(head, cell)| (head.key, Tree(cell))))
+        let sums = self.0.for_programs().into_iter().filter(|(_, head)| head.adds);
+        let sums = self
+            .0
+            .total
+            .iter()
+            .flat_map(|cells| sums.clone().map(move |(at, head)| (head.key, Tree(&cells[at]))));
+        serializer.collect_map(sums)
     }
 }
 
-struct Tree<'a>(&'a Value);
+/// A value, or a tree of them.
+pub(super) struct Tree<'a>(pub(super) &'a Value);
 
 impl Serialize for Tree<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -7,7 +7,7 @@ use comfy_table::{Cell, CellAlignment, LineStyle, Table as Grid, TableStyle};
 use unicode_width::UnicodeWidthStr;
 
 use super::{Style, human};
-use crate::report::{Line, Report, Section, Table, Tone, Value};
+use crate::report::{Data, Line, Report, Section, Shown, Table, Tone, Unit, Value};
 
 /// Narrower than this a name says nothing any more.
 const NARROWEST_NAME: usize = 12;
@@ -23,10 +23,15 @@ pub(super) fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::R
         if index > 0 {
             writeln!(out)?;
         }
-        match section {
-            Section::Verdict(line) => write_line(line, style, out)?,
-            Section::Attention(lines) => lines.iter().try_for_each(|line| write_line(line, style, out))?,
-            Section::Table(table) => write_table(table, style, out)?,
+        match (section, &report.data) {
+            (Section::Verdict(line), _) => write_line(line, style, out)?,
+            (Section::Attention(lines), _) => {
+                lines.iter().try_for_each(|line| write_line(line, style, out))?
+            }
+            (Section::Table(table), _) | (Section::Rows, Data::Rows(table)) => {
+                write_table(table.for_people(), style, out)?;
+            }
+            (Section::Rows, Data::Tree(_)) => {} // keys of its own are no rows
         }
     }
     if !report.screen.is_empty() && !report.notes.is_empty() {
@@ -77,10 +82,26 @@ fn wrap(text: &str, width: Option<usize>) -> Vec<String> {
     rows
 }
 
-fn write_table(table: &Table, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn write_table(table: Table, style: Style, out: &mut dyn Write) -> io::Result<()> {
     painted(table.title, Paint::new().bold(), style, out)?;
     writeln!(out)?;
-    let rows = laid_out(table, style.width.map(usize::from));
+    let (table, rows) = laid_out(table, style.width.map(usize::from));
+    let mut lines = grid(&table, &rows);
+    if table.total_shown().is_some() {
+        // The line below the heads again, above the last row.
+        lines.insert(lines.len() - 1, lines[1].clone());
+    }
+    for line in lines {
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    match &table.more {
+        Some(more) => write_line(more, style, out),
+        None => Ok(()),
+    }
+}
+
+/// Heads, a line, and the rows, each in one line.
+fn grid(table: &Table, rows: &[Vec<String>]) -> Vec<String> {
     let cell = |(at, text): (usize, &String)| {
         let alignment =
             if table.columns[at].unit.is_numeric() { CellAlignment::Right } else { CellAlignment::Left };
@@ -90,61 +111,91 @@ fn write_table(table: &Table, style: Style, out: &mut dyn Write) -> io::Result<(
     grid.load_style(LOOK);
     let heads: Vec<String> = table.columns.iter().map(|column| column.head.to_owned()).collect();
     grid.set_header(heads.iter().enumerate().map(cell));
-    for row in &rows {
+    for row in rows {
         grid.add_row(row.iter().enumerate().map(cell));
     }
     let last = table.columns.len().saturating_sub(1);
     for (at, column) in grid.column_iter_mut().enumerate() {
         column.set_padding((0, if at == last { 0 } else { 2 }));
     }
-    for row in grid.lines() {
-        writeln!(out, "{}", row.trim_end())?;
-    }
-    match &table.more {
-        Some(more) => write_line(more, style, out),
-        None => Ok(()),
-    }
+    grid.lines().map(|line| line.to_string()).collect()
 }
 
-/// The cells as text that fits: exact if it can be, else with shorter counts, then with the first column cut.
-fn laid_out(table: &Table, width: Option<usize>) -> Vec<Vec<String>> {
-    let cells = |show: fn(&Value) -> String| -> Vec<Vec<String>> {
-        table.rows.iter().chain(total(table)).map(|row| row.iter().map(show).collect()).collect()
-    };
-    let exact = cells(human::value);
-    let Some(width) = width else { return exact };
-    let (mut rows, mut needed) = (exact, 0);
-    for (attempt, show) in [human::value, human::short_value].into_iter().enumerate() {
-        if attempt > 0 {
-            rows = cells(show);
+/// The cells as text that fits. What goes first: columns for roomy screens; then letters of long names; then digits of
+/// large counts; then more letters; then columns, from the right.
+fn laid_out(mut table: Table, width: Option<usize>) -> (Table, Vec<Vec<String>>) {
+    let exact = cells(&table, human::value);
+    let Some(width) = width else { return (table, exact) };
+    let mut rows = exact;
+    while needed(&widths(&table, &rows)) > width {
+        let Some(roomy) = table.columns.iter().rposition(|head| head.shown == Shown::Roomy) else { break };
+        table = table.keeping(|at, _| at != roomy);
+        rows = cells(&table, human::value);
+    }
+    loop {
+        let narrow = NARROWEST_NAME * 2;
+        let attempts: [(Show, usize); 3] =
+            [(human::value, narrow), (human::short_value, narrow), (human::short_value, NARROWEST_NAME)];
+        for (show, narrowest) in attempts {
+            rows = cells(&table, show);
+            let widths = cut_widths(&table, widths(&table, &rows), narrowest, width);
+            if needed(&widths) <= width {
+                cut(&table, &mut rows, &widths);
+                return (table, rows);
+            }
         }
-        let widths = widths(table, &rows);
-        needed = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
-        // A name may lose a few letters before numbers lose their digits.
-        let spare = widths.first().map_or(0, |&name| name.saturating_sub(NARROWEST_NAME * 2));
-        if needed.saturating_sub(spare) <= width {
-            break;
+        let last = table.columns.len().saturating_sub(1);
+        if last < 2 {
+            let widths = cut_widths(&table, widths(&table, &rows), NARROWEST_NAME, width);
+            cut(&table, &mut rows, &widths);
+            return (table, rows);
         }
+        table = table.keeping(|at, _| at != last);
     }
-    let names = widths(table, &rows).first().copied().unwrap_or(0);
-    let room = names.saturating_sub(needed.saturating_sub(width)).max(NARROWEST_NAME);
-    for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
-        *name = cut_middle(name, room);
-    }
-    rows
 }
 
-/// A row that adds up a single row says nothing.
-fn total(table: &Table) -> Option<&Vec<Value>> {
-    table.total.as_ref().filter(|_| table.rows.len() > 1)
+/// How a value becomes text.
+type Show = fn(&Value) -> String;
+
+fn cells(table: &Table, show: Show) -> Vec<Vec<String>> {
+    table.rows.iter().chain(table.total_shown()).map(|row| row.iter().map(show).collect()).collect()
 }
 
+/// How wide the columns are.
 fn widths(table: &Table, rows: &[Vec<String>]) -> Vec<usize> {
     let mut widths: Vec<usize> = table.columns.iter().map(|column| column.head.width()).collect();
     for row in rows {
         widths.iter_mut().zip(row).for_each(|(width, cell)| *width = (*width).max(cell.width()));
     }
     widths
+}
+
+/// How wide the table is.
+fn needed(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
+}
+
+/// Takes from the widest columns of words, a letter at a time, until the table fits or none is wider than this.
+fn cut_widths(table: &Table, mut widths: Vec<usize>, narrowest: usize, width: usize) -> Vec<usize> {
+    let words = |at: &usize| matches!(table.columns[*at].unit, Unit::Text | Unit::List);
+    while needed(&widths) > width {
+        let floor = |at: usize| narrowest.max(table.columns[at].head.width());
+        let wide = (0..widths.len()).filter(words).filter(|&at| widths[at] > floor(at));
+        // Of equally wide ones the last, as the first column says what the row is about.
+        let Some(widest) = wide.max_by_key(|&at| widths[at]) else { break };
+        widths[widest] -= 1;
+    }
+    widths
+}
+
+fn cut(table: &Table, rows: &mut [Vec<String>], widths: &[usize]) {
+    for row in rows {
+        for (at, cell) in row.iter_mut().enumerate() {
+            if matches!(table.columns[at].unit, Unit::Text | Unit::List) {
+                *cell = cut_middle(cell, widths[at]);
+            }
+        }
+    }
 }
 
 /// Both ends of a name tell more than its middle: `mcp__very-lo…get_page`.

@@ -1,9 +1,16 @@
 //! Facts become reports: tables of typed values. What is said is decided here, how it looks is not.
 
+mod arrange;
+mod entry;
 mod prices;
 mod summary;
 mod table;
 
+pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
+pub use entry::{Entry, Key, Keys, Shape};
 pub use prices::prices;
 pub use summary::{Names, summary};
-pub use table::{Column, Data, Head, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value};
+pub use table::{Column, Data, Head, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, heads};
+
+/// The reports, each once: schemas, lists and documents follow from it.
+pub const REPORTS: &[Entry] = &[summary::ENTRY, prices::ENTRY];

@@ -1,12 +1,13 @@
 //! The prices in force.
 
-use super::{Column, Line, Report, Shown, Table, Tone, Unit, Value};
+use super::{Column, Entry, Line, Report, Shown, Table, Tone, Unit, Value, heads};
 use crate::measure::{Price, Prices, Rates, Usd};
 
 const COLUMNS: &[Column<Row>] = &[
-    Column::new(Unit::Text, "model", "Model", "Canonical name of the model.", |row| {
+    Column::new(Unit::Text, "model", "Model", "Canonical name of the model.", |row: &Row| {
         (&*row.price.model).into()
-    }),
+    })
+    .known(),
     Column::new(
         Unit::Text,
         "applies",
@@ -57,6 +58,9 @@ const COLUMNS: &[Column<Row>] = &[
     .shown(Shown::Data),
 ];
 
+pub(super) const ENTRY: Entry =
+    Entry::rows("prices", "The prices in force, in US dollars per million tokens.", || heads(COLUMNS));
+
 struct Row {
     price: Price,
     applies: String,
@@ -80,7 +84,7 @@ pub fn prices(prices: &Prices) -> Report {
     sources.sort_unstable();
     sources.dedup();
     let sources = sources.into_iter().map(|source| Line::new(Tone::Plain).word("prices: ").value(source));
-    Report::of("prices", table, [searches].into_iter().chain(sources).collect())
+    Report::of(ENTRY.name, table, [searches].into_iter().chain(sources).collect())
 }
 
 fn rows_of(price: &Price) -> Vec<Row> {

@@ -2,14 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use super::{Data, Report, Value};
+use super::{Data, Entry, Report, Value};
 use crate::{
     facts::{Account, Latencies, ModelCost, ToolCount, Unknown},
     input::SourceId,
     measure::Tokens,
 };
 
+mod keys;
 mod screen;
+
+pub(super) const ENTRY: Entry = Entry::tree(
+    "summary",
+    "What happened: how it ended, what needs attention, tools, tokens, cost and kinds of records.",
+    keys::KEYS,
+);
 
 /// The names of the sources, by their number.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +64,7 @@ pub fn summary(account: &Account, names: Names<'_>) -> Report {
         ("versions", list(&account.versions)),
     ]);
     let (screen, notes) = (screen::screen(account, names), screen::notes(account));
-    Report { name: "summary", data: Data::Tree(data), notes, screen }
+    Report { name: ENTRY.name, data: Data::Tree(data), notes, screen }
 }
 
 fn list(texts: &[String]) -> Value {

@@ -116,6 +116,23 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// Whether the largest or the latest is what one looks for, and comes first.
+    pub fn descends(self) -> bool {
+        match self {
+            Self::Count | Self::Bytes | Self::Usd | Self::Millis | Self::Share => true,
+            Self::Time | Self::Flag => true,
+            Self::Text | Self::List | Self::Bar => false,
+        }
+    }
+
+    /// Whether a value of this unit can be missing unless the column says otherwise.
+    const fn can_be_missing(self) -> bool {
+        match self {
+            Self::Text | Self::Usd | Self::Millis | Self::Time | Self::Share => true,
+            Self::Count | Self::Bytes | Self::Flag | Self::List | Self::Bar => false,
+        }
+    }
+
     /// Whether it is read from the right.
     pub fn is_numeric(self) -> bool {
         match self {
@@ -151,6 +168,8 @@ pub struct Head {
     pub unit: Unit,
     /// Whether its values can be added up.
     pub adds: bool,
+    /// Whether a value can be missing.
+    pub missing: bool,
     /// Who sees it.
     pub shown: Shown,
 }
@@ -174,7 +193,22 @@ impl<R> Column<R> {
         value: fn(&R) -> Value,
     ) -> Self {
         let adds = matches!(unit, Unit::Count | Unit::Bytes | Unit::Usd | Unit::Millis);
-        Self { head: Head { key, head, doc, unit, adds, shown: Shown::Always }, value }
+        let missing = unit.can_be_missing();
+        Self { head: Head { key, head, doc, unit, adds, missing, shown: Shown::Always }, value }
+    }
+
+    /// The same, with values that can be missing, as money, times and texts can without this.
+    #[must_use]
+    pub const fn maybe(mut self) -> Self {
+        self.head.missing = true;
+        self
+    }
+
+    /// The same, with a value in every row.
+    #[must_use]
+    pub const fn known(mut self) -> Self {
+        self.head.missing = false;
+        self
     }
 
     /// The same, but a sum over it means nothing.
@@ -192,6 +226,11 @@ impl<R> Column<R> {
     }
 }
 
+/// What these columns are, their values apart.
+pub fn heads<R>(columns: &[Column<R>]) -> Vec<Head> {
+    columns.iter().map(|column| column.head).collect()
+}
+
 /// Rows under columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -201,10 +240,12 @@ pub struct Table {
     pub columns: Vec<Head>,
     /// The cells.
     pub rows: Vec<Vec<Value>>,
-    /// A last row that adds the others up.
+    /// A last row that adds the others up, also those that were left out.
     pub total: Option<Vec<Value>>,
     /// What was left out, and how to see it.
     pub more: Option<Line>,
+    /// Rows that a person reads before asking for more; `None` for all.
+    pub screen_rows: Option<usize>,
 }
 
 impl Table {
@@ -213,11 +254,19 @@ impl Table {
         let cells = |row: &R| columns.iter().map(|column| (column.value)(row)).collect();
         Self {
             title,
-            columns: columns.iter().map(|column| column.head).collect(),
+            columns: heads(columns),
             rows: rows.iter().map(cells).collect(),
             total: None,
             more: None,
+            screen_rows: None,
         }
+    }
+
+    /// The same, with at most this many rows for people who did not ask for more.
+    #[must_use]
+    pub fn on_screen(mut self, rows: usize) -> Self {
+        self.screen_rows = Some(rows);
+        self
     }
 
     /// The same with a last row that says what the others come to.
@@ -225,6 +274,37 @@ impl Table {
     pub fn with_total<R>(mut self, columns: &[Column<R>], total: &R) -> Self {
         self.total = Some(columns.iter().map(|column| (column.value)(total)).collect());
         self
+    }
+
+    /// The columns that programs read, with their places.
+    pub fn for_programs(&self) -> Vec<(usize, &Head)> {
+        self.columns.iter().enumerate().filter(|(_, head)| head.shown != Shown::Screen).collect()
+    }
+
+    /// The rows and columns that people read.
+    #[must_use]
+    pub fn for_people(&self) -> Self {
+        let left_out = self.rows.len().saturating_sub(self.screen_rows.unwrap_or(usize::MAX));
+        // A line that says that one row is missing takes the place of that row.
+        let left_out = if left_out > 1 { left_out } else { 0 };
+        let rows = self.rows[..self.rows.len() - left_out].to_vec();
+        let more = if left_out > 0 { Some(self.left_out(left_out)) } else { self.more.clone() };
+        let table = Self { rows, more, columns: self.columns.clone(), total: self.total.clone(), ..*self };
+        table.keeping(|_, head| head.shown != Shown::Data)
+    }
+
+    /// The last row, unless it would repeat the only other one.
+    pub fn total_shown(&self) -> Option<&Vec<Value>> {
+        self.total.as_ref().filter(|_| self.rows.len() > 1 || self.more.is_some())
+    }
+
+    /// The sentence about rows that are not there.
+    pub(super) fn left_out(&self, rows: usize) -> Line {
+        let line = Line::new(Tone::Plain).word("and ").count(rows as u64, " more row", " more rows");
+        line.word(match self.total {
+            Some(_) => ", counted in the total (--limit 0 shows all)",
+            None => " (--limit 0 shows all)",
+        })
     }
 
     /// The same without the columns that are not kept.
@@ -318,6 +398,8 @@ pub enum Section {
     Attention(Vec<Line>),
     /// A table.
     Table(Table),
+    /// The rows of the report: the table that programs read.
+    Rows,
 }
 
 /// What programs read.
@@ -343,9 +425,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// A report that is one table.
+    /// A report that is one table. Who sees which column is decided when it is written.
     pub fn of(name: &'static str, table: Table, notes: Vec<Line>) -> Self {
-        let screen = vec![Section::Table(table.clone().keeping(|_, head| head.shown != Shown::Data))];
-        Self { name, data: Data::Rows(table.keeping(|_, head| head.shown != Shown::Screen)), notes, screen }
+        Self { name, data: Data::Rows(table), notes, screen: vec![Section::Rows] }
     }
 }

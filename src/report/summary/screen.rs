@@ -4,7 +4,7 @@ use super::Names;
 use crate::{
     facts::{Account, InvalidPlace, ModelCost, ToolCount, Unknown},
     measure::Tokens,
-    report::{Column, Line, Section, Table, Tone, Unit, Value},
+    report::{Column, Line, Section, Shown, Table, Tone, Unit, Value},
 };
 use std::collections::BTreeMap;
 
@@ -31,11 +31,13 @@ const TOOLS: &[Column<Tool>] = &[
     Column::new(Unit::Millis, "p90_ms", "p90", "Latency, 90th percentile.", |row: &Tool| {
         row.1.latency.map(|all| all.p90).into()
     })
-    .alone(),
+    .alone()
+    .shown(Shown::Roomy),
     Column::new(Unit::Millis, "max_ms", "Max", "Longest latency.", |row: &Tool| {
         row.1.latency.map(|all| all.max).into()
     })
-    .alone(),
+    .alone()
+    .shown(Shown::Roomy),
 ];
 
 const MODELS: &[Column<(String, ModelCost)>] = &[

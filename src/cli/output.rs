@@ -1,0 +1,226 @@
+//! Where a report goes: the options that say so, standard output, and files that are written whole or not at all.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use clap::{
+    Args, ValueEnum,
+    builder::{OsStringValueParser, TypedValueParser},
+};
+
+use super::complain;
+use crate::{
+    error::{Error, ExitStatus},
+    render::{self, Format, Style},
+    report::{Arrangement, Entry, Report, Sort},
+};
+
+/// How to write the report, and where.
+#[derive(Debug, Args)]
+pub struct Output {
+    /// Write the report as this
+    #[arg(long, short = 'f', value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// The same as --format json
+    #[arg(long, short = 'j', conflicts_with = "format")]
+    pub json: bool,
+    /// Write the report to a file too; may be given several times
+    ///
+    /// The format is the one before an equals sign, as in csv=report.data, or that of the extension: .txt (table), .json,
+    /// .jsonl, .csv, .tsv or .md. A file is written whole or not at all.
+    #[arg(long, short = 'o', value_name = "[FORMAT=]FILE", value_parser = OsStringValueParser::new().try_map(Target::new))]
+    pub output: Vec<Target>,
+    /// Print nothing to standard output and show no progress
+    #[arg(long, short = 'q')]
+    pub quiet: bool,
+}
+
+/// A file to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// As what.
+    pub format: Format,
+    /// Where.
+    pub path: PathBuf,
+}
+
+impl Target {
+    /// `FORMAT=FILE`, or a file whose extension says the format.
+    fn new(argument: OsString) -> Result<Self, String> {
+        if let Some((name, path)) = argument.to_str().and_then(|text| text.split_once('='))
+            && let Ok(format) = Format::from_str(name, true)
+        {
+            return match path {
+                "" => Err(format!("no file, write {name}=FILE")),
+                path => Ok(Self { format, path: path.into() }),
+            };
+        }
+        let path = PathBuf::from(argument);
+        let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+        let named =
+            |format: &&Format| format.extensions().iter().any(|known| known.eq_ignore_ascii_case(extension));
+        match Format::value_variants().iter().find(named) {
+            Some(&format) => Ok(Self { format, path }),
+            None => Err(format!("no format, write FORMAT=FILE with one of {}", names().join(", "))),
+        }
+    }
+
+    fn write(&self, report: &Report) -> Result<(), Error> {
+        let render = |out: &mut dyn Write| render::render(report, self.format, Style::default(), out);
+        let written = if is_special(&self.path) {
+            write_through(&self.path, render)
+        } else {
+            write_whole(&self.path, render)
+        };
+        written.map_err(|source| Error::WriteFile { path: self.path.clone(), source })
+    }
+}
+
+fn names() -> Vec<String> {
+    let name = |format: &Format| format.to_possible_value().map(|value| value.get_name().to_owned());
+    Format::value_variants().iter().filter_map(name).collect()
+}
+
+/// A pipe or a device, as the shell makes it for `-o json=>(jq .)`: it cannot be replaced by a file.
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
+}
+
+fn write_through(path: &Path, render: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = io::BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
+    render(&mut out)?;
+    out.flush()
+}
+
+/// Writes beside the file and renames: who looks finds the file before or the file after, never a part. What was
+/// written beside it is removed when something fails.
+pub(super) fn write_whole(path: &Path, render: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::metadata(folder)?; // a missing folder is said in the words of the system
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".ccstat-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less what the umask takes
+    let mut out = io::BufWriter::new(builder.tempfile_in(folder).map_err(|error| error.kind())?);
+    render(&mut out)?;
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+impl Output {
+    /// The format on standard output.
+    pub fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+
+    /// Writes a report to every place that was asked for. How the program ends is what it was, or worse.
+    ///
+    /// Where nothing was read, standard output gets data, with zeros and nulls, but no empty screen.
+    pub(super) fn deliver(
+        &self,
+        report: &Report,
+        status: ExitStatus,
+        style: Style,
+    ) -> Result<ExitStatus, Error> {
+        let mut failed = false;
+        for target in &self.output {
+            if let Err(error) = target.write(report) {
+                complain(&error.to_string());
+                failed = true;
+            }
+        }
+        let silent = status == ExitStatus::NothingRead && self.format().is_for_people();
+        if !self.quiet && !silent {
+            print(|out| render::render(report, self.format(), style, out))?;
+        }
+        Ok(if failed && status == ExitStatus::Done { ExitStatus::Partial } else { status })
+    }
+}
+
+/// Writes to standard output.
+pub(super) fn print(render: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    render(&mut out).and_then(|()| out.flush()).map_err(Error::Write)
+}
+
+/// The order of rows, how many, and which columns.
+#[derive(Debug, Args)]
+pub struct Arrange {
+    /// Sort by this column, such as KEY, KEY:asc or KEY:desc
+    ///
+    /// Without an order numbers and times begin with the largest, texts with A. Missing values come last.
+    #[arg(long, value_name = "KEY")]
+    pub sort: Option<Sort>,
+    /// Write at most this many rows; 0 for all
+    ///
+    /// Without it data has all rows, and a screen as many as a person reads. Totals are always those of all rows.
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+    /// Write these columns, in this order
+    #[arg(long, value_name = "KEYS", value_delimiter = ',')]
+    pub columns: Option<Vec<String>>,
+}
+
+impl Arrange {
+    /// What was asked of the rows of this report; wrong keys are said before anything is read.
+    pub(super) fn arrangement(&self, report: &str) -> Result<Arrangement, Error> {
+        let Self { sort, limit, columns } = self;
+        let arrangement = Arrangement { sort: sort.clone(), limit: *limit, columns: columns.clone() };
+        if let Some(entry) = Entry::named(report) {
+            arrangement.check(&entry.heads())?;
+        }
+        Ok(arrangement)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(argument: &str) -> Result<(Format, String), String> {
+        let target = Target::new(argument.into())?;
+        Ok((target.format, target.path.to_str().unwrap().to_owned()))
+    }
+
+    #[test]
+    fn the_format_is_before_the_equals_sign_or_in_the_extension() {
+        assert_eq!(target("csv=a.json"), Ok((Format::Csv, "a.json".to_owned())));
+        assert_eq!(target("a.JSON"), Ok((Format::Json, "a.JSON".to_owned())));
+        assert_eq!(target("b=a.md"), Ok((Format::Markdown, "b=a.md".to_owned())));
+        assert_eq!(
+            target("a.pdf"),
+            Err("no format, write FORMAT=FILE with one of table, json, jsonl, csv, tsv, markdown".to_owned())
+        );
+        assert!(target("csv=").is_err() && target("a").is_err());
+    }
+
+    #[test]
+    fn every_format_has_an_extension_of_its_own() {
+        for &format in Format::value_variants() {
+            for extension in format.extensions() {
+                assert_eq!(target(&format!("a.{extension}")).map(|target| target.0), Ok(format));
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_finished_is_not_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        fs::write(&path, "before").unwrap();
+        let broken = |out: &mut dyn Write| {
+            out.write_all(&[b'x'; 100_000])?;
+            Err(io::Error::other("no more"))
+        };
+        assert!(write_whole(&path, broken).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "before");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+        write_whole(&path, |out| out.write_all(b"after")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "after");
+    }
+}

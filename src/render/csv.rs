@@ -1,0 +1,103 @@
+//! CSV: a line of keys, then the rows; exact values, and nothing that a spreadsheet would run.
+
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
+
+use super::{
+    human,
+    json::{Tree, compact},
+};
+use crate::report::{Data, Report, Value};
+
+pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    write_with(csv::WriterBuilder::new(), cell, report, out)
+}
+
+/// A piece of text as it stands in a cell.
+type Escape = fn(&str) -> Cow<'_, str>;
+
+/// Writes the keys and the rows with this writer; a report with keys of its own is one row.
+pub(super) fn write_with(
+    builder: csv::WriterBuilder,
+    escape: Escape,
+    report: &Report,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut writer = { builder }.from_writer(out);
+    match &report.data {
+        Data::Tree(entries) => {
+            let mut flat = Vec::new();
+            entries.iter().for_each(|(key, value)| flatten(key, value, &mut flat));
+            writer.write_record(flat.iter().map(|(key, _)| escape(key).into_owned()))?;
+            writer.write_record(texts(flat.iter().map(|(_, value)| *value), escape)?)?;
+        }
+        Data::Rows(table) => {
+            let heads = table.for_programs();
+            writer.write_record(heads.iter().map(|(_, head)| head.key))?;
+            for row in &table.rows {
+                writer.write_record(texts(heads.iter().map(|&(at, _)| &row[at]), escape)?)?;
+            }
+        }
+    }
+    writer.flush()
+}
+
+/// `tools.by_name.Bash.calls`: the path to each value that is not an object.
+fn flatten<'a>(path: &str, value: &'a Value, flat: &mut Vec<(String, &'a Value)>) {
+    match value {
+        Value::Map(entries) => {
+            entries.iter().for_each(|(key, value)| flatten(&format!("{path}.{key}"), value, flat));
+        }
+        value => flat.push((path.to_owned(), value)),
+    }
+}
+
+fn texts<'a>(values: impl Iterator<Item = &'a Value>, escape: Escape) -> io::Result<Vec<String>> {
+    values
+        .map(|value| match value {
+            Value::Missing => Ok(String::new()),
+            Value::Text(text) => Ok(escape(text).into_owned()),
+            Value::Time(time) => Ok(time.to_string()),
+            // Lists are JSON text, with escapes that the next reader must find as they are.
+            Value::List(_) | Value::Map(_) | Value::Bar(..) => {
+                Ok(escape(&compact(&Tree(value))?).into_owned())
+            }
+            Value::Count(_)
+            | Value::Bytes(_)
+            | Value::Usd(_)
+            | Value::Millis(_)
+            | Value::Share(_)
+            | Value::Flag(_) => compact(&Tree(value)),
+        })
+        .collect()
+}
+
+/// Text out of a log as a cell: harmless to a terminal, and to a spreadsheet that takes some beginnings for a formula.
+fn cell(text: &str) -> Cow<'_, str> {
+    let runs = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+    if text.starts_with(runs) {
+        return Cow::Owned(format!("'{}", human::text(text)));
+    }
+    human::text(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_spreadsheet_would_run_is_defused() {
+        for text in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"] {
+            assert!(cell(text).starts_with('\''), "{text:?}");
+        }
+        assert!(matches!(cell("mcp__a-b"), Cow::Borrowed("mcp__a-b")));
+    }
+
+    #[test]
+    fn a_negative_number_is_no_text() {
+        let values = [Value::Usd(crate::measure::Usd::from_dollars(-0.5)), Value::Missing];
+        assert_eq!(texts(values.iter(), cell).unwrap(), ["-0.5", ""]);
+    }
+}

@@ -1,0 +1,19 @@
+//! JSON lines: the rows alone, one compact object a line; a report with keys of its own is one line.
+
+use std::io::{self, Write};
+
+use super::json::{Row, Whole, compact};
+use crate::report::{Data, Report};
+
+pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    match &report.data {
+        Data::Tree(_) => writeln!(out, "{}", compact(&Whole(report))?),
+        Data::Rows(table) => {
+            let heads = table.for_programs();
+            table
+                .rows
+                .iter()
+                .try_for_each(|cells| writeln!(out, "{}", compact(&Row { heads: &heads, cells })?))
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Markdown: what a screen shows, as headings, lists and pipe tables; foreign text is never markup.
+
+use std::io::{self, Write};
+
+use super::human;
+use crate::report::{Data, Head, Line, Part, Report, Section, Table, Tone, Value};
+
+pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let mut paragraphs: Vec<String> = Vec::new();
+    for section in &report.screen {
+        match (section, &report.data) {
+            (Section::Verdict(line), _) => paragraphs.push(format!("**{}**", sentence(line))),
+            (Section::Attention(lines), _) => paragraphs.push(list(lines)),
+            (Section::Table(table), _) | (Section::Rows, Data::Rows(table)) => {
+                paragraphs.extend(drawn(&table.for_people()));
+            }
+            (Section::Rows, Data::Tree(_)) => {} // keys of its own are no rows
+        }
+    }
+    if !report.notes.is_empty() {
+        paragraphs.push(list(&report.notes));
+    }
+    writeln!(out, "{}", paragraphs.join("\n\n"))
+}
+
+fn list(lines: &[Line]) -> String {
+    let item = |line: &Line| format!("- {}", sentence(line));
+    lines.iter().map(item).collect::<Vec<_>>().join("\n")
+}
+
+fn sentence(line: &Line) -> String {
+    let mark = match line.tone {
+        Tone::Good => "✓ ",
+        Tone::Warning => "! ",
+        Tone::Bad => "✗ ",
+        Tone::Plain => "",
+    };
+    let part = |part: &Part| match part {
+        Part::Word(word) => (*word).to_owned(),
+        Part::Value(value) => cell(value),
+    };
+    line.parts.iter().map(part).fold(mark.to_owned(), |text, part| text + &part)
+}
+
+/// The title, the table, and what was left out of it.
+fn drawn(table: &Table) -> Vec<String> {
+    let row = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+    let rule = |head: &Head| if head.unit.is_numeric() { "--:" } else { ":--" };
+    let heads = table.columns.iter().map(|head| head.head.to_owned()).collect();
+    let rules: Vec<&str> = table.columns.iter().map(rule).collect();
+    let mut rows = vec![row(heads), format!("|{}|", rules.join("|"))];
+    rows.extend(table.rows.iter().map(|cells| row(cells.iter().map(cell).collect())));
+    if let Some(total) = table.total_shown() {
+        rows.push(row(total.iter().map(|value| bold(&cell(value))).collect()));
+    }
+    let more = table.more.iter().map(sentence);
+    [format!("### {}", table.title), rows.join("\n")].into_iter().chain(more).collect()
+}
+
+fn bold(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("**{text}**") }
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Text(_) | Value::List(_) | Value::Map(_) => text(&human::value(value)),
+        // A bar is drawn with blanks, which Markdown would take away.
+        Value::Bar(..) => format!("`{}`", human::value(value)),
+        other => human::value(other),
+    }
+}
+
+/// An empty comment: it keeps apart what would be made a link or a mention even where it is escaped.
+const APART: &str = "<!-- -->";
+
+/// Text that is shown as it is: no link, no image, no HTML, no emphasis, no end of a cell.
+fn text(text: &str) -> String {
+    let letters: Vec<char> = human::text(text).chars().collect();
+    let mut safe = String::with_capacity(text.len() + 8);
+    for (at, &letter) in letters.iter().enumerate() {
+        if is_markup(letter, at, &letters) {
+            safe.push('\\');
+        }
+        safe.push(letter);
+        let is_scheme = letter == ':' && letters[at + 1..].starts_with(&['/', '/']);
+        if letter == '@' || is_scheme || ends_www(at, &letters) {
+            safe.push_str(APART);
+        }
+    }
+    safe
+}
+
+fn is_markup(letter: char, at: usize, letters: &[char]) -> bool {
+    match letter {
+        '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '|' | '~' | '$' | '&' | '!' => true,
+        // Only a beginning makes a list, a heading or a line of them.
+        '-' | '+' | '=' | '#' => at == 0,
+        // `snake_case` and `mcp__server__tool` are no emphasis, and easier to read without backslashes.
+        '_' => {
+            let inner = |side: Option<&char>| side.is_some_and(|side| side.is_alphanumeric());
+            let before = letters[..at].iter().rfind(|&&letter| letter != '_');
+            let after = letters[at..].iter().find(|&&letter| letter != '_');
+            !(inner(before) && inner(after))
+        }
+        // `1. ` makes a list.
+        '.' | ')' => letters[..at].iter().all(char::is_ascii_digit) && letters.get(at + 1) == Some(&' '),
+        _ => false,
+    }
+}
+
+/// Whether this is the last letter of `www`, of which a link could be made.
+fn ends_www(at: usize, letters: &[char]) -> bool {
+    at >= 2 && letters[at - 2..=at].iter().all(|letter| letter.eq_ignore_ascii_case(&'w'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_is_no_markup() {
+        assert_eq!(text("mcp__docs__get_page"), "mcp__docs__get_page");
+        assert_eq!(text("_a_ __b__ *c*"), r"\_a\_ \_\_b\_\_ \*c\*");
+        assert_eq!(text("![x](y)|<b>&amp;"), r"\!\[x\](y)\|\<b\>\&amp;");
+        assert_eq!(text("https://x www.x a@b"), "https:<!-- -->//x www<!-- -->.x a@<!-- -->b");
+        assert_eq!(text("- a"), r"\- a");
+        assert_eq!(text("1. a"), r"1\. a");
+        assert_eq!(text("2.1.325"), "2.1.325");
+        assert_eq!(text("a\nb\u{202e}"), r"a\\u{a}b\\u{202e}");
+    }
+}

@@ -1,0 +1,116 @@
+//! JSON Schema, draft 2020-12: what a program may rely on in a report, made of the columns themselves.
+
+use std::io::{self, Write};
+
+use super::json::{SCHEMA_VERSION, Tree, pretty};
+use crate::report::{Entry, Head, Key, Keys, Shape, Unit, Value};
+
+/// Writes the JSON Schema of a report.
+pub fn schema(entry: &Entry, out: &mut dyn Write) -> io::Result<()> {
+    let mut properties = vec![
+        ("schema_version", object([("const", Value::Count(SCHEMA_VERSION))])),
+        ("report", object([("const", entry.name.into())])),
+        ("generator", described(of_unit(Unit::Text), "What wrote it: `ccstat` and its version.")),
+    ];
+    match entry.shape {
+        Shape::Tree(keys) => {
+            properties.extend(keys.iter().map(|&(key, doc, what)| (key, described(of_key(what), doc))))
+        }
+        Shape::Rows(heads) => {
+            let heads = heads();
+            properties.push(("rows", rows(&heads)));
+            properties.push(("totals", totals(&heads)));
+            let notes = list(of_unit(Unit::Text));
+            properties.push(("notes", described(notes, "What is worth knowing about the figures.")));
+        }
+    }
+    let mut whole = vec![
+        ("$schema", "https://json-schema.org/draft/2020-12/schema".into()),
+        ("title", Value::text(format!("ccstat {}", entry.name))),
+        ("description", entry.doc.into()),
+    ];
+    whole.extend(members(properties));
+    pretty(&Tree(&Value::map(whole)), out)
+}
+
+type Members = Vec<(&'static str, Value)>;
+
+fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -> Members {
+    members.into_iter().collect()
+}
+
+/// An object with these keys, all of them always there. New keys may come, so others are not forbidden.
+fn members(properties: Vec<(&'static str, Members)>) -> Members {
+    let required = Value::List(properties.iter().map(|(key, _)| (*key).into()).collect());
+    let properties = Value::map(properties.into_iter().map(|(key, schema)| (key, Value::map(schema))));
+    object([("type", "object".into()), ("properties", properties), ("required", required)])
+}
+
+fn rows(heads: &[Head]) -> Members {
+    let column = |head: &Head| (head.key, described(of_head(head), head.doc));
+    let row = members(heads.iter().filter(|head| is_data(head)).map(column).collect());
+    described(list(row), "The rows; with `--columns` only the keys that were asked for.")
+}
+
+/// Programs get it without asking.
+fn is_data(head: &Head) -> bool {
+    head.shown != crate::report::Shown::Screen
+}
+
+/// A total is there unless the report has none, so no key of it is promised.
+fn totals(heads: &[Head]) -> Members {
+    let sums = heads.iter().filter(|head| head.adds && is_data(head));
+    let sums = sums.map(|head| (head.key, Value::map(maybe(of_unit(head.unit)))));
+    let totals = object([("type", "object".into()), ("properties", Value::map(sums))]);
+    described(totals, "What all rows come to, also those that `--limit` left out.")
+}
+
+fn of_head(head: &Head) -> Members {
+    let schema = of_unit(head.unit);
+    if head.missing { maybe(schema) } else { schema }
+}
+
+fn of_key(key: Key) -> Members {
+    let all = |keys: Keys| keys.iter().map(|&(key, doc, what)| (key, described(of_key(what), doc))).collect();
+    match key {
+        Key::One(unit) => of_unit(unit),
+        Key::Maybe(key) => maybe(of_key(*key)),
+        Key::List(key) => list(of_key(*key)),
+        Key::Object(keys) => members(all(keys)),
+        Key::ByName(key) => {
+            object([("type", "object".into()), ("additionalProperties", Value::map(of_key(*key)))])
+        }
+    }
+}
+
+/// How a value of this unit is written.
+fn of_unit(unit: Unit) -> Members {
+    let number = |name: &str| object([("type", name.into()), ("minimum", Value::Count(0))]);
+    match unit {
+        Unit::Text => object([("type", "string".into())]),
+        Unit::Count | Unit::Bytes => number("integer"),
+        Unit::Usd | Unit::Share => object([("type", "number".into())]),
+        Unit::Millis => number("number"),
+        Unit::Time => object([("type", "string".into()), ("format", "date-time".into())]),
+        Unit::Flag => object([("type", "boolean".into())]),
+        Unit::List => list(of_unit(Unit::Text)),
+        Unit::Bar => list(object([("type", "number".into())])),
+    }
+}
+
+fn list(items: Members) -> Members {
+    object([("type", "array".into()), ("items", Value::map(items))])
+}
+
+fn described(mut schema: Members, doc: &str) -> Members {
+    schema.insert(0, ("description", doc.into()));
+    schema
+}
+
+/// The same, or null.
+fn maybe(mut schema: Members) -> Members {
+    for (_, value) in schema.iter_mut().filter(|(key, _)| *key == "type") {
+        *value = Value::List(vec![value.clone(), "null".into()]);
+    }
+    schema
+}

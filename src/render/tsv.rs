@@ -1,0 +1,45 @@
+//! TSV: as CSV, without quotes: a tab is the end of a cell, a newline the end of a row, and inside of texts both are
+//! written as `\t` and `\n`.
+
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+};
+
+use super::{csv::write_with, human};
+use crate::report::Report;
+
+pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let mut builder = csv::WriterBuilder::new();
+    builder.delimiter(b'\t').quote_style(csv::QuoteStyle::Never);
+    write_with(builder, cell, report, out)
+}
+
+/// Text out of a log as a cell: harmless to a terminal, and within its row.
+fn cell(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\\', '\t', '\n', '\r']) {
+        return human::text(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 8);
+    for letter in text.chars() {
+        match letter {
+            '\\' => safe.push_str("\\\\"),
+            '\t' => safe.push_str("\\t"),
+            '\n' => safe.push_str("\\n"),
+            '\r' => safe.push_str("\\r"),
+            other => safe.push_str(&human::text(other.encode_utf8(&mut [0; 4]))),
+        }
+    }
+    Cow::Owned(safe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_stays_within_its_row() {
+        assert_eq!(cell("a\tb\nc\\d\u{1b}"), r"a\tb\nc\\d\u{1b}");
+        assert!(matches!(cell("=1"), Cow::Borrowed("=1")));
+    }
+}

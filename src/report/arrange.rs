@@ -1,0 +1,261 @@
+//! The order of rows, how many, and which columns: asked for by key, the same for every report of rows.
+
+use std::cmp::Ordering;
+
+use super::{Data, Head, Report, Shown, Table, Value};
+
+/// What was asked of the rows of a report.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arrangement {
+    /// By which column to sort; `None` for the report's own order.
+    pub sort: Option<Sort>,
+    /// How many rows, 0 for all; `None` for all in data, and as many as fit a screen for people.
+    pub limit: Option<usize>,
+    /// Which columns, in this order; `None` for those that the format shows by itself.
+    pub columns: Option<Vec<String>>,
+}
+
+/// A column to sort by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sort {
+    /// Its key.
+    pub key: String,
+    /// Which end comes first; `None` for what its unit suggests: numbers and times from above, texts from A.
+    pub order: Option<Order>,
+}
+
+/// Which end comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The smallest.
+    Ascending,
+    /// The largest.
+    Descending,
+}
+
+/// `KEY`, `KEY:asc` or `KEY:desc`.
+impl std::str::FromStr for Sort {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (key, order) = match text.split_once(':') {
+            None => (text, None),
+            Some((key, "asc")) => (key, Some(Order::Ascending)),
+            Some((key, "desc")) => (key, Some(Order::Descending)),
+            Some((key, other)) => {
+                return Err(format!("no order `{other}`, write `{key}:asc` or `{key}:desc`"));
+            }
+        };
+        Ok(Self { key: key.to_owned(), order })
+    }
+}
+
+/// A key that no column has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no column `{key}`{}; there are {}",
+    nearest.map(|key| format!(", the nearest is `{key}`")).unwrap_or_default(),
+    keys.join(", ")
+)]
+pub struct UnknownColumn {
+    /// What was asked for.
+    pub key: String,
+    /// What may have been meant.
+    pub nearest: Option<&'static str>,
+    /// What there is.
+    pub keys: Vec<&'static str>,
+}
+
+impl Arrangement {
+    /// Whether all columns that it names are among these; asked before a log is read.
+    pub fn check(&self, heads: &[Head]) -> Result<(), UnknownColumn> {
+        let sort = self.sort.iter().map(|sort| &sort.key);
+        sort.chain(self.columns.iter().flatten()).try_for_each(|key| position(heads, key).map(drop))
+    }
+}
+
+impl Report {
+    /// The same, with its rows as asked for. A report that is no table has no rows to arrange.
+    pub fn arranged(mut self, arrangement: &Arrangement) -> Result<Self, UnknownColumn> {
+        self.data = match self.data {
+            Data::Rows(table) => Data::Rows(table.arranged(arrangement)?),
+            tree @ Data::Tree(_) => tree,
+        };
+        Ok(self)
+    }
+}
+
+impl Table {
+    fn arranged(mut self, arrangement: &Arrangement) -> Result<Self, UnknownColumn> {
+        let Arrangement { sort, limit, columns } = arrangement;
+        if let Some(sort) = sort {
+            self.sort(sort)?;
+        }
+        if let Some(limit) = *limit {
+            self.limit(limit);
+        }
+        match columns {
+            Some(keys) => self.picking(keys),
+            None => Ok(self),
+        }
+    }
+
+    /// Equal rows keep their order; what is missing comes last either way.
+    fn sort(&mut self, sort: &Sort) -> Result<(), UnknownColumn> {
+        let at = position(&self.columns, &sort.key)?;
+        let usual = if self.columns[at].unit.descends() { Order::Descending } else { Order::Ascending };
+        let order = sort.order.unwrap_or(usual);
+        self.rows.sort_by(|one, two| match (&one[at], &two[at]) {
+            (Value::Missing, Value::Missing) => Ordering::Equal,
+            (Value::Missing, _) => Ordering::Greater,
+            (_, Value::Missing) => Ordering::Less,
+            (one, two) if order == Order::Descending => compare(two, one),
+            (one, two) => compare(one, two),
+        });
+        Ok(())
+    }
+
+    /// The total stays that of all rows.
+    fn limit(&mut self, limit: usize) {
+        self.screen_rows = None;
+        let left_out = self.rows.len().saturating_sub(limit);
+        if limit > 0 && left_out > 0 {
+            self.more = Some(self.left_out(left_out));
+            self.rows.truncate(limit);
+        }
+    }
+
+    /// The columns of these keys, in this order, for every reader.
+    fn picking(self, keys: &[String]) -> Result<Self, UnknownColumn> {
+        let mut places = Vec::new();
+        for key in keys {
+            let at = position(&self.columns, key)?;
+            if !places.contains(&at) {
+                places.push(at);
+            }
+        }
+        let pick = |cells: Vec<Value>| places.iter().map(|&at| cells[at].clone()).collect();
+        Ok(Self {
+            columns: places.iter().map(|&at| Head { shown: Shown::Always, ..self.columns[at] }).collect(),
+            rows: self.rows.into_iter().map(pick).collect(),
+            total: self.total.map(pick),
+            ..self
+        })
+    }
+}
+
+fn position(heads: &[Head], key: &str) -> Result<usize, UnknownColumn> {
+    heads.iter().position(|head| head.key == key).ok_or_else(|| {
+        let keys: Vec<&'static str> = heads.iter().map(|head| head.key).collect();
+        UnknownColumn { key: key.to_owned(), nearest: nearest(key, &keys), keys }
+    })
+}
+
+/// The key that is most like this one, if any is.
+fn nearest(key: &str, keys: &[&'static str]) -> Option<&'static str> {
+    let likeness = |known: &&'static str| strsim::jaro_winkler(known, key);
+    keys.iter()
+        .copied()
+        .filter(|known| likeness(known) > 0.7)
+        .max_by(|one, two| likeness(one).total_cmp(&likeness(two)))
+}
+
+/// The order of two values of one column.
+fn compare(one: &Value, two: &Value) -> Ordering {
+    match (one, two) {
+        (Value::Text(one), Value::Text(two)) => one.cmp(two),
+        (Value::Count(one) | Value::Bytes(one), Value::Count(two) | Value::Bytes(two)) => one.cmp(two),
+        (Value::Usd(one), Value::Usd(two)) => one.cmp(two),
+        (Value::Millis(one), Value::Millis(two)) => one.cmp(two),
+        (Value::Time(one), Value::Time(two)) => one.cmp(two),
+        (Value::Share(one), Value::Share(two)) => one.total_cmp(two),
+        (Value::Flag(one), Value::Flag(two)) => one.cmp(two),
+        (Value::Bar(from, to), Value::Bar(start, end)) => from.total_cmp(start).then(to.total_cmp(end)),
+        (Value::List(one), Value::List(two)) => {
+            let first = one.iter().zip(two).map(|(one, two)| compare(one, two)).find(|order| order.is_ne());
+            first.unwrap_or(one.len().cmp(&two.len()))
+        }
+        // A column holds values of one unit; anything else keeps its place.
+        _ => Ordering::Equal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{Column, Unit};
+
+    type Row = (&'static str, Option<u64>);
+
+    const COLUMNS: &[Column<Row>] = &[
+        Column::new(Unit::Text, "tool", "Tool", "A name.", |row| row.0.into()),
+        Column::new(Unit::Count, "calls", "Calls", "A number.", |row| row.1.into()),
+        Column::new(Unit::Count, "denied", "Denied", "Another.", |row: &Row| row.1.into()).shown(Shown::Data),
+    ];
+
+    const ROWS: &[Row] = &[("b", Some(1)), ("c", None), ("a", Some(3)), ("d", Some(1))];
+
+    fn arranged(arrangement: &Arrangement) -> Result<Table, UnknownColumn> {
+        let table = Table::of("Tools", COLUMNS, ROWS).with_total(COLUMNS, &("Total", Some(5)));
+        let report = Report::of("tools", table, Vec::new()).arranged(arrangement)?;
+        match report.data {
+            Data::Rows(table) => Ok(table),
+            Data::Tree(_) => unreachable!("it is made of rows"),
+        }
+    }
+
+    fn names(sort: &str) -> String {
+        let sort = Some(sort.parse().unwrap());
+        let table = arranged(&Arrangement { sort, ..Arrangement::default() }).unwrap();
+        let name = |row: &Vec<Value>| match &row[0] {
+            Value::Text(name) => name.clone(),
+            other => panic!("{other:?}"),
+        };
+        table.rows.iter().map(name).collect()
+    }
+
+    #[test]
+    fn numbers_are_sorted_from_above_and_texts_from_a_and_missing_is_last() {
+        assert_eq!([names("calls"), names("calls:desc"), names("calls:asc")], ["abdc", "abdc", "bdac"]);
+        assert_eq!([names("tool"), names("tool:desc")], ["abcd", "dcba"]);
+        assert!("tool:up".parse::<Sort>().is_err());
+    }
+
+    #[test]
+    fn a_limit_leaves_the_total_alone_and_says_what_is_left_out() {
+        let table = arranged(&Arrangement { limit: Some(1), ..Arrangement::default() }).unwrap();
+        assert_eq!((table.rows.len(), &table.total.unwrap()[1]), (1, &Value::Count(5)));
+        assert!(table.more.is_some());
+        let table = arranged(&Arrangement { limit: Some(0), ..Arrangement::default() }).unwrap();
+        assert_eq!((table.rows.len(), table.more), (4, None));
+    }
+
+    #[test]
+    fn a_screen_is_cut_unless_rows_are_asked_for() {
+        let table = Table::of("Tools", COLUMNS, ROWS).on_screen(2);
+        assert_eq!((table.for_people().rows.len(), table.rows.len()), (2, 4));
+        assert_eq!(table.clone().on_screen(3).for_people().rows.len(), 4, "for one row a line says nothing");
+        let all = Arrangement { limit: Some(0), ..Arrangement::default() };
+        assert_eq!(table.arranged(&all).unwrap().for_people().rows.len(), 4);
+    }
+
+    #[test]
+    fn columns_are_picked_in_order_and_may_be_hidden_ones() {
+        let columns = Some(["denied", "tool", "denied"].map(str::to_owned).to_vec());
+        let table = arranged(&Arrangement { columns, ..Arrangement::default() }).unwrap();
+        let keys: Vec<&str> = table.columns.iter().map(|head| head.key).collect();
+        assert_eq!(keys, ["denied", "tool"]);
+        assert_eq!(table.for_people().columns.len(), 2);
+        assert_eq!(table.rows[0], [Value::Count(1), Value::text("b")]);
+    }
+
+    #[test]
+    fn an_unknown_key_names_the_nearest_and_all() {
+        let columns = Some(vec!["deny".to_owned()]);
+        let error = arranged(&Arrangement { columns, ..Arrangement::default() }).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no column `deny`, the nearest is `denied`; there are tool, calls, denied"
+        );
+    }
+}
