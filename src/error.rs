@@ -22,6 +22,9 @@ pub enum Error {
     /// A column that was asked for and is not there.
     #[error(transparent)]
     Column(#[from] UnknownColumn),
+    /// An argument that means nothing.
+    #[error("{0}")]
+    Usage(String),
     /// A file that could not be written.
     #[error("cannot write `{}`: {source}", path.display())]
     WriteFile {
@@ -45,7 +48,7 @@ impl Error {
     pub fn status(&self) -> ExitStatus {
         match self {
             Self::Write(_) | Self::WriteFile { .. } => ExitStatus::Partial,
-            Self::Open { .. } | Self::Pricing(_) | Self::Column(_) => ExitStatus::Usage,
+            Self::Open { .. } | Self::Pricing(_) | Self::Column(_) | Self::Usage(_) => ExitStatus::Usage,
         }
     }
 }

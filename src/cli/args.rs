@@ -4,7 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Parser, Subcommand};
 
-pub use super::output::{Arrange, Output, Target};
+pub use super::{
+    narrow::Narrow,
+    output::{Arrange, Output, Target},
+};
+use crate::report::Outcome;
 
 /// What a Claude Code run really did: reads its JSON logs and accounts for every line.
 #[derive(Debug, Parser)]
@@ -42,6 +46,16 @@ Examples:
   ccstat summarize ~/.claude/projects/my-project
   find . -name '*.jsonl.zst' | ccstat summarize --files-from -")]
     Summarize(Summarize),
+    /// List sessions: when, where, what they did and cost, how they ended
+    ///
+    /// Reads the saved sessions unless a PATH is given; - reads standard input.
+    #[command(
+        visible_alias = "session",
+        after_long_help = "Examples:
+  ccstat sessions --since 7d
+  ccstat sessions --outcome error,denied --sort cost_usd runs/"
+    )]
+    Sessions(Sessions),
     /// Print the table of prices in force
     ///
     /// Costs that the CLI did not report are computed from tokens with these prices.
@@ -51,18 +65,54 @@ Examples:
     Prices(Prices),
 }
 
+/// What to read, and what of it counts.
+#[derive(Debug, Args)]
+pub struct Asked {
+    /// What to read.
+    #[command(flatten)]
+    pub input: Input,
+    /// Prices.
+    #[command(flatten)]
+    pub pricing: Pricing,
+    /// What of it counts.
+    #[command(flatten)]
+    pub narrow: Narrow,
+}
+
+/// Arguments of a command that shows rows.
+#[derive(Debug, Args)]
+pub struct Rows {
+    /// What to read.
+    #[command(flatten)]
+    pub asked: Asked,
+    /// How to write it.
+    #[command(flatten)]
+    pub output: Output,
+    /// Which rows and columns.
+    #[command(flatten)]
+    pub arrange: Arrange,
+}
+
+/// Arguments of `sessions`.
+#[derive(Debug, Args)]
+pub struct Sessions {
+    /// What every report has.
+    #[command(flatten)]
+    pub rows: Rows,
+    /// Show only sessions that ended like this
+    #[arg(long, value_name = "OUTCOME", value_enum, value_delimiter = ',')]
+    pub outcome: Vec<Outcome>,
+}
+
 /// Arguments of `summarize`.
 #[derive(Debug, Args)]
 pub struct Summarize {
     /// What to read.
     #[command(flatten)]
-    pub input: Input,
+    pub asked: Asked,
     /// How to write it.
     #[command(flatten)]
     pub output: Output,
-    /// Prices.
-    #[command(flatten)]
-    pub pricing: Pricing,
     /// Exit with 1 if a record is invalid
     #[arg(long)]
     pub strict: bool,

@@ -1,9 +1,11 @@
 //! Arguments: the only module that knows a terminal.
 
 pub mod args;
+mod narrow;
 mod output;
 mod plan;
 mod progress;
+mod rows;
 
 use std::{ffi::OsString, io::Write, sync::Arc};
 
@@ -11,15 +13,16 @@ use clap::Parser;
 
 use crate::{
     error::{Error, ExitStatus},
-    facts::{Account, Detail},
+    facts::{Detail, Input},
     input::{self, Limits, Origin, Search, Source, Stop},
     render::{Style, human},
-    report::{self, Names},
+    report::{self, Names, View},
     scan::{self, Options, Progress, Unread},
 };
 use args::{Cli, Command};
 use plan::Variables;
 use progress::Bar;
+use rows::{Question, answer};
 
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, Error> {
@@ -31,6 +34,17 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     let style = variables.style(cli.color);
     match &cli.command {
         Command::Summarize(summarize) => self::summarize(summarize, &variables, style),
+        Command::Sessions(sessions) => {
+            let make = |view: &View<'_>| Ok(report::sessions(view));
+            let question = Question {
+                report: "sessions",
+                history: true,
+                detail: Detail::Rows,
+                outcomes: &sessions.outcome,
+                make: &make,
+            };
+            answer(&sessions.rows, &question, &variables, style)
+        }
         Command::Prices(prices) => {
             let arrangement = prices.arrange.arrangement("prices")?;
             let report = report::prices(&plan::prices(&prices.pricing)?).arranged(&arrangement)?;
@@ -46,17 +60,44 @@ fn usage(error: &clap::Error) -> Result<ExitStatus, Error> {
 }
 
 fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
-    let prices = plan::prices(&summarize.pricing)?;
-    let wanted = plan::wanted(&summarize.input, variables)?;
-    let reading = read(input::find(&wanted), &summarize.input, summarize.output.quiet);
+    let args::Summarize { asked, output, strict } = summarize;
+    if !asked.narrow.filter(&asked.narrow.zone()?)?.is_empty() {
+        return summarize_narrowed(summarize, variables, style);
+    }
+    let prices = plan::prices(&asked.pricing)?;
+    let wanted = plan::wanted(&asked.input, variables, false)?;
+    let reading = read(input::find(&wanted), &asked.input, Detail::Totals, output.quiet);
     let account = reading.scan.facts.settle(&prices);
     let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
-    let status = status(&account, &reading.stop, reading.partial, summarize.strict);
-    let status = summarize.output.deliver(&report::summary(&account, Names(&names)), status, style)?;
+    let status = status(&account.input, &reading.stop, reading.partial, *strict);
+    let status = output.deliver(&report::summary(&account, Names(&names)), status, style)?;
     // Where every source was named on standard error already, there is nothing to add.
     if status == ExitStatus::NothingRead && !(reading.partial && account.input.bytes == 0) {
-        complain(&nothing_read(&account, &reading.sources));
+        complain(&nothing_read(&account.input, &reading.sources));
     }
+    Ok(status)
+}
+
+/// The same of some rows, which takes the records one by one.
+fn summarize_narrowed(
+    summarize: &args::Summarize,
+    variables: &Variables,
+    style: Style,
+) -> Result<ExitStatus, Error> {
+    let args::Summarize { asked, output, strict } = summarize;
+    let question = Question {
+        report: "summary",
+        history: false,
+        detail: Detail::Records,
+        outcomes: &[],
+        make: &|view| Ok(report::summary(&view.ledger.account(), view.names)),
+    };
+    let narrowed = rows::narrowed(asked, &question, variables, output.quiet)?;
+    let mut report = (question.make)(&narrowed.view())?;
+    report.notes.extend(narrowed.nothing_matches());
+    let status = status(&narrowed.ledger.input, &narrowed.reading.stop, narrowed.reading.partial, *strict);
+    let status = output.deliver(&report, status, style)?;
+    narrowed.complain_of_nothing(status);
     Ok(status)
 }
 
@@ -69,14 +110,14 @@ struct Reading {
     partial: bool,
 }
 
-fn read(search: Search, input: &args::Input, quiet: bool) -> Reading {
+fn read(search: Search, input: &args::Input, detail: Detail, quiet: bool) -> Reading {
     for missing in &search.missing {
         complain(&missing.to_string());
     }
     let stop = Stop::default();
     on_interrupt(&stop);
     let limits = Limits { max_record: input.max_record, ..Limits::default() };
-    let options = Options { threads: input.threads, limits, stop: stop.clone(), detail: Detail::Totals };
+    let options = Options { threads: input.threads, limits, stop: stop.clone(), detail };
     let progress = Arc::new(Progress::default());
     let bar = Bar::watch(&progress, !input.no_progress && !quiet);
     let scan = scan::scan(&search.sources, &options, &progress);
@@ -107,21 +148,21 @@ fn describe(unread: &Unread, sources: &[Source]) -> String {
     }
 }
 
-fn status(account: &Account, stop: &Stop, partial: bool, strict: bool) -> ExitStatus {
+fn status(input: &Input, stop: &Stop, partial: bool, strict: bool) -> ExitStatus {
     match () {
         () if stop.is_set() => ExitStatus::Interrupted,
-        () if account.input.records == 0 => ExitStatus::NothingRead,
-        () if strict && account.input.invalid > 0 => ExitStatus::GateFailed,
+        () if input.records == 0 => ExitStatus::NothingRead,
+        () if strict && input.invalid > 0 => ExitStatus::GateFailed,
         () if partial => ExitStatus::Partial,
         () => ExitStatus::Done,
     }
 }
 
 /// Why there is nothing to report, and what to do about it.
-fn nothing_read(account: &Account, sources: &[Source]) -> String {
+fn nothing_read(input: &Input, sources: &[Source]) -> String {
     const FLAGS: &str = "claude -p … --output-format stream-json --verbose | ccstat summarize";
     let piped = matches!(sources, [Source { origin: Origin::Stdin, .. }]);
-    match (&account.input, piped) {
+    match (input, piped) {
         _ if sources.is_empty() => {
             format!("nothing to read: name a log or a folder of logs, or pipe a run into it: {FLAGS}")
         }

@@ -9,7 +9,7 @@ mod divide;
 mod events;
 mod split;
 
-use super::{InvalidPlace, Name, account::Input};
+use super::{Name, account::Input};
 use crate::{
     event::Dialect,
     input::SourceId,
@@ -303,8 +303,58 @@ impl Ledger {
         }
     }
 
-    /// The first places of what is no record.
-    pub fn invalid_places(&self) -> &[InvalidPlace] {
-        &self.input.invalid_places
+    /// Where every row stands.
+    pub fn marks(&self) -> impl Iterator<Item = &Mark> {
+        let Self {
+            input: _,
+            sessions: _,
+            agents: _,
+            responses,
+            entries,
+            calls,
+            orphans,
+            turns,
+            waits,
+            denials,
+            faults,
+            compactions,
+            prompts,
+            records,
+        } = self;
+        let money = responses.iter().map(|one| &one.mark).chain(entries.iter().map(|one| &one.mark));
+        let work = calls.iter().map(|one| &one.mark).chain(orphans).chain(turns.iter().map(|one| &one.mark));
+        let rest = waits.iter().map(|one| &one.mark).chain(denials.iter().map(|one| &one.mark));
+        let rest =
+            rest.chain(faults.iter().map(|one| &one.mark)).chain(compactions.iter().map(|one| &one.mark));
+        money.chain(work).chain(rest).chain(prompts).chain(records.iter().map(|one| &one.mark))
+    }
+
+    /// The same, to be changed.
+    pub fn marks_mut(&mut self) -> impl Iterator<Item = &mut Mark> {
+        let Self {
+            input: _,
+            sessions: _,
+            agents: _,
+            responses,
+            entries,
+            calls,
+            orphans,
+            turns,
+            waits,
+            denials,
+            faults,
+            compactions,
+            prompts,
+            records,
+        } = self;
+        let money =
+            responses.iter_mut().map(|one| &mut one.mark).chain(entries.iter_mut().map(|one| &mut one.mark));
+        let work = calls.iter_mut().map(|one| &mut one.mark).chain(orphans);
+        let work = work.chain(turns.iter_mut().map(|one| &mut one.mark));
+        let rest =
+            waits.iter_mut().map(|one| &mut one.mark).chain(denials.iter_mut().map(|one| &mut one.mark));
+        let rest = rest.chain(faults.iter_mut().map(|one| &mut one.mark));
+        let rest = rest.chain(compactions.iter_mut().map(|one| &mut one.mark)).chain(prompts);
+        money.chain(work).chain(rest).chain(records.iter_mut().map(|one| &mut one.mark))
     }
 }

@@ -2,15 +2,21 @@
 
 mod arrange;
 mod entry;
+mod filter;
 mod prices;
+mod sessions;
+mod sum;
 mod summary;
 mod table;
 
 pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
 pub use entry::{Entry, Key, Keys, Shape};
+pub use filter::{Agents, Filter, Pattern};
 pub use prices::prices;
+pub use sessions::{Outcome, outcomes, sessions};
+pub use sum::View;
 pub use summary::{Names, summary};
 pub use table::{Column, Data, Head, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, heads};
 
 /// The reports, each once: schemas, lists and documents follow from it.
-pub const REPORTS: &[Entry] = &[summary::ENTRY, prices::ENTRY];
+pub const REPORTS: &[Entry] = &[summary::ENTRY, sessions::ENTRY, prices::ENTRY];
