@@ -1,6 +1,8 @@
 //! Facts become reports: tables of typed values. What is said is decided here, how it looks is not.
 
 mod arrange;
+mod calls;
+mod cost;
 mod entry;
 mod filter;
 mod prices;
@@ -8,8 +10,12 @@ mod sessions;
 mod sum;
 mod summary;
 mod table;
+mod tools;
+mod turns;
 
 pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
+pub use calls::calls;
+pub use cost::{By, blocks, cost, daily, monthly, weekly};
 pub use entry::{Entry, Key, Keys, Shape};
 pub use filter::{Agents, Filter, Pattern};
 pub use prices::prices;
@@ -17,6 +23,20 @@ pub use sessions::{Outcome, outcomes, sessions};
 pub use sum::View;
 pub use summary::{Names, summary};
 pub use table::{Column, Data, Head, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, heads};
+pub use tools::tools;
+pub use turns::turns;
 
 /// The reports, each once: schemas, lists and documents follow from it.
-pub const REPORTS: &[Entry] = &[summary::ENTRY, sessions::ENTRY, prices::ENTRY];
+pub const REPORTS: &[Entry] = &[
+    summary::ENTRY,
+    sessions::ENTRY,
+    turns::ENTRY,
+    tools::ENTRY,
+    calls::ENTRY,
+    cost::ENTRY,
+    cost::DAILY,
+    cost::WEEKLY,
+    cost::MONTHLY,
+    cost::BLOCKS,
+    prices::ENTRY,
+];

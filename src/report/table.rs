@@ -3,9 +3,10 @@
 use crate::measure::{Millis, Time, Usd};
 
 /// One cell, or a tree of them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
     /// Not known. Missing is not zero.
+    #[default]
     Missing,
     /// Words, perhaps out of a log: whoever writes them makes them harmless.
     Text(String),
@@ -172,6 +173,8 @@ pub struct Head {
     pub missing: bool,
     /// Who sees it.
     pub shown: Shown,
+    /// Whether it is there only when it is asked for.
+    pub optional: bool,
 }
 
 /// One column of a table of `R`: every format and every document follows from it.
@@ -194,7 +197,10 @@ impl<R> Column<R> {
     ) -> Self {
         let adds = matches!(unit, Unit::Count | Unit::Bytes | Unit::Usd | Unit::Millis);
         let missing = unit.can_be_missing();
-        Self { head: Head { key, head, doc, unit, adds, missing, shown: Shown::Always }, value }
+        Self {
+            head: Head { key, head, doc, unit, adds, missing, shown: Shown::Always, optional: false },
+            value,
+        }
     }
 
     /// The same, with values that can be missing, as money, times and texts can without this.
