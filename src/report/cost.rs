@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     facts::ledger::Entry,
-    measure::{Time, Usd, calendar},
+    measure::{Time, Tokens, Usd, calendar},
 };
 
 pub(super) const ENTRY: Listed =
@@ -128,6 +128,12 @@ impl Costs for Row {
 }
 
 impl Row {
+    /// That a session cost nothing is known of it, but is no row of its own.
+    fn is_nothing(&self) -> bool {
+        let Sum { tokens, cost, responses, .. } = &self.sum;
+        *responses == 0 && *tokens == Tokens::default() && cost.unwrap_or_default() == Usd::ZERO
+    }
+
     fn add(&mut self, entry: &Entry) {
         self.sum.add(entry);
         self.sessions.insert(entry.mark.session);
@@ -221,6 +227,7 @@ fn divided(name: &'static str, title: &'static str, view: &View<'_>, by: &[By]) 
     total.whole = total.sum.cost;
     let mut rows: Vec<Row> = rows
         .into_iter()
+        .filter(|(key, row)| !(row.is_nothing() && key.iter().any(Option::is_none)))
         .map(|(key, row)| {
             let key = by.iter().zip(key).map(|(by, key)| (*by, shown(*by, key)));
             Row { keys: key.collect(), whole: total.whole, ..row }

@@ -1,11 +1,14 @@
 //! Facts become reports: tables of typed values. What is said is decided here, how it looks is not.
 
+mod agents;
 mod arrange;
 mod calls;
 mod cost;
 mod entry;
 mod filter;
+mod kinds;
 mod prices;
+mod repeats;
 mod sessions;
 mod sum;
 mod summary;
@@ -13,12 +16,15 @@ mod table;
 mod tools;
 mod turns;
 
+pub use agents::agents;
 pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
 pub use calls::calls;
 pub use cost::{By, blocks, cost, daily, monthly, weekly};
-pub use entry::{Entry, Key, Keys, Shape};
+pub use entry::{Entry, Key, Keys, Shape, reports};
 pub use filter::{Agents, Filter, Pattern};
+pub use kinds::kinds;
 pub use prices::prices;
+pub use repeats::{denials, errors};
 pub use sessions::{Outcome, outcomes, sessions};
 pub use sum::View;
 pub use summary::{Names, summary};
@@ -33,6 +39,10 @@ pub const REPORTS: &[Entry] = &[
     turns::ENTRY,
     tools::ENTRY,
     calls::ENTRY,
+    repeats::DENIALS,
+    repeats::ERRORS,
+    kinds::ENTRY,
+    agents::ENTRY,
     cost::ENTRY,
     cost::DAILY,
     cost::WEEKLY,

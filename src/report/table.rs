@@ -278,7 +278,12 @@ impl Table {
     /// The same with a last row that says what the others come to.
     #[must_use]
     pub fn with_total<R>(mut self, columns: &[Column<R>], total: &R) -> Self {
-        self.total = Some(columns.iter().map(|column| (column.value)(total)).collect());
+        let cell = |column: &Column<R>| match column.head.unit {
+            // Of several rows there is no one moment and no yes or no.
+            Unit::Time | Unit::Flag | Unit::Bar | Unit::List => Value::Missing,
+            _ => (column.value)(total),
+        };
+        self.total = Some(columns.iter().map(cell).collect());
         self
     }
 
@@ -296,7 +301,12 @@ impl Table {
         let rows = self.rows[..self.rows.len() - left_out].to_vec();
         let more = if left_out > 0 { Some(self.left_out(left_out)) } else { self.more.clone() };
         let table = Self { rows, more, columns: self.columns.clone(), total: self.total.clone(), ..*self };
-        table.keeping(|_, head| head.shown != Shown::Data)
+        let known = |at: usize| self.rows.is_empty() || self.rows.iter().any(|row| row[at] != Value::Missing);
+        let mut table = table.keeping(|at, head| head.shown != Shown::Data && known(at));
+        if let Some(name @ Value::Missing) = table.total.as_mut().and_then(|total| total.first_mut()) {
+            *name = "Total".into();
+        }
+        table
     }
 
     /// The last row, unless it would repeat the only other one.

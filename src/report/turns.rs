@@ -103,7 +103,9 @@ pub fn turns(view: &View<'_>) -> Report {
         turn: Some(turn.clone()),
     };
     let mut rows: Vec<Row> = view.ledger.turns.iter().map(row).collect();
-    rows.sort_by_key(|row| row.turn.as_ref().map(|turn| (turn.mark.time, turn.mark.at)));
+    rows.sort_by_key(|row| {
+        row.turn.as_ref().map(|turn| (turn.mark.time.is_none(), turn.mark.time, turn.mark.at))
+    });
     let total = rows.iter().fold(Row::default(), |mut total, row| {
         total.num_turns += row.num_turns;
         total.wall = plus(total.wall, row.wall);
