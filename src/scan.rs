@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     event::{self, Flaw, Skimmer},
-    facts::{Counts, Facts},
+    facts::{Counts, Detail, Facts},
     input::{
         self, Bytes, Cutter, Feed, Found, Limits, Opened, Origin, Place, Range, Shape, Source, SourceId, Stop,
     },
@@ -25,6 +25,8 @@ pub struct Options {
     pub limits: Limits,
     /// A wish to stop early.
     pub stop: Stop,
+    /// How much is kept of what is read.
+    pub detail: Detail,
 }
 
 /// How far reading is. Anyone may look at it meanwhile.
@@ -164,7 +166,7 @@ fn worker(
     options: &Options,
     progress: &Progress,
 ) -> Scan {
-    let mut done = Scan::default();
+    let mut done = Scan { facts: Facts::new(options.detail), unread: Vec::new() };
     let mut buffer = Vec::new();
     while let Some(&unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
         if options.stop.is_set() {

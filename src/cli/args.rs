@@ -6,9 +6,10 @@ use clap::{Args, ColorChoice, Parser, Subcommand, builder::PossibleValuesParser}
 
 pub use super::{
     generate::{Generate, Shell, What},
+    narrow::Narrow,
     output::{Arrange, Output, Target},
 };
-use crate::report::REPORTS;
+use crate::report::{By, Outcome, REPORTS};
 
 /// What a Claude Code run really did: reads its JSON logs and accounts for every line
 ///
@@ -34,6 +35,63 @@ pub enum Command {
     /// Reads stream-json output, saved sessions, and what hosts and bridges write, in any mixture. Without PATH it reads
     /// standard input, or the saved sessions if nothing is piped into it.
     Summarize(Summarize),
+    /// Show tools: calls, errors, denials, latencies, size of results
+    ///
+    /// MCP tools are told apart by their server. An error rate is of the calls that were answered; latencies are from ask
+    /// to answer, where the log has both times.
+    Tools(Rows),
+    /// List turns: how long, at what cost, how they ended
+    ///
+    /// One row for each `result` record. Its cost is the difference to the total before it, so that the rows add up.
+    Turns(Rows),
+    /// List tool calls: the failed ones first, then the slowest
+    ///
+    /// Each with the place of its record. Inputs and results are not shown; see `ccstat export --help`.
+    Calls(Rows),
+    /// List refused calls: which tool, where, how often
+    ///
+    /// The same input refused again and again in a session is one row, marked as a loop from three times on.
+    Denials(Rows),
+    /// List what failed: tools, turns, the API, and the time that retries took
+    ///
+    /// The same input that fails again and again in a session is one row, marked as a loop from three times on.
+    Errors(Rows),
+    /// Count kinds of records and blocks, unknown ones first
+    ///
+    /// Says how many bytes each takes, and where the first stands.
+    Kinds(Rows),
+    /// Show the tree of subagents: calls, tokens, time and cost of each
+    ///
+    /// What an agent did by itself, without those that it started. Sessions without subagents are one row.
+    Agents(Rows),
+    /// Show tokens and cost by day, project, session, model, tool, agent and more
+    ///
+    /// A session's cost is divided over its responses in proportion to what their tokens cost, and by model as the CLI
+    /// says. What has no owner is a row without a name, so that rows always add up to the total. Reads the saved sessions
+    /// unless a PATH is given; - reads standard input.
+    Cost(Cost),
+    /// Show tokens and cost by day
+    ///
+    /// The same as `cost --by day`. Reads the saved sessions unless a PATH is given; - reads standard input.
+    Daily(Preset),
+    /// Show tokens and cost by week
+    ///
+    /// The same as `cost --by week`: weeks begin on Monday.
+    Weekly(Preset),
+    /// Show tokens and cost by month
+    ///
+    /// The same as `cost --by month`.
+    Monthly(Preset),
+    /// Show tokens and cost by window of five hours
+    ///
+    /// The same as `cost --by window`: a window begins with the full hour of its first response and lasts five hours, as
+    /// subscriptions count.
+    Blocks(Preset),
+    /// List sessions: when, where, what they did and cost, how they ended
+    ///
+    /// Reads the saved sessions unless a PATH is given; - reads standard input.
+    #[command(visible_alias = "session")]
+    Sessions(Sessions),
     /// Print the table of prices in force
     ///
     /// Costs that the CLI did not report are computed from tokens with these prices.
@@ -49,18 +107,73 @@ pub enum Command {
     Generate(Generate),
 }
 
+/// What to read, and what of it counts.
+#[derive(Debug, Args)]
+pub struct Asked {
+    /// What to read.
+    #[command(flatten)]
+    pub input: Input,
+    /// Prices.
+    #[command(flatten)]
+    pub pricing: Pricing,
+    /// What of it counts.
+    #[command(flatten)]
+    pub narrow: Narrow,
+}
+
+/// Arguments of a command that shows rows.
+#[derive(Debug, Args)]
+pub struct Rows {
+    /// What to read.
+    #[command(flatten)]
+    pub asked: Asked,
+    /// How to write it.
+    #[command(flatten)]
+    pub output: Output,
+    /// Which rows and columns.
+    #[command(flatten)]
+    pub arrange: Arrange,
+}
+
+/// Arguments of `cost`.
+#[derive(Debug, Args)]
+pub struct Cost {
+    /// What every report has.
+    #[command(flatten)]
+    pub rows: Rows,
+    /// Divide by this; several are divided by all of them
+    #[arg(long, value_name = "KEY", value_enum, value_delimiter = ',', default_value = "day")]
+    pub by: Vec<By>,
+}
+
+/// Arguments of `daily` and its like.
+#[derive(Debug, Args)]
+pub struct Preset {
+    /// What every report has.
+    #[command(flatten)]
+    pub rows: Rows,
+}
+
+/// Arguments of `sessions`.
+#[derive(Debug, Args)]
+pub struct Sessions {
+    /// What every report has.
+    #[command(flatten)]
+    pub rows: Rows,
+    /// Show only sessions that ended like this
+    #[arg(long, value_name = "OUTCOME", value_enum, value_delimiter = ',')]
+    pub outcome: Vec<Outcome>,
+}
+
 /// Arguments of `summarize`.
 #[derive(Debug, Args)]
 pub struct Summarize {
     /// What to read.
     #[command(flatten)]
-    pub input: Input,
+    pub asked: Asked,
     /// How to write it.
     #[command(flatten)]
     pub output: Output,
-    /// Prices.
-    #[command(flatten)]
-    pub pricing: Pricing,
     /// Exit with 1 if a record is invalid
     #[arg(long)]
     pub strict: bool,

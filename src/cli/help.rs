@@ -59,6 +59,116 @@ pub(super) const TOPICS: &[Topic] = &[
         ],
     },
     Topic {
+        command: "tools",
+        group: Group::Run,
+        examples: &[
+            ("Which tools failed, in a run", "ccstat tools run.jsonl --sort errors"),
+            (
+                "The slowest tools of the last week, of MCP servers only",
+                "ccstat tools ~/.claude/projects --since 7d --tool mcp__* --sort p90_ms",
+            ),
+        ],
+    },
+    Topic {
+        command: "turns",
+        group: Group::Run,
+        examples: &[
+            ("What each turn of a run cost", "ccstat turns run.jsonl"),
+            ("The dearest turns of a night of runs", "ccstat turns runs/ --sort cost_usd --limit 10"),
+        ],
+    },
+    Topic {
+        command: "calls",
+        group: Group::Run,
+        examples: &[
+            ("What failed, and where", "ccstat calls run.jsonl --limit 20"),
+            (
+                "All calls of a tool, for a spreadsheet",
+                "ccstat calls ~/.claude/projects --tool Bash -q -o calls.csv",
+            ),
+        ],
+    },
+    Topic {
+        command: "denials",
+        group: Group::Run,
+        examples: &[
+            ("What was refused in a run", "ccstat denials run.jsonl"),
+            ("What was refused since yesterday", "ccstat denials ~/.claude/projects --since yesterday"),
+        ],
+    },
+    Topic {
+        command: "errors",
+        group: Group::Run,
+        examples: &[
+            ("What failed in a run", "ccstat errors run.jsonl"),
+            ("Where the API kept people waiting", "ccstat errors ~/.claude/projects --sort wait_ms"),
+        ],
+    },
+    Topic {
+        command: "kinds",
+        group: Group::Run,
+        examples: &[
+            ("What a log is made of", "ccstat kinds run.jsonl"),
+            (
+                "What a new CLI version writes that is not known yet",
+                "ccstat kinds ~/.claude/projects --sort known:asc",
+            ),
+        ],
+    },
+    Topic {
+        command: "agents",
+        group: Group::Run,
+        examples: &[
+            ("Who did what in a run", "ccstat agents run.jsonl"),
+            ("The subagents of one session", "ccstat agents ~/.claude/projects --session 0002 --subagents"),
+        ],
+    },
+    Topic {
+        command: "sessions",
+        group: Group::History,
+        examples: &[
+            ("The sessions of the last week", "ccstat sessions --since 7d"),
+            ("Runs that failed or were refused something", "ccstat sessions --outcome error,denied runs/"),
+        ],
+    },
+    Topic {
+        command: "cost",
+        group: Group::History,
+        examples: &[
+            ("Why last month was so dear", "ccstat cost --since 1month --by project,model"),
+            ("What subagents cost", "ccstat cost --by agent ~/.claude/projects"),
+        ],
+    },
+    Topic {
+        command: "daily",
+        group: Group::History,
+        examples: &[
+            ("The last week, day by day", "ccstat daily --since 7d"),
+            (
+                "Days of a project, in another time zone",
+                "ccstat daily --project my-app --timezone America/New_York",
+            ),
+        ],
+    },
+    Topic {
+        command: "weekly",
+        group: Group::History,
+        examples: &[("Week by week", "ccstat weekly"), ("For a spreadsheet", "ccstat weekly --format csv")],
+    },
+    Topic {
+        command: "monthly",
+        group: Group::History,
+        examples: &[("Month by month", "ccstat monthly"), ("Of one model", "ccstat monthly --model opus")],
+    },
+    Topic {
+        command: "blocks",
+        group: Group::History,
+        examples: &[
+            ("Today's windows", "ccstat blocks --since today"),
+            ("The dearest ones", "ccstat blocks --sort cost_usd --limit 5"),
+        ],
+    },
+    Topic {
         command: "schema",
         group: Group::Programs,
         examples: &[

@@ -3,9 +3,11 @@
 pub mod args;
 mod generate;
 mod help;
+mod narrow;
 mod output;
 mod plan;
 mod progress;
+mod rows;
 
 use std::{ffi::OsString, io::Write, sync::Arc};
 
@@ -13,16 +15,17 @@ use clap::FromArgMatches;
 
 use crate::{
     error::{Error, ExitStatus},
-    facts::Account,
+    facts::{Detail, Input},
     input::{self, Limits, Origin, Search, Source, Stop},
     render::{self, Format, Style, human},
-    report::{self, Entry, Names},
+    report::{self, Entry, Names, View},
     scan::{self, Options, Progress, Unread},
 };
 use args::{Cli, Command};
 use output::print;
 use plan::Variables;
 use progress::Bar;
+use rows::{Question, answer};
 
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, Error> {
@@ -33,8 +36,30 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     };
     let variables = Variables::read();
     let style = variables.style(cli.color);
+    let ask = |rows: &args::Rows, question: Question<'_>| answer(rows, &question, &variables, style);
     match &cli.command {
         Command::Summarize(summarize) => self::summarize(summarize, &variables, style),
+        Command::Tools(rows) => ask(rows, Question::run("tools", &report::tools)),
+        Command::Turns(rows) => ask(rows, Question::run("turns", &report::turns)),
+        Command::Calls(rows) => ask(rows, Question::run("calls", &report::calls)),
+        Command::Denials(rows) => ask(rows, Question::run("denials", &report::denials)),
+        Command::Errors(rows) => ask(rows, Question::run("errors", &report::errors)),
+        Command::Agents(rows) => ask(rows, Question::run("agents", &report::agents)),
+        Command::Kinds(rows) => {
+            ask(rows, Question { detail: Detail::Records, ..Question::run("kinds", &report::kinds) })
+        }
+        Command::Sessions(sessions) => {
+            let question = Question::history("sessions", &report::sessions);
+            ask(&sessions.rows, Question { outcomes: &sessions.outcome, ..question })
+        }
+        Command::Cost(cost) => {
+            let make = |view: &View<'_>| report::cost(view, &cost.by);
+            ask(&cost.rows, Question::history("cost", &make))
+        }
+        Command::Daily(preset) => ask(&preset.rows, Question::history("daily", &report::daily)),
+        Command::Weekly(preset) => ask(&preset.rows, Question::history("weekly", &report::weekly)),
+        Command::Monthly(preset) => ask(&preset.rows, Question::history("monthly", &report::monthly)),
+        Command::Blocks(preset) => ask(&preset.rows, Question::history("blocks", &report::blocks)),
         Command::Prices(prices) => {
             let arrangement = prices.arrange.arrangement("prices")?;
             let report = report::prices(&plan::prices(&prices.pricing)?).arranged(&arrangement)?;
@@ -60,17 +85,44 @@ fn schema(schema: &args::Schema, style: Style) -> Result<ExitStatus, Error> {
 }
 
 fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
-    let prices = plan::prices(&summarize.pricing)?;
-    let wanted = plan::wanted(&summarize.input, variables)?;
-    let reading = read(input::find(&wanted), &summarize.input, &summarize.output)?;
+    let args::Summarize { asked, output, strict } = summarize;
+    if !asked.narrow.filter(&asked.narrow.zone()?)?.is_empty() {
+        return summarize_narrowed(summarize, variables, style);
+    }
+    let prices = plan::prices(&asked.pricing)?;
+    let wanted = plan::wanted(&asked.input, variables, false)?;
+    let reading = read(input::find(&wanted), &asked.input, Detail::Totals, output)?;
     let account = reading.scan.facts.settle(&prices);
     let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
-    let status = status(&account, &reading.stop, reading.partial, summarize.strict);
-    let status = summarize.output.deliver(&report::summary(&account, Names(&names)), status, style)?;
+    let status = status(&account.input, &reading.stop, reading.partial, *strict);
+    let status = output.deliver(&report::summary(&account, Names(&names)), status, style)?;
     // Where every source was named on standard error already, there is nothing to add.
     if status == ExitStatus::NothingRead && !(reading.partial && account.input.bytes == 0) {
-        complain(&nothing_read(&account, &reading.sources));
+        complain(&nothing_read(&account.input, &reading.sources));
     }
+    Ok(status)
+}
+
+/// The same of some rows, which takes the records one by one.
+fn summarize_narrowed(
+    summarize: &args::Summarize,
+    variables: &Variables,
+    style: Style,
+) -> Result<ExitStatus, Error> {
+    let args::Summarize { asked, output, strict } = summarize;
+    let question = Question {
+        report: "summary",
+        history: false,
+        detail: Detail::Records,
+        outcomes: &[],
+        make: &|view| report::summary(&view.ledger.account(), view.names),
+    };
+    let narrowed = rows::narrowed(asked, &question, variables, output)?;
+    let mut report = (question.make)(&narrowed.view());
+    report.notes.extend(narrowed.nothing_matches());
+    let status = status(&narrowed.ledger.input, &narrowed.reading.stop, narrowed.reading.partial, *strict);
+    let status = output.deliver(&report, status, style)?;
+    narrowed.complain_of_nothing(status);
     Ok(status)
 }
 
@@ -83,7 +135,12 @@ struct Reading {
     partial: bool,
 }
 
-fn read(search: Search, input: &args::Input, output: &args::Output) -> Result<Reading, Error> {
+fn read(
+    search: Search,
+    input: &args::Input,
+    detail: Detail,
+    output: &args::Output,
+) -> Result<Reading, Error> {
     output.spare(&search.sources)?;
     for missing in &search.missing {
         complain(&missing.to_string());
@@ -91,7 +148,7 @@ fn read(search: Search, input: &args::Input, output: &args::Output) -> Result<Re
     let stop = Stop::default();
     on_interrupt(&stop);
     let limits = Limits { max_record: input.max_record, ..Limits::default() };
-    let options = Options { threads: input.threads, limits, stop: stop.clone() };
+    let options = Options { threads: input.threads, limits, stop: stop.clone(), detail };
     let progress = Arc::new(Progress::default());
     let bar = Bar::watch(&progress, !input.no_progress && !output.quiet);
     let scan = scan::scan(&search.sources, &options, &progress);
@@ -122,21 +179,21 @@ fn describe(unread: &Unread, sources: &[Source]) -> String {
     }
 }
 
-fn status(account: &Account, stop: &Stop, partial: bool, strict: bool) -> ExitStatus {
+fn status(input: &Input, stop: &Stop, partial: bool, strict: bool) -> ExitStatus {
     match () {
         () if stop.is_set() => ExitStatus::Interrupted,
-        () if account.input.records == 0 => ExitStatus::NothingRead,
-        () if strict && account.input.invalid > 0 => ExitStatus::GateFailed,
+        () if input.records == 0 => ExitStatus::NothingRead,
+        () if strict && input.invalid > 0 => ExitStatus::GateFailed,
         () if partial => ExitStatus::Partial,
         () => ExitStatus::Done,
     }
 }
 
 /// Why there is nothing to report, and what to do about it.
-fn nothing_read(account: &Account, sources: &[Source]) -> String {
+fn nothing_read(input: &Input, sources: &[Source]) -> String {
     const FLAGS: &str = "claude -p … --output-format stream-json --verbose | ccstat summarize";
     let piped = matches!(sources, [Source { origin: Origin::Stdin, .. }]);
-    match (&account.input, piped) {
+    match (input, piped) {
         _ if sources.is_empty() => {
             format!("nothing to read: name a log or a folder of logs, or pipe a run into it: {FLAGS}")
         }

@@ -61,12 +61,12 @@ impl Variables {
     }
 }
 
-/// What a command about a run reads: what was named, else what is piped into it, else the saved sessions.
-pub(super) fn wanted(input: &args::Input, variables: &Variables) -> Result<Wanted, Error> {
+/// What a command reads: what was named, else, if it is about a run, what is piped into it, else the saved sessions.
+pub(super) fn wanted(input: &args::Input, variables: &Variables, history: bool) -> Result<Wanted, Error> {
     let mut paths = input.paths.clone();
     if let Some(list) = &input.files_from {
         paths.extend(listed(list)?);
-    } else if paths.is_empty() && !io::stdin().is_terminal() {
+    } else if paths.is_empty() && !history && !io::stdin().is_terminal() {
         paths.push(PathBuf::from("-"));
     }
     if paths.is_empty() && input.files_from.is_none() {

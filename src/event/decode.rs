@@ -1,36 +1,22 @@
 //! A record taken apart becomes an [`Event`]: what its fields mean, whichever way they were found.
 
-use smallvec::SmallVec;
+mod message;
+
+use message::{is_prompt, message};
 
 use super::{
-    Block, BlockKind, Body, Denial, Event, Half, Message, ModelUse, Part, Response, StreamPart, Text,
-    ToolResult, TurnEnd, Usage,
-    denial::is_refusal,
+    Agent, Body, Denial, Event, ModelUse, Part, StreamPart, Text, ToolResult, TurnEnd, Usage,
     dialect::{Dialect, Signs},
     fields::{
-        BlockFields, BlockKey, CallFields, CallKey, EventFields, EventKey, MessageFields, MessageKey,
-        ModelFields, ModelKey, RecordFields, RecordKey, UsageFields, UsageKey,
+        AgentFields, AgentKey, CallFields, CallKey, CompactionFields, CompactionKey, EventFields, EventKey,
+        MessageFields, MessageKey, ModelFields, ModelKey, RecordFields, RecordKey, UsageFields, UsageKey,
     },
     json::Json,
     kind::{Discriminator, Kind},
-    record::{Blocks, Message as OpenMessage, Open, Record},
+    obvious::Obvious,
+    record::{Open, Record},
 };
 use crate::measure::{Millis, Time, Tokens, Usd};
-
-/// The model name of messages that no model wrote.
-const SYNTHETIC: &str = "<synthetic>";
-
-/// Beginnings of user texts that no human typed.
-const NOT_HUMAN: &[&str] = &[
-    "<local-command-",
-    "<command-name>",
-    "<task-notification>",
-    "[Request interrupted",
-    "<bash-input>",
-    "<bash-stdout>",
-    "<bash-stderr>",
-    "This session is being continued from a previous conversation",
-];
 
 /// The event that a record tells; `None` if it has no string `type`.
 #[inline]
@@ -49,9 +35,21 @@ pub(super) fn event<'a, O: Open<'a>>(record: &Record<'a>) -> Option<Event<'a>> {
         time: time(fields),
         version: fields.text(version),
         prompt: kind == "user" && is_prompt::<O>(record),
+        cwd: fields.text(RecordKey::Cwd),
+        agent: agent(fields),
+        bytes: 0, // whoever found the record knows its ends
         body: body::<O>(record, &kind, sub.as_deref(), dialect),
         kind: Kind::of(kind, sub),
     })
+}
+
+fn agent<'a>(fields: &RecordFields<'a>) -> Agent<'a> {
+    Agent {
+        call: fields.text(RecordKey::ParentToolUse).or_else(|| fields.text(RecordKey::ProgressOf)),
+        id: fields.text(RecordKey::CamelAgent).or_else(|| fields.text(RecordKey::SnakeAgent)),
+        kind: fields.text(RecordKey::SubagentType).or_else(|| fields.text(RecordKey::AttributionAgent)),
+        side: fields.is_true(RecordKey::IsSidechain),
+    }
 }
 
 fn time(fields: &RecordFields<'_>) -> Option<Time> {
@@ -119,15 +117,18 @@ fn body<'a, O: Open<'a>>(record: &Record<'a>, kind: &str, sub: Option<&str>, dia
         }),
         ("system", Some("api_retry")) => {
             let named = fields.text(RecordKey::Error);
-            Body::Retry(named.unwrap_or_else(|| status_name(fields.number(RecordKey::ErrorStatus))))
+            let kind = named.unwrap_or_else(|| status_name(fields.number(RecordKey::ErrorStatus)));
+            Body::Retry(kind, millis(fields, RecordKey::SnakeRetryDelay))
         }
         ("system", Some("api_error")) => {
             let error: Option<EventFields<'a>> = fields.get(RecordKey::Error).and_then(O::fields);
-            Body::Retry(status_name(error.and_then(|error| error.number(EventKey::Status))))
+            let kind = status_name(error.and_then(|error| error.number(EventKey::Status)));
+            Body::Retry(kind, millis(fields, RecordKey::CamelRetryDelay))
         }
         ("system", Some("turn_duration")) => {
             millis(fields, RecordKey::DurationMs).map_or(Body::Plain, Body::TurnDuration)
         }
+        ("system", Some("compact_boundary")) => compaction::<O>(fields),
         ("cost-state", _) => fields.number(RecordKey::SavedCost).map_or(Body::Plain, |total| {
             let models = model_uses::<O>(fields.get(RecordKey::ModelUsage));
             Body::CostState(Usd::from_dollars(total), models.unwrap_or_default())
@@ -140,12 +141,25 @@ fn body<'a, O: Open<'a>>(record: &Record<'a>, kind: &str, sub: Option<&str>, dia
     }
 }
 
+fn compaction<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
+    let told = [RecordKey::SnakeCompaction, RecordKey::CamelCompaction];
+    let told: CompactionFields<'a> =
+        told.into_iter().find_map(|key| fields.get(key)).and_then(O::fields).unwrap_or_default();
+    let count = |keys: [CompactionKey; 2]| keys.into_iter().find_map(|key| told.get(key)).map(Json::count);
+    Body::Compaction(
+        count([CompactionKey::SnakeBefore, CompactionKey::CamelBefore]),
+        count([CompactionKey::SnakeAfter, CompactionKey::CamelAfter]),
+    )
+}
+
 fn bridge_answer<'a>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
     let id = fields.text(RecordKey::BridgeToolUse)?;
     Some(Body::Answer(ToolResult {
         id: Some(id),
         is_error: fields.is_true(RecordKey::BridgeIsError),
         denied: false,
+        content: None,
+        outcome: None,
     }))
 }
 
@@ -155,204 +169,6 @@ fn nested<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
     let inner = Record::of::<O>(data.get(EventKey::Message).and_then(O::fields)?);
     let kind = inner.fields.text(RecordKey::Type).filter(|kind| matches!(&**kind, "user" | "assistant"))?;
     Some(Body::Nested(message::<O>(&inner, &kind), time(&inner.fields)))
-}
-
-fn message<'a, O: Open<'a>>(record: &Record<'a>, kind: &str) -> Message<'a> {
-    let role_of_kind = || if kind == "user" { "user".into() } else { "assistant".into() };
-    let opened = record.message.as_ref();
-    let role = opened.and_then(|message| message.fields.text(MessageKey::Role)).unwrap_or_else(role_of_kind);
-    let blocks = opened.map_or_else(SmallVec::new, |message| blocks::<O>(record, message, &role));
-    if kind != "assistant" {
-        return Message { blocks, ..Message::default() };
-    }
-    let model = opened.and_then(|message| message.fields.text(MessageKey::Model));
-    let synthetic = model.as_deref() == Some(SYNTHETIC);
-    // An empty `message` tells of no response, and one that no model wrote is none.
-    let told = opened.filter(|message| !synthetic && !message.empty);
-    let response = told.map(|message| response(&record.fields, message, model));
-    Message { blocks, response, api_error: api_error::<O>(record, synthetic) }
-}
-
-fn response<'a>(
-    record: &RecordFields<'a>,
-    message: &OpenMessage<'a>,
-    model: Option<Text<'a>>,
-) -> Response<'a> {
-    Response {
-        id: message.fields.text(MessageKey::Id),
-        model,
-        requested: record.text(RecordKey::RequestedModel),
-        usage: message.usage,
-        stopped: message.fields.get(MessageKey::StopReason).is_some_and(|reason| !reason.is_null()),
-    }
-}
-
-fn blocks<'a, O: Open<'a>>(
-    record: &Record<'a>,
-    message: &OpenMessage<'a>,
-    role: &Text<'a>,
-) -> SmallVec<[Block<'a>; 1]> {
-    if message.fields.get(MessageKey::Content).is_some_and(Json::is_string) {
-        return smallvec::smallvec![Block { kind: BlockKind::of(role, "text".into()), half: Half::Neither }];
-    }
-    let mut verdicts = None; // read once, and only if there is a result
-    let objects = message.blocks.iter().flat_map(|blocks| &blocks.objects);
-    let block = |fields: &BlockFields<'a>| {
-        let kind = fields.text(BlockKey::Type)?;
-        let half = match &*kind {
-            "tool_use" => Half::Ask(fields.text(BlockKey::Id), fields.text(BlockKey::Name)),
-            "tool_result" => {
-                let verdicts = verdicts.get_or_insert_with(|| Verdicts::of::<O>(&record.fields));
-                Half::Answer(tool_result::<O>(verdicts, fields))
-            }
-            _ => Half::Neither,
-        };
-        Some(Block { kind: BlockKind::of(role, kind), half })
-    };
-    objects.filter_map(block).collect()
-}
-
-fn tool_result<'a, O: Open<'a>>(verdicts: &Verdicts<'a>, block: &BlockFields<'a>) -> ToolResult<'a> {
-    let (id, is_error) = (block.text(BlockKey::ToolUse), block.is_true(BlockKey::IsError));
-    let refusal = || {
-        is_error
-            && block.get(BlockKey::Content).is_some_and(|content| is_refusal(&text_of_value::<O>(content)))
-    };
-    let denied = verdicts.get(id.as_deref()).unwrap_or_else(refusal);
-    ToolResult { id, is_error, denied }
-}
-
-/// What the fields beside the results of a record say of their permission.
-struct Verdicts<'a> {
-    /// By id of the call, sorted: whether it was refused.
-    by_call: SmallVec<[(Text<'a>, bool); 2]>,
-    /// Of the whole record.
-    of_all: Option<bool>,
-}
-
-impl<'a> Verdicts<'a> {
-    fn of<O: Open<'a>>(record: &RecordFields<'a>) -> Self {
-        let meta = record.get(RecordKey::ToolResultMeta).and_then(O::elements).unwrap_or_default();
-        let by_call = meta.into_iter().filter_map(O::fields).filter_map(|entry: CallFields<'a>| {
-            let refused = refused::<O>(entry.get(CallKey::NonExecution), entry.get(CallKey::Decision));
-            Some((entry.text(CallKey::Id)?, refused))
-        });
-        let mut by_call: SmallVec<[(Text<'a>, bool); 2]> = by_call.collect();
-        by_call.sort_unstable();
-        let (kind, decision) =
-            (record.get(RecordKey::ToolDenialKind), record.get(RecordKey::PermissionDecision));
-        let said = kind.is_some() || decision.is_some();
-        Self { by_call, of_all: said.then(|| refused::<O>(kind, decision)) }
-    }
-
-    /// Whether a call was refused, by any field; `None` where the version wrote no such field.
-    fn get(&self, call: Option<&str>) -> Option<bool> {
-        let own = call.and_then(|call| {
-            let first = self.by_call.partition_point(|(id, _)| &**id < call);
-            let mut same =
-                self.by_call[first..].iter().take_while(|(id, _)| id == call).map(|&(_, refused)| refused);
-            let own = same.next()?;
-            Some(same.fold(own, |any, refused| any | refused))
-        });
-        match (own, self.of_all) {
-            (Some(own), Some(all)) => Some(own || all),
-            (own, all) => own.or(all),
-        }
-    }
-}
-
-fn refused<'a, O: Open<'a>>(kind: Option<Json<'a>>, decision: Option<Json<'a>>) -> bool {
-    let decision: Option<EventFields<'a>> = decision.and_then(O::fields);
-    let rejected = decision
-        .and_then(|decision| decision.text(EventKey::Decision))
-        .is_some_and(|decision| decision == "reject");
-    rejected || kind.is_some_and(Json::says_something)
-}
-
-fn api_error<'a, O: Open<'a>>(record: &Record<'a>, synthetic: bool) -> Option<Text<'a>> {
-    let fields = &record.fields;
-    let named = fields.text(RecordKey::Error);
-    let flagged = named.is_some()
-        || fields.is_true(RecordKey::SnakeApiError)
-        || fields.is_true(RecordKey::CamelApiError);
-    // Streams of 1.0.128 have no flag at all.
-    let says_so = || {
-        synthetic && record.message.as_ref().is_some_and(|message| text_of(message).starts_with("API Error"))
-    };
-    if !flagged && !says_so() {
-        return None;
-    }
-    let status = |key| fields.number(key).filter(|&status| status != 0.0);
-    Some(named.unwrap_or_else(|| {
-        status_name(status(RecordKey::SnakeApiStatus).or_else(|| status(RecordKey::CamelApiStatus)))
-    }))
-}
-
-/// The API's name for an HTTP status.
-fn status_name(status: Option<f64>) -> Text<'static> {
-    let Some(status) = status else { return "unknown".into() };
-    #[expect(clippy::cast_possible_truncation, reason = "what is no status is unknown anyway")]
-    let name = match status as i64 {
-        _ if status.fract() != 0.0 && status < 500.0 => "unknown",
-        400 | 413 => "invalid_request",
-        401 | 403 => "authentication_failed",
-        404 => "model_not_found",
-        429 => "rate_limit",
-        529 => "overloaded",
-        500.. => "server_error",
-        _ => "unknown",
-    };
-    name.into()
-}
-
-/// The text of a message: its string, or the texts of its blocks one after another.
-fn text_of<'a>(message: &OpenMessage<'a>) -> Text<'a> {
-    if let Some(text) = message.fields.get(MessageKey::Content).and_then(Json::string) {
-        return text;
-    }
-    message.blocks.as_ref().map_or(Text::Borrowed(""), joined)
-}
-
-/// The same for a content that was not opened.
-fn text_of_value<'a, O: Open<'a>>(content: Json<'a>) -> Text<'a> {
-    if let Some(text) = content.string() {
-        return text;
-    }
-    let objects = O::elements(content).unwrap_or_default().into_iter().filter_map(O::fields).collect();
-    joined(&Blocks { objects, any: true })
-}
-
-fn joined<'a>(blocks: &Blocks<'a>) -> Text<'a> {
-    let texts = blocks.objects.iter().filter_map(|block| block.text(BlockKey::Text));
-    texts.reduce(|all, text| all + text).unwrap_or_default()
-}
-
-fn is_prompt<'a, O: Open<'a>>(record: &Record<'a>) -> bool {
-    use RecordKey::{IsCompactSummary, IsMeta, IsReplay, IsSidechain, IsSynthetic};
-    let fields = &record.fields;
-    let Some(message) = &record.message else { return false };
-    let is_text = message.fields.get(MessageKey::Content).is_some_and(Json::is_string);
-    let is_result =
-        |block: &BlockFields<'_>| block.text(BlockKey::Type).is_some_and(|kind| kind == "tool_result");
-    let said = is_text
-        || message.blocks.as_ref().is_some_and(|blocks| blocks.any && !blocks.objects.iter().any(is_result));
-    let another_origin = || {
-        let origin: EventFields<'a> = fields.get(RecordKey::Origin).and_then(O::fields)?;
-        Some(origin.get(EventKey::Kind)?.string().is_none_or(|kind| kind != "human"))
-    };
-    if !said
-        || [IsReplay, IsSynthetic, IsMeta, IsCompactSummary, IsSidechain]
-            .into_iter()
-            .any(|flag| fields.is_true(flag))
-        || fields.get(RecordKey::ParentToolUse).is_some_and(Json::says_something)
-        || fields.get(RecordKey::ToolUseResult).is_some_and(|result| !result.is_null())
-        || another_origin() == Some(true)
-    {
-        return false;
-    }
-    let text = text_of(message);
-    let text = text.trim_start();
-    !NOT_HUMAN.iter().any(|start| text.starts_with(start))
 }
 
 fn stream_part<'a, O: Open<'a>>(record: &Record<'a>, part: &str) -> Option<StreamPart<'a>> {
@@ -382,6 +198,23 @@ fn stream_part<'a, O: Open<'a>>(record: &Record<'a>, part: &str) -> Option<Strea
     }
 }
 
+/// The API's name for an HTTP status.
+fn status_name(status: Option<f64>) -> Text<'static> {
+    let Some(status) = status else { return "unknown".into() };
+    #[expect(clippy::cast_possible_truncation, reason = "what is no status is unknown anyway")]
+    let name = match status as i64 {
+        _ if status.fract() != 0.0 && status < 500.0 => "unknown",
+        400 | 413 => "invalid_request",
+        401 | 403 => "authentication_failed",
+        404 => "model_not_found",
+        429 => "rate_limit",
+        529 => "overloaded",
+        500.. => "server_error",
+        _ => "unknown",
+    };
+    name.into()
+}
+
 fn turn_end<'a, O: Open<'a>>(fields: &RecordFields<'a>, dialect: Dialect) -> TurnEnd<'a> {
     let (cost, wall) = match dialect {
         Dialect::Bridge => (RecordKey::Cost, RecordKey::Duration),
@@ -398,6 +231,7 @@ fn turn_end<'a, O: Open<'a>>(fields: &RecordFields<'a>, dialect: Dialect) -> Tur
         usage: usage::<O>(fields.get(RecordKey::Usage)).unwrap_or_default(),
         api: millis(fields, RecordKey::ApiMillis),
         wall: millis(fields, wall),
+        first_token: millis(fields, RecordKey::FirstToken),
         denials: denials.into_iter().filter_map(O::fields).map(|entry| denial(&entry)).collect(),
     }
 }
@@ -452,6 +286,21 @@ fn model_use<'a>(model: Text<'a>, fields: &ModelFields<'a>) -> ModelUse<'a> {
     };
     let cost = fields.number(ModelKey::Cost).map(Usd::from_dollars).unwrap_or_default();
     ModelUse { model, tokens, cost }
+}
+
+/// The type of the subagent that a call asks for.
+pub fn agent_of_input(input: &str) -> Option<Text<'_>> {
+    let fields: AgentFields<'_> = Obvious::fields(Json::checked(input))?;
+    fields.text(AgentKey::Wanted)
+}
+
+/// Id and type of the subagent that a call started, by what its tool returned to the CLI.
+///
+/// What tools return is large, and only one tool returns this: a look for the key goes first.
+pub fn agent_of_outcome(outcome: &str) -> Option<(Text<'_>, Option<Text<'_>>)> {
+    memchr::memmem::find(outcome.as_bytes(), b"\"agentId\"")?;
+    let fields: AgentFields<'_> = Obvious::fields(Json::checked(outcome))?;
+    Some((fields.text(AgentKey::Id)?, fields.text(AgentKey::Type)))
 }
 
 fn millis(fields: &RecordFields<'_>, key: RecordKey) -> Option<Millis> {

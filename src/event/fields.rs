@@ -141,6 +141,17 @@ fields! {
         BridgeToolUse = "toolUseId"
         BridgeIsError = "isError"
         Id = "id"
+        ProgressOf = "parentToolUseID"
+        CamelAgent = "agentId"
+        SnakeAgent = "agent_id"
+        SubagentType = "subagent_type"
+        AttributionAgent = "attributionAgent"
+        SnakeToolUseResult = "tool_use_result"
+        FirstToken = "ttft_ms"
+        SnakeRetryDelay = "retry_delay_ms"
+        CamelRetryDelay = "retryInMs"
+        SnakeCompaction = "compact_metadata"
+        CamelCompaction = "compactMetadata"
     }
 }
 
@@ -166,6 +177,7 @@ fields! {
         ToolUse = "tool_use_id"
         IsError = "is_error"
         Content = "content"
+        Input = "input"
     }
 }
 
@@ -213,6 +225,25 @@ fields! {
         OneHour = "cacheCreationEphemeral1hInputTokens"
         WebSearches = "webSearchRequests"
         Cost = "costUSD"
+    }
+}
+
+fields! {
+    /// Of what says how many tokens a summary left, in both spellings.
+    CompactionFields by CompactionKey {
+        SnakeBefore = "pre_tokens"
+        CamelBefore = "preTokens"
+        SnakeAfter = "post_tokens"
+        CamelAfter = "postTokens"
+    }
+}
+
+fields! {
+    /// Of what starts a subagent and what it returns.
+    AgentFields by AgentKey {
+        Id = "agentId"
+        Type = "agentType"
+        Wanted = "subagent_type"
     }
 }
 
@@ -280,7 +311,7 @@ struct Table {
 
 impl Table {
     const SIZE: usize = 1024;
-    const LONGEST: usize = 64;
+    const LONGEST: usize = 96;
     const FREE: u8 = Self::LONGEST as u8;
 
     /// Tries seeds until no two names share a place. Runs when the program is built.
@@ -296,7 +327,7 @@ impl Table {
             let mut slots = [Self::FREE; Self::SIZE];
             at = 0;
             while at < names.len() && slots[signs[at].place(seed)] == Self::FREE {
-                #[expect(clippy::cast_possible_truncation, reason = "no list has 64 names")]
+                #[expect(clippy::cast_possible_truncation, reason = "no list has 96 names")]
                 {
                     slots[signs[at].place(seed)] = at as u8;
                 }

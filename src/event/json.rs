@@ -35,6 +35,11 @@ impl<'a> Json<'a> {
         self.0
     }
 
+    /// How long its text is.
+    pub(super) fn length(self) -> u64 {
+        self.0.len() as u64
+    }
+
     fn starts(self, with: u8) -> bool {
         self.0.as_bytes().first() == Some(&with)
     }

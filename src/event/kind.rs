@@ -187,12 +187,12 @@ kinds! {
         "assistant" "user" "conversation_reset" "system/init" "system/api_retry" "system/permission_denied"
         "result" "result/success" "result/error_during_execution" "result/error_max_turns"
         "result/error_max_budget_usd" "result/error_max_structured_output_retries"
-        "stream_event/message_start" "stream_event/message_delta"
+        "stream_event/message_start" "stream_event/message_delta" "system/compact_boundary"
     }
     Stream name {
         "system" "stream_event"
         "tool_progress" "tool_use_summary" "auth_status" "rate_limit_event" "prompt_suggestion" "active_goal" "command_lifecycle"
-        "system/status" "system/compact_boundary" "system/model_refusal_fallback" "system/model_refusal_no_fallback"
+        "system/status" "system/model_refusal_fallback" "system/model_refusal_no_fallback"
         "system/model_fallback" "system/hook_started" "system/hook_progress" "system/hook_response"
         "system/task_started" "system/task_progress" "system/task_updated" "system/task_notification"
         "system/background_tasks_changed" "system/thinking_tokens" "system/informational" "system/notification"

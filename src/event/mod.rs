@@ -20,6 +20,7 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 
 pub use block::{BlockId, BlockKind};
+pub use decode::{agent_of_input, agent_of_outcome};
 pub use dialect::Dialect;
 pub use kind::{Home, Kind, KindId, Row};
 pub use obvious::obvious;
@@ -96,8 +97,27 @@ pub struct Event<'a> {
     pub version: Option<Text<'a>>,
     /// Whether it is what a human asked.
     pub prompt: bool,
+    /// The folder that it was written in, where it says so.
+    pub cwd: Option<Text<'a>>,
+    /// Whose it is.
+    pub agent: Agent<'a>,
+    /// Its length.
+    pub bytes: u64,
     /// What facts are read from it.
     pub body: Body<'a>,
+}
+
+/// Whose a record is: nothing of it is said where it is the main agent's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Agent<'a> {
+    /// The call that started the subagent.
+    pub call: Option<Text<'a>>,
+    /// The subagent's id.
+    pub id: Option<Text<'a>>,
+    /// Its type.
+    pub kind: Option<Text<'a>>,
+    /// Whether the record stands beside the main conversation.
+    pub side: bool,
 }
 
 /// What a record says beyond its name.
@@ -117,8 +137,10 @@ pub enum Body<'a> {
     Stream(StreamPart<'a>),
     /// A call was refused.
     Denial(Denial<'a>),
-    /// An attempt at the API failed and is repeated.
-    Retry(Text<'a>),
+    /// An attempt at the API failed and is repeated: what failed, and the wait before the next.
+    Retry(Text<'a>, Option<Millis>),
+    /// The conversation was summarised: tokens before and after.
+    Compaction(Option<u64>, Option<u64>),
     /// Wall time of a turn in an interactive session.
     TurnDuration(Millis),
     /// What a saved session cost so far.
@@ -145,6 +167,8 @@ pub struct Block<'a> {
     pub kind: BlockKind<'a>,
     /// What it says about a tool call.
     pub half: Half<'a>,
+    /// Its length.
+    pub bytes: u64,
 }
 
 /// A block's part in a tool call.
@@ -152,10 +176,21 @@ pub struct Block<'a> {
 pub enum Half<'a> {
     /// None.
     Neither,
-    /// The call: its id and its tool.
-    Ask(Option<Text<'a>>, Option<Text<'a>>),
+    /// The call.
+    Ask(ToolUse<'a>),
     /// The answer.
     Answer(ToolResult<'a>),
+}
+
+/// A tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolUse<'a> {
+    /// Its id.
+    pub id: Option<Text<'a>>,
+    /// Which tool.
+    pub tool: Option<Text<'a>>,
+    /// What it was given, as JSON text.
+    pub input: Option<&'a str>,
 }
 
 /// The answer to a tool call.
@@ -167,6 +202,10 @@ pub struct ToolResult<'a> {
     pub is_error: bool,
     /// Whether the call was refused, by a structured field or else by its text.
     pub denied: bool,
+    /// What it says, as JSON text.
+    pub content: Option<&'a str>,
+    /// What the tool returned to the CLI, as JSON text.
+    pub outcome: Option<&'a str>,
 }
 
 /// A refused call.
@@ -257,6 +296,8 @@ pub struct TurnEnd<'a> {
     pub api: Option<Millis>,
     /// Wall time of this turn.
     pub wall: Option<Millis>,
+    /// Time until the first token.
+    pub first_token: Option<Millis>,
     /// What was refused in this turn.
     pub denials: Vec<Denial<'a>>,
 }

@@ -22,7 +22,8 @@ pub fn obvious(bytes: &[u8]) -> Result<Event<'_>, Flaw> {
         return Err(json::is_valid(text).map_or_else(|error| not_json(&error), |()| Flaw::NotARecord));
     }
     let record = json::object(text).map_err(|error| not_json(&error))?;
-    event::<Obvious>(&Record::of::<Obvious>(wanted(&record))).ok_or(Flaw::NotARecord)
+    let event = event::<Obvious>(&Record::of::<Obvious>(wanted(&record))).ok_or(Flaw::NotARecord)?;
+    Ok(Event { bytes: text.trim_matches([' ', '\t', '\r', '\n']).len() as u64, ..event })
 }
 
 /// serde_json's words without its position, which counts from the piece, not from the line.
@@ -68,9 +69,10 @@ impl<'a> Open<'a> for Obvious {
     fn message(json: Json<'a>) -> Option<Message<'a>> {
         let object = json.object()?;
         let fields: MessageFields<'a> = wanted(&object);
+        let block = |json: Json<'a>| Some((Self::fields::<BlockFields<'a>>(json)?, json.length()));
         let blocks = fields.get(MessageKey::Content).and_then(Self::elements).map(|elements| Blocks {
             any: !elements.is_empty(),
-            objects: elements.into_iter().filter_map(Self::fields::<BlockFields<'a>>).collect(),
+            objects: elements.into_iter().filter_map(block).collect(),
         });
         let usage = usage::<Self>(fields.get(MessageKey::Usage));
         Some(Message { fields, empty: object.iter().next().is_none(), blocks, usage })

@@ -59,8 +59,8 @@ pub(super) struct Message<'a> {
 /// The elements of `content`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blocks<'a> {
-    /// Those that are objects.
-    pub(super) objects: SmallVec<[BlockFields<'a>; 1]>,
+    /// Those that are objects, and how long each is.
+    pub(super) objects: SmallVec<[(BlockFields<'a>, u64); 1]>,
     /// Whether there are any elements at all.
     pub(super) any: bool,
 }

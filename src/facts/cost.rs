@@ -14,22 +14,22 @@ use super::{
 use crate::measure::{Prices, Time, Tokens, Usd, canonical};
 
 /// The model of a response that names none.
-const NO_MODEL: &str = "unknown";
+pub(super) const NO_MODEL: &str = "unknown";
 
 /// What the responses of one model in one session come to. Responses are many and are added up as they are seen.
 #[derive(Default)]
-struct Answered {
+pub(super) struct Answered {
     tokens: Tokens,
     /// Some response had usage.
     has_usage: bool,
     /// What their tokens come to, of those whose counts can be final at all: a stream alone has only placeholders.
     computed: Option<Usd>,
     /// The model has no price.
-    unpriced: bool,
+    pub(super) unpriced: bool,
 }
 
 /// A response that a fork copied from its origin.
-struct Copied {
+pub(super) struct Copied {
     model: Name,
     tokens: Tokens,
     price: Usd,
@@ -37,8 +37,8 @@ struct Copied {
 
 /// A session's own responses by model, those that it copied when it was forked, and what was reported of it.
 #[derive(Default)]
-struct Share<'a> {
-    owned: BTreeMap<Name, Answered>,
+pub(super) struct Share<'a> {
+    pub(super) owned: BTreeMap<Name, Answered>,
     copied: Vec<Copied>,
     reported: Vec<&'a Difference<'a>>,
     /// Some response never got its final counts.
@@ -62,7 +62,7 @@ impl Share<'_> {
 }
 
 /// The price of a response whose counts can be final.
-fn computed(response: &Response, price: Option<Usd>) -> Option<Usd> {
+pub(super) fn computed(response: &Response, price: Option<Usd>) -> Option<Usd> {
     price.filter(|_| response.saved || response.delta)
 }
 
@@ -97,21 +97,65 @@ struct Sums {
     by_model: BTreeMap<Name, ModelCost>,
 }
 
-/// The cost of everything.
-pub(super) fn cost(facts: &Facts, differences: &[Difference<'_>], prices: &Prices) -> Cost {
-    let mut shares: HashMap<&SessionKey, Share<'_>> = HashMap::new();
+/// What one session costs, and how that is known.
+pub(super) struct Bill<'a> {
+    pub(super) key: &'a SessionKey,
+    pub(super) share: Share<'a>,
+    /// What the CLI said of it.
+    pub(super) reported: Option<Reported>,
+    /// Responses follow the last result: they were never paid.
+    cut: bool,
+}
+
+impl Bill<'_> {
+    /// Models that have no price, where that matters.
+    pub(super) fn unpriced(&self) -> impl Iterator<Item = &Name> {
+        let counts = self.reported.is_none();
+        self.share
+            .owned
+            .iter()
+            .filter(move |(_, answered)| counts && answered.unpriced)
+            .map(|(model, _)| model)
+    }
+
+    /// Some token count can not be known.
+    pub(super) fn is_unfinished(&self) -> bool {
+        match &self.reported {
+            Some(reported) => self.cut && !reported.saved,
+            None => self.share.unfinished,
+        }
+    }
+}
+
+/// What every session costs, and beside it what all responses come to by their tokens.
+pub(super) fn bills<'a>(
+    facts: &'a Facts,
+    differences: &'a [Difference<'a>],
+    prices: &Prices,
+) -> (Vec<Bill<'a>>, Option<Usd>) {
+    let mut shares: HashMap<&SessionKey, Share<'a>> = HashMap::new();
     let computed = share_out(facts, prices, &mut shares);
     for one in differences {
         shares.entry(&one.end.session).or_default().reported.push(one);
     }
-    let mut sums = Sums::default();
+    let mut bills = Vec::with_capacity(shares.len());
     for (key, session) in &facts.sessions {
-        if let Some(share) = shares.get(key) {
-            sums.session(facts, key, session, share);
-        } else if session.state.is_some() {
-            sums.session(facts, key, session, &Share::default());
+        let share = shares.remove(key);
+        if share.is_none() && session.state.is_none() {
+            continue;
         }
+        let share = share.unwrap_or_default();
+        let cut = |source| facts.endings.get(&(source, key.clone())).is_some_and(|ending| ending.is_cut());
+        let cut = session.sources.iter().any(|&source| cut(source));
+        bills.push(Bill { key, reported: reported(session, &share), share, cut });
     }
+    (bills, computed)
+}
+
+/// The cost of everything.
+pub(super) fn cost(bills: &[Bill<'_>], computed: Option<Usd>) -> Cost {
+    let mut sums = Sums::default();
+    bills.iter().for_each(|bill| sums.bill(bill));
     Cost {
         total: sums.total,
         reported: sums.reported,
@@ -152,26 +196,23 @@ fn share_out<'a>(
 }
 
 /// What the CLI reported of one session, by model where it says so.
-struct Reported {
-    total: Usd,
-    models: Option<Vec<ModelUse>>,
+pub(super) struct Reported {
+    pub(super) total: Usd,
+    pub(super) models: Option<Vec<ModelUse>>,
     /// From a saved total, which a killed process did not write.
     saved: bool,
 }
 
 impl Sums {
-    fn session(&mut self, facts: &Facts, key: &SessionKey, session: &Session, share: &Share<'_>) {
-        let Some(reported) = reported(session, share) else { return self.computed(share) };
+    fn bill(&mut self, bill: &Bill<'_>) {
+        self.incomplete |= bill.is_unfinished();
+        self.unpriced.extend(bill.unpriced().cloned());
+        let Some(reported) = &bill.reported else { return self.computed(&bill.share) };
         add(&mut self.total, reported.total);
         add(&mut self.reported, reported.total);
-        if !reported.saved {
-            let cut =
-                |source| facts.endings.get(&(source, key.clone())).is_some_and(|ending| ending.is_cut());
-            self.incomplete |= session.sources.iter().any(|&source| cut(source));
-        }
-        match reported.models {
-            Some(models) => self.by_reported_model(&models),
-            None => self.by_answered_model(reported.total, share),
+        match &reported.models {
+            Some(models) => self.by_reported_model(models),
+            None => self.by_answered_model(reported.total, &bill.share),
         }
     }
 
@@ -195,14 +236,10 @@ impl Sums {
     /// A session of which the CLI said no cost.
     fn computed(&mut self, share: &Share<'_>) {
         self.tokens(share);
-        self.incomplete |= share.unfinished;
         for (model, answered) in &share.owned {
             if let Some(price) = answered.computed {
                 add(&mut self.total, price);
                 add(&mut self.by_model.entry(Name::clone(model)).or_default().total, price);
-            }
-            if answered.unpriced {
-                self.unpriced.insert(Name::clone(model));
             }
         }
     }

@@ -14,7 +14,7 @@ use super::merge::Merge;
 use crate::input::{Place, SourceId};
 
 /// A name that many rows share, in eight bytes.
-pub(crate) type Name = ArcStr;
+pub type Name = ArcStr;
 
 /// How many maps a map of identities consists of. They grow one at a time, and merge side by side.
 const SHARDS: usize = 16;

@@ -5,7 +5,10 @@
 
 use std::{collections::BTreeMap, hash::Hash};
 
-use crate::{input::Place, measure::Time};
+use crate::{
+    input::{Place, SourceId},
+    measure::Time,
+};
 use hashbrown::HashMap;
 
 /// Takes in the other half.
@@ -38,6 +41,12 @@ impl<T: Merge> Merge for Option<T> {
             (mine @ None, theirs) => *mine = theirs,
             (Some(_), None) => {}
         }
+    }
+}
+
+impl<T: Merge> Merge for Box<T> {
+    fn merge(&mut self, other: Self) {
+        (**self).merge(*other);
     }
 }
 
@@ -93,6 +102,16 @@ impl Spot {
 
     const OFFSET_BITS: u32 = 40;
 
+    /// Which source.
+    pub(crate) fn source(self) -> SourceId {
+        SourceId((self.0 >> Self::OFFSET_BITS) as u32)
+    }
+
+    /// Where in it.
+    pub(crate) fn offset(self) -> u64 {
+        self.0 & ((1 << Self::OFFSET_BITS) - 1)
+    }
+
     /// Whether anything stands there.
     pub(crate) fn is_somewhere(self) -> bool {
         self != Self::NOWHERE
@@ -121,6 +140,11 @@ impl<T> First<T> {
 
     pub(crate) fn get(&self) -> Option<&T> {
         self.value.as_ref()
+    }
+
+    /// Whether a value here would stand before it.
+    pub(crate) fn stands_after(&self, spot: Spot) -> bool {
+        spot < self.spot
     }
 }
 

@@ -4,11 +4,14 @@
 //! pieces gives the same facts. Nothing is settled before the end: [`Facts::settle`] takes the differences, pairs what
 //! belongs together, and prices it.
 
+mod absorb;
 mod account;
 mod calls;
 mod cost;
+mod detail;
 mod difference;
 mod key;
+pub mod ledger;
 mod merge;
 mod once;
 mod responses;
@@ -20,22 +23,25 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
 
+use absorb::Reading;
 pub use account::{
     Account, Cost, Denials, Durations, Errors, Input, InvalidPlace, Latencies, ModelCost, ToolCount, Tools,
     Turns, Unknown,
 };
 use calls::Call;
-use key::{Id, Keyed, Name, Names, SessionKey};
-use merge::{Few, First, Last, Merge, Span, Spot};
-use once::{Once, Records, Retry, Turn};
-use responses::{Lane, Lanes, Response};
-use sessions::{Chain, CostState, Ending, ModelUse, Session, TurnDuration, TurnEnd};
+pub use detail::Detail;
+use detail::Details;
+pub use key::Name;
+use key::{Id, Keyed, Names, SessionKey};
+use merge::{First, Merge, Span};
+use once::Records;
+use responses::{Lanes, Response};
+use sessions::{Chain, Ending, Session, TurnDuration};
 use trouble::{Invalid, Invalids, Stranger, Tail, Tails};
 
 use crate::{
-    event::{self, BlockKind, Body, Dialect, Event, Half, Kind, KindId, Part},
+    event::{Dialect, Event, Kind, KindId},
     input::{Place, SourceId},
-    measure::{Time, Tokens},
 };
 
 /// Everything that was learnt from the records read so far.
@@ -63,6 +69,7 @@ pub struct Facts {
     denied: Keyed<First<Name>>,
     names: Names,
     run: Option<Run>,
+    details: Option<Box<Details>>,
 }
 
 /// A hashed map; the seed is random, as keys come from strangers.
@@ -145,6 +152,7 @@ impl Merge for Facts {
             denied,
             names: _, // a cache: whoever holds a name keeps it alive
             run,
+            details,
         } = other;
         self.input.merge(input);
         Merge::merge(&mut self.units, units);
@@ -166,10 +174,17 @@ impl Merge for Facts {
         self.calls.merge(calls);
         self.denied.merge(denied);
         self.end_run(run);
+        self.details.merge(details);
     }
 }
 
 impl Facts {
+    /// Nothing yet, and what to keep of what comes.
+    pub fn new(detail: Detail) -> Self {
+        let details = (detail > Detail::Totals).then(|| Box::new(Details::new(detail)));
+        Self { details, ..Self::default() }
+    }
+
     /// Takes in what was learnt elsewhere: in another unit, on another thread, in whatever order.
     pub fn merge(&mut self, other: Self) {
         Merge::merge(self, other);
@@ -213,10 +228,7 @@ impl Facts {
         if event.prompt {
             self.prompts.insert(uuid.unwrap_or_else(|| Id::at(place, 0)), ());
         }
-        let mut record =
-            Reading { facts: self, place, spot: place.into(), uuid, event, once: Once::at(place) };
-        record.absorb_body();
-        let once = record.once;
+        let once = Reading::new(self, place, uuid, event).absorb();
         self.records.insert(uuid, once);
     }
 
@@ -248,13 +260,13 @@ impl Facts {
             && run.source == place.source
             && run.key.is(event.session.as_deref())
         {
-            return run.session.see(event);
+            return run.session.see(place, event, &mut self.names);
         }
         let key = match &event.session {
             Some(id) => SessionKey::Named(self.names.get(id)),
             None => SessionKey::Nameless(place.source),
         };
-        let session = Session::seen(place.source, event);
+        let session = Session::seen(place, event, &mut self.names);
         let before = self.run.replace(Run { source: place.source, key, session, ending: Ending::default() });
         self.end_run(before);
     }
@@ -278,180 +290,5 @@ fn insert<K: Eq + std::hash::Hash, V: Merge, S: std::hash::BuildHasher>(
         hashbrown::hash_map::Entry::Vacant(free) => {
             free.insert(value);
         }
-    }
-}
-
-/// One record while it is taken in.
-struct Reading<'f, 'e, 'a> {
-    facts: &'f mut Facts,
-    place: Place,
-    spot: Spot,
-    uuid: Option<Id>,
-    event: &'e Event<'a>,
-    once: Once,
-}
-
-impl Reading<'_, '_, '_> {
-    fn absorb_body(&mut self) {
-        match &self.event.body {
-            Body::Plain => {}
-            Body::Message(message) => {
-                self.count_message(message);
-                self.message(message, self.event.time);
-            }
-            Body::Nested(message, time) => self.message(message, time.or(self.event.time)),
-            Body::TurnEnd(end) => self.turn_end(end),
-            Body::Reset => self.facts.chain.resets.push(self.place),
-            Body::Stream(part) => self.stream_part(part),
-            Body::Denial(denial) => self.denial(denial.id.as_deref(), denial.tool.as_deref()),
-            Body::Retry(kind) => {
-                let (session, dialect) = (self.session(), self.event.dialect);
-                let kind = self.facts.names.get(kind);
-                self.once.rare().retry = Some(Retry { session, dialect, kind });
-            }
-            Body::TurnDuration(wall) => {
-                let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0));
-                let duration = TurnDuration { sessions: Few::One(self.session()), wall: *wall };
-                self.facts.durations.insert(key, duration);
-            }
-            Body::CostState(total, models) => {
-                let models = ModelUse::all(models, &mut self.facts.names);
-                let state = CostState { total: *total, place: self.place, models };
-                let session = Session { state: Some(state), ..Session::default() };
-                let key = self.session();
-                insert(&mut self.facts.sessions, key, session);
-            }
-            Body::Answer(answer) => self.answer(answer, self.event.time, 0),
-        }
-    }
-
-    /// What a message counts for by itself: not for a subagent's, which is counted where it was written first.
-    fn count_message(&mut self, message: &event::Message<'_>) {
-        for block in &message.blocks {
-            match &block.kind {
-                BlockKind::Known(id) => self.once.block(*id),
-                other => {
-                    let name = self.facts.names.get(&other.name());
-                    self.once.unknown_block(name, self.place);
-                }
-            }
-        }
-        if let Some(kind) = &message.api_error {
-            let kind = self.facts.names.get(kind);
-            self.once.rare().api_error = Some(kind);
-        }
-    }
-
-    fn message(&mut self, message: &event::Message<'_>, time: Option<Time>) {
-        for (index, block) in message.blocks.iter().enumerate() {
-            match &block.half {
-                Half::Neither => {}
-                Half::Ask(id, tool) => {
-                    let tool = tool.as_deref().map(|tool| self.facts.names.get(tool));
-                    let id = self.call_id(id.as_deref(), index);
-                    self.facts.calls.insert(id, Call::asked(self.spot, tool, time));
-                }
-                Half::Answer(answer) => self.answer(answer, time, index),
-            }
-        }
-        let Some(response) = &message.response else { return };
-        let own = || self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within("response");
-        let id = response.id.as_deref().map_or_else(own, Id::of);
-        let dialect = self.event.dialect;
-        let told = Response::told(self.spot, dialect, self.session(), response, &mut self.facts.names);
-        self.facts.responses.insert(id, told);
-        if dialect == Dialect::Stream {
-            self.ending(Ending { response: Some(Last(self.place.offset)), result: None });
-        }
-    }
-
-    /// This record's session, which is the one that runs.
-    fn session(&self) -> SessionKey {
-        let nameless = || SessionKey::Nameless(self.place.source);
-        self.facts.run.as_ref().map_or_else(nameless, |run| run.key.clone())
-    }
-
-    fn ending(&mut self, ending: Ending) {
-        if let Some(run) = &mut self.facts.run {
-            run.ending.merge(ending);
-        }
-    }
-
-    fn answer(&mut self, answer: &event::ToolResult<'_>, time: Option<Time>, index: usize) {
-        let id = self.call_id(answer.id.as_deref(), index);
-        self.facts.calls.insert(id, Call::answered(self.spot, answer.is_error, time));
-        if answer.denied {
-            self.denial(answer.id.as_deref(), None);
-        }
-    }
-
-    /// A call without an id is one of its own.
-    fn call_id(&self, id: Option<&str>, index: usize) -> Id {
-        id.map_or_else(|| Id::at(self.place, index), Id::of)
-    }
-
-    fn denial(&mut self, id: Option<&str>, tool: Option<&str>) {
-        let tool = tool.map(|tool| self.facts.names.get(tool));
-        match id {
-            Some(id) => self.facts.denied.insert(Id::of(id), First::at(self.spot, tool)),
-            None => self.once.rare().denials.push(tool),
-        }
-    }
-
-    fn stream_part(&mut self, stream: &event::StreamPart<'_>) {
-        let (place, session) = (self.place, self.session());
-        let lane = || Lane(place.source, session.clone(), stream.lane.as_deref().map(Id::of));
-        let id = stream.id.as_deref().map(Id::of);
-        let response = match &stream.part {
-            Part::Start(model, usage) => {
-                if let (false, Some(id)) = (stream.has_api_id, id) {
-                    self.facts.lanes.start(lane(), place.offset, id);
-                }
-                let model = model.as_deref().map(|model| self.facts.names.get(model));
-                Response::streamed(session.clone(), First::at(self.spot, model), usage.as_ref(), false)
-            }
-            Part::Delta(usage, stopped) => {
-                Response::streamed(session.clone(), First::default(), usage.as_ref(), *stopped)
-            }
-        };
-        match id {
-            Some(id) => self.facts.responses.insert(id, response),
-            None => self.facts.lanes.delta(lane(), place.offset, response),
-        }
-    }
-
-    fn turn_end(&mut self, end: &event::TurnEnd<'_>) {
-        let place = self.place;
-        for denial in &end.denials {
-            self.denial(denial.id.as_deref(), denial.tool.as_deref());
-        }
-        let session = self.session();
-        let names = &mut self.facts.names;
-        self.once.rare().turn = Some(Turn {
-            subtype: end.subtype.as_deref().map(|subtype| names.get(subtype)),
-            is_error: end.is_error,
-            num_turns: end.num_turns.unwrap_or(0),
-        });
-        let mut own =
-            |uses: &Option<Vec<event::ModelUse<'_>>>| uses.as_deref().map(|uses| ModelUse::all(uses, names));
-        let result = TurnEnd {
-            place,
-            session,
-            uuid: self.uuid,
-            total: end.total,
-            models: own(&end.models),
-            since_last: own(&end.since_last),
-            turn: Tokens {
-                input: end.usage.input,
-                output: end.usage.output,
-                cache_read: end.usage.cache_read,
-                cache_write_5m: end.usage.cache_write,
-                ..Tokens::default()
-            },
-            api: end.api,
-            wall: end.wall,
-        };
-        self.facts.chain.results.push(result);
-        self.ending(Ending { response: None, result: Some(Last(place.offset)) });
     }
 }

@@ -105,6 +105,11 @@ impl Once {
         self.rare.get_or_insert_default()
     }
 
+    /// Refused calls that have no id, by tool.
+    pub(crate) fn denials(&self) -> Vec<Option<Name>> {
+        self.rare.as_ref().map_or_else(Vec::new, |rare| rare.denials.clone())
+    }
+
     /// Counts a block that the table knows.
     pub(crate) fn block(&mut self, id: BlockId) {
         self.row.count = self.row.count.saturating_add(1);

@@ -2,12 +2,12 @@
 
 use super::{
     key::{Id, Name, Names, SessionKey},
-    merge::{Earliest, Few, Last, Merge},
+    merge::{Earliest, Few, First, Last, Merge, Spot},
 };
 use crate::{
     event::{self, Dialect},
     input::{Place, SourceId},
-    measure::{Millis, Tokens, Usd},
+    measure::{Millis, Time, Tokens, Usd},
 };
 
 /// One session.
@@ -15,6 +15,12 @@ use crate::{
 pub(crate) struct Session {
     /// The earliest moment in it.
     pub(crate) start: Earliest,
+    /// The latest moment in it.
+    pub(crate) end: Option<Time>,
+    /// The folder it began in.
+    pub(crate) cwd: First<Name>,
+    /// The version that began it.
+    pub(crate) version: First<Name>,
     /// Whether the CLI's output tells of it.
     pub(crate) streamed: bool,
     /// The sources it was seen in.
@@ -25,11 +31,17 @@ pub(crate) struct Session {
 
 impl Session {
     /// What any record tells of its session.
-    pub(crate) fn seen(source: SourceId, event: &event::Event<'_>) -> Self {
+    pub(crate) fn seen(place: Place, event: &event::Event<'_>, names: &mut Names) -> Self {
+        let mut name = |text: &Option<event::Text<'_>>| {
+            First::at(place.into(), text.as_deref().map(|text| names.get(text)))
+        };
         Self {
             start: event.time.into(),
+            end: event.time,
+            cwd: name(&event.cwd),
+            version: name(&event.version),
             streamed: event.dialect == Dialect::Stream,
-            sources: Few::One(source),
+            sources: Few::One(place.source),
             state: None,
         }
     }
@@ -37,16 +49,28 @@ impl Session {
 
 impl Session {
     /// What another record of the same source tells of it.
-    pub(crate) fn see(&mut self, event: &event::Event<'_>) {
+    pub(crate) fn see(&mut self, place: Place, event: &event::Event<'_>, names: &mut Names) {
         self.start.merge(event.time.into());
+        self.end = self.end.max(event.time);
+        let spot = Spot::from(place);
+        for (kept, told) in [(&mut self.cwd, &event.cwd), (&mut self.version, &event.version)] {
+            if let Some(text) = told
+                && kept.stands_after(spot)
+            {
+                *kept = First::at(spot, Some(names.get(text)));
+            }
+        }
         self.streamed |= event.dialect == Dialect::Stream;
     }
 }
 
 impl Merge for Session {
     fn merge(&mut self, other: Self) {
-        let Self { start, streamed, sources, state } = other;
+        let Self { start, end, cwd, version, streamed, sources, state } = other;
         self.start.merge(start);
+        self.end = self.end.max(end);
+        self.cwd.merge(cwd);
+        self.version.merge(version);
         self.streamed.merge(streamed);
         self.sources.merge(sources);
         self.state.merge(state);
@@ -106,6 +130,16 @@ pub(crate) struct TurnEnd {
     pub(crate) api: Option<Millis>,
     /// Wall time of this turn.
     pub(crate) wall: Option<Millis>,
+    /// When it was written, where it says so.
+    pub(crate) time: Option<Time>,
+    /// How it ended.
+    pub(crate) subtype: Option<Name>,
+    /// Whether it says that it failed.
+    pub(crate) is_error: bool,
+    /// Its own count of turns.
+    pub(crate) num_turns: Option<u64>,
+    /// Time until the first token.
+    pub(crate) first_token: Option<Millis>,
 }
 
 /// What has to be read in the order it stands.

@@ -6,7 +6,7 @@ use super::{
     Account, Facts,
     account::{Denials, Durations, Errors, Input, InvalidPlace, Latencies, ToolCount, Tools, Turns, Unknown},
     calls::{Call, Ending},
-    cost::{Owners, cost},
+    cost::{Owners, bills, cost},
     difference::{Difference, differences},
     key::{Name, SessionKey},
     merge::Span,
@@ -19,10 +19,10 @@ use crate::{
 };
 
 /// Name of a tool that no record names.
-const NO_TOOL: &str = "unknown";
+pub(super) const NO_TOOL: &str = "unknown";
 
 /// Name of a turn's end that says no `subtype`.
-const NO_SUBTYPE: &str = "(none)";
+pub(super) const NO_SUBTYPE: &str = "(none)";
 
 impl Facts {
     /// Every number as it is reported.
@@ -39,7 +39,9 @@ impl Facts {
         // Nearly half of all memory, and nobody needs it from here on.
         self.records = Records::default();
         let differences = differences(&self.chain);
-        let cost = cost(&self, &differences, prices);
+        let (bills, computed) = bills(&self, &differences, prices);
+        let cost = cost(&bills, computed);
+        drop(bills);
         let tools = self.tools(&loose_denials);
         let answered = self.responses.values().filter_map(|one| one.model.get()).map(Name::as_str);
         let models: BTreeSet<&str> = answered.chain(cost.by_model.keys().map(String::as_str)).collect();
@@ -64,7 +66,7 @@ impl Facts {
         }
     }
 
-    fn input(&self) -> Input {
+    pub(super) fn input(&self) -> Input {
         let counts = self.input;
         let dialects =
             Dialect::ALL.into_iter().map(|dialect| (dialect.name(), self.dialects[dialect as usize]));
@@ -89,7 +91,7 @@ impl Facts {
     }
 
     /// The line of a place in its source, from 1.
-    fn line(&self, place: Place) -> u64 {
+    pub(super) fn line(&self, place: Place) -> u64 {
         let before = self.units.range((place.source, 0)..(place.source, place.unit));
         before.map(|(_, lines)| lines).sum::<u64>() + place.line + 1
     }

@@ -2,6 +2,7 @@
 //!
 //! All of them are integers, so that a sum does not depend on the order in which threads add it up.
 
+pub mod calendar;
 mod price;
 mod pricing;
 
@@ -96,6 +97,18 @@ impl Tokens {
             .saturating_add(self.cache_read)
             .saturating_add(self.cache_write_5m)
             .saturating_add(self.cache_write_1h)
+    }
+
+    /// Its fields, in the order they are declared.
+    pub fn fields(&self) -> [u64; 6] {
+        let Self { input, output, cache_read, cache_write_5m, cache_write_1h, web_searches } = *self;
+        [input, output, cache_read, cache_write_5m, cache_write_1h, web_searches]
+    }
+
+    /// From its fields, in the order they are declared.
+    pub fn of_fields(fields: [u64; 6]) -> Self {
+        let [input, output, cache_read, cache_write_5m, cache_write_1h, web_searches] = fields;
+        Self { input, output, cache_read, cache_write_5m, cache_write_1h, web_searches }
     }
 
     /// Field by field, with the same field of another.
@@ -250,6 +263,22 @@ impl Time {
                 .map(|zoned| zoned.timestamp())
         });
         moment.ok().map(|moment| Self(moment.as_microsecond()))
+    }
+
+    /// The moment in whole microseconds since 1970.
+    pub(crate) fn micros(self) -> i64 {
+        self.0
+    }
+
+    /// The moment of that many microseconds since 1970.
+    pub(crate) fn of_micros(micros: i64) -> Self {
+        Self(micros)
+    }
+
+    /// The moment this much later.
+    #[must_use]
+    pub fn later(self, by: Millis) -> Self {
+        Self(self.0.saturating_add(by.0))
     }
 
     /// Time passed since an earlier moment, in whole milliseconds, and none if it is a later one.

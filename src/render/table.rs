@@ -144,14 +144,21 @@ fn laid_out(mut table: Table, width: Option<usize>) -> (Table, Vec<Vec<String>>)
                 return (table, rows);
             }
         }
-        let last = table.columns.len().saturating_sub(1);
-        if last < 2 {
+        if table.columns.len() < 3 {
             let widths = cut_widths(&table, widths(&table, &rows), NARROWEST_NAME, width);
             cut(&table, &mut rows, &widths);
             return (table, rows);
         }
-        table = table.keeping(|at, _| at != last);
+        let least = least(&table);
+        table = table.keeping(|at, _| at != least);
     }
+}
+
+/// The column to do without: the last, unless it is the only one with money, which most people look for.
+fn least(table: &Table) -> usize {
+    let is_money = |at: usize| table.columns[at].unit == Unit::Usd;
+    let last = table.columns.len() - 1;
+    if is_money(last) && !(0..last).any(is_money) { last - 1 } else { last }
 }
 
 /// How a value becomes text.

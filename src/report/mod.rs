@@ -1,16 +1,52 @@
 //! Facts become reports: tables of typed values. What is said is decided here, how it looks is not.
 
+mod agents;
 mod arrange;
+mod calls;
+mod cost;
 mod entry;
+mod filter;
+mod kinds;
 mod prices;
+mod repeats;
+mod sessions;
+mod sum;
 mod summary;
 mod table;
+mod tools;
+mod turns;
 
+pub use agents::agents;
 pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
+pub use calls::calls;
+pub use cost::{By, blocks, cost, daily, monthly, weekly};
 pub use entry::{Entry, Key, Keys, Shape, reports};
+pub use filter::{Agents, Filter, Pattern};
+pub use kinds::kinds;
 pub use prices::prices;
+pub use repeats::{denials, errors};
+pub use sessions::{Outcome, outcomes, sessions};
+pub use sum::View;
 pub use summary::{Names, summary};
 pub use table::{Column, Data, Head, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, heads};
+pub use tools::tools;
+pub use turns::turns;
 
 /// The reports, each once: schemas, lists and documents follow from it.
-pub const REPORTS: &[Entry] = &[summary::ENTRY, prices::ENTRY];
+pub const REPORTS: &[Entry] = &[
+    summary::ENTRY,
+    sessions::ENTRY,
+    turns::ENTRY,
+    tools::ENTRY,
+    calls::ENTRY,
+    repeats::DENIALS,
+    repeats::ERRORS,
+    kinds::ENTRY,
+    agents::ENTRY,
+    cost::ENTRY,
+    cost::DAILY,
+    cost::WEEKLY,
+    cost::MONTHLY,
+    cost::BLOCKS,
+    prices::ENTRY,
+];

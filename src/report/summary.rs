@@ -22,8 +22,8 @@ pub(super) const ENTRY: Entry = Entry::tree(
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a>(pub &'a [String]);
 
-impl Names<'_> {
-    fn get(&self, source: SourceId) -> &str {
+impl<'a> Names<'a> {
+    pub(super) fn get(&self, source: SourceId) -> &'a str {
         self.0.get(source.0 as usize).map_or("-", |name| name)
     }
 }

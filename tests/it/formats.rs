@@ -16,8 +16,23 @@ use crate::{
 };
 
 /// A command line for each report: its name, the words, and whether logs are read.
-pub(crate) const LINES: &[(&str, &[&str], bool)] =
-    &[("summary", &["summarize"], true), ("prices", &["prices", "--limit", "4"], false)];
+pub(crate) const LINES: &[(&str, &[&str], bool)] = &[
+    ("summary", &["summarize"], true),
+    ("sessions", &["sessions"], true),
+    ("turns", &["turns"], true),
+    ("tools", &["tools"], true),
+    ("calls", &["calls"], true),
+    ("denials", &["denials"], true),
+    ("errors", &["errors"], true),
+    ("kinds", &["kinds"], true),
+    ("agents", &["agents"], true),
+    ("cost", &["cost", "--by", "project,model"], true),
+    ("daily", &["daily"], true),
+    ("weekly", &["weekly"], true),
+    ("monthly", &["monthly"], true),
+    ("blocks", &["blocks"], true),
+    ("prices", &["prices", "--limit", "4"], false),
+];
 
 /// What the snapshots are of.
 const STORIES: &[&str] = &["logs/gateway.jsonl", "logs/nightly-denied.jsonl"];
@@ -126,8 +141,10 @@ fn agree(report: &str, written: &Written) {
         }
     }
     if let Shape::Rows(heads) = entry.shape {
+        let found = |key: &str| csv[0].iter().any(|found| found == key);
+        let heads = heads().into_iter().filter(|head| head.shown != Shown::Screen);
         let keys: Vec<&str> =
-            heads().iter().filter(|head| head.shown != Shown::Screen).map(|head| head.key).collect();
+            heads.filter(|head| !head.optional || found(head.key)).map(|head| head.key).collect();
         assert_eq!(csv[0].iter().collect::<Vec<_>>(), keys, "{report}");
     }
     for text in [table, markdown] {
@@ -178,14 +195,10 @@ fn empty_input_and_one_record_are_reports_too() {
 
 #[test]
 fn nothing_is_wider_than_a_narrow_screen() {
-    let folders = plain::VERSIONS.map(|version| format!("recordings/{version}"));
     for line in LINES {
-        for folder in folders
-            .iter()
-            .flat_map(|folder| [folder.clone(), format!("{folder}/stream"), format!("{folder}/transcript")])
-        {
+        for folder in ["recordings/2.1.325/stream", "recordings/2.1.50/transcript"] {
             for columns in ["60", "80"] {
-                let stdout = run(ccstat(&words(line, &[&folder])).env("COLUMNS", columns)).1;
+                let stdout = run(ccstat(&words(line, &[folder])).env("COLUMNS", columns)).1;
                 let widest = stdout.lines().map(UnicodeWidthStr::width).max().unwrap_or(0);
                 assert!(widest <= columns.parse().unwrap(), "{} of {folder} in {columns}:\n{stdout}", line.0);
             }

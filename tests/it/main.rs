@@ -9,6 +9,7 @@ mod broken;
 mod cli;
 mod formats;
 mod kinds;
+mod ledger;
 mod pages;
 mod plain;
 mod recordings;

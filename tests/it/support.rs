@@ -27,6 +27,23 @@ pub(crate) fn recording(path: &str) -> PathBuf {
     testdata("recordings/2.1.325").join(path)
 }
 
+/// Every case below a folder: each file, and each folder of a saved session.
+pub(crate) fn cases(folder: &Path) -> Vec<PathBuf> {
+    let mut cases: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    let deeper = |path: &Path| {
+        path.is_dir()
+            && (["stream", "transcript"].contains(&name(path))
+                || path.parent().is_some_and(|parent| name(parent) == "recordings"))
+    };
+    cases.iter().flat_map(|path| if deeper(path) { self::cases(path) } else { vec![path.clone()] }).collect()
+}
+
+fn name(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
 /// A log that exists as long as the test.
 pub(crate) fn log(bytes: impl AsRef<[u8]>) -> NamedTempFile {
     let mut file = NamedTempFile::new().unwrap();
@@ -76,7 +93,7 @@ pub(crate) fn ccstat(arguments: &[&str]) -> Command {
     for variable in ["CLAUDE_CONFIG_DIR", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"] {
         command.env_remove(variable);
     }
-    command.env("HOME", testdata("no-such-home")).current_dir(testdata("")).args(arguments);
+    command.env("TZ", "UTC").env("HOME", testdata("no-such-home")).current_dir(testdata("")).args(arguments);
     command
 }
 

@@ -44,12 +44,15 @@ impl<'a> Skimmer<'a> {
     pub fn read(&mut self, from: usize) -> Option<Event<'a>> {
         let mut walk = Walk::new(self.text, from);
         let mut read = Record::default();
+        let start = walk.begin();
         record(&mut walk, &mut read).ok()?;
+        let bytes = (walk.at() - start) as u64;
         if walk.peek() != b'\n' && walk.at() != self.text.len() {
             return None;
         }
         self.end = walk.at();
-        event::<Skim>(&read)
+        let event = event::<Skim>(&read)?;
+        Some(Event { bytes, ..event })
     }
 
     /// Where the line of the last record ends.
@@ -69,9 +72,15 @@ pub fn skim(text: &str, from: usize) -> Option<(Event<'_>, usize)> {
 pub(super) fn skim_piece(text: &str) -> Option<Event<'_>> {
     let mut walk = Walk::over_lines(text);
     let mut read = Record::default();
+    let start = walk.begin();
     record(&mut walk, &mut read).ok()?;
+    let bytes = (walk.at() - start) as u64;
     walk.peek();
-    if walk.at() == text.len() { event::<Skim>(&read) } else { None }
+    if walk.at() != text.len() {
+        return None;
+    }
+    let event = event::<Skim>(&read)?;
+    Some(Event { bytes, ..event })
 }
 
 /// Walks over a record. What is large is opened on the way, so that it is walked over once. The record is filled where it
@@ -159,9 +168,11 @@ fn blocks<'a>(walk: &mut Walk<'a>) -> Step<Blocks<'a>> {
         if walk.peek() != b'{' {
             return walk.skip();
         }
-        let at = blocks.objects.len();
-        blocks.objects.push(BlockFields::default());
-        wanted(walk, &mut blocks.objects[at])
+        let (at, from) = (blocks.objects.len(), walk.at());
+        blocks.objects.push((BlockFields::default(), 0));
+        wanted(walk, &mut blocks.objects[at].0)?;
+        blocks.objects[at].1 = (walk.at() - from) as u64;
+        Ok(())
     })?;
     Ok(blocks)
 }

@@ -1,0 +1,121 @@
+//! Commands that show rows: read, keep what is asked for, make the report, write it.
+
+use super::{Reading, args, complain, nothing_read, plan, plan::Variables, read, status};
+use crate::{
+    error::{Error, ExitStatus},
+    facts::{Detail, ledger::Ledger},
+    input::{self, Source, SourceId},
+    measure::calendar::Zone,
+    render::Style,
+    report::{Filter, Line, Names, Outcome, Report, Tone, View},
+};
+
+/// What a command asks.
+pub(super) struct Question<'a> {
+    /// The report that answers it.
+    pub(super) report: &'static str,
+    /// Whether it is about history: then it reads the saved sessions unless something is named.
+    pub(super) history: bool,
+    /// How much has to be kept for it.
+    pub(super) detail: Detail,
+    /// Only sessions that ended like this.
+    pub(super) outcomes: &'a [Outcome],
+    /// Makes the report.
+    pub(super) make: &'a dyn Fn(&View<'_>) -> Report,
+}
+
+impl<'a> Question<'a> {
+    /// About a run: what is piped in is read, unless something is named.
+    pub(super) fn run(report: &'static str, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
+        Self { report, history: false, detail: Detail::Rows, outcomes: &[], make }
+    }
+
+    /// About history: the saved sessions are read, unless something is named.
+    pub(super) fn history(report: &'static str, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
+        Self { history: true, ..Self::run(report, make) }
+    }
+}
+
+/// Rows that were read and narrowed.
+pub(super) struct Narrowed {
+    pub(super) ledger: Ledger,
+    pub(super) names: Vec<String>,
+    pub(super) zone: Zone,
+    pub(super) reading: Reading,
+    /// A filter left nothing.
+    pub(super) nothing: bool,
+}
+
+/// Answers with a report of rows.
+pub(super) fn answer(
+    rows: &args::Rows,
+    question: &Question<'_>,
+    variables: &Variables,
+    style: Style,
+) -> Result<ExitStatus, Error> {
+    let arrangement = rows.arrange.arrangement(question.report)?;
+    let narrowed = narrowed(&rows.asked, question, variables, &rows.output)?;
+    let view = narrowed.view();
+    let mut report = (question.make)(&view);
+    report.notes.extend(narrowed.nothing_matches());
+    let status = status(&narrowed.ledger.input, &narrowed.reading.stop, narrowed.reading.partial, false);
+    let status = rows.output.deliver(&report.arranged(&arrangement)?, status, style)?;
+    narrowed.complain_of_nothing(status);
+    Ok(status)
+}
+
+/// Reads, and leaves the rows that count.
+pub(super) fn narrowed(
+    asked: &args::Asked,
+    question: &Question<'_>,
+    variables: &Variables,
+    output: &args::Output,
+) -> Result<Narrowed, Error> {
+    let zone = asked.narrow.zone()?;
+    let filter = Filter { outcomes: question.outcomes.to_vec(), ..asked.narrow.filter(&zone)? };
+    let prices = plan::prices(&asked.pricing)?;
+    let wanted = plan::wanted(&asked.input, variables, question.history)?;
+    // Which sessions are left depends on all their records, whichever report asks.
+    let detail = if filter.is_empty() { question.detail } else { question.detail.max(Detail::Records) };
+    let mut reading = read(input::find(&wanted), &asked.input, detail, output)?;
+    let mut ledger = std::mem::take(&mut reading.scan.facts).ledger(&prices);
+    let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
+    ledger.suggest_projects(|source| folder(&names, source));
+    let before = ledger.sessions.len();
+    filter.apply(&mut ledger);
+    let nothing = before > 0 && ledger.sessions.is_empty();
+    Ok(Narrowed { ledger, names, zone, reading, nothing })
+}
+
+impl Narrowed {
+    pub(super) fn view(&self) -> View<'_> {
+        View { ledger: &self.ledger, names: Names(&self.names), zone: &self.zone }
+    }
+
+    /// Says that the filters left nothing.
+    pub(super) fn nothing_matches(&self) -> Option<Line> {
+        self.nothing.then(|| {
+            Line::new(Tone::Warning).word("nothing matches the filters: ").count(
+                self.ledger.input.records,
+                " record was read",
+                " records were read",
+            )
+        })
+    }
+
+    /// Where every source was named on standard error already, there is nothing to add.
+    pub(super) fn complain_of_nothing(&self, status: ExitStatus) {
+        let input = &self.ledger.input;
+        if status == ExitStatus::NothingRead && !(self.reading.partial && input.bytes == 0) {
+            complain(&nothing_read(input, &self.reading.sources));
+        }
+    }
+}
+
+/// The folder of saved sessions that a source lies in, by the name that the CLI gives it.
+fn folder(names: &[String], source: SourceId) -> Option<String> {
+    let mut parts = names.get(source.0 as usize)?.split(['/', '\\']);
+    parts.find(|part| *part == "projects")?;
+    let folder = parts.next()?;
+    parts.next().map(|_| folder.to_owned())
+}

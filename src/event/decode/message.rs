@@ -1,0 +1,232 @@
+//! What a message says: its blocks, its response, its failures, and whether a human wrote it.
+
+use smallvec::SmallVec;
+
+use super::status_name;
+use crate::event::{
+    Block, BlockKind, Half, Message, Response, Text, ToolResult, ToolUse,
+    denial::is_refusal,
+    fields::{
+        BlockFields, BlockKey, CallFields, CallKey, EventFields, EventKey, MessageKey, RecordFields,
+        RecordKey,
+    },
+    json::Json,
+    record::{Blocks, Message as OpenMessage, Open, Record},
+};
+
+/// The model name of messages that no model wrote.
+const SYNTHETIC: &str = "<synthetic>";
+
+/// Beginnings of user texts that no human typed.
+const NOT_HUMAN: &[&str] = &[
+    "<local-command-",
+    "<command-name>",
+    "<task-notification>",
+    "[Request interrupted",
+    "<bash-input>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    "This session is being continued from a previous conversation",
+];
+
+pub(super) fn message<'a, O: Open<'a>>(record: &Record<'a>, kind: &str) -> Message<'a> {
+    let role_of_kind = || if kind == "user" { "user".into() } else { "assistant".into() };
+    let opened = record.message.as_ref();
+    let role = opened.and_then(|message| message.fields.text(MessageKey::Role)).unwrap_or_else(role_of_kind);
+    let blocks = opened.map_or_else(SmallVec::new, |message| blocks::<O>(record, message, &role));
+    if kind != "assistant" {
+        return Message { blocks, ..Message::default() };
+    }
+    let model = opened.and_then(|message| message.fields.text(MessageKey::Model));
+    let synthetic = model.as_deref() == Some(SYNTHETIC);
+    // An empty `message` tells of no response, and one that no model wrote is none.
+    let told = opened.filter(|message| !synthetic && !message.empty);
+    let response = told.map(|message| response(&record.fields, message, model));
+    Message { blocks, response, api_error: api_error::<O>(record, synthetic) }
+}
+
+fn response<'a>(
+    record: &RecordFields<'a>,
+    message: &OpenMessage<'a>,
+    model: Option<Text<'a>>,
+) -> Response<'a> {
+    Response {
+        id: message.fields.text(MessageKey::Id),
+        model,
+        requested: record.text(RecordKey::RequestedModel),
+        usage: message.usage,
+        stopped: message.fields.get(MessageKey::StopReason).is_some_and(|reason| !reason.is_null()),
+    }
+}
+
+fn blocks<'a, O: Open<'a>>(
+    record: &Record<'a>,
+    message: &OpenMessage<'a>,
+    role: &Text<'a>,
+) -> SmallVec<[Block<'a>; 1]> {
+    if message.fields.get(MessageKey::Content).is_some_and(Json::is_string) {
+        let bytes = message.fields.get(MessageKey::Content).map_or(0, Json::length);
+        return smallvec::smallvec![Block {
+            kind: BlockKind::of(role, "text".into()),
+            half: Half::Neither,
+            bytes
+        }];
+    }
+    let mut verdicts = None; // read once, and only if there is a result
+    let objects = message.blocks.iter().flat_map(|blocks| &blocks.objects);
+    let block = |(fields, bytes): &(BlockFields<'a>, u64)| {
+        let kind = fields.text(BlockKey::Type)?;
+        let half = match &*kind {
+            "tool_use" => Half::Ask(ToolUse {
+                id: fields.text(BlockKey::Id),
+                tool: fields.text(BlockKey::Name),
+                input: fields.get(BlockKey::Input).map(Json::source),
+            }),
+            "tool_result" => {
+                let verdicts = verdicts.get_or_insert_with(|| Verdicts::of::<O>(&record.fields));
+                Half::Answer(tool_result::<O>(record, verdicts, fields))
+            }
+            _ => Half::Neither,
+        };
+        Some(Block { kind: BlockKind::of(role, kind), half, bytes: *bytes })
+    };
+    objects.filter_map(block).collect()
+}
+
+fn tool_result<'a, O: Open<'a>>(
+    record: &Record<'a>,
+    verdicts: &Verdicts<'a>,
+    block: &BlockFields<'a>,
+) -> ToolResult<'a> {
+    let (id, is_error) = (block.text(BlockKey::ToolUse), block.is_true(BlockKey::IsError));
+    let refusal = || {
+        is_error
+            && block.get(BlockKey::Content).is_some_and(|content| is_refusal(&text_of_value::<O>(content)))
+    };
+    let denied = verdicts.get(id.as_deref()).unwrap_or_else(refusal);
+    let outcome = [RecordKey::ToolUseResult, RecordKey::SnakeToolUseResult];
+    ToolResult {
+        id,
+        is_error,
+        denied,
+        content: block.get(BlockKey::Content).map(Json::source),
+        outcome: outcome.into_iter().find_map(|key| record.fields.get(key)).map(Json::source),
+    }
+}
+
+/// What the fields beside the results of a record say of their permission.
+struct Verdicts<'a> {
+    /// By id of the call, sorted: whether it was refused.
+    by_call: SmallVec<[(Text<'a>, bool); 2]>,
+    /// Of the whole record.
+    of_all: Option<bool>,
+}
+
+impl<'a> Verdicts<'a> {
+    fn of<O: Open<'a>>(record: &RecordFields<'a>) -> Self {
+        let meta = record.get(RecordKey::ToolResultMeta).and_then(O::elements).unwrap_or_default();
+        let by_call = meta.into_iter().filter_map(O::fields).filter_map(|entry: CallFields<'a>| {
+            let refused = refused::<O>(entry.get(CallKey::NonExecution), entry.get(CallKey::Decision));
+            Some((entry.text(CallKey::Id)?, refused))
+        });
+        let mut by_call: SmallVec<[(Text<'a>, bool); 2]> = by_call.collect();
+        by_call.sort_unstable();
+        let (kind, decision) =
+            (record.get(RecordKey::ToolDenialKind), record.get(RecordKey::PermissionDecision));
+        let said = kind.is_some() || decision.is_some();
+        Self { by_call, of_all: said.then(|| refused::<O>(kind, decision)) }
+    }
+
+    /// Whether a call was refused, by any field; `None` where the version wrote no such field.
+    fn get(&self, call: Option<&str>) -> Option<bool> {
+        let own = call.and_then(|call| {
+            let first = self.by_call.partition_point(|(id, _)| &**id < call);
+            let mut same =
+                self.by_call[first..].iter().take_while(|(id, _)| id == call).map(|&(_, refused)| refused);
+            let own = same.next()?;
+            Some(same.fold(own, |any, refused| any | refused))
+        });
+        match (own, self.of_all) {
+            (Some(own), Some(all)) => Some(own || all),
+            (own, all) => own.or(all),
+        }
+    }
+}
+
+fn refused<'a, O: Open<'a>>(kind: Option<Json<'a>>, decision: Option<Json<'a>>) -> bool {
+    let decision: Option<EventFields<'a>> = decision.and_then(O::fields);
+    let rejected = decision
+        .and_then(|decision| decision.text(EventKey::Decision))
+        .is_some_and(|decision| decision == "reject");
+    rejected || kind.is_some_and(Json::says_something)
+}
+
+fn api_error<'a, O: Open<'a>>(record: &Record<'a>, synthetic: bool) -> Option<Text<'a>> {
+    let fields = &record.fields;
+    let named = fields.text(RecordKey::Error);
+    let flagged = named.is_some()
+        || fields.is_true(RecordKey::SnakeApiError)
+        || fields.is_true(RecordKey::CamelApiError);
+    // Streams of 1.0.128 have no flag at all.
+    let says_so = || {
+        synthetic && record.message.as_ref().is_some_and(|message| text_of(message).starts_with("API Error"))
+    };
+    if !flagged && !says_so() {
+        return None;
+    }
+    let status = |key| fields.number(key).filter(|&status| status != 0.0);
+    Some(named.unwrap_or_else(|| {
+        status_name(status(RecordKey::SnakeApiStatus).or_else(|| status(RecordKey::CamelApiStatus)))
+    }))
+}
+
+/// The text of a message: its string, or the texts of its blocks one after another.
+fn text_of<'a>(message: &OpenMessage<'a>) -> Text<'a> {
+    if let Some(text) = message.fields.get(MessageKey::Content).and_then(Json::string) {
+        return text;
+    }
+    message.blocks.as_ref().map_or(Text::Borrowed(""), joined)
+}
+
+/// The same for a content that was not opened.
+fn text_of_value<'a, O: Open<'a>>(content: Json<'a>) -> Text<'a> {
+    if let Some(text) = content.string() {
+        return text;
+    }
+    let objects = O::elements(content).unwrap_or_default().into_iter().filter_map(O::fields);
+    joined(&Blocks { objects: objects.map(|fields| (fields, 0)).collect(), any: true })
+}
+
+fn joined<'a>(blocks: &Blocks<'a>) -> Text<'a> {
+    let texts = blocks.objects.iter().filter_map(|(block, _)| block.text(BlockKey::Text));
+    texts.reduce(|all, text| all + text).unwrap_or_default()
+}
+
+pub(super) fn is_prompt<'a, O: Open<'a>>(record: &Record<'a>) -> bool {
+    use RecordKey::{IsCompactSummary, IsMeta, IsReplay, IsSidechain, IsSynthetic};
+    let fields = &record.fields;
+    let Some(message) = &record.message else { return false };
+    let is_text = message.fields.get(MessageKey::Content).is_some_and(Json::is_string);
+    let is_result = |(block, _): &(BlockFields<'_>, u64)| {
+        block.text(BlockKey::Type).is_some_and(|kind| kind == "tool_result")
+    };
+    let said = is_text
+        || message.blocks.as_ref().is_some_and(|blocks| blocks.any && !blocks.objects.iter().any(is_result));
+    let another_origin = || {
+        let origin: EventFields<'a> = fields.get(RecordKey::Origin).and_then(O::fields)?;
+        Some(origin.get(EventKey::Kind)?.string().is_none_or(|kind| kind != "human"))
+    };
+    if !said
+        || [IsReplay, IsSynthetic, IsMeta, IsCompactSummary, IsSidechain]
+            .into_iter()
+            .any(|flag| fields.is_true(flag))
+        || fields.get(RecordKey::ParentToolUse).is_some_and(Json::says_something)
+        || fields.get(RecordKey::ToolUseResult).is_some_and(|result| !result.is_null())
+        || another_origin() == Some(true)
+    {
+        return false;
+    }
+    let text = text_of(message);
+    let text = text.trim_start();
+    !NOT_HUMAN.iter().any(|start| text.starts_with(start))
+}

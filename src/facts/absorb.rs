@@ -1,0 +1,250 @@
+//! One record is taken in: what its body adds to the facts.
+
+use super::{
+    Facts,
+    calls::Call,
+    detail::What,
+    insert,
+    key::{Id, Name, SessionKey},
+    merge::{Few, First, Last, Merge, Spot},
+    once::{Once, Retry, Turn},
+    responses::{Lane, Response},
+    sessions::{CostState, Ending, ModelUse, Session, TurnDuration, TurnEnd},
+};
+use crate::{
+    event::{self, BlockKind, Body, Dialect, Event, Half, Part},
+    input::Place,
+    measure::{Time, Tokens},
+};
+
+/// One record while it is taken in.
+pub(super) struct Reading<'f, 'e, 'a> {
+    pub(super) facts: &'f mut Facts,
+    pub(super) place: Place,
+    pub(super) spot: Spot,
+    pub(super) uuid: Option<Id>,
+    pub(super) event: &'e Event<'a>,
+    once: Once,
+}
+
+impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
+    /// A record that begins to be read.
+    pub(super) fn new(facts: &'f mut Facts, place: Place, uuid: Option<Id>, event: &'e Event<'a>) -> Self {
+        Self { facts, place, spot: place.into(), uuid, event, once: Once::at(place) }
+    }
+
+    /// Takes in everything; what is left counts once per uuid.
+    pub(super) fn absorb(mut self) -> Once {
+        self.absorb_body();
+        self.absorb_detail();
+        self.once
+    }
+
+    fn absorb_detail(&mut self) {
+        if !self.is_detailed() {
+            return;
+        }
+        self.detail_agent();
+        self.detail_record();
+        if self.event.prompt {
+            self.happened(What::Prompt);
+        }
+        let loose = self.once.denials();
+        if !loose.is_empty() {
+            self.happened(What::Denials(loose));
+        }
+    }
+
+    fn absorb_body(&mut self) {
+        match &self.event.body {
+            Body::Plain => {}
+            Body::Compaction(before, after) => self.happened(What::Compaction(*before, *after)),
+            Body::Message(message) => {
+                self.count_message(message);
+                self.message(message, self.event.time);
+            }
+            Body::Nested(message, time) => self.message(message, time.or(self.event.time)),
+            Body::TurnEnd(end) => self.turn_end(end),
+            Body::Reset => self.facts.chain.resets.push(self.place),
+            Body::Stream(part) => self.stream_part(part),
+            Body::Denial(denial) => self.denial(denial.id.as_deref(), denial.tool.as_deref()),
+            Body::Retry(kind, wait) => {
+                let (session, dialect) = (self.session(), self.event.dialect);
+                let kind = self.facts.names.get(kind);
+                self.happened(What::Retry(Name::clone(&kind), *wait, dialect));
+                self.once.rare().retry = Some(Retry { session, dialect, kind });
+            }
+            Body::TurnDuration(wall) => {
+                let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0));
+                let duration = TurnDuration { sessions: Few::One(self.session()), wall: *wall };
+                self.facts.durations.insert(key, duration);
+                self.happened(What::TurnDuration(*wall));
+            }
+            Body::CostState(total, models) => {
+                let models = ModelUse::all(models, &mut self.facts.names);
+                let state = CostState { total: *total, place: self.place, models };
+                let session = Session { state: Some(state), ..Session::default() };
+                let key = self.session();
+                insert(&mut self.facts.sessions, key, session);
+            }
+            Body::Answer(answer) => self.answer(answer, self.event.time, 0),
+        }
+    }
+
+    /// What a message counts for by itself: not for a subagent's, which is counted where it was written first.
+    fn count_message(&mut self, message: &event::Message<'_>) {
+        for block in &message.blocks {
+            match &block.kind {
+                BlockKind::Known(id) => self.once.block(*id),
+                other => {
+                    let name = self.facts.names.get(&other.name());
+                    self.once.unknown_block(name, self.place);
+                }
+            }
+        }
+        if let Some(kind) = &message.api_error {
+            let kind = self.facts.names.get(kind);
+            self.happened(What::ApiError(Name::clone(&kind)));
+            self.once.rare().api_error = Some(kind);
+        }
+    }
+
+    fn message(&mut self, message: &event::Message<'_>, time: Option<Time>) {
+        let own = || self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within("response");
+        let response =
+            message.response.as_ref().map(|response| response.id.as_deref().map_or_else(own, Id::of));
+        for (index, block) in message.blocks.iter().enumerate() {
+            match &block.half {
+                Half::Neither => {}
+                Half::Ask(ask) => {
+                    let tool = ask.tool.as_deref().map(|tool| self.facts.names.get(tool));
+                    let id = self.call_id(ask.id.as_deref(), index);
+                    self.facts.calls.insert(id, Call::asked(self.spot, tool, time));
+                    if self.is_detailed() {
+                        self.detail_ask(id, ask, response, time);
+                    }
+                }
+                Half::Answer(answer) => self.answer(answer, time, index),
+            }
+        }
+        let (Some(response), Some(id)) = (&message.response, response) else { return };
+        if self.is_detailed() {
+            self.detail_response(id, response.id.as_deref(), time);
+        }
+        let dialect = self.event.dialect;
+        let told = Response::told(self.spot, dialect, self.session(), response, &mut self.facts.names);
+        self.facts.responses.insert(id, told);
+        if dialect == Dialect::Stream {
+            self.ending(Ending { response: Some(Last(self.place.offset)), result: None });
+        }
+    }
+
+    /// This record's session, which is the one that runs.
+    pub(super) fn session(&self) -> SessionKey {
+        let nameless = || SessionKey::Nameless(self.place.source);
+        self.facts.run.as_ref().map_or_else(nameless, |run| run.key.clone())
+    }
+
+    fn ending(&mut self, ending: Ending) {
+        if let Some(run) = &mut self.facts.run {
+            run.ending.merge(ending);
+        }
+    }
+
+    fn answer(&mut self, answer: &event::ToolResult<'_>, time: Option<Time>, index: usize) {
+        let id = self.call_id(answer.id.as_deref(), index);
+        self.facts.calls.insert(id, Call::answered(self.spot, answer.is_error, time));
+        if self.is_detailed() {
+            self.detail_answer(id, answer, time);
+        }
+        if answer.denied {
+            self.denial(answer.id.as_deref(), None);
+        }
+    }
+
+    /// A call without an id is one of its own.
+    fn call_id(&self, id: Option<&str>, index: usize) -> Id {
+        id.map_or_else(|| Id::at(self.place, index), Id::of)
+    }
+
+    fn denial(&mut self, id: Option<&str>, tool: Option<&str>) {
+        let tool = tool.map(|tool| self.facts.names.get(tool));
+        match id {
+            Some(id) => {
+                let id = Id::of(id);
+                self.facts.denied.insert(id, First::at(self.spot, tool));
+                if self.is_detailed() {
+                    self.detail_denial(id);
+                }
+            }
+            None => self.once.rare().denials.push(tool),
+        }
+    }
+
+    fn stream_part(&mut self, stream: &event::StreamPart<'_>) {
+        let (place, session) = (self.place, self.session());
+        let lane = || Lane(place.source, session.clone(), stream.lane.as_deref().map(Id::of));
+        let id = stream.id.as_deref().map(Id::of);
+        let response = match &stream.part {
+            Part::Start(model, usage) => {
+                if let (false, Some(id)) = (stream.has_api_id, id) {
+                    self.facts.lanes.start(lane(), place.offset, id);
+                }
+                let model = model.as_deref().map(|model| self.facts.names.get(model));
+                Response::streamed(session.clone(), First::at(self.spot, model), usage.as_ref(), false)
+            }
+            Part::Delta(usage, stopped) => {
+                Response::streamed(session.clone(), First::default(), usage.as_ref(), *stopped)
+            }
+        };
+        match id {
+            Some(id) => {
+                if self.is_detailed() {
+                    self.detail_response(id, stream.id.as_deref(), self.event.time);
+                }
+                self.facts.responses.insert(id, response);
+            }
+            None => self.facts.lanes.delta(lane(), place.offset, response),
+        }
+    }
+
+    fn turn_end(&mut self, end: &event::TurnEnd<'_>) {
+        let place = self.place;
+        for denial in &end.denials {
+            self.denial(denial.id.as_deref(), denial.tool.as_deref());
+        }
+        let session = self.session();
+        let names = &mut self.facts.names;
+        self.once.rare().turn = Some(Turn {
+            subtype: end.subtype.as_deref().map(|subtype| names.get(subtype)),
+            is_error: end.is_error,
+            num_turns: end.num_turns.unwrap_or(0),
+        });
+        let mut own =
+            |uses: &Option<Vec<event::ModelUse<'_>>>| uses.as_deref().map(|uses| ModelUse::all(uses, names));
+        let result = TurnEnd {
+            place,
+            session,
+            uuid: self.uuid,
+            total: end.total,
+            models: own(&end.models),
+            since_last: own(&end.since_last),
+            turn: Tokens {
+                input: end.usage.input,
+                output: end.usage.output,
+                cache_read: end.usage.cache_read,
+                cache_write_5m: end.usage.cache_write,
+                ..Tokens::default()
+            },
+            api: end.api,
+            wall: end.wall,
+            time: self.event.time,
+            subtype: end.subtype.as_deref().map(|subtype| names.get(subtype)),
+            is_error: end.is_error,
+            num_turns: end.num_turns,
+            first_token: end.first_token,
+        };
+        self.facts.chain.results.push(result);
+        self.ending(Ending { response: None, result: Some(Last(place.offset)) });
+    }
+}

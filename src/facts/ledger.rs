@@ -1,0 +1,360 @@
+//! The settled facts row by row: who did what, when, where, and what it cost.
+//!
+//! Reports sort, group and cut these rows. Money and tokens are divided over responses and their calls so that any
+//! grouping of the entries adds up to the totals of the account.
+
+mod account;
+mod build;
+mod divide;
+mod events;
+mod split;
+
+use super::{Name, account::Input};
+use crate::{
+    event::Dialect,
+    input::SourceId,
+    measure::{Millis, Time, Tokens, Usd},
+};
+
+/// Every row that was kept.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    /// The bytes and what they held.
+    pub input: Input,
+    /// Sessions, by their first moment.
+    pub sessions: Vec<Session>,
+    /// Subagents.
+    pub agents: Vec<Agent>,
+    /// Responses, in the order they stand.
+    pub responses: Vec<Response>,
+    /// What was paid for what.
+    pub entries: Vec<Entry>,
+    /// Tool calls, in the order they stand.
+    pub calls: Vec<Call>,
+    /// Answers without a call.
+    pub orphans: Vec<Mark>,
+    /// Ends of turns, in the order they stand.
+    pub turns: Vec<Turn>,
+    /// Turns of interactive sessions, which have no end of their own.
+    pub waits: Vec<Wait>,
+    /// Refused calls.
+    pub denials: Vec<Denial>,
+    /// Failures of the API.
+    pub faults: Vec<Fault>,
+    /// Summaries of the conversation.
+    pub compactions: Vec<Compaction>,
+    /// What humans asked.
+    pub prompts: Vec<Mark>,
+    /// Every record, where that was asked for.
+    pub records: Vec<Record>,
+}
+
+/// Where and when something happened, and to whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// Index of its session.
+    pub session: usize,
+    /// Index of its subagent; the main agent's have none.
+    pub agent: Option<usize>,
+    /// When, where the log says so.
+    pub time: Option<Time>,
+    /// Where it stands.
+    pub at: Option<At>,
+    /// The CLI version that wrote it.
+    pub version: Option<Name>,
+}
+
+/// A place in a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct At {
+    /// Which source.
+    pub source: SourceId,
+    /// Line, from 1.
+    pub line: u64,
+    /// Byte offset, from 0.
+    pub offset: u64,
+}
+
+/// One session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Its id; the records of a source that name none are a session of their own.
+    pub id: Option<Name>,
+    /// The first source it was seen in.
+    pub source: SourceId,
+    /// The folder it began in.
+    pub project: Option<Name>,
+    /// The version that began it.
+    pub version: Option<Name>,
+    /// The earliest moment in it.
+    pub started: Option<Time>,
+    /// The latest moment in it.
+    pub ended: Option<Time>,
+    /// Whether the CLI's output tells of it.
+    pub streamed: bool,
+    /// Whether an end of a turn was seen, its own or a nameless one of its source.
+    pub has_result: bool,
+    /// Whether every token of it is counted.
+    pub complete: bool,
+    /// Models of it that have no price.
+    pub unpriced: Vec<Name>,
+}
+
+/// One subagent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agent {
+    /// Index of its session.
+    pub session: usize,
+    /// Its id, where the log says it.
+    pub id: Option<Name>,
+    /// Its type, where the log says it.
+    pub kind: Option<Name>,
+    /// Index of the call that started it.
+    pub call: Option<usize>,
+    /// Index of the subagent that started it; the main agent is none.
+    pub parent: Option<usize>,
+}
+
+/// One API response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// When and where.
+    pub mark: Mark,
+    /// `message.id`.
+    pub id: Option<Name>,
+    /// The model that is charged.
+    pub model: Name,
+    /// The model that answered.
+    pub answered: Option<Name>,
+    /// Its own tokens, which may be placeholders in a stream.
+    pub tokens: Tokens,
+    /// What its tokens come to, where the model has a price.
+    pub price: Option<Usd>,
+    /// The same where its counts can be final at all: a stream alone has only placeholders.
+    pub computed: Option<Usd>,
+    /// Whether its token counts are final.
+    pub is_final: bool,
+    /// How many calls it asks for.
+    pub calls: u64,
+}
+
+/// What was paid for what: a response's part of its session's figure, or what belongs to no response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When and where; without a response only the session is known.
+    pub mark: Mark,
+    /// Index of the response.
+    pub response: Option<usize>,
+    /// The model, where it is known.
+    pub model: Option<Name>,
+    /// The tool that the response calls; one with several calls has an entry for each tool.
+    pub tool: Option<Name>,
+    /// Tokens that were charged.
+    pub tokens: Tokens,
+    /// What they cost.
+    pub cost: Option<Usd>,
+    /// What the cache saved, and less than nothing where writing it cost more.
+    pub saved: Option<Usd>,
+    /// Whether the CLI said it; else it is computed.
+    pub reported: bool,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    /// It was refused.
+    Denied,
+    /// It failed.
+    Error,
+    /// No answer was seen.
+    Open,
+    /// It answered.
+    Ok,
+}
+
+impl End {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Denied => "denied",
+            Self::Error => "error",
+            Self::Open => "open",
+            Self::Ok => "ok",
+        }
+    }
+}
+
+/// One tool call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// When it was asked, and where.
+    pub mark: Mark,
+    /// `tool_use.id`.
+    pub id: Option<Name>,
+    /// Which tool.
+    pub tool: Name,
+    /// The model that asked.
+    pub model: Option<Name>,
+    /// How it ended.
+    pub end: End,
+    /// Time from ask to answer.
+    pub latency: Option<Millis>,
+    /// Bytes of its answer as they stand in the log.
+    pub result_bytes: Option<u64>,
+    /// Equal for equal inputs.
+    pub input: u64,
+    /// Its input, where content was asked for.
+    pub input_text: Option<Box<str>>,
+    /// Its answer, where content was asked for.
+    pub output_text: Option<Box<str>>,
+}
+
+/// One end of a turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// When and where. Where the record says no time, that of the last row before it.
+    pub mark: Mark,
+    /// How it ended.
+    pub subtype: Name,
+    /// Whether it succeeded.
+    pub ok: bool,
+    /// The CLI's own count.
+    pub num_turns: u64,
+    /// Wall time.
+    pub wall: Option<Millis>,
+    /// API time.
+    pub api: Option<Millis>,
+    /// Time until the first token.
+    pub first_token: Option<Millis>,
+    /// What it cost.
+    pub cost: Option<Usd>,
+    /// Models it used, where it says so, with cost.
+    pub models: Option<Vec<(Name, Usd)>>,
+}
+
+/// A turn of an interactive session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// When and where.
+    pub mark: Mark,
+    /// Wall time.
+    pub wall: Millis,
+}
+
+/// One refused call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denial {
+    /// When and where.
+    pub mark: Mark,
+    /// Which tool.
+    pub tool: Name,
+    /// Index of the call, where the log has it.
+    pub call: Option<usize>,
+}
+
+/// One failure of the API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// When and where.
+    pub mark: Mark,
+    /// What failed.
+    pub kind: Name,
+    /// Whether it was tried again.
+    pub retried: bool,
+    /// The wait before the next attempt.
+    pub wait: Option<Millis>,
+}
+
+/// One summary of the conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compaction {
+    /// When and where.
+    pub mark: Mark,
+    /// Tokens before.
+    pub before: Option<u64>,
+    /// Tokens after.
+    pub after: Option<u64>,
+}
+
+/// One record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// When and where.
+    pub mark: Mark,
+    /// Type and discriminator.
+    pub kind: Name,
+    /// Whether a table knows its kind.
+    pub known: bool,
+    /// Who wrote it.
+    pub dialect: Dialect,
+    /// Whether its uuid was seen before.
+    pub copy: bool,
+    /// Its length.
+    pub bytes: u64,
+    /// Its blocks, unless another copy counts for them: name, whether a table knows it, length.
+    pub blocks: Vec<(Name, bool, u64)>,
+}
+
+impl Ledger {
+    /// Gives the sessions that name no folder the one that their source suggests.
+    pub fn suggest_projects(&mut self, folder: impl Fn(SourceId) -> Option<String>) {
+        for session in self.sessions.iter_mut().filter(|session| session.project.is_none()) {
+            session.project = folder(session.source).map(Name::from);
+        }
+    }
+
+    /// Where every row stands.
+    pub fn marks(&self) -> impl Iterator<Item = &Mark> {
+        let Self {
+            input: _,
+            sessions: _,
+            agents: _,
+            responses,
+            entries,
+            calls,
+            orphans,
+            turns,
+            waits,
+            denials,
+            faults,
+            compactions,
+            prompts,
+            records,
+        } = self;
+        let money = responses.iter().map(|one| &one.mark).chain(entries.iter().map(|one| &one.mark));
+        let work = calls.iter().map(|one| &one.mark).chain(orphans).chain(turns.iter().map(|one| &one.mark));
+        let rest = waits.iter().map(|one| &one.mark).chain(denials.iter().map(|one| &one.mark));
+        let rest =
+            rest.chain(faults.iter().map(|one| &one.mark)).chain(compactions.iter().map(|one| &one.mark));
+        money.chain(work).chain(rest).chain(prompts).chain(records.iter().map(|one| &one.mark))
+    }
+
+    /// The same, to be changed.
+    pub fn marks_mut(&mut self) -> impl Iterator<Item = &mut Mark> {
+        let Self {
+            input: _,
+            sessions: _,
+            agents: _,
+            responses,
+            entries,
+            calls,
+            orphans,
+            turns,
+            waits,
+            denials,
+            faults,
+            compactions,
+            prompts,
+            records,
+        } = self;
+        let money =
+            responses.iter_mut().map(|one| &mut one.mark).chain(entries.iter_mut().map(|one| &mut one.mark));
+        let work = calls.iter_mut().map(|one| &mut one.mark).chain(orphans);
+        let work = work.chain(turns.iter_mut().map(|one| &mut one.mark));
+        let rest =
+            waits.iter_mut().map(|one| &mut one.mark).chain(denials.iter_mut().map(|one| &mut one.mark));
+        let rest = rest.chain(faults.iter_mut().map(|one| &mut one.mark));
+        let rest = rest.chain(compactions.iter_mut().map(|one| &mut one.mark)).chain(prompts);
+        money.chain(work).chain(rest).chain(records.iter_mut().map(|one| &mut one.mark))
+    }
+}

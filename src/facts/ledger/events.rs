@@ -1,0 +1,194 @@
+//! What happened in the sessions besides responses and calls: ends of turns, refusals, failures, and the records.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Call, Compaction, Denial, End, Fault, Ledger, Mark, Record, Turn, Wait, build::Book};
+use crate::{
+    event::Dialect,
+    facts::{
+        Name,
+        detail::{self, Moment, Seat, What},
+        difference::Difference,
+        key::{Id, SessionKey},
+        settle::{NO_SUBTYPE, NO_TOOL},
+    },
+    input::{Place, SourceId},
+    measure::Time,
+};
+
+impl Book<'_> {
+    pub(super) fn turns(&mut self, differences: &[Difference<'_>]) {
+        let clock = Clock::of(&self.ledger);
+        let mut all: Vec<&Difference<'_>> = differences.iter().collect();
+        all.sort_unstable_by_key(|one| one.end.place);
+        for one in all {
+            let end = one.end;
+            let session = self.sessions.get(&end.session).copied().unwrap_or(0);
+            let at = self.at(Seat::from(end.place));
+            let subtype = end.subtype.clone().unwrap_or_else(|| Name::from(NO_SUBTYPE));
+            let models = one.models.as_ref();
+            self.ledger.turns.push(Turn {
+                mark: Mark {
+                    session,
+                    agent: None,
+                    time: end.time.or_else(|| clock.before(session, end.place)),
+                    at,
+                    version: self.ledger.sessions.get(session).and_then(|one| one.version.clone()),
+                },
+                ok: &*subtype == "success" && !end.is_error,
+                subtype,
+                num_turns: end.num_turns.unwrap_or(0),
+                wall: end.wall,
+                api: one.api,
+                first_token: end.first_token,
+                cost: one.cost,
+                models: models.map(|all| all.iter().map(|one| (Name::clone(&one.model), one.cost)).collect()),
+            });
+        }
+    }
+
+    pub(super) fn denials(&mut self) {
+        let empty = Moment::default();
+        let facts = self.facts;
+        let mut all: Vec<_> = facts
+            .denied
+            .iter()
+            .map(|(id, told)| (self.details.denials.get(id).unwrap_or(&empty), id, told))
+            .collect();
+        all.sort_unstable_by_key(|(moment, id, _)| (moment.seat, *id));
+        for (moment, id, told) in all {
+            let call = self.calls.get(&id).copied();
+            let mut mark = self.mark(moment);
+            if let Some(call) = call {
+                // The refusal may stand in a line that says less than the call does.
+                let asked = &self.ledger.calls[call].mark;
+                mark = Mark {
+                    session: asked.session,
+                    agent: asked.agent,
+                    time: mark.time.or(asked.time),
+                    ..mark
+                };
+            }
+            let asked = call.map(|call| Name::clone(&self.ledger.calls[call].tool));
+            let tool = asked.or_else(|| told.get().cloned()).unwrap_or_else(|| Name::from(NO_TOOL));
+            self.ledger.denials.push(Denial { mark, tool, call });
+        }
+    }
+
+    pub(super) fn happenings(&mut self, differences: &[Difference<'_>]) {
+        let mut all: Vec<_> = self.details.happenings.iter().collect();
+        all.sort_unstable_by_key(|(id, one)| (one.moment.seat, *id));
+        let walls: HashSet<&SessionKey> =
+            differences.iter().filter(|one| one.end.wall.is_some()).map(|one| &one.end.session).collect();
+        let mut retries: Vec<(Fault, Dialect)> = Vec::new();
+        for (_, one) in all {
+            let mark = self.mark(&one.moment);
+            match &one.what {
+                What::ApiError(kind) => {
+                    let fault = Fault { mark, kind: Name::clone(kind), retried: false, wait: None };
+                    self.ledger.faults.push(fault);
+                }
+                What::Retry(kind, wait, dialect) => {
+                    retries.push((
+                        Fault { mark, kind: Name::clone(kind), retried: true, wait: *wait },
+                        *dialect,
+                    ));
+                }
+                &What::Compaction(before, after) => {
+                    self.ledger.compactions.push(Compaction { mark, before, after })
+                }
+                What::Prompt => self.ledger.prompts.push(mark),
+                What::Denials(tools) => tools.iter().for_each(|tool| self.loose_denial(&mark, tool.as_ref())),
+                &What::TurnDuration(wall) => {
+                    let owner = self.owners.owner(&one.moment.sessions);
+                    if owner.is_none_or(|owner| !walls.contains(owner)) {
+                        self.ledger.waits.push(Wait { mark, wall });
+                    }
+                }
+            }
+        }
+        self.retries(retries);
+        self.ledger.faults.sort_by_key(|fault| fault.mark.at);
+    }
+
+    /// A refusal without an id stands for a failed call of its tool, in its session if there is one.
+    fn loose_denial(&mut self, mark: &Mark, tool: Option<&Name>) {
+        let tool = tool.cloned().unwrap_or_else(|| Name::from(NO_TOOL));
+        let calls = &mut self.ledger.calls;
+        let failed = |call: &Call| call.end == End::Error && call.tool == tool;
+        let own = calls.iter().position(|call| failed(call) && call.mark.session == mark.session);
+        let call = own.or_else(|| calls.iter().position(failed));
+        if let Some(call) = call {
+            calls[call].end = End::Denied;
+        }
+        self.ledger.denials.push(Denial { mark: mark.clone(), tool, call });
+    }
+
+    /// One failure has a line in each dialect, under different uuids: per session the dialect that tells of more counts.
+    fn retries(&mut self, retries: Vec<(Fault, Dialect)>) {
+        let mut counts: HashMap<usize, [u64; 2]> = HashMap::new();
+        let saved = |dialect: Dialect| dialect == Dialect::Transcript;
+        for (fault, dialect) in &retries {
+            counts.entry(fault.mark.session).or_default()[usize::from(saved(*dialect))] += 1;
+        }
+        for (fault, dialect) in retries {
+            let [streamed, stored] = counts.get(&fault.mark.session).copied().unwrap_or_default();
+            if saved(dialect) == (stored > streamed) {
+                self.ledger.faults.push(fault);
+            }
+        }
+    }
+
+    pub(super) fn records(&mut self) {
+        let mut all: Vec<&detail::Record> = self.details.records.iter().collect();
+        all.sort_unstable_by_key(|record| record.seat);
+        // Of copies the one with more blocks counts for them, then the one that stands first.
+        let rank = |record: &detail::Record| (std::cmp::Reverse(record.blocks.len()), record.seat);
+        let mut counted: HashMap<Id, (std::cmp::Reverse<usize>, Seat)> = HashMap::new();
+        let mut first: HashSet<Id> = HashSet::new();
+        for record in &all {
+            let Some(uuid) = record.uuid else { continue };
+            let best = counted.entry(uuid).or_insert_with(|| rank(record));
+            *best = (*best).min(rank(record));
+        }
+        for record in all {
+            let session = self.sessions.get(&record.session).copied().unwrap_or(0);
+            let counts = record.uuid.is_none_or(|uuid| counted.get(&uuid) == Some(&rank(record)));
+            let agent = self.agent(session, record.whose);
+            let version = record.version.clone();
+            self.ledger.records.push(Record {
+                mark: Mark { session, agent, time: record.time, at: self.at(record.seat), version },
+                kind: Name::clone(&record.kind),
+                known: record.known,
+                dialect: record.dialect,
+                copy: record.uuid.is_some_and(|uuid| !first.insert(uuid)),
+                bytes: record.bytes,
+                blocks: if counts { record.blocks.to_vec() } else { Vec::new() },
+            });
+        }
+    }
+}
+
+/// The times of a session's rows in a source, to tell when something happened that says no time.
+struct Clock(HashMap<(usize, SourceId), Vec<(u64, Time)>>);
+
+impl Clock {
+    fn of(ledger: &Ledger) -> Self {
+        let mut times: HashMap<(usize, SourceId), Vec<(u64, Time)>> = HashMap::new();
+        let marks =
+            ledger.responses.iter().map(|one| &one.mark).chain(ledger.calls.iter().map(|one| &one.mark));
+        for mark in marks {
+            if let (Some(at), Some(time)) = (mark.at, mark.time) {
+                times.entry((mark.session, at.source)).or_default().push((at.offset, time));
+            }
+        }
+        times.values_mut().for_each(|all| all.sort_unstable());
+        Self(times)
+    }
+
+    fn before(&self, session: usize, place: Place) -> Option<Time> {
+        let times = self.0.get(&(session, place.source))?;
+        let after = times.partition_point(|&(offset, _)| offset < place.offset);
+        times.get(after.checked_sub(1)?).map(|&(_, time)| time)
+    }
+}

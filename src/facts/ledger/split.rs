@@ -1,0 +1,213 @@
+//! What a session cost, divided over its responses and their calls.
+//!
+//! The figure itself is the one that the account has: reported where the CLI said it, else computed. By model it is
+//! divided as `modelUsage` says, within a model in proportion to what the responses' own tokens come to. What belongs to
+//! no response, such as calls of a helper model that no record shows, is an entry of its session alone.
+
+use std::collections::BTreeMap;
+
+use super::{Entry, Mark, Response, divide::divide};
+use crate::{
+    facts::{
+        Name,
+        cost::{Bill, Reported},
+        sessions::ModelUse,
+    },
+    measure::{Prices, Tokens, Usd, canonical},
+};
+
+/// A session's own response while its session is divided.
+pub(super) struct Part<'r> {
+    pub(super) index: usize,
+    pub(super) response: &'r Response,
+    /// What counts if the CLI said nothing.
+    pub(super) computed: Option<Usd>,
+    /// It has usage at all.
+    pub(super) has_usage: bool,
+    pub(super) fast: bool,
+    pub(super) in_us: bool,
+    /// The tools that it calls, each once with how often.
+    pub(super) tools: BTreeMap<Name, u64>,
+}
+
+/// The entries of one session.
+pub(super) struct Split<'a> {
+    pub(super) prices: &'a Prices,
+    pub(super) session: usize,
+    pub(super) parts: Vec<Part<'a>>,
+    pub(super) entries: &'a mut Vec<Entry>,
+}
+
+impl Split<'_> {
+    pub(super) fn bill(mut self, bill: &Bill<'_>) {
+        match &bill.reported {
+            None => self.computed(),
+            Some(Reported { total, models: Some(models), .. }) => self.by_model(*total, models),
+            Some(Reported { total, models: None, .. }) => self.without_models(*total, bill.share.owned.len()),
+        }
+    }
+
+    /// Responses count with their own tokens and prices.
+    fn computed(&mut self) {
+        for part in std::mem::take(&mut self.parts) {
+            let tokens = if part.has_usage { part.response.tokens } else { Tokens::default() };
+            self.response(&part, Some(Name::clone(&part.response.model)), tokens, part.computed, false);
+        }
+    }
+
+    /// The CLI gave one figure and no models: tokens are the responses', and the money has a model only if there is one.
+    fn without_models(&mut self, total: Usd, models: usize) {
+        let parts = std::mem::take(&mut self.parts);
+        let costs = divide(total.nanos(), parts.iter().map(weight));
+        if parts.is_empty() {
+            self.alone(None, Tokens::default(), Some(total));
+        }
+        for (part, cost) in parts.iter().zip(costs) {
+            let tokens = if part.has_usage { part.response.tokens } else { Tokens::default() };
+            let (model, cost) = (Some(Name::clone(&part.response.model)), Some(Usd::from_nanos(cost)));
+            if models == 1 {
+                self.response(part, model, tokens, cost, true);
+            } else {
+                self.response(part, model, tokens, None, true);
+                self.response(part, None, Tokens::default(), cost, true);
+            }
+        }
+    }
+
+    fn by_model(&mut self, total: Usd, models: &[ModelUse]) {
+        let uses = added(models);
+        let mut rest = total.nanos();
+        let parts = std::mem::take(&mut self.parts);
+        let mut of: Vec<Vec<&Part<'_>>> = uses.iter().map(|_| Vec::new()).collect();
+        for part in &parts {
+            match place(&uses, &part.response.model) {
+                Some(at) => of[at].push(part),
+                // Tokens follow `modelUsage`, which does not know this model: the response is there, and that is all.
+                None => self.response(part, None, Tokens::default(), None, true),
+            }
+        }
+        for (one, parts) in uses.iter().zip(of) {
+            rest -= one.cost.nanos();
+            self.model(one, &parts);
+        }
+        // Nothing was used: that it cost nothing is known all the same.
+        if rest != 0 || uses.is_empty() {
+            self.alone(None, Tokens::default(), Some(Usd::from_nanos(rest)));
+        }
+    }
+
+    /// One model's tokens and money over its responses.
+    fn model(&mut self, one: &ModelUse, parts: &[&Part<'_>]) {
+        let model = Some(Name::clone(&one.model));
+        if parts.is_empty() {
+            return self.alone(model, one.tokens, Some(one.cost));
+        }
+        let costs = divide(one.cost.nanos(), parts.iter().map(|part| weight(part)));
+        let own: Vec<Tokens> = parts.iter().map(|part| part.response.tokens).collect();
+        let tokens = divide_tokens(&one.tokens, &own);
+        for ((part, cost), tokens) in parts.iter().zip(costs).zip(tokens) {
+            self.response(part, model.clone(), tokens, Some(Usd::from_nanos(cost)), true);
+        }
+    }
+
+    /// What belongs to no response.
+    fn alone(&mut self, model: Option<Name>, tokens: Tokens, cost: Option<Usd>) {
+        let saved = model.as_deref().and_then(|model| saved(self.prices, model, &tokens, false, false));
+        let mark = Mark { session: self.session, ..Mark::default() };
+        self.entries.push(Entry {
+            mark,
+            response: None,
+            model,
+            tool: None,
+            tokens,
+            cost,
+            saved,
+            reported: true,
+        });
+    }
+
+    /// A response's part, divided over the tools that it calls.
+    fn response(
+        &mut self,
+        part: &Part<'_>,
+        model: Option<Name>,
+        tokens: Tokens,
+        cost: Option<Usd>,
+        reported: bool,
+    ) {
+        let saved =
+            model.as_deref().and_then(|model| saved(self.prices, model, &tokens, part.fast, part.in_us));
+        let whole = Entry {
+            mark: part.response.mark.clone(),
+            response: Some(part.index),
+            model,
+            tool: None,
+            tokens,
+            cost,
+            saved,
+            reported,
+        };
+        if part.tools.len() < 2 {
+            self.entries.push(Entry { tool: part.tools.keys().next().cloned(), ..whole });
+            return;
+        }
+        let weights = || part.tools.values().map(|&calls| u128::from(calls));
+        let money = |amount: Option<Usd>| {
+            let parts = amount.map(|amount| divide(amount.nanos(), weights()));
+            move |at: usize| parts.as_ref().map(|parts| Usd::from_nanos(parts[at]))
+        };
+        let (costs, savings) = (money(whole.cost), money(whole.saved));
+        let even: Vec<Tokens> = part.tools.values().map(|&calls| Tokens::of_fields([calls; 6])).collect();
+        for (at, (tool, tokens)) in part.tools.keys().zip(divide_tokens(&whole.tokens, &even)).enumerate() {
+            let tool = Some(Name::clone(tool));
+            let (cost, saved) = (costs(at), savings(at));
+            self.entries.push(Entry { tool, tokens, cost, saved, ..whole.clone() });
+        }
+    }
+}
+
+/// What a response weighs against the others of its session.
+fn weight(part: &Part<'_>) -> u128 {
+    part.response.price.map_or(0, |price| price.nanos().unsigned_abs())
+}
+
+/// Uses of the same model added up, in the order they are first named.
+fn added(models: &[ModelUse]) -> Vec<ModelUse> {
+    let mut uses: Vec<ModelUse> = Vec::new();
+    for one in models {
+        match uses.iter_mut().find(|known| known.model == one.model) {
+            Some(known) => {
+                known.tokens += one.tokens;
+                known.cost += one.cost;
+            }
+            None => uses.push(one.clone()),
+        }
+    }
+    uses
+}
+
+/// Which of the models a response's is: the same name, else the same model under another name.
+fn place(uses: &[ModelUse], model: &str) -> Option<usize> {
+    let same = uses.iter().position(|one| one.model == *model);
+    same.or_else(|| uses.iter().position(|one| canonical(&one.model) == canonical(model)))
+}
+
+/// Field by field, each in proportion to the same field of the parts.
+fn divide_tokens(whole: &Tokens, parts: &[Tokens]) -> Vec<Tokens> {
+    let mut divided = vec![Tokens::default().fields(); parts.len()];
+    for (field, count) in whole.fields().into_iter().enumerate() {
+        let weights = parts.iter().map(|part| u128::from(part.fields()[field]));
+        for (fields, share) in divided.iter_mut().zip(divide(i128::from(count), weights)) {
+            fields[field] = u64::try_from(share).unwrap_or(0);
+        }
+    }
+    divided.into_iter().map(Tokens::of_fields).collect()
+}
+
+/// What the same tokens would have cost without a cache, less what they did.
+fn saved(prices: &Prices, model: &str, tokens: &Tokens, fast: bool, in_us: bool) -> Option<Usd> {
+    let uncached =
+        Tokens { input: tokens.prompt(), cache_read: 0, cache_write_5m: 0, cache_write_1h: 0, ..*tokens };
+    let [without, with] = [&uncached, tokens].map(|tokens| prices.cost(model, tokens, fast, in_us));
+    Some(Usd::from_nanos(without?.nanos() - with?.nanos()))
+}

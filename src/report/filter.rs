@@ -1,0 +1,227 @@
+//! Questions narrowed: which rows count. A filter means the same in every report.
+//!
+//! What cannot be said to match does not count: a row without a time is in no span of time, and a turn calls no tool.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::{
+    facts::ledger::{Ledger, Mark},
+    measure::{Time, Usd},
+};
+
+/// Which rows count.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Not before this moment.
+    pub since: Option<Time>,
+    /// Before this moment.
+    pub until: Option<Time>,
+    /// Only the latest sessions, this many.
+    pub last: Option<usize>,
+    /// Only of these projects.
+    pub projects: Vec<Pattern>,
+    /// Only of these models.
+    pub models: Vec<Pattern>,
+    /// Only of these sessions.
+    pub sessions: Vec<Pattern>,
+    /// Only of these tools.
+    pub tools: Vec<Pattern>,
+    /// Only of the main agent, or only of subagents.
+    pub agents: Agents,
+    /// Only sessions that ended like this.
+    pub outcomes: Vec<super::Outcome>,
+}
+
+/// Whose rows count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Agents {
+    /// Everyone's.
+    #[default]
+    All,
+    /// The main agent's.
+    Main,
+    /// Those of subagents.
+    Sub,
+}
+
+/// A name, a part of one, or a pattern with `*` and `?`.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    glob: Option<GlobMatcher>,
+}
+
+impl Pattern {
+    /// What was typed.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let glob = text.contains(['*', '?', '[']).then(|| {
+            let glob = GlobBuilder::new(text).literal_separator(false).build();
+            glob.map(|glob| glob.compile_matcher()).map_err(|error| error.kind().to_string())
+        });
+        Ok(Self { text: text.to_owned(), glob: glob.transpose()? })
+    }
+
+    fn matches(&self, name: &str, plainly: impl Fn(&str, &str) -> bool) -> bool {
+        match &self.glob {
+            Some(glob) => glob.is_match(name),
+            None => plainly(name, &self.text),
+        }
+    }
+}
+
+/// Whether a name is asked for; where nothing is asked for, all are.
+fn wanted(patterns: &[Pattern], name: Option<&str>, plainly: impl Fn(&str, &str) -> bool) -> bool {
+    patterns.is_empty()
+        || name.is_some_and(|name| patterns.iter().any(|pattern| pattern.matches(name, &plainly)))
+}
+
+fn holds(name: &str, part: &str) -> bool {
+    name.to_lowercase().contains(&part.to_lowercase())
+}
+
+impl Filter {
+    /// Whether all rows count.
+    pub fn is_empty(&self) -> bool {
+        let Self { since, until, last, projects, models, sessions, tools, agents, outcomes } = self;
+        since.is_none()
+            && until.is_none()
+            && last.is_none()
+            && [projects, models, sessions, tools].iter().all(|patterns| patterns.is_empty())
+            && outcomes.is_empty()
+            && *agents == Agents::All
+    }
+
+    /// Leaves the rows that count.
+    pub fn apply(&self, ledger: &mut Ledger) {
+        if self.is_empty() {
+            return;
+        }
+        let sessions = self.chosen_sessions(ledger);
+        let seen = |mark: &Mark| sessions[mark.session] && self.in_time(mark.time);
+        let whose = |mark: &Mark, known: bool| match self.agents {
+            Agents::All => true,
+            Agents::Main => known && mark.agent.is_none(),
+            Agents::Sub => known && mark.agent.is_some(),
+        };
+        let counts = |mark: &Mark| seen(mark) && whose(mark, true);
+        let (no_tool, no_model) = (self.tools.is_empty(), self.models.is_empty());
+        let model = |name: Option<&str>| wanted(&self.models, name, holds);
+        let tool = |name: Option<&str>| wanted(&self.tools, name, |name, text| name == text);
+
+        ledger.entries.retain(|entry| {
+            seen(&entry.mark)
+                && whose(&entry.mark, entry.response.is_some())
+                && model(entry.model.as_deref())
+                && tool(entry.tool.as_deref())
+        });
+        let mut answered = vec![no_tool; ledger.responses.len()];
+        ledger.entries.iter().filter_map(|entry| entry.response).for_each(|at| answered[at] = true);
+        let kept: Vec<bool> = ledger
+            .responses
+            .iter()
+            .zip(answered)
+            .map(|(one, answered)| answered && counts(&one.mark) && model(Some(&one.model)))
+            .collect();
+        let moved = keep(&mut ledger.responses, &kept);
+        ledger.entries.iter_mut().for_each(|entry| entry.response = entry.response.and_then(|at| moved[at]));
+
+        ledger.denials.retain(|denial| {
+            let asked = denial.call.and_then(|call| ledger.calls[call].model.as_deref());
+            counts(&denial.mark) && tool(Some(&denial.tool)) && model(asked)
+        });
+        let kept: Vec<bool> = ledger
+            .calls
+            .iter()
+            .map(|call| counts(&call.mark) && tool(Some(&call.tool)) && model(call.model.as_deref()))
+            .collect();
+        let moved = keep(&mut ledger.calls, &kept);
+        let find = |at: &mut Option<usize>| *at = at.and_then(|at| moved[at]);
+        ledger.denials.iter_mut().for_each(|denial| find(&mut denial.call));
+        ledger.agents.iter_mut().for_each(|agent| find(&mut agent.call));
+
+        self.narrow_turns(ledger, &counts);
+        let plain = |mark: &Mark| no_tool && no_model && counts(mark);
+        ledger.orphans.retain(plain);
+        ledger.waits.retain(|wait| plain(&wait.mark));
+        ledger.faults.retain(|fault| plain(&fault.mark));
+        ledger.compactions.retain(|one| plain(&one.mark));
+        ledger.prompts.retain(plain);
+        ledger.records.retain(|record| plain(&record.mark));
+        self.narrow_sessions(ledger, &sessions);
+    }
+
+    /// A turn used several models: of those that are asked for its part of the cost is left.
+    fn narrow_turns(&self, ledger: &mut Ledger, counts: &impl Fn(&Mark) -> bool) {
+        let all_models = self.models.is_empty();
+        ledger.turns.retain_mut(|turn| {
+            if !self.tools.is_empty() || !counts(&turn.mark) {
+                return false;
+            }
+            if all_models {
+                return true;
+            }
+            let Some(models) = &mut turn.models else { return false };
+            models.retain(|(model, _)| wanted(&self.models, Some(model), holds));
+            turn.cost = (!models.is_empty()).then(|| models.iter().map(|(_, cost)| *cost).sum::<Usd>());
+            !models.is_empty()
+        });
+    }
+
+    fn in_time(&self, time: Option<Time>) -> bool {
+        if self.since.is_none() && self.until.is_none() {
+            return true;
+        }
+        time.is_some_and(|time| {
+            self.since.is_none_or(|since| since <= time) && self.until.is_none_or(|until| time < until)
+        })
+    }
+
+    /// Which sessions are asked for by name, project, ending or age.
+    fn chosen_sessions(&self, ledger: &Ledger) -> Vec<bool> {
+        let outcomes = if self.outcomes.is_empty() { Vec::new() } else { super::outcomes(ledger) };
+        let chosen = ledger.sessions.iter().enumerate().map(|(at, session)| {
+            wanted(&self.sessions, session.id.as_deref(), |id, start| id.starts_with(start))
+                && wanted(&self.projects, session.project.as_deref(), holds)
+                && (self.outcomes.is_empty() || self.outcomes.contains(&outcomes[at]))
+        });
+        let mut chosen: Vec<bool> = chosen.collect();
+        if let Some(last) = self.last {
+            // Sessions stand in the order of their beginnings, those without a time at the end.
+            let dated = |at: &usize| ledger.sessions[*at].started.is_some();
+            let (dated, undated): (Vec<usize>, Vec<usize>) =
+                (0..chosen.len()).filter(|&at| chosen[at]).partition(dated);
+            let order: Vec<usize> = undated.into_iter().chain(dated).collect();
+            order.iter().take(order.len().saturating_sub(last)).for_each(|&at| chosen[at] = false);
+        }
+        chosen
+    }
+
+    /// Sessions stay if they were asked for and something of them is left.
+    fn narrow_sessions(&self, ledger: &mut Ledger, chosen: &[bool]) {
+        let by_rows = self.since.is_some()
+            || self.until.is_some()
+            || self.agents != Agents::All
+            || !self.models.is_empty()
+            || !self.tools.is_empty();
+        let mut left = vec![!by_rows; chosen.len()];
+        ledger.marks().for_each(|mark| left[mark.session] = true);
+        let kept: Vec<bool> = chosen.iter().zip(left).map(|(&chosen, left)| chosen && left).collect();
+        let moved = keep(&mut ledger.sessions, &kept);
+        let find = |at: usize| moved[at].unwrap_or(0);
+        ledger.marks_mut().for_each(|mark| mark.session = find(mark.session));
+        ledger.agents.iter_mut().for_each(|agent| agent.session = moved[agent.session].unwrap_or(usize::MAX));
+    }
+}
+
+/// Leaves what is kept, and says where each has gone.
+fn keep<T>(all: &mut Vec<T>, kept: &[bool]) -> Vec<Option<usize>> {
+    let mut next = 0;
+    let moved = kept.iter().map(|&kept| {
+        next += usize::from(kept);
+        kept.then(|| next - 1)
+    });
+    let moved = moved.collect();
+    let mut kept = kept.iter();
+    all.retain(|_| kept.next().copied().unwrap_or(true));
+    moved
+}

@@ -1,0 +1,259 @@
+//! Sessions, one by one, and how they ended.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    sum::{Calls, Costs, Sum, call_columns, cost_columns, text},
+};
+use crate::{
+    facts::{
+        ToolCount,
+        ledger::{Call, Entry, Ledger, Session, Turn, Wait},
+    },
+    measure::Millis,
+};
+
+pub(super) const ENTRY: Listed = Listed::rows(
+    "sessions",
+    "Sessions, one a row: when, where, what they did and cost, how they ended.",
+    || heads(&columns()),
+);
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Outcome {
+    /// Its last turn succeeded, and nothing was refused
+    Ok,
+    /// Its last turn failed
+    Error,
+    /// A call was refused, although no turn failed
+    Denied,
+    /// It was printed without a result: killed, or still running
+    NoResult,
+    /// Saved sessions do not say how they ended
+    Unknown,
+}
+
+impl Outcome {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error => "error",
+            Self::Denied => "denied",
+            Self::NoResult => "no-result",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// How each session ended.
+pub fn outcomes(ledger: &Ledger) -> Vec<Outcome> {
+    let mut denied = vec![false; ledger.sessions.len()];
+    ledger.denials.iter().for_each(|denial| denied[denial.mark.session] = true);
+    let mut last: BTreeMap<usize, &Turn> = BTreeMap::new();
+    for turn in &ledger.turns {
+        last.insert(turn.mark.session, turn); // in the order they stand
+    }
+    let outcome = |(at, session): (usize, &Session)| match last.get(&at) {
+        Some(turn) if !turn.ok => Outcome::Error,
+        None if session.streamed && !session.has_result => Outcome::NoResult,
+        _ if denied[at] => Outcome::Denied,
+        Some(_) => Outcome::Ok,
+        None => Outcome::Unknown,
+    };
+    ledger.sessions.iter().enumerate().map(outcome).collect()
+}
+
+#[derive(Default)]
+struct Row {
+    session: Option<Session>,
+    outcome: Option<Outcome>,
+    wall: Option<Millis>,
+    api: Option<Millis>,
+    turns: u64,
+    prompts: u64,
+    calls: ToolCount,
+    sum: Sum,
+}
+
+impl Costs for Row {
+    fn sum(&self) -> &Sum {
+        &self.sum
+    }
+}
+
+impl Calls for Row {
+    fn calls(&self) -> &ToolCount {
+        &self.calls
+    }
+}
+
+fn of<T: Into<Value>>(row: &Row, value: impl Fn(&Session) -> T) -> Value {
+    row.session.as_ref().map_or(Value::Missing, |session| value(session).into())
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(Unit::Time, "started", "Started", "Its earliest record.", |row: &Row| {
+            of(row, |session| session.started)
+        }),
+        Column::new(Unit::Text, "session", "Session", "Its id.", |row: &Row| {
+            of(row, |session| text(session.id.as_deref()))
+        }),
+        Column::new(Unit::Text, "project", "Project", "The folder it began in.", |row: &Row| {
+            of(row, |session| text(session.project.as_deref()))
+        }),
+        Column::new(
+            Unit::Text,
+            "outcome",
+            "Outcome",
+            "How it ended: ok, error, denied (a call was refused), no-result (killed or running), unknown.",
+            |row: &Row| text(row.outcome.map(Outcome::name)),
+        ),
+        Column::new(Unit::Time, "ended", "Ended", "Its latest record.", |row: &Row| {
+            of(row, |session| session.ended)
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "version", "Version", "The CLI version that began it.", |row: &Row| {
+            of(row, |session| text(session.version.as_deref()))
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Millis, "wall_ms", "Wall", "Time that its turns took.", |row: &Row| {
+            row.wall.into()
+        })
+        .maybe(),
+        Column::new(Unit::Millis, "api_ms", "API", "Time that the API took.", |row: &Row| row.api.into())
+            .maybe()
+            .shown(Shown::Data),
+        Column::new(Unit::Millis, "tool_ms", "Tools", "Sum of the tools' latencies.", |row: &Row| {
+            row.calls.latency.map(|latency| latency.total).into()
+        })
+        .maybe()
+        .shown(Shown::Data),
+        Column::new(Unit::Count, "turns", "Turns", "Ends of turns.", |row: &Row| row.turns.into()),
+        Column::new(Unit::Count, "prompts", "Prompts", "What humans asked.", |row: &Row| row.prompts.into())
+            .shown(Shown::Roomy),
+    ];
+    columns.extend(call_columns());
+    columns.extend(cost_columns());
+    // On a narrow screen how it ended and what it cost comes before how much it did.
+    for column in &mut columns {
+        if ["project", "turns", "calls", "input", "output", "cache_read"].contains(&column.head.key) {
+            column.head.shown = Shown::Roomy;
+        }
+    }
+    columns.push(
+        Column::new(
+            Unit::Flag,
+            "complete",
+            "Complete",
+            "Whether the cost holds everything: no unknown price, no unfinished response.",
+            |row: &Row| of(row, |session| Value::Flag(session.complete)),
+        )
+        .maybe()
+        .shown(Shown::Data),
+    );
+    columns
+}
+
+/// One row a session, the latest first.
+pub fn sessions(view: &View<'_>) -> Report {
+    let ledger = view.ledger;
+    let all = 0..ledger.sessions.len();
+    let mut rows: Vec<Row> = all.map(|_| Row::default()).collect();
+    let mut calls: Vec<Vec<&Call>> = rows.iter().map(|_| Vec::new()).collect();
+    ledger.calls.iter().for_each(|call| calls[call.mark.session].push(call));
+    for (at, row) in rows.iter_mut().enumerate() {
+        row.calls = ToolCount::of(calls[at].iter().copied());
+        row.session = Some(ledger.sessions[at].clone());
+    }
+    for (row, outcome) in rows.iter_mut().zip(outcomes(ledger)) {
+        row.outcome = Some(outcome);
+    }
+    ledger.entries.iter().for_each(|entry: &Entry| rows[entry.mark.session].sum.add(entry));
+    ledger.prompts.iter().for_each(|mark| rows[mark.session].prompts += 1);
+    for turn in &ledger.turns {
+        let row = &mut rows[turn.mark.session];
+        row.turns += 1;
+        add(&mut row.wall, turn.wall);
+        add(&mut row.api, turn.api);
+    }
+    ledger.waits.iter().for_each(|wait: &Wait| add(&mut rows[wait.mark.session].wall, Some(wait.wall)));
+    let total = total(&rows, ledger);
+    rows.reverse();
+    let columns = columns();
+    let table = Table::of("Sessions", &columns, &rows).with_total(&columns, &total).on_screen(30);
+    Report::of("sessions", table, notes(ledger))
+}
+
+fn total(rows: &[Row], ledger: &Ledger) -> Row {
+    let mut total = Row {
+        calls: ToolCount::of(ledger.calls.iter()),
+        sum: Sum::of(&ledger.entries),
+        prompts: ledger.prompts.len() as u64,
+        turns: ledger.turns.len() as u64,
+        ..Row::default()
+    };
+    for row in rows {
+        add(&mut total.wall, row.wall);
+        add(&mut total.api, row.api);
+    }
+    total
+}
+
+fn add(sum: &mut Option<Millis>, amount: Option<Millis>) {
+    if let Some(amount) = amount {
+        *sum.get_or_insert(Millis::ZERO) += amount;
+    }
+}
+
+/// What is missing from the cost, and how to see more.
+pub(super) fn notes(ledger: &Ledger) -> Vec<Line> {
+    let mut notes = cost_notes(ledger);
+    if let Some(session) = ledger.sessions.iter().rev().find_map(|session| session.id.as_deref()) {
+        let start: String = session.chars().take(8).collect();
+        notes.push(Line::new(Tone::Plain).word("one of them in full: ccstat show ").value(start));
+    }
+    notes
+}
+
+/// What every report of money says below its table.
+pub(super) fn cost_notes(ledger: &Ledger) -> Vec<Line> {
+    let mut notes = Vec::new();
+    let mut unpriced: Vec<&str> =
+        ledger.sessions.iter().flat_map(|session| &session.unpriced).map(|model| &**model).collect();
+    unpriced.sort_unstable();
+    unpriced.dedup();
+    if !unpriced.is_empty() {
+        let models = Value::List(unpriced.iter().map(|model| Value::text(*model)).collect());
+        notes.push(
+            Line::new(Tone::Warning)
+                .word("no price for ")
+                .value(models)
+                .word(": that cost is missing; add one with --pricing FILE"),
+        );
+    }
+    let open =
+        ledger.sessions.iter().filter(|session| !session.complete && session.unpriced.is_empty()).count();
+    if open > 0 {
+        notes.push(
+            Line::new(Tone::Warning)
+                .word("the cost is not complete: ")
+                .count(open as u64, " session has", " sessions have")
+                .word(" responses without final token counts"),
+        );
+    }
+    let (reported, computed): (Vec<&Entry>, Vec<&Entry>) =
+        ledger.entries.iter().filter(|entry| entry.cost.is_some()).partition(|entry| entry.reported);
+    let source = match (reported.is_empty(), computed.is_empty()) {
+        (true, true) => return notes,
+        (false, true) => "cost as the CLI reported it: an estimate at API prices",
+        (true, false) => "cost computed from tokens: an estimate at API prices (see `ccstat prices`)",
+        (false, false) => "cost as the CLI reported it, computed where it did not: an estimate at API prices",
+    };
+    notes.push(Line::new(Tone::Plain).word(source));
+    notes
+}

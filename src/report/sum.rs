@@ -1,0 +1,215 @@
+//! What rows of different reports share: tokens and cost added up, calls by how they ended, and where they stand.
+
+use super::{Column, Names, Shown, Unit, Value};
+use crate::{
+    facts::{
+        ToolCount,
+        ledger::{At, Entry, Ledger, Mark, Session},
+    },
+    measure::{Tokens, Usd, calendar::Zone},
+};
+
+/// What a report is made from: the rows that count, and how to show sources and days.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The rows.
+    pub ledger: &'a Ledger,
+    /// The names of the sources.
+    pub names: Names<'a>,
+    /// Days are days there.
+    pub zone: &'a Zone,
+}
+
+impl<'a> View<'a> {
+    /// The session that a mark is of.
+    pub(super) fn session(&self, mark: &Mark) -> Option<&'a Session> {
+        self.ledger.sessions.get(mark.session)
+    }
+
+    /// Its id.
+    pub(super) fn session_id(&self, mark: &Mark) -> Value {
+        text(self.session(mark).and_then(|session| session.id.as_deref()))
+    }
+
+    /// Its project.
+    pub(super) fn project(&self, mark: &Mark) -> Value {
+        text(self.session(mark).and_then(|session| session.project.as_deref()))
+    }
+
+    /// `main`, or the type of the subagent.
+    pub(super) fn agent(&self, mark: &Mark) -> &'a str {
+        match mark.agent.and_then(|agent| self.ledger.agents.get(agent)) {
+            None => MAIN,
+            Some(agent) => agent.kind.as_deref().unwrap_or(SOME_AGENT),
+        }
+    }
+
+    /// The name of a source.
+    pub(super) fn source(&self, at: Option<At>) -> Value {
+        text(at.map(|at| self.names.get(at.source)))
+    }
+
+    /// `file:line`.
+    pub(super) fn place(&self, at: Option<At>) -> Value {
+        at.map(|at| format!("{}:{}", self.names.get(at.source), at.line)).into()
+    }
+}
+
+/// What the main agent is called.
+pub(super) const MAIN: &str = "main";
+
+/// What a subagent is called whose type no record says.
+pub(super) const SOME_AGENT: &str = "subagent";
+
+/// Words that may be missing.
+pub(super) fn text(words: Option<&str>) -> Value {
+    words.map_or(Value::Missing, Value::text)
+}
+
+/// Tokens and money of several entries.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sum {
+    pub(super) tokens: Tokens,
+    pub(super) cost: Option<Usd>,
+    pub(super) saved: Option<Usd>,
+    pub(super) responses: u64,
+    last: Option<usize>,
+}
+
+impl Sum {
+    /// Adds an entry. The entries of one response stand together, and it counts once.
+    pub(super) fn add(&mut self, entry: &Entry) {
+        self.tokens += entry.tokens;
+        add(&mut self.cost, entry.cost);
+        add(&mut self.saved, entry.saved);
+        if entry.response.is_some() && entry.response != self.last {
+            self.responses += 1;
+            self.last = entry.response;
+        }
+    }
+
+    /// Adds several.
+    pub(super) fn of<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Self {
+        entries.into_iter().fold(Self::default(), |mut sum, entry| {
+            sum.add(entry);
+            sum
+        })
+    }
+
+    /// Prompt tokens that came from the cache, of all prompt tokens.
+    pub(super) fn hit_rate(&self) -> Option<f64> {
+        ratio(self.tokens.cache_read, self.tokens.prompt())
+    }
+}
+
+fn add(sum: &mut Option<Usd>, amount: Option<Usd>) {
+    if let Some(amount) = amount {
+        *sum.get_or_insert_default() += amount;
+    }
+}
+
+/// A part of a whole; of nothing there is none.
+#[expect(clippy::cast_precision_loss, reason = "a ratio is shown with a few digits")]
+pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// A part of an amount of money.
+#[expect(clippy::cast_precision_loss, reason = "a share is shown with a few digits")]
+pub(super) fn share(part: Option<Usd>, whole: Option<Usd>) -> Option<f64> {
+    let (part, whole) = (part?.nanos(), whole?.nanos());
+    (whole != 0).then(|| part as f64 / whole as f64)
+}
+
+/// A row that has tokens and cost.
+pub(super) trait Costs {
+    fn sum(&self) -> &Sum;
+}
+
+/// Tokens by type, and what they cost.
+pub(super) fn cost_columns<R: Costs>() -> Vec<Column<R>> {
+    vec![
+        Column::new(Unit::Count, "responses", "Responses", "API responses.", |row: &R| {
+            row.sum().responses.into()
+        })
+        .shown(Shown::Roomy),
+        Column::new(Unit::Count, "input", "Input", "Tokens that came from no cache.", |row: &R| {
+            row.sum().tokens.input.into()
+        }),
+        Column::new(Unit::Count, "output", "Output", "Tokens that the model wrote.", |row: &R| {
+            row.sum().tokens.output.into()
+        }),
+        Column::new(Unit::Count, "cache_read", "Cache read", "Tokens read from the cache.", |row: &R| {
+            row.sum().tokens.cache_read.into()
+        }),
+        Column::new(
+            Unit::Count,
+            "cache_write_5m",
+            "Write 5m",
+            "Tokens written to the cache for five minutes.",
+            |row: &R| row.sum().tokens.cache_write_5m.into(),
+        )
+        .shown(Shown::Roomy),
+        Column::new(
+            Unit::Count,
+            "cache_write_1h",
+            "Write 1h",
+            "Tokens written to the cache for an hour.",
+            |row: &R| row.sum().tokens.cache_write_1h.into(),
+        )
+        .shown(Shown::Roomy),
+        Column::new(
+            Unit::Usd,
+            "cost_usd",
+            "Cost",
+            "Cost at API prices: as the CLI reported it, else computed from tokens.",
+            |row: &R| row.sum().cost.into(),
+        ),
+    ]
+}
+
+/// A row that has calls.
+pub(super) trait Calls {
+    fn calls(&self) -> &ToolCount;
+}
+
+/// Calls by how they ended.
+pub(super) fn call_columns<R: Calls>() -> Vec<Column<R>> {
+    vec![
+        Column::new(Unit::Count, "calls", "Calls", "Tool calls.", |row: &R| row.calls().calls.into()),
+        Column::new(Unit::Count, "ok", "Ok", "Calls that were answered.", |row: &R| row.calls().ok.into())
+            .shown(Shown::Roomy),
+        Column::new(Unit::Count, "errors", "Errors", "Calls that failed.", |row: &R| {
+            row.calls().errors.into()
+        }),
+        Column::new(Unit::Count, "denied", "Denied", "Calls that were refused.", |row: &R| {
+            row.calls().denied.into()
+        }),
+        Column::new(Unit::Count, "open", "Open", "Calls without an answer.", |row: &R| {
+            row.calls().open.into()
+        })
+        .shown(Shown::Roomy),
+    ]
+}
+
+/// Where a row stands, for programs.
+pub(super) trait Stands {
+    fn source(&self) -> &Value;
+    fn at(&self) -> Option<At>;
+}
+
+/// Source, line and offset.
+pub(super) fn place_columns<R: Stands>() -> Vec<Column<R>> {
+    vec![
+        Column::new(Unit::Text, "source", "Source", "The log that it stands in.", |row: &R| {
+            row.source().clone()
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Count, "line", "Line", "Line in the log, from 1.", |row: &R| {
+            row.at().map(|at| at.line).into()
+        })
+        .alone()
+        .maybe()
+        .shown(Shown::Data),
+    ]
+}
