@@ -164,11 +164,10 @@ fn lines_to_events(criterion: &mut Criterion) {
 
 #[cfg(target_arch = "x86_64")]
 fn skim(text: &str, told: &mut Told) {
-    let mut start = 0;
+    let (mut skimmer, mut start) = (event::Skimmer::new(text), 0);
     while start < text.len() {
-        let (event, end) = event::skim(text, start).expect("no line of a corpus is odd");
-        told.event(&event);
-        start = end + 1;
+        told.event(&skimmer.read(start).expect("no line of a corpus is odd"));
+        start = skimmer.end() + 1;
     }
 }
 
