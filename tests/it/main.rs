@@ -13,6 +13,7 @@ mod ledger;
 mod pages;
 mod plain;
 mod recordings;
+mod reports;
 mod schema;
 mod screens;
 mod shapes;
