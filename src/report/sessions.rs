@@ -125,6 +125,18 @@ fn columns() -> Vec<Column<Row>> {
             row.wall.into()
         })
         .maybe(),
+        Column::new(
+            Unit::Millis,
+            "span_ms",
+            "Span",
+            "Time from its first to its last record.",
+            |row: &Row| {
+                of(row, |session| session.started.zip(session.ended).map(|(first, last)| last.since(first)))
+            },
+        )
+        .maybe()
+        .alone()
+        .shown(Shown::Roomy),
         Column::new(Unit::Millis, "api_ms", "API", "Time that the API took.", |row: &Row| row.api.into())
             .maybe()
             .shown(Shown::Data),
