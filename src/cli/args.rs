@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ColorChoice, Parser, Subcommand};
 
 pub use super::{
+    export::Export,
     narrow::Narrow,
     output::{Arrange, Output, Target},
 };
@@ -56,6 +57,14 @@ Examples:
   ccstat sessions --outcome error,denied --sort cost_usd runs/"
     )]
     Sessions(Sessions),
+    /// Write the rows of a report with all columns, for spreadsheets and scripts
+    ///
+    /// CSV unless --format says otherwise. The columns are those that `--format json` has in the report of the same name.
+    /// Message text, tool input and tool output are left out unless --include-content asks for them.
+    #[command(after_long_help = "Examples:
+  ccstat export responses --since 30d > responses.csv
+  ccstat export calls --include-content --format jsonl run.jsonl")]
+    Export(Export),
     /// Print the table of prices in force
     ///
     /// Costs that the CLI did not report are computed from tokens with these prices.

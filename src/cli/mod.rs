@@ -1,6 +1,7 @@
 //! Arguments: the only module that knows a terminal.
 
 pub mod args;
+mod export;
 mod narrow;
 mod output;
 mod plan;
@@ -45,6 +46,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             };
             answer(&sessions.rows, &question, &variables, style)
         }
+        Command::Export(export) => export::export(export, &variables, style),
         Command::Prices(prices) => {
             let arrangement = prices.arrange.arrangement("prices")?;
             let report = report::prices(&plan::prices(&prices.pricing)?).arranged(&arrangement)?;

@@ -3,9 +3,10 @@
 use crate::measure::{Millis, Time, Usd};
 
 /// One cell, or a tree of them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
     /// Not known. Missing is not zero.
+    #[default]
     Missing,
     /// Words, perhaps out of a log: whoever writes them makes them harmless.
     Text(String),

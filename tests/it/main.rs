@@ -7,6 +7,7 @@
 
 mod broken;
 mod cli;
+mod export;
 mod kinds;
 mod ledger;
 mod plain;
