@@ -71,6 +71,24 @@ pub enum ExitStatus {
 }
 
 impl ExitStatus {
+    /// All, in the order of their numbers.
+    pub const ALL: [Self; 6] =
+        [Self::Done, Self::GateFailed, Self::Usage, Self::NothingRead, Self::Partial, Self::Interrupted];
+
+    /// What it says.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::GateFailed => "done, and a record is invalid under --strict",
+            Self::Usage => "wrong usage, or a pricing file that cannot be used",
+            Self::NothingRead => "nothing could be read",
+            Self::Partial => {
+                "done, but some source could not be read to its end, or a report could not be written"
+            }
+            Self::Interrupted => "stopped by SIGINT, after the report of what was read",
+        }
+    }
+
     /// The number that a shell sees.
     pub fn code(self) -> u8 {
         match self {

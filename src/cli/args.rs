@@ -2,22 +2,23 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ColorChoice, Parser, Subcommand};
+use clap::{Args, ColorChoice, Parser, Subcommand, builder::PossibleValuesParser};
 
 pub use super::{
     export::Export,
+    generate::{Generate, Shell, What},
     narrow::Narrow,
     output::{Arrange, Output, Target},
 };
-use crate::report::Outcome;
+use crate::report::{By, Outcome, REPORTS};
 
-/// What a Claude Code run really did: reads its JSON logs and accounts for every line.
+/// What a Claude Code run really did: reads its JSON logs and accounts for every line
+///
+/// Reads what the CLI prints with --output-format stream-json and what it saves of its sessions, in any mixture, and counts
+/// each session, response, tool call and denial once. Reports are tables for people, or JSON, CSV and more for
+/// programs. They carry no message text, and all costs are estimates at API prices.
 #[derive(Debug, Parser)]
 #[command(name = "ccstat", version, propagate_version = true, arg_required_else_help = true)]
-#[command(after_help = "Examples:
-  claude -p 'fix the tests' --output-format stream-json --verbose | ccstat summarize
-  ccstat summarize ~/.claude/projects
-  ccstat summarize --format json run.jsonl | jq .cost.total_usd")]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -34,44 +35,82 @@ pub enum Command {
     ///
     /// Reads stream-json output, saved sessions, and what hosts and bridges write, in any mixture. Without PATH it reads
     /// standard input, or the saved sessions if nothing is piped into it.
-    #[command(after_long_help = "Exit status:
-  0    done
-  1    done, and a record is invalid under --strict
-  2    wrong usage
-  3    nothing could be read
-  4    done, but some source could not be read to its end
-  130  stopped by SIGINT, after the report of what was read
-
-Examples:
-  claude -p 'fix the tests' --output-format stream-json --verbose | ccstat summarize
-  ccstat summarize ~/.claude/projects/my-project
-  find . -name '*.jsonl.zst' | ccstat summarize --files-from -")]
     Summarize(Summarize),
+    /// Show tools: calls, errors, denials, latencies, size of results
+    ///
+    /// MCP tools are told apart by their server. An error rate is of the calls that were answered; latencies are from ask
+    /// to answer, where the log has both times.
+    Tools(Rows),
+    /// List turns: how long, at what cost, how they ended
+    ///
+    /// One row for each `result` record. Its cost is the difference to the total before it, so that the rows add up.
+    Turns(Rows),
+    /// List tool calls: the failed ones first, then the slowest
+    ///
+    /// Each with the place of its record. Inputs and results are not shown; see `ccstat export --help`.
+    Calls(Rows),
+    /// List refused calls: which tool, where, how often
+    ///
+    /// The same input refused again and again in a session is one row, marked as a loop from three times on.
+    Denials(Rows),
+    /// List what failed: tools, turns, the API, and the time that retries took
+    ///
+    /// The same input that fails again and again in a session is one row, marked as a loop from three times on.
+    Errors(Rows),
+    /// Count kinds of records and blocks, unknown ones first
+    ///
+    /// Says how many bytes each takes, and where the first stands.
+    Kinds(Rows),
+    /// Show the tree of subagents: calls, tokens, time and cost of each
+    ///
+    /// What an agent did by itself, without those that it started. Sessions without subagents are one row.
+    Agents(Rows),
+    /// Show tokens and cost by day, project, session, model, tool, agent and more
+    ///
+    /// A session's cost is divided over its responses in proportion to what their tokens cost, and by model as the CLI
+    /// says. What has no owner is a row without a name, so that rows always add up to the total. Reads the saved sessions
+    /// unless a PATH is given; - reads standard input.
+    Cost(Cost),
+    /// Show tokens and cost by day
+    ///
+    /// The same as `cost --by day`. Reads the saved sessions unless a PATH is given; - reads standard input.
+    Daily(Preset),
+    /// Show tokens and cost by week
+    ///
+    /// The same as `cost --by week`: weeks begin on Monday.
+    Weekly(Preset),
+    /// Show tokens and cost by month
+    ///
+    /// The same as `cost --by month`.
+    Monthly(Preset),
+    /// Show tokens and cost by window of five hours
+    ///
+    /// The same as `cost --by window`: a window begins with the full hour of its first response and lasts five hours, as
+    /// subscriptions count.
+    Blocks(Preset),
     /// List sessions: when, where, what they did and cost, how they ended
     ///
     /// Reads the saved sessions unless a PATH is given; - reads standard input.
-    #[command(
-        visible_alias = "session",
-        after_long_help = "Examples:
-  ccstat sessions --since 7d
-  ccstat sessions --outcome error,denied --sort cost_usd runs/"
-    )]
+    #[command(visible_alias = "session")]
     Sessions(Sessions),
     /// Write the rows of a report with all columns, for spreadsheets and scripts
     ///
     /// CSV unless --format says otherwise. The columns are those that `--format json` has in the report of the same name.
     /// Message text, tool input and tool output are left out unless --include-content asks for them.
-    #[command(after_long_help = "Examples:
-  ccstat export responses --since 30d > responses.csv
-  ccstat export calls --include-content --format jsonl run.jsonl")]
     Export(Export),
     /// Print the table of prices in force
     ///
     /// Costs that the CLI did not report are computed from tokens with these prices.
-    #[command(after_long_help = "Examples:
-  ccstat prices
-  ccstat prices --pricing model_prices.json --format json")]
     Prices(Prices),
+    /// Print the JSON Schema of a report, or the list of reports
+    ///
+    /// The schema (draft 2020-12) says which keys a report has in JSON, of which type they are and which may be null. The
+    /// same keys are the heads of CSV and TSV. Without REPORT the reports are listed.
+    Schema(Schema),
+    /// Make man pages and shell completions
+    ///
+    /// Both are made of the help of this very program, so they are those of the version that is installed.
+    Generate(Generate),
 }
 
 /// What to read, and what of it counts.
@@ -100,6 +139,25 @@ pub struct Rows {
     /// Which rows and columns.
     #[command(flatten)]
     pub arrange: Arrange,
+}
+
+/// Arguments of `cost`.
+#[derive(Debug, Args)]
+pub struct Cost {
+    /// What every report has.
+    #[command(flatten)]
+    pub rows: Rows,
+    /// Divide by this; several are divided by all of them
+    #[arg(long, value_name = "KEY", value_enum, value_delimiter = ',', default_value = "day")]
+    pub by: Vec<By>,
+}
+
+/// Arguments of `daily` and its like.
+#[derive(Debug, Args)]
+pub struct Preset {
+    /// What every report has.
+    #[command(flatten)]
+    pub rows: Rows,
 }
 
 /// Arguments of `sessions`.
@@ -139,6 +197,14 @@ pub struct Prices {
     /// Prices.
     #[command(flatten)]
     pub pricing: Pricing,
+}
+
+/// Arguments of `schema`.
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// Name of the report
+    #[arg(value_name = "REPORT", value_parser = PossibleValuesParser::new(REPORTS.iter().map(|entry| entry.name)))]
+    pub report: Option<String>,
 }
 
 /// What to read, and how.
@@ -192,13 +258,11 @@ fn size(text: &str) -> Result<usize, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_arguments_are_consistent() {
-        Cli::command().debug_assert();
+        crate::cli::help::command().debug_assert();
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(super) fn export(export: &Export, variables: &Variables, style: Style) -> Re
     } else {
         table
     };
-    let make = |view: &View<'_>| Ok((table.make)(view));
-    let Table { report, history, detail, .. } = table;
+    let Table { report, history, detail, make, .. } = table;
+    let make = |view: &View<'_>| make(view);
     answer(&export.rows, &Question { report, history, detail, outcomes: &[], make: &make }, variables, style)
 }

@@ -2,6 +2,8 @@
 
 pub mod args;
 mod export;
+mod generate;
+mod help;
 mod narrow;
 mod output;
 mod plan;
@@ -10,48 +12,63 @@ mod rows;
 
 use std::{ffi::OsString, io::Write, sync::Arc};
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Input},
     input::{self, Limits, Origin, Search, Source, Stop},
-    render::{Style, human},
-    report::{self, Names, View},
+    render::{self, Format, Style, human},
+    report::{self, Entry, Names, View},
     scan::{self, Options, Progress, Unread},
 };
 use args::{Cli, Command};
+use output::print;
 use plan::Variables;
 use progress::Bar;
 use rows::{Question, answer};
 
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, Error> {
-    let cli = match Cli::try_parse_from(arguments) {
+    let parsed = help::command().try_get_matches_from(arguments);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
     let variables = Variables::read();
     let style = variables.style(cli.color);
+    let ask = |rows: &args::Rows, question: Question<'_>| answer(rows, &question, &variables, style);
     match &cli.command {
         Command::Summarize(summarize) => self::summarize(summarize, &variables, style),
-        Command::Sessions(sessions) => {
-            let make = |view: &View<'_>| Ok(report::sessions(view));
-            let question = Question {
-                report: "sessions",
-                history: true,
-                detail: Detail::Rows,
-                outcomes: &sessions.outcome,
-                make: &make,
-            };
-            answer(&sessions.rows, &question, &variables, style)
+        Command::Tools(rows) => ask(rows, Question::run("tools", &report::tools)),
+        Command::Turns(rows) => ask(rows, Question::run("turns", &report::turns)),
+        Command::Calls(rows) => ask(rows, Question::run("calls", &report::calls)),
+        Command::Denials(rows) => ask(rows, Question::run("denials", &report::denials)),
+        Command::Errors(rows) => ask(rows, Question::run("errors", &report::errors)),
+        Command::Agents(rows) => ask(rows, Question::run("agents", &report::agents)),
+        Command::Kinds(rows) => {
+            ask(rows, Question { detail: Detail::Records, ..Question::run("kinds", &report::kinds) })
         }
         Command::Export(export) => export::export(export, &variables, style),
+        Command::Sessions(sessions) => {
+            let question = Question::history("sessions", &report::sessions);
+            ask(&sessions.rows, Question { outcomes: &sessions.outcome, ..question })
+        }
+        Command::Cost(cost) => {
+            let make = |view: &View<'_>| report::cost(view, &cost.by);
+            ask(&cost.rows, Question::history("cost", &make))
+        }
+        Command::Daily(preset) => ask(&preset.rows, Question::history("daily", &report::daily)),
+        Command::Weekly(preset) => ask(&preset.rows, Question::history("weekly", &report::weekly)),
+        Command::Monthly(preset) => ask(&preset.rows, Question::history("monthly", &report::monthly)),
+        Command::Blocks(preset) => ask(&preset.rows, Question::history("blocks", &report::blocks)),
         Command::Prices(prices) => {
             let arrangement = prices.arrange.arrangement("prices")?;
             let report = report::prices(&plan::prices(&prices.pricing)?).arranged(&arrangement)?;
             prices.output.deliver(&report, ExitStatus::Done, style)
         }
+        Command::Schema(schema) => self::schema(schema, style),
+        Command::Generate(generate) => generate::run(generate),
     }
 }
 
@@ -59,6 +76,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
 fn usage(error: &clap::Error) -> Result<ExitStatus, Error> {
     error.print().map_err(Error::Write)?;
     Ok(if error.use_stderr() { ExitStatus::Usage } else { ExitStatus::Done })
+}
+
+fn schema(schema: &args::Schema, style: Style) -> Result<ExitStatus, Error> {
+    match schema.report.as_deref().and_then(Entry::named) {
+        Some(entry) => print(|out| render::schema(entry, out))?,
+        None => print(|out| render::render(&report::reports(), Format::Table, style, out))?,
+    }
+    Ok(ExitStatus::Done)
 }
 
 fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
@@ -92,10 +117,10 @@ fn summarize_narrowed(
         history: false,
         detail: Detail::Records,
         outcomes: &[],
-        make: &|view| Ok(report::summary(&view.ledger.account(), view.names)),
+        make: &|view| report::summary(&view.ledger.account(), view.names),
     };
     let narrowed = rows::narrowed(asked, &question, variables, output.quiet)?;
-    let mut report = (question.make)(&narrowed.view())?;
+    let mut report = (question.make)(&narrowed.view());
     report.notes.extend(narrowed.nothing_matches());
     let status = status(&narrowed.ledger.input, &narrowed.reading.stop, narrowed.reading.partial, *strict);
     let status = output.deliver(&report, status, style)?;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::{
-    Args, ValueEnum,
+    Args, ValueEnum, ValueHint,
     builder::{OsStringValueParser, TypedValueParser},
 };
 
@@ -32,7 +32,7 @@ pub struct Output {
     ///
     /// The format is the one before an equals sign, as in csv=report.data, or that of the extension: .txt (table), .json,
     /// .jsonl, .csv, .tsv or .md. A file is written whole or not at all.
-    #[arg(long, short = 'o', value_name = "[FORMAT=]FILE", value_parser = OsStringValueParser::new().try_map(Target::new))]
+    #[arg(long, short = 'o', value_name = "[FORMAT=]FILE", value_hint = ValueHint::FilePath, value_parser = OsStringValueParser::new().try_map(Target::new))]
     pub output: Vec<Target>,
     /// Print nothing to standard output and show no progress
     #[arg(long, short = 'q')]
@@ -151,7 +151,7 @@ pub(super) fn print(render: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result
 /// The order of rows, how many, and which columns.
 #[derive(Debug, Args)]
 pub struct Arrange {
-    /// Sort by this column, such as KEY, KEY:asc or KEY:desc
+    /// Sort by this column; KEY:asc or KEY:desc to choose the order
     ///
     /// Without an order numbers and times begin with the largest, texts with A. Missing values come last.
     #[arg(long, value_name = "KEY")]
@@ -161,7 +161,9 @@ pub struct Arrange {
     /// Without it data has all rows, and a screen as many as a person reads. Totals are always those of all rows.
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
-    /// Write these columns, in this order
+    /// Write these columns, in this order, such as a,b,c
+    ///
+    /// The keys are those of JSON and CSV, listed below. A column that is only in data, or only on a screen, can be named too.
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
 }

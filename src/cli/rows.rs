@@ -21,7 +21,19 @@ pub(super) struct Question<'a> {
     /// Only sessions that ended like this.
     pub(super) outcomes: &'a [Outcome],
     /// Makes the report.
-    pub(super) make: &'a dyn Fn(&View<'_>) -> Result<Report, Error>,
+    pub(super) make: &'a dyn Fn(&View<'_>) -> Report,
+}
+
+impl<'a> Question<'a> {
+    /// About a run: what is piped in is read, unless something is named.
+    pub(super) fn run(report: &'static str, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
+        Self { report, history: false, detail: Detail::Rows, outcomes: &[], make }
+    }
+
+    /// About history: the saved sessions are read, unless something is named.
+    pub(super) fn history(report: &'static str, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
+        Self { history: true, ..Self::run(report, make) }
+    }
 }
 
 /// Rows that were read and narrowed.
@@ -44,7 +56,7 @@ pub(super) fn answer(
     let arrangement = rows.arrange.arrangement(question.report)?;
     let narrowed = narrowed(&rows.asked, question, variables, rows.output.quiet)?;
     let view = narrowed.view();
-    let mut report = (question.make)(&view)?;
+    let mut report = (question.make)(&view);
     report.notes.extend(narrowed.nothing_matches());
     let status = status(&narrowed.ledger.input, &narrowed.reading.stop, narrowed.reading.partial, false);
     let status = rows.output.deliver(&report.arranged(&arrangement)?, status, style)?;

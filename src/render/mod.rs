@@ -32,6 +32,7 @@ pub enum Format {
     /// The rows as tab-separated values, under a line of keys
     Tsv,
     /// Markdown for people: headings, lists and pipe tables
+    #[cfg_attr(feature = "cli", value(alias = "md"))]
     Markdown,
 }
 

@@ -1,7 +1,7 @@
 //! Tool calls with what they were given and what they answered: the one report of rows that shows content.
 
 use super::{
-    Column, Data, Entry, Report, Shown, Table, Unit, Value, View, heads,
+    Column, Entry, Report, Shown, Table, Unit, Value, View, heads,
     sum::{Stands, place_columns, text},
 };
 use crate::facts::ledger::{At, Call};
@@ -81,6 +81,15 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
         Column::new(Unit::Millis, "latency_ms", "Latency", "Time from ask to answer.", |row: &Row<'_>| {
             row.call.latency.into()
         }),
+        Column::new(
+            Unit::Bytes,
+            "result_bytes",
+            "Result",
+            "Bytes of its result, as they stand in the log.",
+            |row: &Row<'_>| row.call.result_bytes.map_or(Value::Missing, Value::Bytes),
+        )
+        .maybe()
+        .shown(Shown::Data),
     ];
     columns.extend(place_columns());
     columns.extend(texts());
@@ -104,13 +113,4 @@ pub fn contents(view: &View<'_>) -> Report {
     let rows: Vec<Row<'_>> = view.ledger.calls.iter().map(|call| Row::of(view, call)).collect();
     let table = Table::of("Calls", &columns(), &rows).on_screen(50);
     Report::of(ENTRY.name, table, Vec::new())
-}
-
-/// The same without the content.
-pub(super) fn without_content(view: &View<'_>) -> Report {
-    let mut report = contents(view);
-    if let Data::Rows(table) = report.data {
-        report.data = Data::Rows(table.keeping(|_, head| !["input", "output"].contains(&head.key)));
-    }
-    report
 }

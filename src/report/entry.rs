@@ -1,6 +1,6 @@
 //! What a report promises before it is made: its name, and the keys that programs find in it.
 
-use super::{Head, REPORTS, Unit};
+use super::{Column, Head, REPORTS, Report, Table, Unit};
 
 /// One report.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +63,16 @@ impl Entry {
             Shape::Tree(_) => Vec::new(),
         }
     }
+}
+
+const COLUMNS: &[Column<Entry>] = &[
+    Column::new(Unit::Text, "report", "Report", "Its name.", |entry| entry.name.into()),
+    Column::new(Unit::Text, "doc", "What it says", "What it says.", |entry| entry.doc.into()),
+];
+
+/// The list of the reports themselves.
+pub fn reports() -> Report {
+    Report::of("reports", Table::of("Reports", COLUMNS, REPORTS), Vec::new())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The tables that can be exported.
 
-use super::{Report, View, contents, records, responses, sessions};
+use super::{Report, View, calls, contents, records, repeats, responses, sessions, turns};
 use crate::facts::Detail;
 
 /// One table: the rows of a report, with all its columns.
@@ -8,7 +8,7 @@ use crate::facts::Detail;
 pub struct Export {
     /// Its name.
     pub name: &'static str,
-    /// The report whose rows they are.
+    /// The report whose rows they are; it differs only where content is asked for.
     pub report: &'static str,
     /// Whether it is about history: then it is made of the saved sessions unless something is named.
     pub history: bool,
@@ -30,8 +30,7 @@ impl Export {
 
     /// The same with message text, tool input and tool output, if it has any.
     pub fn with_content(&self) -> Option<Self> {
-        let has_content = self.name == CALLS;
-        has_content.then_some(Self {
+        (self.name == calls::ENTRY.name).then_some(Self {
             report: contents::ENTRY.name,
             detail: Detail::Content,
             make: contents::contents,
@@ -40,13 +39,13 @@ impl Export {
     }
 }
 
-/// The table that has content.
-const CALLS: &str = "calls";
-
-/// The tables, each once.
+/// The tables, each once. A table that is a command too is made of the same rows.
 pub const TABLES: &[Export] = &[
     Export { history: true, ..Export::rows("sessions", sessions::sessions) },
+    Export::rows("turns", turns::turns),
     Export::rows("responses", responses::responses),
-    Export { report: contents::ENTRY.name, ..Export::rows(CALLS, contents::without_content) },
+    Export::rows("calls", calls::calls),
+    Export::rows("denials", repeats::denials),
+    Export::rows("errors", repeats::errors),
     Export { detail: Detail::Records, ..Export::rows("records", records::records) },
 ];

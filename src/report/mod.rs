@@ -1,31 +1,63 @@
 //! Facts become reports: tables of typed values. What is said is decided here, how it looks is not.
 
+mod agents;
 mod arrange;
+mod calls;
 mod contents;
+mod cost;
 mod entry;
 mod export;
 mod filter;
+mod kinds;
 mod prices;
 mod records;
+mod repeats;
 mod responses;
 mod sessions;
 mod sum;
 mod summary;
 mod table;
+mod tools;
+mod turns;
 
+pub use agents::agents;
 pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
+pub use calls::calls;
 pub use contents::contents;
-pub use entry::{Entry, Key, Keys, Shape};
+pub use cost::{By, blocks, cost, daily, monthly, weekly};
+pub use entry::{Entry, Key, Keys, Shape, reports};
 pub use export::{Export, TABLES};
 pub use filter::{Agents, Filter, Pattern};
+pub use kinds::kinds;
 pub use prices::prices;
 pub use records::records;
+pub use repeats::{denials, errors};
 pub use responses::responses;
 pub use sessions::{Outcome, outcomes, sessions};
 pub use sum::View;
 pub use summary::{Names, summary};
 pub use table::{Column, Data, Head, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, heads};
+pub use tools::tools;
+pub use turns::turns;
 
 /// The reports, each once: schemas, lists and documents follow from it.
-pub const REPORTS: &[Entry] =
-    &[summary::ENTRY, sessions::ENTRY, prices::ENTRY, responses::ENTRY, records::ENTRY, contents::ENTRY];
+pub const REPORTS: &[Entry] = &[
+    summary::ENTRY,
+    sessions::ENTRY,
+    turns::ENTRY,
+    tools::ENTRY,
+    calls::ENTRY,
+    repeats::DENIALS,
+    repeats::ERRORS,
+    kinds::ENTRY,
+    agents::ENTRY,
+    cost::ENTRY,
+    cost::DAILY,
+    cost::WEEKLY,
+    cost::MONTHLY,
+    cost::BLOCKS,
+    prices::ENTRY,
+    responses::ENTRY,
+    records::ENTRY,
+    contents::ENTRY,
+];

@@ -13,16 +13,19 @@ const COLUMNS: &[Column<Row>] = &[
         "applies",
         "Applies",
         "To which responses: `standard`, `fast`, or `>` a number of prompt tokens.",
-        |row| row.applies.clone().into(),
-    ),
+        |row: &Row| row.applies.clone().into(),
+    )
+    .known(),
     Column::new(Unit::Usd, "input", "Input", "Dollars per million input tokens.", |row: &Row| {
         per_million(row.rates.input)
     })
-    .alone(),
+    .alone()
+    .known(),
     Column::new(Unit::Usd, "output", "Output", "Dollars per million output tokens.", |row: &Row| {
         per_million(row.rates.output)
     })
-    .alone(),
+    .alone()
+    .known(),
     Column::new(
         Unit::Usd,
         "cache_read",
@@ -30,7 +33,8 @@ const COLUMNS: &[Column<Row>] = &[
         "Dollars per million tokens read from the cache.",
         |row: &Row| per_million(row.rates.cache_read),
     )
-    .alone(),
+    .alone()
+    .known(),
     Column::new(
         Unit::Usd,
         "cache_write_5m",
@@ -38,7 +42,8 @@ const COLUMNS: &[Column<Row>] = &[
         "Dollars per million tokens written to the cache for five minutes.",
         |row: &Row| per_million(row.rates.cache_write_5m),
     )
-    .alone(),
+    .alone()
+    .known(),
     Column::new(
         Unit::Usd,
         "cache_write_1h",
@@ -46,7 +51,8 @@ const COLUMNS: &[Column<Row>] = &[
         "Dollars per million tokens written to the cache for an hour.",
         |row: &Row| per_million(row.rates.cache_write_1h),
     )
-    .alone(),
+    .alone()
+    .known(),
     Column::new(Unit::Usd, "web_search", "Search", "Dollars per web search.", |row: &Row| {
         row.price.web_search.into()
     })
@@ -55,6 +61,7 @@ const COLUMNS: &[Column<Row>] = &[
     Column::new(Unit::Text, "source", "Source", "Where the price is from.", |row: &Row| {
         (&*row.price.source).into()
     })
+    .known()
     .shown(Shown::Data),
 ];
 

@@ -139,6 +139,12 @@ fn columns() -> Vec<Column<Row>> {
     ];
     columns.extend(call_columns());
     columns.extend(cost_columns());
+    // On a narrow screen how it ended and what it cost comes before how much it did.
+    for column in &mut columns {
+        if ["project", "turns", "calls", "input", "output", "cache_read"].contains(&column.head.key) {
+            column.head.shown = Shown::Roomy;
+        }
+    }
     columns.push(
         Column::new(
             Unit::Flag,

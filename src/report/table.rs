@@ -173,6 +173,8 @@ pub struct Head {
     pub missing: bool,
     /// Who sees it.
     pub shown: Shown,
+    /// Whether it is there only when it is asked for.
+    pub optional: bool,
 }
 
 /// One column of a table of `R`: every format and every document follows from it.
@@ -195,7 +197,10 @@ impl<R> Column<R> {
     ) -> Self {
         let adds = matches!(unit, Unit::Count | Unit::Bytes | Unit::Usd | Unit::Millis);
         let missing = unit.can_be_missing();
-        Self { head: Head { key, head, doc, unit, adds, missing, shown: Shown::Always }, value }
+        Self {
+            head: Head { key, head, doc, unit, adds, missing, shown: Shown::Always, optional: false },
+            value,
+        }
     }
 
     /// The same, with values that can be missing, as money, times and texts can without this.
@@ -273,7 +278,12 @@ impl Table {
     /// The same with a last row that says what the others come to.
     #[must_use]
     pub fn with_total<R>(mut self, columns: &[Column<R>], total: &R) -> Self {
-        self.total = Some(columns.iter().map(|column| (column.value)(total)).collect());
+        let cell = |column: &Column<R>| match column.head.unit {
+            // Of several rows there is no one moment and no yes or no.
+            Unit::Time | Unit::Flag | Unit::Bar | Unit::List => Value::Missing,
+            _ => (column.value)(total),
+        };
+        self.total = Some(columns.iter().map(cell).collect());
         self
     }
 
@@ -291,7 +301,12 @@ impl Table {
         let rows = self.rows[..self.rows.len() - left_out].to_vec();
         let more = if left_out > 0 { Some(self.left_out(left_out)) } else { self.more.clone() };
         let table = Self { rows, more, columns: self.columns.clone(), total: self.total.clone(), ..*self };
-        table.keeping(|_, head| head.shown != Shown::Data)
+        let known = |at: usize| self.rows.is_empty() || self.rows.iter().any(|row| row[at] != Value::Missing);
+        let mut table = table.keeping(|at, head| head.shown != Shown::Data && known(at));
+        if let Some(name @ Value::Missing) = table.total.as_mut().and_then(|total| total.first_mut()) {
+            *name = "Total".into();
+        }
+        table
     }
 
     /// The last row, unless it would repeat the only other one.

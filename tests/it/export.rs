@@ -20,16 +20,18 @@ fn a_table_is_csv_unless_another_format_is_asked_for() {
         let (code, stdout, _) = run_with(&["export", table.name, DENIED]);
         let heads = stdout.lines().next().unwrap();
         assert_eq!(code, 0);
-        assert!(heads.contains("session,") && stdout.lines().count() > 1, "{}: {heads}", table.name);
+        assert!(heads.contains("session,"), "{}: {heads}", table.name);
         let rows = json(&["export", table.name, DENIED]);
-        let first = rows["rows"][0].as_object().unwrap();
-        assert!(first.keys().all(|key| heads.split(',').any(|head| head == key)), "{}", table.name);
+        let rows = rows["rows"].as_array().unwrap();
+        assert_eq!(stdout.lines().count(), rows.len() + 1, "{}", table.name);
+        let keys = rows.iter().flat_map(|row| row.as_object().unwrap().keys());
+        assert!(keys.into_iter().all(|key| heads.split(',').any(|head| head == key)), "{}", table.name);
     }
 }
 
 #[test]
 fn responses_add_up_to_the_summary() {
-    for path in [ALL, DENIED, "recordings/2.1.325/stream", "recordings/2.0.76"] {
+    for path in [ALL, DENIED, "recordings/2.1.325/stream", "recordings/2.1.50"] {
         let summary = json(&["summarize", path]);
         let export = json(&["export", "responses", path]);
         let rows = export["rows"].as_array().unwrap();

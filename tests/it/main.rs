@@ -8,10 +8,13 @@
 mod broken;
 mod cli;
 mod export;
+mod formats;
 mod kinds;
 mod ledger;
+mod pages;
 mod plain;
 mod recordings;
+mod schema;
 mod screens;
 mod shapes;
 mod sources;

@@ -78,7 +78,7 @@ fn widest(text: &str) -> usize {
 fn no_recording_is_wider_than_the_screen() {
     for path in plain::all("stream").into_iter().chain(plain::all("transcript")) {
         let summary = summary(&[&path]);
-        for width in [80, 100, 140] {
+        for width in [60, 80, 100, 140] {
             let screen = drawn(&summary, width);
             assert!(widest(&screen) <= usize::from(width), "{} in {width}:\n{screen}", path.display());
         }

@@ -93,7 +93,7 @@ pub(crate) fn ccstat(arguments: &[&str]) -> Command {
     for variable in ["CLAUDE_CONFIG_DIR", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"] {
         command.env_remove(variable);
     }
-    command.env("HOME", testdata("no-such-home")).current_dir(testdata("")).args(arguments);
+    command.env("TZ", "UTC").env("HOME", testdata("no-such-home")).current_dir(testdata("")).args(arguments);
     command
 }
 

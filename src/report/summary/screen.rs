@@ -40,7 +40,10 @@ const TOOLS: &[Column<Tool>] = &[
     .shown(Shown::Roomy),
 ];
 
-const MODELS: &[Column<(String, ModelCost)>] = &[
+/// A model with its tokens and cost.
+type Model = (String, ModelCost);
+
+const MODELS: &[Column<Model>] = &[
     Column::new(Unit::Text, "model", "Model", "Name of the model.", |row| Value::text(&*row.0)),
     Column::new(Unit::Count, "input", "Input", "Input tokens.", |row| row.1.tokens.input.into()),
     Column::new(Unit::Count, "output", "Output", "Output tokens.", |row| row.1.tokens.output.into()),
@@ -52,15 +55,17 @@ const MODELS: &[Column<(String, ModelCost)>] = &[
         "cache_write_5m",
         "Write 5m",
         "Tokens written to the cache for five minutes.",
-        |row| row.1.tokens.cache_write_5m.into(),
-    ),
+        |row: &Model| row.1.tokens.cache_write_5m.into(),
+    )
+    .shown(Shown::Roomy),
     Column::new(
         Unit::Count,
         "cache_write_1h",
         "Write 1h",
         "Tokens written to the cache for an hour.",
-        |row| row.1.tokens.cache_write_1h.into(),
-    ),
+        |row: &Model| row.1.tokens.cache_write_1h.into(),
+    )
+    .shown(Shown::Roomy),
     Column::new(Unit::Usd, "cost_usd", "Cost", "Cost, where it is known.", |row| row.1.total.into()),
 ];
 

@@ -1,0 +1,192 @@
+//! Man pages and completions, made of the arguments and their help.
+
+use std::{
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use clap::{Args, Command, Subcommand, ValueEnum};
+use clap_complete::{Shell as Classic, generate};
+use clap_complete_nushell::Nushell;
+use clap_mangen::{
+    Man,
+    roff::{Inline, Roff, bold, roman},
+};
+
+use super::{
+    help::{self, Group},
+    output::{print, write_whole},
+};
+use crate::error::{Error, ExitStatus};
+
+/// Arguments of `generate`.
+#[derive(Debug, Args)]
+pub struct Generate {
+    /// What to make.
+    #[command(subcommand)]
+    pub what: What,
+}
+
+/// What to make.
+#[derive(Debug, Subcommand)]
+pub enum What {
+    /// Write the man pages to a folder, one a command
+    Man {
+        /// The folder
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+}
+
+/// The shells that can complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[expect(missing_docs, reason = "they are names")]
+pub enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    Nushell,
+    Powershell,
+    Zsh,
+}
+
+pub(super) fn run(generate: &Generate) -> Result<ExitStatus, Error> {
+    match &generate.what {
+        What::Man { folder } => man(folder)?,
+        What::Completions { shell } => print(|out| completions(*shell, out))?,
+    }
+    Ok(ExitStatus::Done)
+}
+
+fn completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
+    let (command, name) = (&mut help::command(), "ccstat");
+    let mut text = Vec::new();
+    match shell {
+        Shell::Bash => generate(Classic::Bash, command, name, &mut text),
+        Shell::Elvish => generate(Classic::Elvish, command, name, &mut text),
+        Shell::Fish => generate(Classic::Fish, command, name, &mut text),
+        Shell::Nushell => generate(Nushell, command, name, &mut text),
+        Shell::Powershell => generate(Classic::PowerShell, command, name, &mut text),
+        Shell::Zsh => generate(Classic::Zsh, command, name, &mut text),
+    }
+    out.write_all(&text)
+}
+
+/// Writes a page for the program and for each of its commands.
+fn man(folder: &Path) -> Result<(), Error> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        |source| Error::WriteFile { path, source }
+    };
+    fs::create_dir_all(folder).map_err(failed(folder))?;
+    let mut command = help::command().disable_help_subcommand(true);
+    command.build();
+    for command in with_all_below(command) {
+        let path = folder.join(format!("{}.1", title(&command)));
+        write_whole(&path, |out| page(&command, out)).map_err(failed(&path))?;
+    }
+    Ok(())
+}
+
+fn with_all_below(command: Command) -> Vec<Command> {
+    let below: Vec<Command> = command.get_subcommands().cloned().flat_map(with_all_below).collect();
+    [command].into_iter().chain(below).collect()
+}
+
+/// `ccstat-generate-man`.
+fn title(command: &Command) -> String {
+    command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned()
+}
+
+/// One page. It bears no date, so that it changes only when the program does.
+fn page(command: &Command, out: &mut dyn Write) -> io::Result<()> {
+    let source = concat!("ccstat ", env!("CARGO_PKG_VERSION"));
+    let man = Man::new(command.clone()).source(source).manual("ccstat");
+    man.render_title(out)?;
+    man.render_name_section(out)?;
+    synopsis(command).to_writer(out)?;
+    man.render_description_section(out)?;
+    commands(command).to_writer(out)?;
+    man.render_options_section(out)?;
+    list("COLUMNS", &help::columns(command)).to_writer(out)?;
+    list("EXIT STATUS", &help::endings(command)).to_writer(out)?;
+    examples(command).to_writer(out)?;
+    see_also(command).to_writer(out)
+}
+
+fn synopsis(command: &Command) -> Roff {
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ");
+    let name = title(command).replace('-', " ");
+    let rest = usage.strip_prefix(&name).unwrap_or(usage).to_owned();
+    let mut roff = Roff::new();
+    roff.control("SH", ["SYNOPSIS"]).text([bold(name), roman(rest)]);
+    roff
+}
+
+/// The commands in the groups of the help; those below a command as they come.
+fn commands(command: &Command) -> Roff {
+    let mut roff = Roff::new();
+    if !command.has_subcommands() {
+        return roff;
+    }
+    roff.control("SH", ["COMMANDS"]);
+    let entry = |roff: &mut Roff, sub: &Command| {
+        let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
+        roff.control("TP", []).text([bold(format!("{}(1)", title(sub)))]).text([roman(about)]);
+    };
+    let groups = Group::ALL.map(|group| (group, help::members(command, group)));
+    if groups.iter().all(|(_, subs)| subs.is_empty()) {
+        command.get_subcommands().for_each(|sub| entry(&mut roff, sub));
+    }
+    for (group, subs) in groups.iter().filter(|(_, subs)| !subs.is_empty()) {
+        roff.control("SS", [group.heading()]);
+        subs.iter().for_each(|sub| entry(&mut roff, sub));
+    }
+    roff
+}
+
+/// Words and what they mean, under a heading.
+fn list(heading: &str, pairs: &[(impl AsRef<str>, &str)]) -> Roff {
+    let mut roff = Roff::new();
+    if !pairs.is_empty() {
+        roff.control("SH", [heading]);
+    }
+    for (word, meaning) in pairs {
+        roff.control("TP", []).text([bold(word.as_ref())]).text([roman(*meaning)]);
+    }
+    roff
+}
+
+fn examples(command: &Command) -> Roff {
+    let mut roff = Roff::new();
+    let examples = help::examples(command);
+    if !examples.is_empty() {
+        roff.control("SH", ["EXAMPLES"]);
+    }
+    for (what, line) in examples {
+        roff.control("PP", []).text([roman(format!("{what}:"))]);
+        roff.control("PP", []).control("RS", ["4"]).control("nf", []).text([roman(*line)]);
+        roff.control("fi", []).control("RE", []);
+    }
+    roff
+}
+
+/// The pages above this one.
+fn see_also(command: &Command) -> Roff {
+    let title = title(command);
+    let mut roff = Roff::new();
+    let above: Vec<Inline> =
+        title.match_indices('-').map(|(at, _)| bold(format!("{}(1) ", &title[..at]))).collect();
+    if !above.is_empty() {
+        roff.control("SH", ["SEE ALSO"]).text(above);
+    }
+    roff
+}

@@ -1,0 +1,223 @@
+//! The tree of subagents: what each of them did by itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    sessions::cost_notes,
+    sum::{Calls, Costs, MAIN, SOME_AGENT, Sum, call_columns, cost_columns, text},
+};
+use crate::{
+    facts::{
+        ToolCount,
+        ledger::{Agent, Call, Ledger, Mark},
+    },
+    measure::{Millis, Time},
+};
+
+pub(super) const ENTRY: Listed =
+    Listed::rows("agents", "The tree of subagents: calls, tokens, time and cost of each by itself.", || {
+        heads(&columns())
+    });
+
+#[derive(Default)]
+struct Row {
+    tree: Value,
+    agent: Value,
+    id: Value,
+    depth: Option<u64>,
+    session: Value,
+    started: Option<Time>,
+    wall: Option<Millis>,
+    calls: ToolCount,
+    sum: Sum,
+}
+
+impl Costs for Row {
+    fn sum(&self) -> &Sum {
+        &self.sum
+    }
+}
+
+impl Calls for Row {
+    fn calls(&self) -> &ToolCount {
+        &self.calls
+    }
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(Unit::Text, "tree", "Agent", "Who started whom.", |row: &Row| row.tree.clone())
+            .shown(Shown::Screen),
+        Column::new(
+            Unit::Text,
+            "agent",
+            "Agent",
+            "`main`, or the type of the subagent; missing for what no response shows.",
+            |row: &Row| row.agent.clone(),
+        )
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "id", "Id", "Id of the subagent.", |row: &Row| row.id.clone()).shown(Shown::Data),
+        Column::new(Unit::Count, "depth", "Depth", "0 for the main agent, 1 for those it started.", |row: &Row| {
+            row.depth.into()
+        })
+        .alone()
+        .maybe()
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| row.session.clone()),
+        Column::new(Unit::Time, "started", "Started", "Its first response or call.", |row: &Row| row.started.into())
+            .shown(Shown::Roomy),
+        Column::new(
+            Unit::Millis,
+            "wall_ms",
+            "Wall",
+            "How long the call took that started it; for one in the background, from its first to its last row.",
+            |row: &Row| row.wall.into(),
+        )
+        .maybe()
+        .alone(),
+    ];
+    columns.extend(call_columns());
+    columns.extend(cost_columns());
+    columns
+}
+
+/// Whose rows they are: a session's agent, or, in sessions without subagents, all of them together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Whose {
+    Agent(usize, Option<usize>),
+    Nobody,
+    Plain,
+}
+
+/// One row an agent, below the one that started it.
+pub fn agents(view: &View<'_>) -> Report {
+    let ledger = view.ledger;
+    let with: BTreeSet<usize> =
+        ledger.marks().filter(|mark| mark.agent.is_some()).map(|mark| mark.session).collect();
+    let whose = |mark: &Mark| match with.contains(&mark.session) {
+        true => Whose::Agent(mark.session, mark.agent),
+        false => Whose::Plain,
+    };
+    let mut calls: BTreeMap<Whose, Vec<&Call>> = BTreeMap::new();
+    let mut sums: BTreeMap<Whose, Sum> = BTreeMap::new();
+    let mut spans: BTreeMap<Whose, (Time, Time)> = BTreeMap::new();
+    for call in &ledger.calls {
+        calls.entry(whose(&call.mark)).or_default().push(call);
+    }
+    for entry in &ledger.entries {
+        let unknown = entry.response.is_none() && with.contains(&entry.mark.session);
+        let whose = if unknown { Whose::Nobody } else { whose(&entry.mark) };
+        sums.entry(whose).or_default().add(entry);
+    }
+    let rows = ledger.calls.iter().map(|call| &call.mark);
+    for mark in
+        rows.chain(ledger.entries.iter().filter(|entry| entry.response.is_some()).map(|entry| &entry.mark))
+    {
+        let Some(time) = mark.time else { continue };
+        let span = spans.entry(whose(mark)).or_insert((time, time));
+        *span = (span.0.min(time), span.1.max(time));
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    for whose in order(ledger, &with) {
+        let (calls, sum) =
+            (calls.remove(&whose).unwrap_or_default(), sums.remove(&whose).unwrap_or_default());
+        let is_left = !calls.is_empty() || sum.responses > 0 || sum.cost.is_some();
+        if is_left || matches!(whose, Whose::Agent(..)) {
+            let span = spans.get(&whose).copied();
+            rows.push(Row { calls: ToolCount::of(calls.into_iter()), sum, ..named(view, whose, span) });
+        }
+    }
+    let total = Row {
+        tree: "Total".into(),
+        calls: ToolCount::of(ledger.calls.iter()),
+        sum: Sum::of(&ledger.entries),
+        ..Row::default()
+    };
+    let columns = columns();
+    let table = Table::of("Agents", &columns, &rows).with_total(&columns, &total).on_screen(50);
+    let none = with.is_empty().then(|| Line::new(Tone::Plain).word("no subagents"));
+    Report::of("agents", table, none.into_iter().chain(cost_notes(ledger)).collect())
+}
+
+/// Session by session, each agent below the one that started it, and the rest at the end.
+fn order(ledger: &Ledger, sessions: &BTreeSet<usize>) -> Vec<Whose> {
+    let mut order = Vec::new();
+    for &session in sessions {
+        let mut open = vec![None];
+        let mut seen = BTreeSet::new();
+        while let Some(agent) = open.pop() {
+            if seen.insert(agent) {
+                order.push(Whose::Agent(session, agent));
+                open.extend(children(ledger, session, agent).map(Some));
+            }
+        }
+        // Two that each claim to have started the other are in no tree.
+        let lost = (0..ledger.agents.len()).filter(|&at| ledger.agents[at].session == session);
+        order.extend(lost.map(Some).filter(|at| !seen.contains(at)).map(|at| Whose::Agent(session, at)));
+    }
+    order.extend([Whose::Nobody, Whose::Plain]);
+    order
+}
+
+/// The agents that one started, the last first.
+fn children(ledger: &Ledger, session: usize, parent: Option<usize>) -> impl Iterator<Item = usize> {
+    let is_child = move |agent: &Agent| agent.session == session && agent.parent == parent;
+    let mut children: Vec<usize> =
+        (0..ledger.agents.len()).filter(|&at| is_child(&ledger.agents[at])).collect();
+    children.sort_by_key(|&at| ledger.agents[at].call);
+    children.into_iter().rev()
+}
+
+fn named(view: &View<'_>, whose: Whose, span: Option<(Time, Time)>) -> Row {
+    let ledger = view.ledger;
+    let id = |session: usize| text(ledger.sessions.get(session).and_then(|session| session.id.as_deref()));
+    let started = span.map(|(first, _)| first);
+    let lasted = span.map(|(first, last)| last.since(first));
+    match whose {
+        Whose::Nobody => Row { tree: "shown by no response".into(), ..Row::default() },
+        Whose::Plain => Row {
+            tree: "sessions without subagents".into(),
+            agent: MAIN.into(),
+            depth: Some(0),
+            ..Row::default()
+        },
+        Whose::Agent(session, None) => Row {
+            tree: MAIN.into(),
+            agent: MAIN.into(),
+            depth: Some(0),
+            session: id(session),
+            started,
+            wall: lasted,
+            ..Row::default()
+        },
+        Whose::Agent(session, Some(at)) => {
+            let agent = &ledger.agents[at];
+            let depth = depth(ledger, at);
+            let kind = agent.kind.as_deref().unwrap_or(SOME_AGENT);
+            let call = agent.call.map(|call| &ledger.calls[call]);
+            // A call that starts a subagent in the background is answered at once, long before it is done.
+            let wall = call.and_then(|call| call.latency).into_iter().chain(lasted).max();
+            Row {
+                tree: format!("{}└ {kind}", "  ".repeat(depth - 1)).into(),
+                agent: kind.into(),
+                id: text(agent.id.as_deref()),
+                depth: Some(depth as u64),
+                session: id(session),
+                started: call.and_then(|call| call.mark.time).or(started),
+                wall,
+                ..Row::default()
+            }
+        }
+    }
+}
+
+fn depth(ledger: &Ledger, agent: usize) -> usize {
+    let mut depth = 1;
+    let mut at = ledger.agents[agent].parent;
+    while let (Some(parent), true) = (at, depth <= ledger.agents.len()) {
+        depth += 1;
+        at = ledger.agents[parent].parent;
+    }
+    depth
+}

@@ -1,0 +1,134 @@
+//! Tool calls, one by one.
+
+use super::{
+    Column, Entry as Listed, Report, Shown, Table, Unit, Value, View, heads,
+    sum::{Stands, place_columns, text},
+};
+use crate::{
+    facts::ledger::{At, Call, End},
+    measure::Millis,
+};
+
+pub(super) const ENTRY: Listed =
+    Listed::rows("calls", "Tool calls, one a row: the failed ones first, then the slowest.", || {
+        heads(&columns())
+    });
+
+#[derive(Default)]
+struct Row {
+    call: Option<Call>,
+    latency: Option<Millis>,
+    result_bytes: Option<u64>,
+    session: Value,
+    project: Value,
+    agent: Value,
+    source: Value,
+    place: Value,
+}
+
+impl Stands for Row {
+    fn source(&self) -> &Value {
+        &self.source
+    }
+    fn at(&self) -> Option<At> {
+        self.call.as_ref().and_then(|call| call.mark.at)
+    }
+}
+
+fn of<T: Into<Value>>(row: &Row, value: impl Fn(&Call) -> T) -> Value {
+    row.call.as_ref().map_or(Value::Missing, |call| value(call).into())
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(Unit::Text, "tool", "Tool", "Name of the tool.", |row: &Row| {
+            of(row, |call| Value::text(call.tool.as_str()))
+        }),
+        Column::new(
+            Unit::Text,
+            "end",
+            "End",
+            "How it ended: ok, error, denied, or open for no answer.",
+            |row: &Row| of(row, |call| call.end.name()),
+        ),
+        Column::new(Unit::Millis, "latency_ms", "Latency", "Time from ask to answer.", |row: &Row| {
+            row.latency.into()
+        })
+        .maybe(),
+        Column::new(Unit::Time, "started", "Started", "When it was asked.", |row: &Row| {
+            of(row, |call| call.mark.time)
+        }),
+        Column::new(
+            Unit::Bytes,
+            "result_bytes",
+            "Result",
+            "Bytes of its result, as they stand in the log.",
+            |row: &Row| row.result_bytes.map_or(Value::Missing, Value::Bytes),
+        )
+        .maybe()
+        .shown(Shown::Roomy),
+        Column::new(
+            Unit::Text,
+            "agent",
+            "Agent",
+            "`main`, or the type of the subagent that called.",
+            |row: &Row| row.agent.clone(),
+        )
+        .shown(Shown::Roomy),
+        Column::new(Unit::Text, "model", "Model", "The model that called.", |row: &Row| {
+            of(row, |call| text(call.model.as_deref()))
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| row.session.clone())
+            .shown(Shown::Data),
+        Column::new(Unit::Text, "project", "Project", "The folder of its session.", |row: &Row| {
+            row.project.clone()
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "version", "Version", "The CLI version that wrote it.", |row: &Row| {
+            of(row, |call| text(call.mark.version.as_deref()))
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "id", "Id", "Id of the call.", |row: &Row| {
+            of(row, |call| text(call.id.as_deref()))
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "place", "Place", "Where it was asked.", |row: &Row| row.place.clone())
+            .shown(Shown::Screen),
+    ];
+    columns.extend(place_columns());
+    columns
+}
+
+/// One row a call: those that were refused, failed or have no answer first, then the slowest.
+pub fn calls(view: &View<'_>) -> Report {
+    let mut calls: Vec<&Call> = view.ledger.calls.iter().collect();
+    let rank = |end: End| match end {
+        End::Denied | End::Error => 0,
+        End::Open => 1,
+        End::Ok => 2,
+    };
+    calls.sort_by_key(|call| (rank(call.end), std::cmp::Reverse(call.latency), call.mark.at));
+    let row = |call: &&Call| Row {
+        latency: call.latency,
+        result_bytes: call.result_bytes,
+        session: view.session_id(&call.mark),
+        project: view.project(&call.mark),
+        agent: view.agent(&call.mark).into(),
+        source: view.source(call.mark.at),
+        place: view.place(call.mark.at),
+        call: Some((*call).clone()),
+    };
+    let rows: Vec<Row> = calls.iter().map(row).collect();
+    let total = rows.iter().fold(Row::default(), |mut total, row| {
+        if let Some(latency) = row.latency {
+            *total.latency.get_or_insert(Millis::ZERO) += latency;
+        }
+        total.result_bytes =
+            total.result_bytes.into_iter().chain(row.result_bytes).reduce(|one, two| one + two);
+        total
+    });
+    let columns = columns();
+    let table = Table::of("Calls", &columns, &rows).with_total(&columns, &total).on_screen(30);
+    Report::of("calls", table, Vec::new())
+}

@@ -1,0 +1,321 @@
+//! What it cost, by whatever one asks: days, projects, models, tools, agents.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    sessions::cost_notes,
+    sum::{Costs, Sum, cost_columns, share, text},
+};
+use crate::{
+    facts::ledger::Entry,
+    measure::{Time, Tokens, Usd, calendar},
+};
+
+pub(super) const ENTRY: Listed =
+    Listed::rows("cost", "Tokens and cost, by day, project, session, model, tool, agent and more.", || {
+        heads(&columns(&By::ALL))
+    });
+pub(super) const DAILY: Listed =
+    Listed::rows("daily", "Tokens and cost by day.", || heads(&columns(&[By::Day])));
+pub(super) const WEEKLY: Listed =
+    Listed::rows("weekly", "Tokens and cost by week.", || heads(&columns(&[By::Week])));
+pub(super) const MONTHLY: Listed =
+    Listed::rows("monthly", "Tokens and cost by month.", || heads(&columns(&[By::Month])));
+pub(super) const BLOCKS: Listed =
+    Listed::rows("blocks", "Tokens and cost by window of five hours.", || heads(&columns(&[By::Window])));
+
+/// What cost is divided by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum By {
+    /// Days in the time zone
+    Day,
+    /// Weeks, by their Monday
+    Week,
+    /// Months
+    Month,
+    /// Hours
+    Hour,
+    /// Windows of five hours, from the hour of their first response
+    Window,
+    /// Folders that sessions began in
+    Project,
+    /// Sessions
+    Session,
+    /// Models
+    Model,
+    /// Tools that responses call
+    Tool,
+    /// The main agent and types of subagents
+    Agent,
+    /// CLI versions
+    Version,
+}
+
+impl By {
+    const ALL: [Self; 11] = [
+        Self::Day,
+        Self::Week,
+        Self::Month,
+        Self::Hour,
+        Self::Window,
+        Self::Project,
+        Self::Session,
+        Self::Model,
+        Self::Tool,
+        Self::Agent,
+        Self::Version,
+    ];
+
+    fn is_time(self) -> bool {
+        matches!(self, Self::Day | Self::Week | Self::Month | Self::Hour | Self::Window)
+    }
+
+    fn column(self) -> Column<Row> {
+        // One closure each: a column's value is a plain function.
+        macro_rules! column {
+            ($by:ident, $unit:ident, $name:literal, $head:literal, $doc:literal) => {
+                Column::new(Unit::$unit, $name, $head, $doc, |row: &Row| {
+                    row.keys.get(&By::$by).cloned().unwrap_or_default()
+                })
+            };
+        }
+        match self {
+            Self::Day => column!(Day, Text, "day", "Day", "Day in the time zone."),
+            Self::Week => column!(Week, Text, "week", "Week", "Monday on which the week began."),
+            Self::Month => column!(Month, Text, "month", "Month", "Month in the time zone."),
+            Self::Hour => column!(Hour, Text, "hour", "Hour", "Hour in the time zone, with its offset."),
+            Self::Window => column!(Window, Time, "window", "Window", "Begin of the window of five hours."),
+            Self::Project => {
+                column!(Project, Text, "project", "Project", "The folder that sessions began in.")
+            }
+            Self::Session => column!(Session, Text, "session", "Session", "Id of the session."),
+            Self::Model => column!(Model, Text, "model", "Model", "Name of the model."),
+            Self::Tool => column!(Tool, Text, "tool", "Tool", "The tool that responses call."),
+            Self::Agent => column!(Agent, Text, "agent", "Agent", "`main`, or the type of the subagent."),
+            Self::Version => column!(Version, Text, "version", "Version", "CLI version."),
+        }
+    }
+
+    /// What cannot be told, in words.
+    fn unknown(self) -> &'static str {
+        match self {
+            Self::Tool => " belongs to no tool: responses that call none, and what no response shows",
+            Self::Agent => " belongs to no agent: what no response shows, such as titles and summaries",
+            Self::Model => " belongs to no single model",
+            Self::Project => " has no project",
+            Self::Session => " has no session",
+            Self::Version => " has no version",
+            _ => " has no time",
+        }
+    }
+}
+
+#[derive(Default)]
+struct Row {
+    keys: BTreeMap<By, Value>,
+    sum: Sum,
+    sessions: BTreeSet<usize>,
+    models: BTreeSet<String>,
+    whole: Option<Usd>,
+}
+
+impl Costs for Row {
+    fn sum(&self) -> &Sum {
+        &self.sum
+    }
+}
+
+impl Row {
+    /// That a session cost nothing is known of it, but is no row of its own.
+    fn is_nothing(&self) -> bool {
+        let Sum { tokens, cost, responses, .. } = &self.sum;
+        *responses == 0 && *tokens == Tokens::default() && cost.unwrap_or_default() == Usd::ZERO
+    }
+
+    fn add(&mut self, entry: &Entry) {
+        self.sum.add(entry);
+        self.sessions.insert(entry.mark.session);
+        if let Some(model) = &entry.model
+            && !self.models.contains(model.as_str())
+        {
+            self.models.insert(model.to_string());
+        }
+    }
+}
+
+fn columns(by: &[By]) -> Vec<Column<Row>> {
+    let optional = by.len() > 1;
+    let mut columns: Vec<Column<Row>> = by.iter().map(|by| by.column()).collect();
+    if optional {
+        columns.iter_mut().for_each(|column| column.head.optional = true);
+    }
+    columns.push(
+        Column::new(Unit::Count, "sessions", "Sessions", "Sessions that had a part in it.", |row: &Row| {
+            (row.sessions.len() as u64).into()
+        })
+        .alone()
+        .shown(Shown::Roomy),
+    );
+    columns.extend(cost_columns());
+    columns.extend([
+        Column::new(Unit::Share, "share", "Share", "Part of the whole cost.", |row: &Row| {
+            share(row.sum.cost, row.whole).map_or(Value::Missing, Value::Share)
+        })
+        .maybe()
+        .shown(Shown::Roomy),
+        Column::new(
+            Unit::Share,
+            "cache_hit_rate",
+            "Cache hits",
+            "Prompt tokens that came from the cache, of all prompt tokens.",
+            |row: &Row| row.sum.hit_rate().map_or(Value::Missing, Value::Share),
+        )
+        .maybe()
+        .shown(Shown::Roomy),
+        Column::new(
+            Unit::Usd,
+            "cache_saved_usd",
+            "Cache saved",
+            "What the same prompts would have cost without a cache, less what they did.",
+            |row: &Row| row.sum.saved.into(),
+        )
+        .shown(Shown::Roomy),
+        Column::new(Unit::List, "models", "Models", "Models that were charged.", |row: &Row| {
+            Value::List(row.models.iter().map(|model| Value::text(&**model)).collect())
+        })
+        .shown(Shown::Data),
+    ]);
+    columns
+}
+
+/// Tokens and cost, divided.
+pub fn cost(view: &View<'_>, by: &[By]) -> Report {
+    divided("cost", "Cost", view, by)
+}
+
+/// By day.
+pub fn daily(view: &View<'_>) -> Report {
+    divided("daily", "Cost by day", view, &[By::Day])
+}
+
+/// By week.
+pub fn weekly(view: &View<'_>) -> Report {
+    divided("weekly", "Cost by week", view, &[By::Week])
+}
+
+/// By month.
+pub fn monthly(view: &View<'_>) -> Report {
+    divided("monthly", "Cost by month", view, &[By::Month])
+}
+
+/// By window of five hours.
+pub fn blocks(view: &View<'_>) -> Report {
+    divided("blocks", "Cost by window of five hours", view, &[By::Window])
+}
+
+fn divided(name: &'static str, title: &'static str, view: &View<'_>, by: &[By]) -> Report {
+    let mut keys = Keys::new(view, by);
+    let mut rows: BTreeMap<Vec<Option<String>>, Row> = BTreeMap::new();
+    let mut total = Row::default();
+    for entry in &view.ledger.entries {
+        let key = by.iter().map(|by| keys.of(*by, entry)).collect();
+        rows.entry(key).or_default().add(entry);
+        total.add(entry);
+    }
+    total.whole = total.sum.cost;
+    let mut rows: Vec<Row> = rows
+        .into_iter()
+        .filter(|(key, row)| !(row.is_nothing() && key.iter().any(Option::is_none)))
+        .map(|(key, row)| {
+            let key = by.iter().zip(key).map(|(by, key)| (*by, shown(*by, key)));
+            Row { keys: key.collect(), whole: total.whole, ..row }
+        })
+        .collect();
+    if !by.first().is_some_and(|by| by.is_time()) {
+        rows.sort_by_key(|row| std::cmp::Reverse(row.sum.cost));
+    } else {
+        rows.sort_by_key(|row| row.keys.get(&by[0]) == Some(&Value::Missing));
+    }
+    let mut columns = columns(by);
+    columns.iter_mut().for_each(|column| column.head.optional = false);
+    let notes = unattributed(&rows, by).chain(cost_notes(view.ledger)).collect();
+    let table = Table::of(title, &columns, &rows).with_total(&columns, &total);
+    let table = if by == [By::Session] || by.len() > 1 { table.on_screen(50) } else { table };
+    Report::of(name, table, notes)
+}
+
+fn shown(by: By, key: Option<String>) -> Value {
+    match (by, key) {
+        (_, None) => Value::Missing,
+        (By::Window, Some(key)) => Time::parse(&key).into(),
+        (_, Some(key)) => key.into(),
+    }
+}
+
+/// How much has no owner, for each thing that was asked for.
+fn unattributed<'a>(rows: &'a [Row], by: &'a [By]) -> impl Iterator<Item = Line> + 'a {
+    by.iter().filter_map(move |by| {
+        let without = rows.iter().filter(|row| row.keys.get(by) == Some(&Value::Missing));
+        let amount: Usd = without.filter_map(|row| row.sum.cost).sum();
+        (amount != Usd::ZERO).then(|| Line::new(Tone::Plain).value(amount).word(by.unknown()))
+    })
+}
+
+/// Finds the keys of entries.
+struct Keys<'a> {
+    view: &'a View<'a>,
+    /// Begins of windows, if they are asked for.
+    windows: Vec<Time>,
+    /// The last moment looked at and its text: entries of one response, and of one day, follow each other.
+    last: BTreeMap<By, (Time, Option<String>)>,
+}
+
+impl<'a> Keys<'a> {
+    fn new(view: &'a View<'a>, by: &[By]) -> Self {
+        let times = || view.ledger.entries.iter().filter_map(|entry| entry.mark.time).collect();
+        let windows = if by.contains(&By::Window) { calendar::windows(times()) } else { Vec::new() };
+        Self { view, windows, last: BTreeMap::new() }
+    }
+
+    fn of(&mut self, by: By, entry: &Entry) -> Option<String> {
+        let own = |value: Value| match value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        };
+        match by {
+            By::Day | By::Week | By::Month | By::Hour | By::Window => self.time(by, entry.mark.time?),
+            By::Project => own(self.view.project(&entry.mark)),
+            By::Session => own(self.view.session_id(&entry.mark)),
+            By::Model => own(text(entry.model.as_deref())),
+            By::Tool => own(text(entry.tool.as_deref())),
+            By::Agent => entry.response.map(|_| self.view.agent(&entry.mark).to_owned()),
+            By::Version => {
+                let session = self.view.session(&entry.mark).and_then(|session| session.version.as_deref());
+                entry.mark.version.as_deref().or(session).map(str::to_owned)
+            }
+        }
+    }
+
+    fn time(&mut self, by: By, time: Time) -> Option<String> {
+        if let Some((last, text)) = self.last.get(&by)
+            && *last == time
+        {
+            return text.clone();
+        }
+        let zone = self.view.zone;
+        let text = match by {
+            By::Day => zone.day(time),
+            By::Week => zone.week(time),
+            By::Month => zone.month(time),
+            By::Hour => zone.hour(time),
+            _ => {
+                let after = self.windows.partition_point(|&start| start <= time);
+                after.checked_sub(1).map(|at| self.windows[at].to_string())
+            }
+        };
+        self.last.insert(by, (time, text.clone()));
+        text
+    }
+}

@@ -1,0 +1,131 @@
+//! The census of kinds and blocks.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    sum::{Stands, place_columns, ratio, text},
+};
+use crate::facts::ledger::{At, Record};
+
+pub(super) const ENTRY: Listed =
+    Listed::rows("kinds", "Kinds of records and blocks: how many, how large, unknown ones first.", || {
+        heads(&columns())
+    });
+
+#[derive(Default)]
+struct Row {
+    sort: &'static str,
+    name: String,
+    known: bool,
+    count: u64,
+    bytes: u64,
+    all_bytes: u64,
+    version: Option<String>,
+    at: Option<At>,
+    source: Value,
+    place: Value,
+}
+
+impl Stands for Row {
+    fn source(&self) -> &Value {
+        &self.source
+    }
+    fn at(&self) -> Option<At> {
+        self.at
+    }
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(
+            Unit::Text,
+            "name",
+            "Name",
+            "Type and discriminator of a record, role and type of a block.",
+            |row: &Row| Value::text(&*row.name),
+        ),
+        Column::new(Unit::Text, "sort", "Sort", "`record` or `block`.", |row: &Row| {
+            text(Some(row.sort).filter(|sort| !sort.is_empty()))
+        }),
+        Column::new(Unit::Flag, "known", "Known", "Whether our tables have it.", |row: &Row| {
+            Value::Flag(row.known)
+        }),
+        Column::new(Unit::Count, "count", "Count", "How many; the sum is of records.", |row: &Row| {
+            row.count.into()
+        }),
+        Column::new(Unit::Bytes, "bytes", "Bytes", "Their length; the sum is of records.", |row: &Row| {
+            Value::Bytes(row.bytes)
+        }),
+        Column::new(Unit::Share, "share", "Share", "Part of the bytes of all records.", |row: &Row| {
+            ratio(row.bytes, row.all_bytes).map_or(Value::Missing, Value::Share)
+        })
+        .maybe(),
+        Column::new(
+            Unit::Text,
+            "version",
+            "Version",
+            "The CLI version that wrote the first, where it is known.",
+            |row: &Row| text(row.version.as_deref()),
+        )
+        .shown(Shown::Roomy),
+        Column::new(Unit::Text, "place", "First place", "Where the first stands.", |row: &Row| {
+            row.place.clone()
+        })
+        .shown(Shown::Screen),
+    ];
+    columns.extend(place_columns());
+    columns
+}
+
+/// One row a kind: unknown ones first, then the largest.
+pub fn kinds(view: &View<'_>) -> Report {
+    let records = &view.ledger.records;
+    let all_bytes = records.iter().map(|record| record.bytes).sum();
+    let mut rows: BTreeMap<(&'static str, &str), Row> = BTreeMap::new();
+    for record in records {
+        let mut add = |sort: &'static str, name, known, bytes| {
+            let row = rows.entry((sort, name)).or_insert_with(|| first(view, record, sort, name, known));
+            row.count += 1;
+            row.bytes += bytes;
+            row.all_bytes = all_bytes;
+        };
+        add("record", &record.kind, record.known, record.bytes);
+        record.blocks.iter().for_each(|(name, known, bytes)| add("block", name, *known, *bytes));
+    }
+    let mut rows: Vec<Row> = rows.into_values().collect();
+    rows.sort_by_key(|row| (row.known, row.sort == "block", std::cmp::Reverse(row.bytes)));
+    let count = records.len() as u64;
+    let total = Row {
+        name: "All records".to_owned(),
+        known: true,
+        count,
+        bytes: all_bytes,
+        all_bytes,
+        ..Row::default()
+    };
+    let unknown = rows.iter().filter(|row| !row.known).count() as u64;
+    let note = (unknown > 0).then(|| {
+        Line::new(Tone::Warning)
+            .count(unknown, " name is", " names are")
+            .word(" not in our tables: counted like the others, and nothing else is read from them")
+    });
+    let columns = columns();
+    let table = Table::of("Kinds", &columns, &rows).with_total(&columns, &total);
+    Report::of("kinds", table, note.into_iter().collect())
+}
+
+fn first(view: &View<'_>, record: &Record, sort: &'static str, name: &str, known: bool) -> Row {
+    let at = record.mark.at;
+    let session = view.session(&record.mark).and_then(|session| session.version.as_deref());
+    Row {
+        sort,
+        name: name.to_owned(),
+        known,
+        version: record.mark.version.as_deref().or(session).map(str::to_owned),
+        at,
+        source: view.source(at),
+        place: view.place(at),
+        ..Row::default()
+    }
+}

@@ -1,0 +1,270 @@
+//! What happened again and again: refusals and failures, the same ones together.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    sum::{Stands, place_columns},
+};
+use crate::{
+    facts::ledger::{At, Call, End, Mark},
+    measure::{Millis, Time},
+};
+
+pub(super) const DENIALS: Listed =
+    Listed::rows("denials", "Refused calls: which tool, where, how often, and whether it is a loop.", || {
+        heads(&denial_columns())
+    });
+pub(super) const ERRORS: Listed = Listed::rows(
+    "errors",
+    "Failures of tools, turns and the API: where, how often, and at what cost of time.",
+    || heads(&error_columns()),
+);
+
+/// From this often on the same input is a loop: twice is a second try.
+const LOOP: u64 = 3;
+
+/// What may happen again.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Same<'a> {
+    sort: &'static str,
+    what: &'a str,
+    session: usize,
+    agent: Option<usize>,
+    /// Tells the inputs of calls apart.
+    input: Option<u64>,
+}
+
+#[derive(Default)]
+struct Row {
+    sort: Value,
+    what: Value,
+    agent: Value,
+    session: Value,
+    project: Value,
+    source: Value,
+    place: Value,
+    at: Option<At>,
+    count: u64,
+    first: Option<Time>,
+    last: Option<Time>,
+    wait: Option<Millis>,
+    is_loop: bool,
+}
+
+impl Stands for Row {
+    fn source(&self) -> &Value {
+        &self.source
+    }
+    fn at(&self) -> Option<At> {
+        self.at
+    }
+}
+
+impl Row {
+    fn of(view: &View<'_>, same: &Same<'_>, mark: &Mark) -> Self {
+        Self {
+            sort: same.sort.into(),
+            what: same.what.into(),
+            agent: view.agent(mark).into(),
+            session: view.session_id(mark),
+            project: view.project(mark),
+            source: view.source(mark.at),
+            place: view.place(mark.at),
+            at: mark.at,
+            ..Self::default()
+        }
+    }
+
+    fn add(&mut self, time: Option<Time>, wait: Option<Millis>) {
+        self.count += 1;
+        self.first = self.first.into_iter().chain(time).min();
+        self.last = self.last.max(time);
+        if let Some(wait) = wait {
+            *self.wait.get_or_insert(Millis::ZERO) += wait;
+        }
+    }
+}
+
+/// Rows by what is the same, in the order in which it first happened.
+struct Repeats<'a> {
+    view: &'a View<'a>,
+    rows: BTreeMap<Same<'a>, Row>,
+}
+
+impl<'a> Repeats<'a> {
+    fn new(view: &'a View<'a>) -> Self {
+        Self { view, rows: BTreeMap::new() }
+    }
+
+    fn add(
+        &mut self,
+        sort: &'static str,
+        what: &'a str,
+        mark: &Mark,
+        input: Option<u64>,
+        wait: Option<Millis>,
+    ) {
+        let same = Same { sort, what, session: mark.session, agent: mark.agent, input };
+        let row = match self.rows.entry(same) {
+            std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
+            std::collections::btree_map::Entry::Vacant(free) => {
+                let row = Row::of(self.view, free.key(), mark);
+                free.insert(row)
+            }
+        };
+        row.add(mark.time, wait);
+        row.is_loop |= input.is_some() && row.count >= LOOP;
+    }
+
+    /// The most frequent first; what all of them come to; and how many are loops.
+    fn finish(self) -> (Vec<Row>, Row, u64) {
+        let mut rows: Vec<Row> = self.rows.into_values().collect();
+        rows.sort_by_key(|row| (std::cmp::Reverse(row.count), row.first.is_none(), row.first, row.at));
+        let mut total = Row::default();
+        for row in &rows {
+            total.count += row.count;
+            if let Some(wait) = row.wait {
+                *total.wait.get_or_insert(Millis::ZERO) += wait;
+            }
+        }
+        let loops = rows.iter().filter(|row| row.is_loop).count() as u64;
+        (rows, total, loops)
+    }
+}
+
+fn time_columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(Unit::Time, "first", "First", "When it happened first.", |row: &Row| row.first.into()),
+        Column::new(Unit::Time, "last", "Last", "When it happened last.", |row: &Row| row.last.into())
+            .shown(Shown::Roomy),
+        Column::new(
+            Unit::Flag,
+            "loop",
+            "Loop",
+            "Whether the same input came to this three times or more in its session.",
+            |row: &Row| Value::Flag(row.is_loop),
+        )
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "again", "Again", "The same input again and again.", |row: &Row| {
+            row.is_loop.then_some("loop").map_or(Value::Missing, Value::text)
+        })
+        .shown(Shown::Screen),
+        Column::new(Unit::Text, "agent", "Agent", "`main`, or the type of the subagent.", |row: &Row| {
+            row.agent.clone()
+        })
+        .shown(Shown::Roomy),
+        Column::new(Unit::Text, "session", "Session", "Id of the session.", |row: &Row| row.session.clone())
+            .shown(Shown::Data),
+        Column::new(Unit::Text, "project", "Project", "The folder of the session.", |row: &Row| {
+            row.project.clone()
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "place", "Place", "Where it stands first.", |row: &Row| row.place.clone())
+            .shown(Shown::Screen),
+    ];
+    columns.extend(place_columns());
+    columns
+}
+
+fn denial_columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(Unit::Text, "tool", "Tool", "The tool that was refused.", |row: &Row| row.what.clone()),
+        Column::new(
+            Unit::Count,
+            "denied",
+            "Denied",
+            "How often, with the same input in the same session.",
+            |row: &Row| row.count.into(),
+        ),
+    ];
+    columns.extend(time_columns());
+    columns
+}
+
+fn error_columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(
+            Unit::Text,
+            "sort",
+            "Sort",
+            "What failed: a `tool`, a `turn`, the `api` for good, or an attempt at it (`retry`).",
+            |row: &Row| row.sort.clone(),
+        ),
+        Column::new(
+            Unit::Text,
+            "name",
+            "Name",
+            "The tool, the turn's subtype, or the API's type of error.",
+            |row: &Row| row.what.clone(),
+        ),
+        Column::new(
+            Unit::Count,
+            "errors",
+            "Errors",
+            "How often, with the same input in the same session.",
+            |row: &Row| row.count.into(),
+        ),
+        Column::new(
+            Unit::Millis,
+            "wait_ms",
+            "Waited",
+            "Time spent waiting before the next attempt.",
+            |row: &Row| row.wait.into(),
+        )
+        .maybe(),
+    ];
+    columns.extend(time_columns());
+    columns
+}
+
+/// Refused calls, the same ones together.
+pub fn denials(view: &View<'_>) -> Report {
+    let mut repeats = Repeats::new(view);
+    for denial in &view.ledger.denials {
+        let input = denial.call.map(|call| view.ledger.calls[call].input);
+        repeats.add("denial", &denial.tool, &denial.mark, input, None);
+    }
+    let (rows, total, loops) = repeats.finish();
+    let columns = denial_columns();
+    let table = Table::of("Denials", &columns, &rows).with_total(&columns, &total).on_screen(30);
+    Report::of(
+        "denials",
+        table,
+        loop_note(loops, "was refused", rows.is_empty().then_some("no call was refused")),
+    )
+}
+
+/// Failures, the same ones together.
+pub fn errors(view: &View<'_>) -> Report {
+    let ledger = view.ledger;
+    let mut repeats = Repeats::new(view);
+    for call in ledger.calls.iter().filter(|call: &&Call| call.end == End::Error) {
+        repeats.add("tool", &call.tool, &call.mark, Some(call.input), None);
+    }
+    for turn in ledger.turns.iter().filter(|turn| !turn.ok) {
+        // The CLI reports API failures as `success` with a flag.
+        let name = if &*turn.subtype == "success" { "success with is_error" } else { &*turn.subtype };
+        repeats.add("turn", name, &turn.mark, None, None);
+    }
+    for fault in &ledger.faults {
+        let sort = if fault.retried { "retry" } else { "api" };
+        repeats.add(sort, &fault.kind, &fault.mark, None, fault.wait);
+    }
+    let (rows, total, loops) = repeats.finish();
+    let columns = error_columns();
+    let table = Table::of("Errors", &columns, &rows).with_total(&columns, &total).on_screen(30);
+    Report::of("errors", table, loop_note(loops, "failed", rows.is_empty().then_some("nothing failed")))
+}
+
+fn loop_note(loops: u64, what: &'static str, nothing: Option<&'static str>) -> Vec<Line> {
+    let nothing = nothing.map(|words| Line::new(Tone::Good).word(words));
+    let looped = (loops > 0).then(|| {
+        Line::new(Tone::Warning)
+            .count(loops, " loop", " loops")
+            .word(": the same input ")
+            .word(what)
+            .word(" again and again")
+    });
+    nothing.into_iter().chain(looped).collect()
+}

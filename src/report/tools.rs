@@ -1,0 +1,174 @@
+//! Tools: how often they were called, how that ended, and how long it took.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    sum::{Calls, call_columns, ratio, text},
+};
+use crate::{
+    facts::{Latencies, ToolCount, ledger::Call},
+    measure::Millis,
+};
+
+pub(super) const ENTRY: Listed =
+    Listed::rows("tools", "Tools: calls, how they ended, latencies and the size of their results.", || {
+        heads(&columns())
+    });
+
+#[derive(Default)]
+struct Row {
+    tool: String,
+    sort: &'static str,
+    server: Option<String>,
+    calls: ToolCount,
+    result_bytes: Option<u64>,
+}
+
+impl Calls for Row {
+    fn calls(&self) -> &ToolCount {
+        &self.calls
+    }
+}
+
+fn latency(row: &Row, of: fn(&Latencies) -> Millis) -> Value {
+    row.calls.latency.as_ref().map(of).into()
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(Unit::Text, "tool", "Tool", "Name of the tool.", |row: &Row| Value::text(&*row.tool))
+            .known(),
+        Column::new(
+            Unit::Text,
+            "sort",
+            "Sort",
+            "`built-in`, `mcp`, or `unknown` for a call without a name.",
+            |row: &Row| text(Some(row.sort).filter(|sort| !sort.is_empty())),
+        )
+        .shown(Shown::Roomy),
+        Column::new(Unit::Text, "server", "Server", "The MCP server that has the tool.", |row: &Row| {
+            text(row.server.as_deref())
+        })
+        .shown(Shown::Data),
+    ];
+    columns.extend(call_columns());
+    columns.extend([
+        Column::new(
+            Unit::Share,
+            "error_rate",
+            "Error rate",
+            "Failed calls, of all that were answered.",
+            |row: &Row| {
+                let answered = row.calls.ok + row.calls.errors;
+                ratio(row.calls.errors, answered).map_or(Value::Missing, Value::Share)
+            },
+        )
+        .maybe(),
+        Column::new(Unit::Millis, "p50_ms", "p50", "Median latency.", |row: &Row| {
+            latency(row, |all| all.p50)
+        })
+        .maybe()
+        .alone(),
+        Column::new(
+            Unit::Millis,
+            "p90_ms",
+            "p90",
+            "Latency that 90 of 100 calls are not above.",
+            |row: &Row| latency(row, |all| all.p90),
+        )
+        .maybe()
+        .alone()
+        .shown(Shown::Roomy),
+        Column::new(
+            Unit::Millis,
+            "p99_ms",
+            "p99",
+            "Latency that 99 of 100 calls are not above.",
+            |row: &Row| latency(row, |all| all.p99),
+        )
+        .maybe()
+        .alone()
+        .shown(Shown::Roomy),
+        Column::new(Unit::Millis, "max_ms", "Max", "The longest latency.", |row: &Row| {
+            latency(row, |all| all.max)
+        })
+        .maybe()
+        .alone(),
+        Column::new(
+            Unit::Millis,
+            "tool_ms",
+            "Total",
+            "Sum of the latencies; calls in parallel overlap.",
+            |row: &Row| latency(row, |all| all.total),
+        )
+        .maybe()
+        .shown(Shown::Roomy),
+        Column::new(
+            Unit::Bytes,
+            "result_bytes",
+            "Results",
+            "Bytes of the results, as they stand in the log.",
+            |row: &Row| row.result_bytes.map_or(Value::Missing, Value::Bytes),
+        )
+        .maybe(),
+    ]);
+    columns
+}
+
+/// `mcp__server__tool` belongs to a server.
+fn sort_of(tool: &str) -> (&'static str, Option<String>) {
+    match tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+        Some((server, _)) => ("mcp", Some(server.to_owned())),
+        None if tool == "unknown" => ("unknown", None),
+        None => ("built-in", None),
+    }
+}
+
+fn row<'a>(tool: &str, calls: impl Iterator<Item = &'a Call> + Clone) -> Row {
+    let (sort, server) = sort_of(tool);
+    let bytes = calls.clone().filter_map(|call| call.result_bytes);
+    Row {
+        tool: tool.to_owned(),
+        sort,
+        server,
+        result_bytes: bytes.fold(None, |sum, bytes| Some(sum.unwrap_or(0) + bytes)),
+        calls: ToolCount::of(calls),
+    }
+}
+
+/// One row a tool, the most used first.
+pub fn tools(view: &View<'_>) -> Report {
+    let mut by_name: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
+    for call in &view.ledger.calls {
+        by_name.entry(&call.tool).or_default().push(call);
+    }
+    let mut rows: Vec<Row> = by_name.iter().map(|(tool, calls)| row(tool, calls.iter().copied())).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.calls.calls));
+    let total = Row { sort: "", ..row("Total", view.ledger.calls.iter()) };
+    let columns = columns();
+    let table = Table::of("Tools", &columns, &rows).with_total(&columns, &total).on_screen(50);
+    Report::of("tools", table, notes(view))
+}
+
+fn notes(view: &View<'_>) -> Vec<Line> {
+    let ledger = view.ledger;
+    let mut notes = Vec::new();
+    let orphans = ledger.orphans.len() as u64;
+    if orphans > 0 {
+        notes.push(
+            Line::new(Tone::Warning)
+                .count(orphans, " tool result", " tool results")
+                .word(" without a call: its log is not among the sources"),
+        );
+    }
+    let untimed = ledger.calls.iter().filter(|call| call.latency.is_none()).count() as u64;
+    if untimed > 0 && untimed < ledger.calls.len() as u64 {
+        notes.push(
+            Line::new(Tone::Plain)
+                .count(untimed, " call has", " calls have")
+                .word(" no latency: no time at one end"),
+        );
+    }
+    notes
+}

@@ -1,0 +1,139 @@
+//! Turns, one by one: each `result` record.
+
+use super::{
+    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    sum::{Stands, place_columns, text},
+};
+use crate::{
+    facts::ledger::{At, Turn},
+    measure::{Millis, Usd},
+};
+
+pub(super) const ENTRY: Listed =
+    Listed::rows("turns", "Turns, one a row: how long, at what cost, how they ended.", || heads(&columns()));
+
+#[derive(Default)]
+struct Row {
+    turn: Option<Turn>,
+    session: Value,
+    project: Value,
+    source: Value,
+    place: Value,
+    num_turns: u64,
+    wall: Option<Millis>,
+    api: Option<Millis>,
+    cost: Option<Usd>,
+}
+
+impl Stands for Row {
+    fn source(&self) -> &Value {
+        &self.source
+    }
+    fn at(&self) -> Option<At> {
+        self.turn.as_ref().and_then(|turn| turn.mark.at)
+    }
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(
+            Unit::Time,
+            "ended",
+            "Ended",
+            "When it ended: its own time, else that of the last row before it.",
+            |row: &Row| row.turn.as_ref().and_then(|turn| turn.mark.time).into(),
+        ),
+        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| row.session.clone()),
+        Column::new(Unit::Text, "project", "Project", "The folder of its session.", |row: &Row| {
+            row.project.clone()
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "subtype", "End", "How it ended, in the CLI's word.", |row: &Row| {
+            text(row.turn.as_ref().map(|turn| &*turn.subtype))
+        }),
+        Column::new(
+            Unit::Flag,
+            "ok",
+            "Ok",
+            "Whether it succeeded: the CLI also writes `success` for turns that failed.",
+            |row: &Row| row.turn.as_ref().map_or(Value::Missing, |turn| Value::Flag(turn.ok)),
+        )
+        .maybe(),
+        Column::new(Unit::Millis, "wall_ms", "Wall", "Wall time.", |row: &Row| row.wall.into()).maybe(),
+        Column::new(Unit::Millis, "api_ms", "API", "Time that the API took.", |row: &Row| row.api.into())
+            .maybe(),
+        Column::new(
+            Unit::Millis,
+            "first_token_ms",
+            "First token",
+            "Time until the first token came.",
+            |row: &Row| row.turn.as_ref().and_then(|turn| turn.first_token).into(),
+        )
+        .maybe()
+        .alone()
+        .shown(Shown::Roomy),
+        Column::new(Unit::Count, "num_turns", "Steps", "The CLI's own `num_turns`.", |row: &Row| {
+            row.num_turns.into()
+        }),
+        Column::new(
+            Unit::Usd,
+            "cost_usd",
+            "Cost",
+            "What the CLI reported for this turn: the difference to the total before it.",
+            |row: &Row| row.cost.into(),
+        ),
+        Column::new(Unit::Text, "place", "Place", "Where it stands.", |row: &Row| row.place.clone())
+            .shown(Shown::Screen),
+    ];
+    columns.extend(place_columns());
+    columns
+}
+
+/// One row a `result`, the latest last.
+pub fn turns(view: &View<'_>) -> Report {
+    let row = |turn: &Turn| Row {
+        session: view.session_id(&turn.mark),
+        project: view.project(&turn.mark),
+        source: view.source(turn.mark.at),
+        place: view.place(turn.mark.at),
+        num_turns: turn.num_turns,
+        wall: turn.wall,
+        api: turn.api,
+        cost: turn.cost,
+        turn: Some(turn.clone()),
+    };
+    let mut rows: Vec<Row> = view.ledger.turns.iter().map(row).collect();
+    rows.sort_by_key(|row| {
+        row.turn.as_ref().map(|turn| (turn.mark.time.is_none(), turn.mark.time, turn.mark.at))
+    });
+    let total = rows.iter().fold(Row::default(), |mut total, row| {
+        total.num_turns += row.num_turns;
+        total.wall = plus(total.wall, row.wall);
+        total.api = plus(total.api, row.api);
+        total.cost = total.cost.into_iter().chain(row.cost).fold(None, |sum: Option<Usd>, one| {
+            let mut sum = sum.unwrap_or_default();
+            sum += one;
+            Some(sum)
+        });
+        total
+    });
+    let columns = columns();
+    let table = Table::of("Turns", &columns, &rows).with_total(&columns, &total).on_screen(50);
+    let saved = view.ledger.waits.len() as u64;
+    let note = (saved > 0).then(|| {
+        Line::new(Tone::Plain)
+            .count(saved, " turn", " turns")
+            .word(" of saved sessions only say how long they took; `ccstat sessions` counts that")
+    });
+    Report::of("turns", table, note.into_iter().collect())
+}
+
+fn plus(one: Option<Millis>, two: Option<Millis>) -> Option<Millis> {
+    match (one, two) {
+        (Some(mut one), Some(two)) => {
+            one += two;
+            Some(one)
+        }
+        (one, two) => one.or(two),
+    }
+}

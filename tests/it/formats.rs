@@ -1,0 +1,376 @@
+//! Every report in every format. A new report adds one line to `LINES`.
+
+use std::{collections::BTreeSet, path::Path};
+
+use ccstat::{
+    render::Format,
+    report::{Entry, REPORTS, Shape, Shown},
+};
+use clap::ValueEnum;
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use crate::{
+    plain,
+    support::{ccstat, log, run, run_with},
+};
+
+/// A command line for each report: its name, the words, and whether logs are read.
+pub(crate) const LINES: &[(&str, &[&str], bool)] = &[
+    ("summary", &["summarize"], true),
+    ("sessions", &["sessions"], true),
+    ("turns", &["turns"], true),
+    ("tools", &["tools"], true),
+    ("calls", &["calls"], true),
+    ("denials", &["denials"], true),
+    ("errors", &["errors"], true),
+    ("kinds", &["kinds"], true),
+    ("agents", &["agents"], true),
+    ("responses", &["export", "responses"], true),
+    ("records", &["export", "records"], true),
+    ("contents", &["export", "calls", "--include-content"], true),
+    ("cost", &["cost", "--by", "project,model"], true),
+    ("daily", &["daily"], true),
+    ("weekly", &["weekly"], true),
+    ("monthly", &["monthly"], true),
+    ("blocks", &["blocks"], true),
+    ("prices", &["prices", "--limit", "4"], false),
+];
+
+/// What the snapshots are of.
+const STORIES: &[&str] = &["logs/gateway.jsonl", "logs/nightly-denied.jsonl"];
+
+fn formats() -> Vec<String> {
+    let name = |format: &Format| format.to_possible_value().unwrap().get_name().to_owned();
+    Format::value_variants().iter().map(name).collect()
+}
+
+/// The words of a line, with these logs if it reads any.
+pub(crate) fn words<'a>(line: &(&str, &'a [&'a str], bool), logs: &[&'a str]) -> Vec<&'a str> {
+    [line.1, if line.2 { logs } else { &[] }].concat()
+}
+
+#[test]
+fn every_report_has_a_line() {
+    let lines: BTreeSet<&str> = LINES.iter().map(|line| line.0).collect();
+    let reports: BTreeSet<&str> = REPORTS.iter().map(|entry| entry.name).collect();
+    assert_eq!(lines, reports);
+}
+
+#[test]
+fn reports_look_the_same_as_before() {
+    for line in LINES {
+        for format in formats() {
+            let (code, stdout, stderr) =
+                run_with(&[&words(line, STORIES)[..], &["--format", &format]].concat());
+            assert_eq!((code, &*stderr), (0, ""), "{} {format}", line.0);
+            let stdout = stdout.replace(concat!("ccstat ", env!("CARGO_PKG_VERSION")), "ccstat VERSION");
+            insta::assert_snapshot!(format!("{}-{format}", line.0), stdout);
+        }
+    }
+}
+
+/// What one run wrote in all formats, by the order of the formats.
+struct Written {
+    table: String,
+    json: Value,
+    jsonl: Vec<Value>,
+    csv: Vec<csv::StringRecord>,
+    tsv: Vec<csv::StringRecord>,
+    markdown: String,
+}
+
+/// One run with a file for each format.
+fn written(words: &[&str]) -> (i32, Written) {
+    let folder = tempfile::tempdir().unwrap();
+    let target = |format: &String| format!("{format}={}", folder.path().join(format).display());
+    let targets: Vec<String> = formats().iter().map(target).collect();
+    let mut command = ccstat(words);
+    command.arg("-q").args(targets.iter().flat_map(|target| ["-o", target]));
+    let (code, stdout, _) = run(&mut command);
+    assert_eq!(stdout, "", "quiet is quiet");
+    let text = |format: &str| std::fs::read_to_string(folder.path().join(format)).unwrap();
+    let parsed =
+        |text: &str| serde_json::from_str(text).unwrap_or_else(|error| panic!("{words:?}: {error}: {text}"));
+    let records = |builder: &csv::ReaderBuilder, text: String| {
+        let mut reader = builder.from_reader(text.as_bytes());
+        reader.records().map(|record| record.unwrap_or_else(|error| panic!("{words:?}: {error}"))).collect()
+    };
+    let mut csv = csv::ReaderBuilder::new();
+    csv.has_headers(false);
+    let csv_records = records(&csv, text("csv"));
+    csv.delimiter(b'\t').quoting(false);
+    let written = Written {
+        table: text("table"),
+        json: parsed(&text("json")),
+        jsonl: text("jsonl").lines().map(parsed).collect(),
+        csv: csv_records,
+        tsv: records(&csv, text("tsv")),
+        markdown: text("markdown"),
+    };
+    (code, written)
+}
+
+/// The formats say the same: the same keys, the same rows, the same numbers.
+fn agree(report: &str, written: &Written) {
+    let Written { table, json, jsonl, csv, tsv, markdown } = written;
+    assert_eq!(json["report"], report);
+    let entry = Entry::named(report).unwrap();
+    let rows: Vec<Value> = match entry.shape {
+        Shape::Tree(_) => vec![json.clone()],
+        Shape::Rows(_) => json["rows"].as_array().unwrap().clone(),
+    };
+    assert_eq!(jsonl, &rows, "{report}");
+    assert_eq!((csv.len(), tsv.len()), (rows.len() + 1, rows.len() + 1), "{report}");
+    assert_eq!(csv[0].len(), tsv[0].len());
+    for (at, key) in csv[0].iter().enumerate() {
+        for (row, cells) in rows.iter().zip(&csv[1..]) {
+            let value = match entry.shape {
+                Shape::Rows(_) => Some(&row[key]),
+                // Names with dots are no path, and are not looked up.
+                Shape::Tree(_) => {
+                    row.pointer(&format!("/{}", key.replace('~', "~0").replace('/', "~1").replace('.', "/")))
+                }
+            };
+            match value {
+                None => {}
+                Some(Value::Null) => assert_eq!(&cells[at], "", "{report}.{key}"),
+                Some(value @ (Value::Number(_) | Value::Bool(_))) => {
+                    let cell: Value = serde_json::from_str(&cells[at]).unwrap();
+                    assert_eq!(&cell, value, "{report}.{key}");
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    if let Shape::Rows(heads) = entry.shape {
+        let keys: Vec<&str> =
+            heads().iter().filter(|head| head.shown != Shown::Screen).map(|head| head.key).collect();
+        assert_eq!(csv[0].iter().collect::<Vec<_>>(), keys, "{report}");
+    }
+    for text in [table, markdown] {
+        assert!(!text.is_empty() && text.ends_with('\n'), "{report}");
+    }
+    tables_are_whole(markdown);
+}
+
+/// Every row of a pipe table has as many cells as its head.
+fn tables_are_whole(markdown: &str) {
+    let cells = |line: &str| line.replace("\\\\", "").replace("\\|", "").matches('|').count();
+    let mut width = None;
+    for line in markdown.lines() {
+        width = line.starts_with('|').then(|| *width.get_or_insert(cells(line)));
+        if let Some(width) = width {
+            assert_eq!(cells(line), width, "{line}\n{markdown}");
+        }
+    }
+}
+
+#[test]
+fn all_formats_of_all_recordings_agree() {
+    for line in LINES {
+        let logs = if line.2 {
+            &["recordings", "recordings/2.1.325/stream", "recordings/2.1.50/transcript"][..]
+        } else {
+            &["-"]
+        };
+        for log in logs {
+            let (code, written) = written(&words(line, &[log]));
+            assert_eq!(code, 0, "{} {log}", line.0);
+            agree(line.0, &written);
+        }
+    }
+}
+
+#[test]
+fn empty_input_and_one_record_are_reports_too() {
+    let (empty, one) = (log(""), log(r#"{"type":"result","subtype":"success","session_id":"s"}"#));
+    for line in LINES {
+        for (log, expected) in [(&empty, 3), (&one, 0)] {
+            let (code, written) = written(&words(line, &[log.path().to_str().unwrap()]));
+            assert_eq!(code, if line.2 { expected } else { 0 }, "{}", line.0);
+            agree(line.0, &written);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_wider_than_a_narrow_screen() {
+    let folders = plain::VERSIONS.map(|version| format!("recordings/{version}"));
+    for line in LINES {
+        for folder in folders
+            .iter()
+            .flat_map(|folder| [folder.clone(), format!("{folder}/stream"), format!("{folder}/transcript")])
+        {
+            for columns in ["60", "80"] {
+                let words = [&words(line, &[&folder])[..], &["--format", "table"]].concat();
+                let stdout = run(ccstat(&words).env("COLUMNS", columns)).1;
+                let widest = stdout.lines().map(UnicodeWidthStr::width).max().unwrap_or(0);
+                assert!(widest <= columns.parse().unwrap(), "{} of {folder} in {columns}:\n{stdout}", line.0);
+            }
+        }
+    }
+}
+
+/// Names that want to be more than names.
+const HOSTILE: &[&str] = &[
+    r#"=cmd|' /C calc'!A0"#,
+    "+1",
+    "@SUM(1)",
+    "-2+3",
+    "a,b;\"c\"\td\ne\r",
+    "| a | b |",
+    "a\\|b\\\\",
+    "<script>alert(1)</script>",
+    "![x](http://evil.example/x.png)",
+    "[x](javascript:alert(1))",
+    "https://evil.example www.evil.example evil@evil.example",
+    "**bold** _it_ `code` ~~gone~~ &lt; $x$",
+    "# head",
+    "\u{1b}[31mred\u{7}\u{9b}2J",
+    "\u{202e}txt.exe\u{2066}\u{200b}",
+    "{{x}} %s ${x} \u{0}",
+];
+
+fn hostile_log() -> String {
+    let line = |(at, name): (usize, &&str)| {
+        let usage = serde_json::json!({"input_tokens": 1, "output_tokens": 1});
+        let call = serde_json::json!({"type": "tool_use", "id": format!("t{at}"), "name": name});
+        serde_json::json!({
+            "type": "assistant", "session_id": name, "uuid": format!("u{at}"),
+            "message": {"id": format!("m{at}"), "model": name, "content": [call], "usage": usage},
+        })
+        .to_string()
+            + "\n"
+    };
+    let mut log: String = HOSTILE.iter().enumerate().map(line).collect();
+    log += &serde_json::json!({"type": HOSTILE[3], "subtype": HOSTILE[0]}).to_string();
+    log
+}
+
+/// What a terminal obeys or what turns text around.
+fn is_harmful(letter: char) -> bool {
+    (letter.is_control() && letter != '\n' && letter != '\t')
+        || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[test]
+fn hostile_names_are_only_names_in_every_format() {
+    let log = log(hostile_log());
+    let path = log.path().to_str().unwrap();
+    for line in LINES.iter().filter(|line| line.2) {
+        let (_, written) = written(&words(line, &[path]));
+        agree(line.0, &written);
+        for record in &written.csv {
+            for cell in record {
+                assert!(!cell.starts_with(['=', '+', '@']), "{cell}");
+                assert!(!cell.starts_with('-') || cell.parse::<f64>().is_ok(), "{cell}");
+            }
+        }
+        for format in formats() {
+            let stdout = run_with(&[&words(line, &[path])[..], &["-f", &format]].concat()).1;
+            let harm: Vec<char> = stdout.chars().filter(|&letter| is_harmful(letter)).collect();
+            assert!(harm.is_empty(), "{format}: {harm:?}\n{stdout}");
+            assert!(!stdout.contains('\t') || format == "tsv", "{format}");
+        }
+        is_plain_markdown(&written.markdown);
+    }
+}
+
+/// Without what is escaped and what is our own, no markup is left.
+fn is_plain_markdown(markdown: &str) {
+    let ours = ["<!-- -->", "**", "`ccstat prices`"];
+    for line in markdown.lines() {
+        let mut plain = String::new();
+        let mut letters = line.trim_start_matches("- ").chars();
+        while let Some(letter) = letters.next() {
+            if letter == '\\' {
+                letters.next();
+            } else {
+                plain.push(letter);
+            }
+        }
+        assert!(
+            !plain.contains("https://") && !plain.contains("http://") && !plain.contains("www."),
+            "{line}"
+        );
+        let plain = ours.iter().fold(plain, |plain, ours| plain.replace(ours, ""));
+        assert!(!plain.contains(['<', '>', '[', ']', '*', '`', '~']), "{line}");
+    }
+}
+
+#[test]
+fn rows_are_sorted_cut_and_picked_alike_in_every_format() {
+    let words = ["prices", "--sort", "output:asc", "--limit", "2", "--columns", "output,model,source"];
+    for format in formats() {
+        let stdout = run_with(&[&words[..], &["-f", &format]].concat()).1;
+        assert!(stdout.contains("claude-haiku-5-5") && !stdout.contains("opus"), "{format}: {stdout}");
+    }
+    let csv = run_with(&[&words[..], &["-f", "csv"]].concat()).1;
+    assert!(csv.starts_with("output,model,source\n") && csv.lines().count() == 3, "{csv}");
+}
+
+#[test]
+fn a_column_that_is_not_there_is_wrong_usage_and_the_nearest_is_named() {
+    for words in [&["prices", "--sort", "outptu"][..], &["prices", "--columns", "model,outptu"]] {
+        let (code, stdout, stderr) = run_with(words);
+        assert_eq!((code, &*stdout), (2, ""));
+        assert!(
+            stderr.starts_with("ccstat: no column `outptu`, the nearest is `output`; there are model, "),
+            "{stderr}"
+        );
+    }
+    assert_eq!(run_with(&["prices", "--sort", "output:up"]).0, 2);
+    assert_eq!(run_with(&["summarize", "--sort", "x", STORIES[0]]).0, 2, "the summary has no rows");
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    plain::listing(folder).iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn files_are_written_beside_the_screen() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (code, stdout, stderr) =
+        run_with(&["summarize", STORIES[1], "-o", &path("a.json"), "-o", &format!("md={}", path("a.x"))]);
+    assert_eq!((code, &*stderr), (0, ""));
+    assert_eq!(stdout, run_with(&["summarize", STORIES[1]]).1);
+    assert_eq!(
+        std::fs::read_to_string(path("a.json")).unwrap(),
+        run_with(&["summarize", "-j", STORIES[1]]).1
+    );
+    assert_eq!(
+        std::fs::read_to_string(path("a.x")).unwrap(),
+        run_with(&["summarize", "-f", "md", STORIES[1]]).1
+    );
+    assert_eq!(names(folder.path()), ["a.json", "a.x"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named_and_the_others_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let (good, bad) = (folder.path().join("a.json"), folder.path().join("no/a.json"));
+    let (good, bad) = (good.to_str().unwrap(), bad.to_str().unwrap());
+    let (code, stdout, stderr) = run_with(&["summarize", STORIES[1], "-o", bad, "-o", good]);
+    assert_eq!(code, 4);
+    assert!(
+        stderr.starts_with(&format!("ccstat: cannot write `{bad}`: ")) && stderr.lines().count() == 1,
+        "{stderr}"
+    );
+    assert!(!stdout.is_empty() && Path::new(good).exists());
+    assert_eq!(run_with(&["summarize", "no-such-file.jsonl", "-q", "-o", bad]).0, 3, "3 goes before 4");
+    let directory = folder.path().join("b.json");
+    std::fs::create_dir(&directory).unwrap();
+    assert_eq!(run_with(&["prices", "-q", "-o", directory.to_str().unwrap()]).0, 4);
+    assert_eq!(names(folder.path()), ["a.json", "b.json"], "nothing is left beside them");
+}
+
+#[test]
+fn a_file_without_a_format_is_wrong_usage_and_the_formats_are_listed() {
+    let (code, _, stderr) = run_with(&["summarize", STORIES[1], "-o", "report.pdf"]);
+    assert_eq!(code, 2);
+    for format in formats() {
+        assert!(stderr.contains(&format), "{stderr}");
+    }
+}

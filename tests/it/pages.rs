@@ -1,0 +1,80 @@
+//! Man pages and completions.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use crate::{plain, support::run_with};
+
+fn texts(folder: &Path) -> BTreeMap<String, String> {
+    let text = |path: &std::path::PathBuf| {
+        (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(path).unwrap())
+    };
+    plain::listing(folder).iter().map(text).collect()
+}
+
+#[test]
+fn the_man_pages_are_those_of_this_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, stdout, stderr) = run_with(&["generate", "man", folder.path().to_str().unwrap()]);
+    assert_eq!((code, &*stdout, &*stderr), (0, "", ""));
+    let (made, kept) = (texts(folder.path()), texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("man")));
+    let names = |pages: &BTreeMap<String, String>| pages.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&made), names(&kept), "write them anew: cargo run -- generate man man");
+    for (name, page) in made {
+        assert!(page == kept[&name], "{name} has changed, write it anew: cargo run -- generate man man");
+    }
+}
+
+#[test]
+fn man_pages_that_cannot_be_written_end_with_4() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let (code, _, stderr) = run_with(&["generate", "man", file.path().to_str().unwrap()]);
+    assert_eq!(code, 4);
+    assert!(stderr.starts_with("ccstat: cannot write `"), "{stderr}");
+}
+
+/// What a shell says to the completions and a question; nothing if there is no such shell.
+fn ask(shell: &str, question: &str) -> Option<String> {
+    let (code, script, _) = run_with(&["generate", "completions", shell]);
+    assert_eq!(code, 0);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), script).unwrap();
+    let asked = Command::new(shell)
+        .args(["-c", question, shell, file.path().to_str().unwrap()])
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    assert!(asked.status.success() && asked.stderr.is_empty(), "{}", String::from_utf8_lossy(&asked.stderr));
+    Some(String::from_utf8(asked.stdout).unwrap())
+}
+
+#[test]
+fn bash_completes_commands_and_formats() {
+    let question = r#"source "$1"
+        COMP_WORDS=(ccstat su); COMP_CWORD=1; _ccstat ccstat su ccstat; echo "${COMPREPLY[@]}"
+        COMP_WORDS=(ccstat summarize --format m); COMP_CWORD=3; _ccstat ccstat m --format; echo "${COMPREPLY[@]}""#;
+    if let Some(answer) = ask("bash", question) {
+        assert_eq!(answer, "summarize\nmarkdown\n");
+    }
+}
+
+#[test]
+fn zsh_loads_its_completions() {
+    let question = r#"autoload -U compinit; compinit -u -D; source "$1"; print ${_comps[ccstat]}"#;
+    if let Some(answer) = ask("zsh", question) {
+        assert_eq!(answer, "_ccstat\n");
+    }
+}
+
+#[test]
+fn every_shell_gets_something() {
+    for shell in ["bash", "elvish", "fish", "nushell", "powershell", "zsh"] {
+        let (code, script, _) = run_with(&["generate", "completions", shell]);
+        assert_eq!(code, 0);
+        assert!(script.contains("summarize") && script.contains("quiet"), "{shell}");
+    }
+}

@@ -1,0 +1,97 @@
+//! What `ccstat schema` promises is what the reports hold.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::{
+    plain,
+    support::{json, log, run_with, testdata},
+};
+
+fn schema(report: &str) -> Value {
+    let (code, stdout, stderr) = run_with(&["schema", report]);
+    assert_eq!((code, &*stderr), (0, ""));
+    serde_json::from_str(&stdout).unwrap()
+}
+
+/// Holds a report against its schema, and finds keys that the schema does not have.
+fn holds(schema: &Value, report: &Value, what: &str) {
+    let validator = jsonschema::draft202012::options().should_validate_formats(true).build(schema).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(report).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{what}: {errors:?}");
+    explained(schema, report, what);
+}
+
+/// Every key of the value is one of the schema.
+fn explained(schema: &Value, value: &Value, path: &str) {
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                let schema = schema["properties"].get(key).or_else(|| schema.get("additionalProperties"));
+                let schema = schema.unwrap_or_else(|| panic!("{path}: `{key}` is not in the schema"));
+                explained(schema, value, &format!("{path}.{key}"));
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| explained(&schema["items"], value, path)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_summary_is_as_its_schema_says() {
+    let schema = schema("summary");
+    let mut paths: Vec<PathBuf> = plain::all("stream");
+    paths.extend(plain::all("transcript"));
+    paths.extend(plain::listing(&testdata("logs")));
+    paths.extend(plain::listing(&testdata("bad")));
+    paths.extend([testdata("kinds"), testdata("recordings")]);
+    for path in paths {
+        holds(&schema, &json(&[&path]), &path.display().to_string());
+    }
+    holds(&schema, &json(&[log("").path()]), "nothing");
+}
+
+#[test]
+fn every_report_of_rows_is_as_its_schema_says() {
+    for line in super::formats::LINES.iter().filter(|line| line.0 != "summary") {
+        let schema = schema(line.0);
+        let empty = log("");
+        for path in [
+            "logs",
+            "recordings",
+            "recordings/2.1.325/stream",
+            "recordings/2.1.50/transcript",
+            empty.path().to_str().unwrap(),
+        ] {
+            let words = [&super::formats::words(line, &[path])[..], &["--json"]].concat();
+            let report: Value = serde_json::from_str(&run_with(&words).1).unwrap();
+            holds(&schema, &report, &format!("{} {path}", line.0));
+        }
+    }
+}
+
+#[test]
+fn a_schema_finds_what_is_wrong() {
+    let schema = schema("summary");
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let mut report = json(&[log("").path()]);
+    assert!(validator.is_valid(&report));
+    report["tools"]["calls"] = "many".into();
+    assert!(!validator.is_valid(&report));
+    report["tools"].as_object_mut().unwrap().remove("calls");
+    assert!(!validator.is_valid(&report));
+}
+
+#[test]
+fn without_a_name_the_reports_are_listed() {
+    let (code, stdout, _) = run_with(&["schema"]);
+    assert_eq!(code, 0);
+    for entry in ccstat::report::REPORTS {
+        assert!(stdout.contains(entry.name) && stdout.contains(entry.doc), "{stdout}");
+    }
+    let (code, _, stderr) = run_with(&["schema", "sumary"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("summary"), "{stderr}");
+}
