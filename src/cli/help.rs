@@ -124,6 +124,28 @@ pub(super) const TOPICS: &[Topic] = &[
         ],
     },
     Topic {
+        command: "show",
+        group: Group::Run,
+        examples: &[
+            ("The session that began last", "ccstat show latest"),
+            (
+                "What happened in a run, from the 8 digits that `ccstat sessions` shows",
+                "ccstat show 0a1b2c3d runs/",
+            ),
+        ],
+    },
+    Topic {
+        command: "explain",
+        group: Group::Run,
+        examples: &[
+            ("Where the cost of a run comes from", "ccstat explain cost run.jsonl"),
+            (
+                "The same of one saved session, for a spreadsheet",
+                "ccstat explain cost ~/.claude/projects --session 0a1b2c3d --format csv",
+            ),
+        ],
+    },
+    Topic {
         command: "sessions",
         group: Group::History,
         examples: &[

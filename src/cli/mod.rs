@@ -1,6 +1,7 @@
 //! Arguments: the only module that knows a terminal.
 
 pub mod args;
+mod explain;
 mod export;
 mod generate;
 mod help;
@@ -9,6 +10,7 @@ mod output;
 mod plan;
 mod progress;
 mod rows;
+mod show;
 
 use std::{ffi::OsString, io::Write, sync::Arc};
 
@@ -49,6 +51,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Kinds(rows) => {
             ask(rows, Question { detail: Detail::Records, ..Question::run("kinds", &report::kinds) })
         }
+        Command::Show(show) => show::show(show, &variables, style),
+        Command::Explain(explain) => explain::explain(explain, &variables, style),
         Command::Export(export) => export::export(export, &variables, style),
         Command::Sessions(sessions) => {
             let question = Question::history("sessions", &report::sessions);

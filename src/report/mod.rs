@@ -6,6 +6,7 @@ mod calls;
 mod contents;
 mod cost;
 mod entry;
+mod explain;
 mod export;
 mod filter;
 mod kinds;
@@ -14,6 +15,7 @@ mod records;
 mod repeats;
 mod responses;
 mod sessions;
+mod show;
 mod sum;
 mod summary;
 mod table;
@@ -26,6 +28,7 @@ pub use calls::calls;
 pub use contents::contents;
 pub use cost::{By, blocks, cost, daily, monthly, weekly};
 pub use entry::{Entry, Key, Keys, Shape, reports};
+pub use explain::explain;
 pub use export::{Export, TABLES};
 pub use filter::{Agents, Filter, Pattern};
 pub use kinds::kinds;
@@ -34,6 +37,7 @@ pub use records::records;
 pub use repeats::{denials, errors};
 pub use responses::responses;
 pub use sessions::{Outcome, outcomes, sessions};
+pub use show::{NotOne, find_session, show};
 pub use sum::View;
 pub use summary::{Names, summary};
 pub use table::{Column, Data, Head, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, heads};
@@ -44,6 +48,7 @@ pub use turns::turns;
 pub const REPORTS: &[Entry] = &[
     summary::ENTRY,
     sessions::ENTRY,
+    show::ENTRY,
     turns::ENTRY,
     tools::ENTRY,
     calls::ENTRY,
@@ -60,4 +65,5 @@ pub const REPORTS: &[Entry] = &[
     responses::ENTRY,
     records::ENTRY,
     contents::ENTRY,
+    explain::ENTRY,
 ];

@@ -7,6 +7,7 @@
 
 mod broken;
 mod cli;
+mod explain;
 mod export;
 mod formats;
 mod kinds;
@@ -17,6 +18,7 @@ mod recordings;
 mod schema;
 mod screens;
 mod shapes;
+mod show;
 mod sources;
 mod stories;
 mod support;
