@@ -9,7 +9,7 @@ pub use super::{
     export::Export,
     generate::{Generate, Shell, What},
     narrow::Narrow,
-    output::{Arrange, Output, Target},
+    output::{Arrange, Output, Shape, Target},
     show::Show,
 };
 use crate::report::{By, Outcome, REPORTS};
@@ -168,18 +168,26 @@ pub struct Cost {
 
 /// Arguments of `daily` and its like.
 #[derive(Debug, Args)]
+#[command(mut_arg("format", Shape::format))]
 pub struct Preset {
     /// What every report has.
     #[command(flatten)]
     pub rows: Rows,
+    /// In whose shape.
+    #[command(flatten)]
+    pub shape: Shape,
 }
 
 /// Arguments of `sessions`.
 #[derive(Debug, Args)]
+#[command(mut_arg("format", Shape::format))]
 pub struct Sessions {
     /// What every report has.
     #[command(flatten)]
     pub rows: Rows,
+    /// In whose shape.
+    #[command(flatten)]
+    pub shape: Shape,
     /// Show only sessions that ended like this
     #[arg(long, value_name = "OUTCOME", value_enum, value_delimiter = ',')]
     pub outcome: Vec<Outcome>,

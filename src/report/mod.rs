@@ -3,6 +3,7 @@
 mod agents;
 mod arrange;
 mod calls;
+mod ccusage;
 mod contents;
 mod cost;
 mod entry;
@@ -25,6 +26,7 @@ mod turns;
 pub use agents::agents;
 pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
 pub use calls::calls;
+pub use ccusage::{Preset, ccusage};
 pub use contents::contents;
 pub use cost::{By, blocks, cost, daily, monthly, weekly};
 pub use entry::{Entry, Key, Keys, Shape, reports};

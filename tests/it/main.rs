@@ -6,6 +6,7 @@
 )]
 
 mod broken;
+mod ccusage;
 mod cli;
 mod explain;
 mod export;
