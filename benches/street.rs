@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::io::{Read, Write};
 
 use ccstat::{
-    event::{self, Body, Event, Half},
+    event::{self, Event},
     facts::{Account, Facts},
     input::{Limits, Origin, Place, Source, SourceId},
     measure::Prices,
@@ -19,12 +19,13 @@ use criterion::{
     BatchSize, BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
 };
 use serde::de::IgnoredAny;
-use simd_json::prelude::ValueAsScalar;
 use tempfile::NamedTempFile;
 
 use corpus::{Answer, Corpus, Shape};
+use told::Told;
 
 mod corpus;
+mod told;
 
 const SEED: u64 = 1;
 const SIZE: u64 = 16_000_000;
@@ -65,40 +66,23 @@ impl Log {
         lines(self.text.as_bytes())
     }
 
+    /// The core facts, by the obvious path, which the corpus agrees with as far as it knows them.
     fn told(&self) -> Told {
-        Told { records: self.answer.records, calls: self.answer.calls }
+        let mut told = Told::default();
+        self.lines().for_each(|line| told.event(&event::obvious(line).expect("a record")));
+        assert_eq!((told.records, told.calls), self.counts());
+        told
+    }
+
+    /// Records and calls.
+    fn counts(&self) -> (u64, u64) {
+        (self.answer.records, self.answer.calls)
     }
 }
 
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut start = 0;
     memchr::memchr_iter(b'\n', text).map(move |end| &text[std::mem::replace(&mut start, end + 1)..end])
-}
-
-/// What every decoder must see, so that its work is used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Told {
-    records: u64,
-    calls: u64,
-}
-
-impl Told {
-    fn event(&mut self, event: &Event<'_>) {
-        self.records += 1;
-        if let Body::Message(message) = &event.body {
-            let asks = message.blocks.iter().filter(|block| matches!(block.half, Half::Ask(..)));
-            self.calls += asks.count() as u64;
-        }
-    }
-
-    fn value(&mut self, record: &simd_json::tape::Value<'_, '_>) {
-        self.records += u64::from(record.get("type").is_some());
-        let content = record.get("message").and_then(|message| message.get_array("content"));
-        for block in content.iter().flat_map(simd_json::tape::Array::iter) {
-            let kind = block.get("type");
-            self.calls += u64::from(kind.is_some_and(|kind| kind.as_str() == Some("tool_use")));
-        }
-    }
 }
 
 type Group<'c> = BenchmarkGroup<'c, WallTime>;
@@ -143,14 +127,16 @@ fn floor(log: &Log) -> u64 {
     log.blocks().map(newlines).sum()
 }
 
-/// Lines → events. All ways check UTF-8 themselves, but for the one that says so.
+/// Lines → events, and the same core facts from all that keep anything. All ways check UTF-8 themselves, but for the one
+/// that says so.
 fn lines_to_events(criterion: &mut Criterion) {
     let mut group = group(criterion, "decode");
     for log in &Log::all() {
+        let told = &log.told();
         row(&mut group, "floor", log, &log.answer.lines, floor);
         // Elsewhere there is no kernel, and the obvious path is the fast one.
         #[cfg(target_arch = "x86_64")]
-        row(&mut group, "skim", log, &log.told(), |log| {
+        row(&mut group, "skim", log, told, |log| {
             let mut told = Told::default();
             for block in log.blocks() {
                 skim(simdutf8::basic::from_utf8(block).expect("a corpus is text"), &mut told);
@@ -158,17 +144,17 @@ fn lines_to_events(criterion: &mut Criterion) {
             told
         });
         #[cfg(target_arch = "x86_64")]
-        row(&mut group, "skim without UTF-8", log, &log.told(), |log| {
+        row(&mut group, "skim without UTF-8", log, told, |log| {
             let mut told = Told::default();
             skim(&log.text, &mut told);
             told
         });
-        row(&mut group, "simd-json tape", log, &log.told(), simd_json_tape);
-        row(&mut group, "simd-json tape, new for each line", log, &log.told(), simd_json_new_tape);
+        row(&mut group, "simd-json tape", log, told, simd_json_tape);
+        row(&mut group, "simd-json tape, new for each line", log, told, simd_json_new_tape);
         row(&mut group, "serde_json, nothing kept", log, &log.answer.records, |log| {
             log.lines().filter(|line| serde_json::from_slice::<IgnoredAny>(line).is_ok()).count() as u64
         });
-        row(&mut group, "obvious", log, &log.told(), |log| {
+        row(&mut group, "obvious", log, told, |log| {
             let mut told = Told::default();
             log.lines().for_each(|line| told.event(&event::obvious(line).expect("a record")));
             told
@@ -178,11 +164,10 @@ fn lines_to_events(criterion: &mut Criterion) {
 
 #[cfg(target_arch = "x86_64")]
 fn skim(text: &str, told: &mut Told) {
-    let mut start = 0;
+    let (mut skimmer, mut start) = (event::Skimmer::new(text), 0);
     while start < text.len() {
-        let (event, end) = event::skim(text, start).expect("no line of a corpus is odd");
-        told.event(&event);
-        start = end + 1;
+        told.event(&skimmer.read(start).expect("no line of a corpus is odd"));
+        start = skimmer.end() + 1;
     }
 }
 
@@ -279,26 +264,26 @@ fn bytes_to_text(criterion: &mut Criterion) {
         file.write_all(log.text.as_bytes()).expect("room for a corpus");
         let source = Source { origin: Origin::File(file.path().to_owned()), doubtful: false };
         row(&mut group, "floor", log, &log.answer.lines, |_| read(&file, newlines));
-        row(&mut group, "obvious", log, &log.told(), |_| obvious_street(&file));
+        row(&mut group, "obvious", log, &log.counts(), |_| obvious_street(&file));
         for threads in [1, all] {
-            row(&mut group, &format!("file to JSON, threads {threads}"), log, &log.told(), |_| {
+            row(&mut group, &format!("file to JSON, threads {threads}"), log, &log.counts(), |_| {
                 let options = Options { threads, ..Options::default() };
                 let scan = scan::scan(std::slice::from_ref(&source), &options, &Progress::default());
                 tell(&scan.facts.settle(&Prices::built_in()))
             });
         }
         let account = absorb(&events(log)).settle(&Prices::built_in());
-        row(&mut group, "render JSON", log, &log.told(), |_| tell(&account));
+        row(&mut group, "render JSON", log, &log.counts(), |_| tell(&account));
     }
 }
 
 /// Renders an account, and gives what it says.
-fn tell(account: &Account) -> Told {
+fn tell(account: &Account) -> (u64, u64) {
     let mut out = Vec::new();
     let report = report::summary(account, Names(&["log.jsonl".to_owned()]));
     render::render(&report, Format::Json, Style::default(), &mut out).expect("a Vec takes everything");
     assert!(black_box(out).ends_with(b"}\n"));
-    Told { records: account.input.records, calls: account.tools.total.calls }
+    (account.input.records, account.tools.total.calls)
 }
 
 /// Reads a file the way the street does, and adds up what its blocks give. Blocks are cut anywhere.
@@ -315,7 +300,7 @@ fn read(file: &NamedTempFile, mut take: impl FnMut(&[u8]) -> u64) -> u64 {
 }
 
 /// The same street, one thread, every line by serde_json.
-fn obvious_street(file: &NamedTempFile) -> Told {
+fn obvious_street(file: &NamedTempFile) -> (u64, u64) {
     let (mut facts, mut rest, mut number) = (Facts::default(), Vec::new(), 0);
     read(file, |block| {
         rest.extend_from_slice(block);

@@ -22,6 +22,9 @@ pub enum Error {
     /// A column that was asked for and is not there.
     #[error(transparent)]
     Column(#[from] UnknownColumn),
+    /// A file that is asked for as a report and read as a log.
+    #[error("a report would take the place of a log, give it another name than `{}`", .0.display())]
+    Overwrite(PathBuf),
     /// An argument that means nothing.
     #[error("{0}")]
     Usage(String),
@@ -48,7 +51,9 @@ impl Error {
     pub fn status(&self) -> ExitStatus {
         match self {
             Self::Write(_) | Self::WriteFile { .. } => ExitStatus::Partial,
-            Self::Open { .. } | Self::Pricing(_) | Self::Column(_) | Self::Usage(_) => ExitStatus::Usage,
+            Self::Open { .. } | Self::Pricing(_) | Self::Column(_) | Self::Usage(_) | Self::Overwrite(_) => {
+                ExitStatus::Usage
+            }
         }
     }
 }

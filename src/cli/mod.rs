@@ -122,7 +122,7 @@ fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -
     }
     let prices = plan::prices(&asked.pricing)?;
     let wanted = plan::wanted(&asked.input, variables, false)?;
-    let reading = read(input::find(&wanted), &asked.input, Detail::Totals, output.quiet);
+    let reading = read(input::find(&wanted), &asked.input, Detail::Totals, output)?;
     let account = reading.scan.facts.settle(&prices);
     let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
     let status = status(&account.input, &reading.stop, reading.partial, *strict);
@@ -148,7 +148,7 @@ fn summarize_narrowed(
         outcomes: &[],
         make: &|view| report::summary(&view.ledger.account(), view.names),
     };
-    let narrowed = rows::narrowed(asked, &question, variables, output.quiet)?;
+    let narrowed = rows::narrowed(asked, &question, variables, output)?;
     let mut report = (question.make)(&narrowed.view());
     report.notes.extend(narrowed.nothing_matches());
     let status = status(&narrowed.ledger.input, &narrowed.reading.stop, narrowed.reading.partial, *strict);
@@ -166,7 +166,13 @@ struct Reading {
     partial: bool,
 }
 
-fn read(search: Search, input: &args::Input, detail: Detail, quiet: bool) -> Reading {
+fn read(
+    search: Search,
+    input: &args::Input,
+    detail: Detail,
+    output: &args::Output,
+) -> Result<Reading, Error> {
+    output.spare(&search.sources)?;
     for missing in &search.missing {
         complain(&missing.to_string());
     }
@@ -175,14 +181,14 @@ fn read(search: Search, input: &args::Input, detail: Detail, quiet: bool) -> Rea
     let limits = Limits { max_record: input.max_record, ..Limits::default() };
     let options = Options { threads: input.threads, limits, stop: stop.clone(), detail };
     let progress = Arc::new(Progress::default());
-    let bar = Bar::watch(&progress, !input.no_progress && !quiet);
+    let bar = Bar::watch(&progress, !input.no_progress && !output.quiet);
     let scan = scan::scan(&search.sources, &options, &progress);
     drop(bar);
     for unread in &scan.unread {
         complain(&describe(unread, &search.sources));
     }
     let partial = !search.missing.is_empty() || !scan.unread.is_empty();
-    Reading { sources: search.sources, scan, stop, partial }
+    Ok(Reading { sources: search.sources, scan, stop, partial })
 }
 
 /// The first interrupt asks for the report of what was read, a second one ends at once.

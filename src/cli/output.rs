@@ -15,6 +15,7 @@ use clap::{
 use super::complain;
 use crate::{
     error::{Error, ExitStatus},
+    input::{Origin, Source},
     render::{self, Format, Style},
     report::{Arrangement, Entry, Report, Sort},
 };
@@ -71,11 +72,10 @@ impl Target {
 
     fn write(&self, report: &Report) -> Result<(), Error> {
         let render = |out: &mut dyn Write| render::render(report, self.format, Style::default(), out);
-        let written = if is_special(&self.path) {
-            write_through(&self.path, render)
-        } else {
-            write_whole(&self.path, render)
-        };
+        // A link stays a link: `/dev/stdout` is one too, and must not become a file.
+        let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let written =
+            if is_special(&path) { write_through(&path, render) } else { write_whole(&path, render) };
         written.map_err(|source| Error::WriteFile { path: self.path.clone(), source })
     }
 }
@@ -116,6 +116,22 @@ impl Output {
     /// The format on standard output.
     pub fn format(&self) -> Format {
         if self.json { Format::Json } else { self.format }
+    }
+
+    /// Refuses to write a report over a log that it is about: `-o run.jsonl` is easily typed.
+    pub(super) fn spare(&self, sources: &[Source]) -> Result<(), Error> {
+        let targets =
+            self.output.iter().filter_map(|target| Some((target, fs::canonicalize(&target.path).ok()?)));
+        for (target, path) in targets {
+            let is_it = |source: &Source| match &source.origin {
+                Origin::Stdin => false,
+                Origin::File(log) => fs::canonicalize(log).is_ok_and(|log| log == path),
+            };
+            if sources.iter().any(is_it) {
+                return Err(Error::Overwrite(target.path.clone()));
+            }
+        }
+        Ok(())
     }
 
     /// Writes a report to every place that was asked for. How the program ends is what it was, or worse.

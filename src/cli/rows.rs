@@ -54,7 +54,7 @@ pub(super) fn answer(
     style: Style,
 ) -> Result<ExitStatus, Error> {
     let arrangement = rows.arrange.arrangement(question.report)?;
-    let narrowed = narrowed(&rows.asked, question, variables, rows.output.quiet)?;
+    let narrowed = narrowed(&rows.asked, question, variables, &rows.output)?;
     let report = (question.make)(&narrowed.view());
     narrowed.deliver(report, rows, &arrangement, style)
 }
@@ -64,9 +64,9 @@ pub(super) fn narrowed(
     asked: &args::Asked,
     question: &Question<'_>,
     variables: &Variables,
-    quiet: bool,
+    output: &args::Output,
 ) -> Result<Narrowed, Error> {
-    narrowed_with(Facts::ledger, asked, question, variables, quiet)
+    narrowed_with(Facts::ledger, asked, question, variables, output)
 }
 
 /// The same, with rows that are made of the facts like this.
@@ -75,7 +75,7 @@ pub(super) fn narrowed_with(
     asked: &args::Asked,
     question: &Question<'_>,
     variables: &Variables,
-    quiet: bool,
+    output: &args::Output,
 ) -> Result<Narrowed, Error> {
     let zone = asked.narrow.zone()?;
     let filter = Filter { outcomes: question.outcomes.to_vec(), ..asked.narrow.filter(&zone)? };
@@ -83,7 +83,7 @@ pub(super) fn narrowed_with(
     let wanted = plan::wanted(&asked.input, variables, question.history)?;
     // Which sessions are left depends on all their records, whichever report asks.
     let detail = if filter.is_empty() { question.detail } else { question.detail.max(Detail::Records) };
-    let mut reading = read(input::find(&wanted), &asked.input, detail, quiet);
+    let mut reading = read(input::find(&wanted), &asked.input, detail, output)?;
     let mut ledger = rows(std::mem::take(&mut reading.scan.facts), &prices);
     let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
     ledger.suggest_projects(|source| folder(&names, source));

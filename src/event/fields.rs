@@ -5,7 +5,7 @@ use super::{Text, json::Json};
 /// The wanted fields of one sort of object.
 pub(super) trait Fields<'a>: Default {
     /// The slot of a key, if it is wanted.
-    fn slot(key: &[u8]) -> Option<usize>;
+    fn slot(key: Key<'_>) -> Option<usize>;
     /// Puts a value there. Of duplicate keys the last wins.
     fn put(&mut self, slot: usize, value: Json<'a>);
 }
@@ -37,11 +37,11 @@ macro_rules! fields {
         }
 
         impl<'a> Fields<'a> for $fields<'a> {
-            #[inline]
-            fn slot(key: &[u8]) -> Option<usize> {
+            #[inline(always)]
+            fn slot(key: Key<'_>) -> Option<usize> {
                 $key::TABLE.find($key::NAMES, key)
             }
-            #[inline]
+            #[inline(always)]
             fn put(&mut self, slot: usize, value: Json<'a>) {
                 self.0[slot] = Some(value);
             }
@@ -258,46 +258,70 @@ fields! {
     }
 }
 
-/// A short text in two words, its first eight bytes and its last, which overlap where it is short; beyond sixteen bytes
-/// the second has the ones in the middle mixed in. Up to sixteen nothing else can have the same words and length.
+/// A name of a field, and whatever follows it in its text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Key<'a> {
+    text: &'a [u8],
+    length: usize,
+}
+
+impl<'a> Key<'a> {
+    /// A name by itself.
+    pub(super) const fn new(name: &'a [u8]) -> Self {
+        Self { text: name, length: name.len() }
+    }
+
+    /// The name that a text begins with. Where sixteen bytes are there, they are taken as they are.
+    #[inline(always)]
+    pub(super) fn before(text: &'a [u8], length: usize) -> Self {
+        Self { text, length }
+    }
+
+    #[inline(always)]
+    const fn sign(self) -> Sign {
+        let head = match self.text.first_chunk::<16>() {
+            Some(head) => *head,
+            None => padded(self.text),
+        };
+        let kept = if self.length < 16 { self.length } else { 16 };
+        let [low, high] = MASKS[kept];
+        let word = u128::from_le_bytes(head);
+        Sign { low: word as u64 & low, high: (word >> 64) as u64 & high, length: self.length }
+    }
+}
+
+/// For each length, the bits of its bytes in two words.
+const MASKS: [[u64; 2]; 17] = {
+    let mut masks = [[u64::MAX; 2]; 17];
+    let mut length = 0;
+    while length < 16 {
+        let mask = (1u128 << (length * 8)) - 1;
+        masks[length] = [mask as u64, (mask >> 64) as u64];
+        length += 1;
+    }
+    masks
+};
+
+#[cold]
+const fn padded(text: &[u8]) -> [u8; 16] {
+    let mut padded = [0; 16];
+    let (head, _) = padded.split_at_mut(text.len());
+    head.copy_from_slice(text);
+    padded
+}
+
+/// A short text in two words: its first sixteen bytes, and how long it is. Only beyond those another can have the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Sign {
-    first: u64,
-    last: u64,
+    low: u64,
+    high: u64,
     length: usize,
 }
 
 impl Sign {
-    #[inline]
-    const fn of(text: &[u8]) -> Self {
-        let length = text.len();
-        if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
-            let (first, mut last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
-            if length > 16 {
-                let (_, from_middle) = text.split_at(length / 2 - 4);
-                if let Some(middle) = from_middle.first_chunk::<8>() {
-                    last ^= u64::from_le_bytes(*middle).rotate_left(11);
-                }
-            }
-            return Self { first, last, length };
-        }
-        let word = match (text.first_chunk::<4>(), text.last_chunk::<4>()) {
-            (Some(first), Some(last)) => {
-                u32::from_le_bytes(*first) as u64 | (u32::from_le_bytes(*last) as u64) << ((length - 4) * 8)
-            }
-            _ if length == 0 => 0,
-            _ => {
-                text[0] as u64
-                    | (text[length / 2] as u64) << (length / 2 * 8)
-                    | (text[length - 1] as u64) << ((length - 1) * 8)
-            }
-        };
-        Self { first: word, last: word, length }
-    }
-
-    #[inline]
+    #[inline(always)]
     const fn place(self, seed: u64) -> usize {
-        let mixed = (self.first ^ self.last.rotate_left(23) ^ self.length as u64).wrapping_mul(seed);
+        let mixed = (self.low ^ self.high.rotate_left(23) ^ self.length as u64).wrapping_mul(seed);
         (mixed >> 54) as usize
     }
 }
@@ -316,10 +340,10 @@ impl Table {
 
     /// Tries seeds until no two names share a place. Runs when the program is built.
     const fn of(names: &[&str]) -> Self {
-        let mut signs = [Sign { first: 0, last: 0, length: usize::MAX }; Self::LONGEST];
+        let mut signs = [Sign { low: 0, high: 0, length: usize::MAX }; Self::LONGEST];
         let mut at = 0;
         while at < names.len() {
-            signs[at] = Sign::of(names[at].as_bytes());
+            signs[at] = Key::new(names[at].as_bytes()).sign();
             at += 1;
         }
         let mut seed = 0x9e37_79b9_7f4a_7c15;
@@ -340,11 +364,12 @@ impl Table {
         }
     }
 
-    #[inline]
-    fn find(&self, names: &[&str], key: &[u8]) -> Option<usize> {
-        let sign = Sign::of(key);
+    #[inline(always)]
+    fn find(&self, names: &[&str], key: Key<'_>) -> Option<usize> {
+        let sign = key.sign();
         let slot = usize::from(self.slots[sign.place(self.seed)]);
-        let same = *self.signs.get(slot)? == sign && (key.len() <= 16 || names[slot].as_bytes() == key);
+        let same = *self.signs.get(slot)? == sign
+            && (key.length <= 16 || names[slot].as_bytes() == &key.text[..key.length]);
         same.then_some(slot)
     }
 }
@@ -353,15 +378,23 @@ impl Table {
 mod tests {
     use super::*;
 
+    fn slot(key: &[u8]) -> Option<usize> {
+        let alone = RecordFields::slot(Key::new(key));
+        let followed = [key, b"\":\"and whatever follows\""].concat();
+        assert_eq!(RecordFields::slot(Key::before(&followed, key.len())), alone);
+        alone
+    }
+
     #[test]
     fn every_wanted_key_is_found_and_no_other() {
-        for (slot, name) in RecordKey::NAMES.iter().enumerate() {
-            assert_eq!(RecordFields::slot(name.as_bytes()), Some(slot), "{name}");
-            assert_eq!(RecordFields::slot(format!("{name}x").as_bytes()), None);
-            assert_eq!(RecordFields::slot(&name.as_bytes()[1..]), None);
+        for (at, name) in RecordKey::NAMES.iter().enumerate() {
+            assert_eq!(slot(name.as_bytes()), Some(at), "{name}");
+            assert_eq!(slot(format!("{name}x").as_bytes()), None);
+            assert_eq!(slot(format!("{name}\0").as_bytes()), None);
+            assert_eq!(slot(&name.as_bytes()[1..]), None);
         }
-        assert_eq!(RecordFields::slot(b""), None);
-        assert_eq!(RecordFields::slot(b"model_usage_sincX_last_result"), None);
-        assert_eq!(UsageFields::slot(b"output_tokens"), Some(UsageKey::Output as usize));
+        assert_eq!(slot(b""), None);
+        assert_eq!(slot(b"model_usage_sincX_last_result"), None);
+        assert_eq!(UsageFields::slot(Key::new(b"output_tokens")), Some(UsageKey::Output as usize));
     }
 }

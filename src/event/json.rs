@@ -91,8 +91,15 @@ impl<'a> Json<'a> {
     pub(super) fn count(self) -> u64 {
         let digits = self.0.as_bytes();
         // Up to 18 digits are below what is absurd, and exact above 2^53.
-        if digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit) {
-            return digits.iter().fold(0, |count, digit| count * 10 + u64::from(digit - b'0'));
+        if digits.len() <= 18 {
+            let mut count = 0;
+            if digits.iter().all(|digit| {
+                let digit = digit.wrapping_sub(b'0');
+                count = count * 10 + u64::from(digit);
+                digit < 10
+            }) {
+                return count;
+            }
         }
         match self.0.parse::<u64>() {
             Ok(count) if self.number().is_some() => count,
@@ -152,12 +159,13 @@ fn has_backslash(text: &[u8]) -> bool {
     if text.len() > 64 {
         return memchr::memchr(b'\\', text).is_some();
     }
-    let (words, rest) = text.as_chunks::<8>();
     let in_word = |word: &[u8; 8]| {
         let zero_where_equal = u64::from_le_bytes(*word) ^ (ONES * b'\\' as u64);
-        zero_where_equal.wrapping_sub(ONES) & !zero_where_equal & (ONES << 7) != 0
+        zero_where_equal.wrapping_sub(ONES) & !zero_where_equal & (ONES << 7)
     };
-    words.iter().any(in_word) || rest.contains(&b'\\')
+    let Some(last) = text.last_chunk() else { return text.contains(&b'\\') };
+    let (words, _) = text.as_chunks();
+    words.iter().fold(in_word(last), |found, word| found | in_word(word)) != 0
 }
 
 /// Reads one escape, whose backslash is gone already, and returns what follows it.

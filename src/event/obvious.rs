@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::{
     Event, Flaw, Text,
     decode::{event, usage},
-    fields::{BlockFields, Fields, MessageFields, MessageKey},
+    fields::{BlockFields, Fields, Key, MessageFields, MessageKey},
     json::{self, Json, Object},
     record::{Blocks, Message, Open, Record},
 };
@@ -36,7 +36,7 @@ fn not_json(error: &serde_json::Error) -> Flaw {
 fn wanted<'a, F: Fields<'a>>(object: &Object<'a>) -> F {
     let mut fields = F::default();
     for (name, value) in object.iter() {
-        if let Some(slot) = F::slot(name.as_bytes()) {
+        if let Some(slot) = F::slot(Key::new(name.as_bytes())) {
             fields.put(slot, value);
         }
     }

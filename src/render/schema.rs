@@ -48,7 +48,10 @@ fn members(properties: Vec<(&'static str, Members)>) -> Members {
 
 fn rows(heads: &[Head]) -> Members {
     let column = |head: &Head| (head.key, described(of_head(head), head.doc));
-    let row = members(heads.iter().filter(|head| is_data(head)).map(column).collect());
+    let mut row = members(heads.iter().filter(|head| is_data(head)).map(column).collect());
+    let always = heads.iter().filter(|head| is_data(head) && !head.optional).map(|head| head.key.into());
+    row.retain(|(key, _)| *key != "required");
+    row.push(("required", Value::List(always.collect())));
     described(list(row), "The rows; with `--columns` only the keys that were asked for.")
 }
 

@@ -144,14 +144,21 @@ fn laid_out(mut table: Table, width: Option<usize>) -> (Table, Vec<Vec<String>>)
                 return (table, rows);
             }
         }
-        let last = table.columns.len().saturating_sub(1);
-        if last < 2 {
+        if table.columns.len() < 3 {
             let widths = cut_widths(&table, widths(&table, &rows), NARROWEST_NAME, width);
             cut(&table, &mut rows, &widths);
             return (table, rows);
         }
-        table = table.keeping(|at, _| at != last);
+        let least = least(&table);
+        table = table.keeping(|at, _| at != least);
     }
+}
+
+/// The column to do without: the last, unless it is the only one with money, which most people look for.
+fn least(table: &Table) -> usize {
+    let is_money = |at: usize| table.columns[at].unit == Unit::Usd;
+    let last = table.columns.len() - 1;
+    if is_money(last) && !(0..last).any(is_money) { last - 1 } else { last }
 }
 
 /// How a value becomes text.
@@ -221,6 +228,60 @@ fn cut_middle(name: &str, room: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::Column;
+
+    /// A project, a session, and how many.
+    type Row = (&'static str, &'static str, u64);
+
+    const COLUMNS: &[Column<Row>] = &[
+        Column::new(Unit::Text, "project", "Project", "A name.", |row: &Row| row.0.into()),
+        Column::new(Unit::Text, "session", "Session", "Another.", |row: &Row| row.1.into()),
+        Column::new(Unit::Count, "records", "Records", "A number.", |row: &Row| row.2.into()),
+        Column::new(Unit::Count, "bytes", "Bytes", "A number.", |row: &Row| row.2.into()).shown(Shown::Roomy),
+        Column::new(Unit::Count, "lines", "Lines", "A number.", |row: &Row| row.2.into()),
+        Column::new(Unit::Count, "blank", "Blank", "A number.", |row: &Row| row.2.into()).shown(Shown::Roomy),
+    ];
+
+    const ROWS: &[Row] = &[
+        ("short", "5b1f6c1e-0f6b-4c52-9a53-0d6d3f6f5a01-and-some-more", 1_234_567),
+        ("a-project", "5b1f6c1e", 3),
+    ];
+
+    fn drawn(width: Option<u16>) -> String {
+        let mut out = Vec::new();
+        write_table(Table::of("Rows", COLUMNS, ROWS), Style { width, color: false }, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn heads(width: u16) -> Vec<String> {
+        let drawn = drawn(Some(width));
+        drawn.lines().nth(1).unwrap().split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn columns_for_roomy_screens_go_first_and_from_the_right() {
+        assert_eq!(heads(140), ["Project", "Session", "Records", "Bytes", "Lines", "Blank"]);
+        assert_eq!(heads(100), ["Project", "Session", "Records", "Bytes", "Lines"]);
+        assert_eq!(heads(85), ["Project", "Session", "Records", "Lines"]);
+        assert!(drawn(Some(85)).contains("1,234,567") && drawn(Some(85)).contains(ROWS[0].1));
+    }
+
+    #[test]
+    fn the_widest_name_is_cut_and_not_the_first() {
+        let drawn = drawn(Some(60));
+        assert!(drawn.contains("a-project") && drawn.contains("5b1f6c1e-0f6b…and-some-more"), "{drawn}");
+        assert!(drawn.contains("1,234,567"), "{drawn}");
+    }
+
+    #[test]
+    fn nothing_is_wider_than_the_screen() {
+        for width in 40..140 {
+            let drawn = drawn(Some(width));
+            let widest = drawn.lines().map(UnicodeWidthStr::width).max().unwrap();
+            assert!(widest <= usize::from(width), "{width}:\n{drawn}");
+        }
+        assert!(drawn(None).contains(ROWS[0].1), "without a screen there is no limit");
+    }
 
     #[test]
     fn a_long_name_keeps_both_ends() {

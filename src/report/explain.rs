@@ -67,7 +67,8 @@ fn what(step: &Step) -> String {
         Told::Difference { said: false } => "this turn added".to_owned(),
         Told::Saved => "saved with the session".to_owned(),
         Told::Copied(count) => format!("copied by the fork: {count} {}", responses(*count)),
-        Told::Price(tokens, _) => format!("{model}: {tokens}"),
+        Told::Price(tokens, Some(million)) => format!("{model}: {tokens} at ${million}/M"),
+        Told::Price(searches, None) => format!("{model}: {searches}"),
         Told::Model if step.counts => format!("{model}, together"),
         Told::Model => format!("of it {model}"),
         Told::NoModel => "of it for no model that is named".to_owned(),
@@ -175,7 +176,8 @@ fn amounts<'a>() -> [Column<Row<'a>>; 3] {
                 _ => Value::Missing,
             },
         )
-        .alone(),
+        .alone()
+        .shown(Shown::Data),
         Column::new(Unit::Usd, "amount_usd", "Amount", "How much.", |row: &Row<'_>| row.step.amount.into())
             .alone(),
         Column::new(

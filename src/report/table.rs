@@ -302,9 +302,17 @@ impl Table {
         let more = if left_out > 0 { Some(self.left_out(left_out)) } else { self.more.clone() };
         let table = Self { rows, more, columns: self.columns.clone(), total: self.total.clone(), ..*self };
         let known = |at: usize| self.rows.is_empty() || self.rows.iter().any(|row| row[at] != Value::Missing);
-        let mut table = table.keeping(|at, head| head.shown != Shown::Data && known(at));
-        if let Some(name @ Value::Missing) = table.total.as_mut().and_then(|total| total.first_mut()) {
-            *name = "Total".into();
+        // That a cost is not known is worth a column.
+        let shown = |at: usize, head: &Head| head.unit == Unit::Usd || known(at);
+        let mut table = table.keeping(|at, head| head.shown != Shown::Data && shown(at, head));
+        let cells = table.total.iter_mut().flatten().zip(&table.columns).enumerate();
+        for (at, (cell, head)) in cells.filter(|(_, (cell, _))| **cell == Value::Missing) {
+            match at {
+                0 => *cell = "Total".into(),
+                // What cannot be added up is not unknown.
+                _ if !head.adds => *cell = "".into(),
+                _ => {}
+            }
         }
         table
     }

@@ -21,7 +21,8 @@ use super::{
     json::Json,
     record::{Blocks, Message, Open, Record},
 };
-use walk::{Odd, Step, Walk};
+use kernel::{Kernel, Task, run};
+use walk::{Left, Odd, Start, Step, Walk};
 
 /// Opens JSON by walking over it.
 pub(super) struct Skim;
@@ -42,16 +43,10 @@ impl<'a> Skimmer<'a> {
     /// The record that begins at `from`; `None` if its line is not simply one record.
     #[inline]
     pub fn read(&mut self, from: usize) -> Option<Event<'a>> {
-        let mut walk = Walk::new(self.text, from);
-        let mut read = Record::default();
-        let start = walk.begin();
-        record(&mut walk, &mut read).ok()?;
-        let bytes = (walk.at() - start) as u64;
-        if walk.peek() != b'\n' && walk.at() != self.text.len() {
-            return None;
-        }
-        self.end = walk.at();
-        let event = event::<Skim>(&read)?;
+        let mut record = Record::default();
+        let (end, bytes) = run(Whole { start: Start::at(self.text, from), record: &mut record }).ok()?;
+        self.end = end;
+        let event = event::<Skim>(&record)?;
         Some(Event { bytes, ..event })
     }
 
@@ -70,119 +65,209 @@ pub fn skim(text: &str, from: usize) -> Option<(Event<'_>, usize)> {
 
 /// Reads a record that is the whole text, over several lines perhaps.
 pub(super) fn skim_piece(text: &str) -> Option<Event<'_>> {
-    let mut walk = Walk::over_lines(text);
-    let mut read = Record::default();
-    let start = walk.begin();
-    record(&mut walk, &mut read).ok()?;
-    let bytes = (walk.at() - start) as u64;
-    walk.peek();
-    if walk.at() != text.len() {
-        return None;
-    }
-    let event = event::<Skim>(&read)?;
+    let mut record = Record::default();
+    let (_, bytes) = run(Whole { start: Start::over_lines(text), record: &mut record }).ok()?;
+    let event = event::<Skim>(&record)?;
     Some(Event { bytes, ..event })
 }
 
-/// Walks over a record. What is large is opened on the way, so that it is walked over once. The record is filled where it
-/// is: moving its slots about took 5 % of the time.
-fn record<'a>(walk: &mut Walk<'a>, record: &mut Record<'a>) -> Step<()> {
+/// Walks over a record and what is left of its line; where that ends, and how long the record is. The record is filled where it is: moving its slots
+/// about took 5 % of the time.
+struct Whole<'r, 'a> {
+    start: Start<'a>,
+    record: &'r mut Record<'a>,
+}
+
+impl Task for Whole<'_, '_> {
+    type Done = Step<(usize, u64)>;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> Step<(usize, u64)> {
+        let mut walk = self.start.walk(kernel);
+        let start = walk.begin();
+        record(&mut walk, self.record)?;
+        let bytes = (walk.left().0 - start) as u64;
+        if walk.ends() { Ok((walk.left().0, bytes)) } else { Err(Odd) }
+    }
+}
+
+/// Walks over a record. What is large is opened on the way, so that it is walked over once.
+#[inline(always)]
+fn record<'a, K: Kernel>(walk: &mut Walk<'a, K>, record: &mut Record<'a>) -> Step<()> {
     const MESSAGE: usize = RecordKey::Message as usize;
     const EVENT: usize = RecordKey::Event as usize;
     const ATTACHMENT: usize = RecordKey::Attachment as usize;
-    walk.object(|walk, key| {
-        let Some(slot) = RecordFields::slot(key) else { return walk.skip() };
-        let from = walk.begin();
-        match (slot, walk.peek()) {
-            (MESSAGE, b'{') => message(walk, record.message.insert(Message::default()))?,
-            (EVENT, b'{') => wanted(walk, record.event.insert(EventFields::default()))?,
-            (ATTACHMENT, b'{') => wanted(walk, record.attachment.insert(EventFields::default()))?,
-            (other, _) => {
-                match other {
-                    MESSAGE => record.message = None,
-                    EVENT => record.event = None,
-                    ATTACHMENT => record.attachment = None,
-                    _ => {}
+    let mut more = walk.enter(b'}')?;
+    while more {
+        let key = walk.key()?;
+        match RecordFields::slot(key) {
+            None => walk.skip()?,
+            Some(slot) => {
+                let from = walk.begin();
+                match (slot, walk.peek()) {
+                    (MESSAGE, b'{') => {
+                        let message = record.message.insert(Message::default());
+                        walk.by(|from| InMessage(from, message))?;
+                    }
+                    (EVENT, b'{') => {
+                        let fields = record.event.insert(EventFields::default());
+                        walk.by(|from| InObject(from, fields))?;
+                    }
+                    (ATTACHMENT, b'{') => {
+                        let fields = record.attachment.insert(EventFields::default());
+                        walk.by(|from| InObject(from, fields))?;
+                    }
+                    (other, _) => {
+                        match other {
+                            MESSAGE => record.message = None,
+                            EVENT => record.event = None,
+                            ATTACHMENT => record.attachment = None,
+                            _ => {}
+                        }
+                        walk.skip()?;
+                    }
                 }
-                walk.skip()?;
+                record.fields.put(slot, walk.since(from)?);
             }
         }
-        record.fields.put(slot, walk.since(from)?);
-        Ok(())
-    })
+        more = walk.more(b'}')?;
+    }
+    Ok(())
 }
 
-fn wanted<'a, F: Fields<'a>>(walk: &mut Walk<'a>, fields: &mut F) -> Step<()> {
-    walk.object(|walk, key| match F::slot(key) {
-        Some(slot) => walk.value().map(|value| fields.put(slot, value)),
-        None => walk.skip(),
-    })
+#[inline(always)]
+fn wanted<'a, K: Kernel, F: Fields<'a>>(walk: &mut Walk<'a, K>, fields: &mut F) -> Step<()> {
+    let mut more = walk.enter(b'}')?;
+    while more {
+        match F::slot(walk.key()?) {
+            Some(slot) => fields.put(slot, walk.value()?),
+            None => walk.skip()?,
+        }
+        more = walk.more(b'}')?;
+    }
+    Ok(())
 }
 
-fn message<'a>(walk: &mut Walk<'a>, message: &mut Message<'a>) -> Step<()> {
+#[inline(always)]
+fn message<'a, K: Kernel>(walk: &mut Walk<'a, K>, message: &mut Message<'a>) -> Step<()> {
     const CONTENT: usize = MessageKey::Content as usize;
     const USAGE: usize = MessageKey::Usage as usize;
-    message.empty = true;
-    walk.object(|walk, key| {
-        message.empty = false;
-        let Some(slot) = MessageFields::slot(key) else { return walk.skip() };
-        let from = walk.begin();
-        match (slot, walk.peek()) {
-            (CONTENT, b'[') => message.blocks = Some(blocks(walk)?),
-            (USAGE, b'{') => message.usage = Some(usage(walk)?),
-            (other, _) => {
-                match other {
-                    CONTENT => message.blocks = None,
-                    USAGE => message.usage = None,
-                    _ => {}
+    let mut more = walk.enter(b'}')?;
+    message.empty = !more;
+    while more {
+        let key = walk.key()?;
+        match MessageFields::slot(key) {
+            None => walk.skip()?,
+            Some(slot) => {
+                let from = walk.begin();
+                match (slot, walk.peek()) {
+                    (CONTENT, b'[') => blocks(walk, message.blocks.insert(Blocks::default()))?,
+                    (USAGE, b'{') => message.usage = Some(usage(walk)?),
+                    (other, _) => {
+                        match other {
+                            CONTENT => message.blocks = None,
+                            USAGE => message.usage = None,
+                            _ => {}
+                        }
+                        walk.skip()?;
+                    }
                 }
-                walk.skip()?;
+                message.fields.put(slot, walk.since(from)?);
             }
         }
-        message.fields.put(slot, walk.since(from)?);
-        Ok(())
-    })
+        more = walk.more(b'}')?;
+    }
+    Ok(())
 }
 
 /// Walks over a `usage` and the two objects in it that are counted.
-fn usage(walk: &mut Walk<'_>) -> Step<Usage> {
+#[inline(always)]
+fn usage<K: Kernel>(walk: &mut Walk<'_, K>) -> Step<Usage> {
     const SPLIT: usize = UsageKey::CacheCreation as usize;
     const SERVER: usize = UsageKey::ServerToolUse as usize;
     let [mut fields, mut split, mut server] = [const { UsageFields::NONE }; 3];
-    walk.object(|walk, key| {
-        let Some(slot) = UsageFields::slot(key) else { return walk.skip() };
-        let inner = match slot {
-            SPLIT => &mut split,
-            SERVER => &mut server,
-            _ => return walk.value().map(|value| fields.put(slot, value)),
-        };
-        *inner = UsageFields::NONE; // of duplicate keys the last wins
-        if walk.peek() == b'{' { wanted(walk, inner) } else { walk.skip() }
-    })?;
+    let mut more = walk.enter(b'}')?;
+    while more {
+        match UsageFields::slot(walk.key()?) {
+            None => walk.skip()?,
+            Some(slot @ (SPLIT | SERVER)) => {
+                let inner = if slot == SPLIT { &mut split } else { &mut server };
+                *inner = UsageFields::NONE; // of duplicate keys the last wins
+                if walk.peek() == b'{' { wanted(walk, inner)? } else { walk.skip()? }
+            }
+            Some(slot) => fields.put(slot, walk.value()?),
+        }
+        more = walk.more(b'}')?;
+    }
     Ok(usage_of(&fields, &split, &server))
 }
 
-fn blocks<'a>(walk: &mut Walk<'a>) -> Step<Blocks<'a>> {
-    let mut blocks = Blocks::default();
-    walk.array(|walk| {
-        blocks.any = true;
-        if walk.peek() != b'{' {
-            return walk.skip();
+#[inline(always)]
+fn blocks<'a, K: Kernel>(walk: &mut Walk<'a, K>, blocks: &mut Blocks<'a>) -> Step<()> {
+    let mut more = walk.enter(b']')?;
+    blocks.any = more;
+    while more {
+        if walk.peek() == b'{' {
+            let (at, from) = (blocks.objects.len(), walk.begin());
+            blocks.objects.push((BlockFields::default(), 0));
+            wanted(walk, &mut blocks.objects[at].0)?;
+            blocks.objects[at].1 = (walk.left().0 - from) as u64;
+        } else {
+            walk.skip()?;
         }
-        let (at, from) = (blocks.objects.len(), walk.at());
-        blocks.objects.push((BlockFields::default(), 0));
-        wanted(walk, &mut blocks.objects[at].0)?;
-        blocks.objects[at].1 = (walk.at() - from) as u64;
-        Ok(())
-    })?;
-    Ok(blocks)
+        more = walk.more(b']')?;
+    }
+    Ok(())
 }
 
-/// A walk over text that was checked before: what the obvious path would find odd cannot be there, except for escaped
-/// keys and great depth, and those it opens itself.
-fn again<'a, T>(json: Json<'a>, read: impl FnOnce(&mut Walk<'a>) -> Step<T>) -> Result<T, Odd> {
-    read(&mut Walk::over_lines(json.source()))
+/// Walks over an object and keeps the wanted fields.
+struct InObject<'r, 'a, F>(Start<'a>, &'r mut F);
+
+impl<'a, F: Fields<'a>> Task for InObject<'_, 'a, F> {
+    type Done = Step<Left>;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> Step<Left> {
+        let mut walk = self.0.walk(kernel);
+        wanted(&mut walk, self.1)?;
+        Ok(walk.left())
+    }
 }
 
+/// Walks over a message.
+struct InMessage<'r, 'a>(Start<'a>, &'r mut Message<'a>);
+
+impl Task for InMessage<'_, '_> {
+    type Done = Step<Left>;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> Step<Left> {
+        let mut walk = self.0.walk(kernel);
+        message(&mut walk, self.1)?;
+        Ok(walk.left())
+    }
+}
+
+/// Walks over an array and keeps its elements.
+struct InArray<'r, 'a>(Start<'a>, &'r mut SmallVec<[Json<'a>; 4]>);
+
+impl Task for InArray<'_, '_> {
+    type Done = Step<Left>;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> Step<Left> {
+        let mut walk = self.0.walk(kernel);
+        let mut more = walk.enter(b']')?;
+        while more {
+            self.1.push(walk.value()?);
+            more = walk.more(b']')?;
+        }
+        Ok(walk.left())
+    }
+}
+
+/// What it opens was checked before: what the obvious path would find odd cannot be there, except for escaped keys and
+/// great depth, and those the obvious path opens.
 impl<'a> Open<'a> for Skim {
     #[inline]
     fn fields<F: Fields<'a>>(json: Json<'a>) -> Option<F> {
@@ -190,8 +275,8 @@ impl<'a> Open<'a> for Skim {
             return None;
         }
         let mut fields = F::default();
-        match again(json, |walk| wanted(walk, &mut fields)) {
-            Ok(()) => Some(fields),
+        match run(InObject(Start::over_lines(json.source()), &mut fields)) {
+            Ok(_) => Some(fields),
             Err(Odd) => super::obvious::Obvious::fields(json),
         }
     }
@@ -200,12 +285,11 @@ impl<'a> Open<'a> for Skim {
         if !json.is_array() {
             return None;
         }
-        let all = again(json, |walk| {
-            let mut all = SmallVec::new();
-            walk.array(|walk| walk.value().map(|value| all.push(value)))?;
-            Ok(all)
-        });
-        all.ok().or_else(|| super::obvious::Obvious::elements(json))
+        let mut all = SmallVec::new();
+        match run(InArray(Start::over_lines(json.source()), &mut all)) {
+            Ok(_) => Some(all),
+            Err(Odd) => super::obvious::Obvious::elements(json),
+        }
     }
 
     fn entries(json: Json<'a>) -> Option<Vec<(Text<'a>, Json<'a>)>> {
@@ -216,10 +300,10 @@ impl<'a> Open<'a> for Skim {
         if !json.is_object() {
             return None;
         }
-        let opened = again(json, |walk| {
-            let mut opened = Message::default();
-            message(walk, &mut opened).map(|()| opened)
-        });
-        opened.ok().or_else(|| super::obvious::Obvious::message(json))
+        let mut opened = Message::default();
+        match run(InMessage(Start::over_lines(json.source()), &mut opened)) {
+            Ok(_) => Some(opened),
+            Err(Odd) => super::obvious::Obvious::message(json),
+        }
     }
 }

@@ -1,7 +1,10 @@
 //! A validating walk over JSON text: everything that is passed is checked, nothing is built.
+//!
+//! What a walk does for each token is inlined into the task that it is part of, since only there the kernel's
+//! instructions are known; and a walk never leaves its task, so that its position can stay in a register.
 
-use super::kernel::{End, string_end};
-use crate::event::json::Json;
+use super::kernel::{End, Kernel, Quotes, Task};
+use crate::event::{fields::Key, json::Json};
 
 /// Why the walk stops: broken, or something that the obvious path should look at.
 ///
@@ -15,117 +18,155 @@ pub(super) type Step<T> = Result<T, Odd>;
 /// Deeper than this the obvious path takes over.
 const DEEPEST: u32 = 63;
 
-/// A position in a text.
+/// Where a walk begins, or goes on in another task.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Walk<'a> {
+pub(super) struct Start<'a> {
     text: &'a str,
-    bytes: &'a [u8],
     at: usize,
+    quotes: Quotes,
     /// Whether a line's end is a blank like others.
     over_lines: bool,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> Start<'a> {
     /// At a byte of a text; a line's end ends everything.
-    pub(super) fn new(text: &'a str, at: usize) -> Self {
-        Self { text, bytes: text.as_bytes(), at, over_lines: false }
+    #[inline]
+    pub(super) fn at(text: &'a str, at: usize) -> Self {
+        Self { text, at, quotes: Quotes::default(), over_lines: false }
     }
 
     /// At the beginning of a text of perhaps several lines.
+    #[inline]
     pub(super) fn over_lines(text: &'a str) -> Self {
-        Self { over_lines: true, ..Self::new(text, 0) }
+        Self { over_lines: true, ..Self::at(text, 0) }
     }
 
+    /// Walks from here.
+    #[inline(always)]
+    pub(super) fn walk<K: Kernel>(self, kernel: K) -> Walk<'a, K> {
+        let Self { text, at, quotes, over_lines } = self;
+        Walk { kernel, text, bytes: text.as_bytes(), at, quotes, over_lines }
+    }
+}
+
+/// Where a task left off: the position, and the quotes ahead from there.
+pub(super) type Left = (usize, Quotes);
+
+/// A position in a text.
+#[derive(Debug)]
+pub(super) struct Walk<'a, K> {
+    kernel: K,
+    text: &'a str,
+    bytes: &'a [u8],
+    at: usize,
+    quotes: Quotes,
+    over_lines: bool,
+}
+
+impl<'a, K: Kernel> Walk<'a, K> {
     /// Where it is.
-    pub(super) fn at(&self) -> usize {
-        self.at
+    #[inline(always)]
+    pub(super) fn left(&self) -> Left {
+        (self.at, self.quotes)
+    }
+
+    /// Lets another task walk from here, and goes on where that left off. It keeps the code of a record small; in time it
+    /// makes no difference that could be measured.
+    #[inline(always)]
+    pub(super) fn by<T: Task<Done = Step<Left>>>(&mut self, task: impl FnOnce(Start<'a>) -> T) -> Step<()> {
+        let Self { text, at, quotes, over_lines, .. } = *self;
+        (self.at, self.quotes) = self.kernel.run(task(Start { text, at, quotes, over_lines }))?;
+        Ok(())
     }
 
     /// The next byte that is not blank; 0 at the end of the text, which no value begins with.
-    #[inline]
+    #[inline(always)]
     pub(super) fn peek(&mut self) -> u8 {
-        loop {
-            match self.bytes.get(self.at) {
-                Some(&byte) if byte > b' ' => return byte,
-                Some(b' ' | b'\t' | b'\r') => self.at += 1,
-                Some(b'\n') if self.over_lines => self.at += 1,
-                Some(&byte) => return byte,
-                None => return 0,
+        match self.bytes.get(self.at) {
+            Some(&byte) if byte > b' ' => byte,
+            _ => {
+                let byte;
+                (self.at, byte) = after_blanks(self.bytes, self.at, self.over_lines);
+                byte
             }
         }
     }
 
+    /// Whether nothing but blanks is left of the line, or of the text.
+    #[inline(always)]
+    pub(super) fn ends(&mut self) -> bool {
+        self.peek() == b'\n' || self.at == self.bytes.len()
+    }
+
     /// Passes over this byte, after blanks.
-    #[inline]
+    #[inline(always)]
     fn expect(&mut self, byte: u8) -> Step<()> {
-        if self.peek() != byte {
+        if self.bytes.get(self.at) != Some(&byte) && self.peek() != byte {
             return Err(Odd);
         }
         self.at += 1;
         Ok(())
     }
 
-    /// Passes over a string; where it is between its quotes.
-    #[inline]
+    /// Passes over a string; where it is between its quotes. Nearly always its first quote stands here and was seen.
+    #[inline(always)]
     fn string(&mut self) -> Step<(usize, End)> {
+        if !self.quotes.opens(self.at) {
+            if self.peek() != b'"' {
+                return Err(Odd);
+            }
+            self.quotes.open(self.kernel, self.bytes, self.at).ok_or(Odd)?;
+        }
+        self.rest_of_string()
+    }
+
+    #[inline(always)]
+    fn rest_of_string(&mut self) -> Step<(usize, End)> {
         let from = self.at + 1;
-        let end = string_end(self.bytes, from).ok_or(Odd)?;
+        let end = self.quotes.close(self.kernel, self.bytes, from).ok_or(Odd)?;
         self.at = end.at + 1;
         Ok((from, end))
     }
 
-    /// Walks over an object: `field` is given each key, and must pass over its value.
-    #[inline]
-    pub(super) fn object(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Step<()>) -> Step<()> {
-        self.expect(b'{')?;
-        if self.peek() == b'}' {
+    /// Passes over the bracket that opens an object or an array; whether there is anything in it.
+    ///
+    /// `close` tells which; it is passed over too if nothing comes before it.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, close: u8) -> Step<bool> {
+        self.expect(close - 2)?; // in ASCII both pairs of brackets are two apart
+        if self.peek() == close {
             self.at += 1;
-            return Ok(());
+            return Ok(false);
         }
-        loop {
-            if self.peek() != b'"' {
-                return Err(Odd);
-            }
-            let (from, end) = self.string()?;
-            if end.escaped {
-                return Err(Odd); // a key spelt with an escape may be one that is wanted
-            }
-            self.expect(b':')?;
-            field(self, &self.bytes[from..end.at])?;
-            match self.peek() {
-                b',' => self.at += 1,
-                b'}' => {
-                    self.at += 1;
-                    return Ok(());
-                }
-                _ => return Err(Odd),
-            }
+        Ok(true)
+    }
+
+    /// Passes over what follows a value in there: whether another one comes.
+    #[inline(always)]
+    pub(super) fn more(&mut self, close: u8) -> Step<bool> {
+        let next = self.peek();
+        self.at += 1;
+        match next {
+            b',' => Ok(true),
+            _ if next == close => Ok(false),
+            _ => Err(Odd),
         }
     }
 
-    /// Walks over an array: `element` must pass over each element.
-    #[inline]
-    pub(super) fn array(&mut self, mut element: impl FnMut(&mut Self) -> Step<()>) -> Step<()> {
-        self.expect(b'[')?;
-        if self.peek() == b']' {
-            self.at += 1;
-            return Ok(());
+    /// Passes over a key and its colon. A key that is spelt with an escape may be one that is wanted: the obvious path
+    /// reads it.
+    #[inline(always)]
+    pub(super) fn key(&mut self) -> Step<Key<'a>> {
+        let (from, end) = self.string()?;
+        if end.escaped && self.bytes[from..end.at].contains(&b'\\') {
+            return Err(Odd);
         }
-        loop {
-            element(self)?;
-            match self.peek() {
-                b',' => self.at += 1,
-                b']' => {
-                    self.at += 1;
-                    return Ok(());
-                }
-                _ => return Err(Odd),
-            }
-        }
+        self.expect(b':')?;
+        Ok(Key::before(&self.bytes[from..], end.at - from))
     }
 
     /// Passes over a value and keeps its text.
-    #[inline]
+    #[inline(always)]
     pub(super) fn value(&mut self) -> Step<Json<'a>> {
         let from = self.begin();
         self.skip()?;
@@ -133,132 +174,151 @@ impl<'a> Walk<'a> {
     }
 
     /// Where the next value begins.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin(&mut self) -> usize {
         self.peek();
         self.at
     }
 
     /// The text of the value that begins there and was just passed over.
-    #[inline]
+    #[inline(always)]
     pub(super) fn since(&self, from: usize) -> Step<Json<'a>> {
         self.text.get(from..self.at).map(Json::checked).ok_or(Odd)
     }
 
     /// Passes over a value.
-    #[inline]
+    #[inline(always)]
     pub(super) fn skip(&mut self) -> Step<()> {
+        if self.quotes.opens(self.at) {
+            return self.rest_of_string().map(drop);
+        }
         match self.peek() {
             b'"' => self.string().map(drop),
-            b'{' | b'[' => self.skip_container(),
+            b'{' | b'[' => self.by(Container),
             _ => self.skip_scalar(),
         }
     }
 
-    /// Passes over an object or array. The open containers are a bit each, set for an object.
-    fn skip_container(&mut self) -> Step<()> {
+    /// Passes over a number or a literal.
+    #[inline(always)]
+    fn skip_scalar(&mut self) -> Step<()> {
+        self.at = scalar_end(self.bytes, self.at)?;
+        Ok(())
+    }
+}
+
+/// Passes over an object or array.
+struct Container<'a>(Start<'a>);
+
+impl Task for Container<'_> {
+    type Done = Step<Left>;
+
+    /// The open containers are a bit each, set for an object.
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> Step<Left> {
+        let mut walk = self.0.walk(kernel);
         let (mut objects, mut depth) = (0u64, 0u32);
         'value: loop {
-            // Before a value.
-            match self.peek() {
-                b'"' => drop(self.string()?),
+            // Before a value, or a key and a value.
+            if objects & 1 == 1 {
+                walk.string()?;
+                walk.expect(b':')?;
+            }
+            match walk.peek() {
+                b'"' => drop(walk.string()?),
                 open @ (b'{' | b'[') => {
                     if depth == DEEPEST {
                         return Err(Odd);
                     }
-                    self.at += 1;
-                    let object = open == b'{';
-                    objects = objects << 1 | u64::from(object);
+                    walk.at += 1;
+                    objects = objects << 1 | u64::from(open == b'{');
                     depth += 1;
-                    if self.peek() == if object { b'}' } else { b']' } {
-                        // Empty: falls through to what follows a value, which closes it.
-                    } else if object {
-                        self.key()?;
-                        continue 'value;
-                    } else {
+                    if walk.peek() != open + 2 {
                         continue 'value;
                     }
+                    // Empty: what follows a value closes it.
                 }
-                _ => self.skip_scalar()?,
+                _ => walk.skip_scalar()?,
             }
             // After a value.
             loop {
-                let object = objects & 1 == 1;
-                match self.peek() {
-                    b',' => {
-                        self.at += 1;
-                        if object {
-                            self.key()?;
-                        }
-                        continue 'value;
-                    }
-                    b'}' if object => {}
-                    b']' if !object => {}
-                    _ => return Err(Odd),
+                let next = walk.peek();
+                walk.at += 1;
+                if next == b',' {
+                    continue 'value;
                 }
-                self.at += 1;
+                if next != if objects & 1 == 1 { b'}' } else { b']' } {
+                    return Err(Odd);
+                }
                 objects >>= 1;
                 depth -= 1;
                 if depth == 0 {
-                    return Ok(());
+                    return Ok(walk.left());
                 }
             }
         }
     }
+}
 
-    /// Passes over a key and its colon.
-    #[inline]
-    fn key(&mut self) -> Step<()> {
-        if self.peek() != b'"' {
-            return Err(Odd);
+/// The next byte that is not blank, and where; 0 at the end of the text.
+#[cold]
+#[inline(never)]
+fn after_blanks(bytes: &[u8], mut at: usize, over_lines: bool) -> (usize, u8) {
+    loop {
+        match bytes.get(at) {
+            Some(b' ' | b'\t' | b'\r') => at += 1,
+            Some(b'\n') if over_lines => at += 1,
+            Some(&byte) => return (at, byte),
+            None => return (at, 0),
         }
-        self.string()?;
-        self.expect(b':')
     }
+}
 
-    /// Passes over a number or a literal.
-    fn skip_scalar(&mut self) -> Step<()> {
-        let rest = &self.bytes[self.at..];
-        let length = match (rest.first_chunk(), rest.get(4)) {
-            (Some(b"true" | b"null"), _) => 4,
-            (Some(b"fals"), Some(b'e')) => 5,
-            _ => return self.skip_number(),
-        };
-        self.at += length;
-        Ok(())
-    }
-
-    fn skip_number(&mut self) -> Step<()> {
-        self.take(b'-');
-        match self.bytes.get(self.at) {
-            Some(b'0') => self.at += 1,
-            _ => self.digits()?,
-        }
-        if self.take(b'.') {
-            self.digits()?;
-        }
-        if self.take(b'e') || self.take(b'E') {
-            if !self.take(b'+') {
-                self.take(b'-');
+/// The end of a number or a literal.
+#[inline(always)]
+fn scalar_end(bytes: &[u8], at: usize) -> Step<usize> {
+    let rest = bytes.get(at..).ok_or(Odd)?;
+    match (rest.first_chunk(), rest.get(4)) {
+        (Some(b"true" | b"null"), _) => Ok(at + 4),
+        (Some(b"fals"), Some(b'e')) => Ok(at + 5),
+        _ => {
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            match rest.get(digits) {
+                // A whole number, which nearly all are.
+                Some(b',' | b'}' | b']') if digits == 1 || digits > 1 && rest[0] != b'0' => Ok(at + digits),
+                _ => number_end(bytes, at),
             }
-            self.digits()?;
         }
-        Ok(())
     }
+}
 
-    fn take(&mut self, byte: u8) -> bool {
-        let is = self.bytes.get(self.at) == Some(&byte);
-        self.at += usize::from(is);
+/// The end of a number of any sort.
+#[inline(never)]
+fn number_end(bytes: &[u8], mut at: usize) -> Step<usize> {
+    let take = |at: &mut usize, byte: u8| {
+        let is = bytes.get(*at) == Some(&byte);
+        *at += usize::from(is);
         is
-    }
-
-    /// At least one digit.
-    #[inline]
-    fn digits(&mut self) -> Step<()> {
-        let from = self.at;
-        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
-            self.at += 1;
+    };
+    let digits = |at: &mut usize| {
+        let from = *at;
+        while bytes.get(*at).is_some_and(u8::is_ascii_digit) {
+            *at += 1;
         }
-        if self.at == from { Err(Odd) } else { Ok(()) }
+        if *at == from { Err(Odd) } else { Ok(()) }
+    };
+    take(&mut at, b'-');
+    if !take(&mut at, b'0') {
+        digits(&mut at)?;
     }
+    if take(&mut at, b'.') {
+        digits(&mut at)?;
+    }
+    if take(&mut at, b'e') || take(&mut at, b'E') {
+        if !take(&mut at, b'+') {
+            take(&mut at, b'-');
+        }
+        digits(&mut at)?;
+    }
+    Ok(at)
 }

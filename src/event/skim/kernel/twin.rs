@@ -1,35 +1,100 @@
 //! The kernels' obvious twin, byte by byte, and the law that they equal it: for the tests here and for the fuzz target
 //! `kernel`.
 
-use super::{End, Kernel, avx2, sse2, string_end};
+use super::{Avx2, Kernel, Look, Quotes, Sse2, Task, run};
 
-fn scalar(bytes: &[u8], from: usize) -> Option<End> {
-    let (mut at, mut escaped) = (from, false);
+fn scalar(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
     loop {
         match *bytes.get(at)? {
-            b'"' => return Some(End { at, escaped }),
-            b'\\' => {
-                escaped = true;
-                match *bytes.get(at + 1)? {
-                    b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => at += 2,
-                    b'u' if bytes.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit) => at += 6,
-                    _ => return None,
-                }
-            }
+            b'"' => return Some(at),
+            b'\\' => match *bytes.get(at + 1)? {
+                b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => at += 2,
+                b'u' if bytes.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit) => at += 6,
+                _ => return None,
+            },
             0..0x20 => return None,
             _ => at += 1,
         }
     }
 }
 
-/// Every kernel that this processor can run finds the end that the scalar walk finds.
-pub(in crate::event) fn kernels_agree(bytes: &[u8], from: usize) {
-    let avx2 = is_x86_feature_detected!("avx2").then_some(("avx2", avx2 as Kernel));
-    let kernels: [(_, Kernel); 2] = [("sse2", sse2), ("chosen", string_end)];
-    let wanted = scalar(bytes, from);
-    for (name, kernel) in kernels.into_iter().chain(avx2) {
-        assert_eq!(kernel(bytes, from), wanted, "{name} from {from} of {}", bytes.escape_ascii());
+/// The end of the string that begins before `from`, by a look at what is inside.
+struct Inside<'a>(&'a [u8], usize);
+
+impl Task for Inside<'_> {
+    type Done = Option<usize>;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> Option<usize> {
+        let quotes = kernel.run(Look { bytes: self.0, from: self.1, carry: false, inside: true })?;
+        Some(quotes.next())
     }
+}
+/// All strings of a text, each from its first quote on: where they end, as long as they end well.
+struct Strings<'a>(&'a [u8]);
+
+impl Task for Strings<'_> {
+    type Done = Vec<usize>;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> Vec<usize> {
+        let (mut quotes, mut ends, mut at) = (Quotes::default(), Vec::new(), 0);
+        while let Some(next) = self.0[at..].iter().position(|&byte| byte == b'"' || byte == b'\\')
+            && quotes.open(kernel, self.0, at + next).is_some()
+            && let Some(end) = quotes.close(kernel, self.0, at + next + 1)
+        {
+            ends.push(end.at);
+            at = end.at + 1;
+        }
+        ends
+    }
+}
+
+fn scalar_strings(bytes: &[u8]) -> Vec<usize> {
+    let (mut ends, mut at) = (Vec::new(), 0);
+    while let Some(next) = bytes[at..].iter().position(|&byte| byte == b'"' || byte == b'\\')
+        && bytes[at + next] == b'"'
+        && let Some(end) = scalar(bytes, at + next + 1)
+    {
+        ends.push(end);
+        at = end + 1;
+    }
+    ends
+}
+
+/// Every kernel that this processor can run finds the ends that the scalar walk finds.
+///
+/// A look goes beyond the string and may find fault with what follows, and then finds no end. Where nothing follows, it
+/// finds each.
+pub(in crate::event) fn kernels_agree(bytes: &[u8], from: usize) {
+    let wanted = scalar(bytes, from);
+    let found = inside(bytes, from);
+    assert!(found.iter().all(|found| found.is_none() || *found == wanted), "{}", shown(bytes, from, &found));
+    let alone = wanted.map_or(bytes, |end| &bytes[..=end]);
+    let found = inside(alone, from);
+    assert!(found.iter().all(|found| *found == wanted), "{}", shown(alone, from, &found));
+
+    let wanted = scalar_strings(bytes);
+    let found = strings(bytes);
+    assert!(found.iter().all(|found| wanted.starts_with(found)), "{}", shown(bytes, 0, &found));
+    let alone = wanted.last().map_or(&bytes[..0], |&end| &bytes[..=end]);
+    let found = strings(alone);
+    assert!(found.iter().all(|found| *found == wanted), "{}", shown(alone, 0, &found));
+}
+
+fn shown(bytes: &[u8], from: usize, found: &impl std::fmt::Debug) -> String {
+    format!("chosen, sse2 and avx2 find {found:?} from {from} of {}", bytes.escape_ascii())
+}
+
+fn inside(bytes: &[u8], from: usize) -> Vec<Option<usize>> {
+    let (chosen, sse2) = (run(Inside(bytes, from)), Sse2.run(Inside(bytes, from)));
+    [chosen, sse2].into_iter().chain(Avx2::detect().map(|avx2| avx2.run(Inside(bytes, from)))).collect()
+}
+
+fn strings(bytes: &[u8]) -> Vec<Vec<usize>> {
+    let (chosen, sse2) = (run(Strings(bytes)), Sse2.run(Strings(bytes)));
+    [chosen, sse2].into_iter().chain(Avx2::detect().map(|avx2| avx2.run(Strings(bytes)))).collect()
 }
 
 #[cfg(all(test, unix))]
