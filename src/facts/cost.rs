@@ -83,7 +83,15 @@ impl<'a> Owners<'a> {
 
     /// The session that something counts for; for the others it is a copy.
     pub(super) fn owner<'k>(&self, of: &'k Few<SessionKey>) -> Option<&'k SessionKey> {
-        of.iter().min_by_key(|key| self.order(key))
+        match of {
+            Few::One(only) => Some(only),
+            of => of.iter().min_by_key(|key| self.order(key)),
+        }
+    }
+
+    /// Which of two owns what they share.
+    pub(super) fn earlier<'k>(&self, one: &'k SessionKey, two: &'k SessionKey) -> &'k SessionKey {
+        if self.order(two) < self.order(one) { two } else { one }
     }
 }
 

@@ -6,12 +6,12 @@ use smallvec::SmallVec;
 
 use super::{
     key::{Id, Keyed, Name, SessionKey},
-    merge::{Earliest, Few, First, Merge, Spot},
+    merge::{Earliest, First, Merge, Spot},
 };
 use crate::{
-    event::{self, Dialect},
+    event::Dialect,
     input::{Place, SourceId},
-    measure::{Millis, Time},
+    measure::Millis,
 };
 
 /// How much is kept of what is read. Each level keeps what the ones before it do.
@@ -57,141 +57,73 @@ impl Default for Seat {
     }
 }
 
-/// The first place of several.
-impl Merge for Seat {
-    fn merge(&mut self, other: Self) {
-        *self = (*self).min(other);
-    }
-}
-
 /// Whose something is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Whose {
     /// The main agent's.
     #[default]
     Main,
     /// Of the subagent that this call started.
-    Started(Id),
+    Started(Name),
     /// Of the subagent with this id.
-    Named(Id),
+    Named(Name),
     /// Of some subagent.
     Side,
-}
-
-impl Whose {
-    fn of(agent: &event::Agent<'_>) -> Self {
-        match agent {
-            event::Agent { call: Some(call), .. } => Self::Started(Id::of(call)),
-            event::Agent { id: Some(id), .. } => Self::Named(Id::of(id)),
-            event::Agent { side: true, .. } => Self::Side,
-            _ => Self::Main,
-        }
-    }
 }
 
 /// What is known of a subagent, by its id or by the call that started it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agent {
     /// The call that started it.
-    pub(crate) call: First<Id>,
+    pub(crate) call: First<Name>,
     /// Its type.
     pub(crate) kind: First<Name>,
-    /// Its id as it is written.
-    pub(crate) name: First<Name>,
+    /// Its id.
+    pub(crate) id: First<Name>,
 }
 
 impl Merge for Agent {
     fn merge(&mut self, other: Self) {
-        let Self { call, kind, name } = other;
+        let Self { call, kind, id } = other;
         self.call.merge(call);
         self.kind.merge(kind);
-        self.name.merge(name);
+        self.id.merge(id);
     }
 }
 
-/// A moment in a session: what every row has.
-#[derive(Clone, Debug, Default)]
+/// When and where a record tells something, and of whom.
+#[derive(Clone, Debug)]
 pub(crate) struct Moment {
-    pub(crate) sessions: Few<SessionKey>,
+    pub(crate) session: SessionKey,
     pub(crate) time: Earliest,
     pub(crate) seat: Seat,
-    pub(crate) whose: First<Whose>,
-    pub(crate) version: First<Name>,
+    pub(crate) whose: Whose,
+    pub(crate) version: Option<Name>,
 }
 
-impl Merge for Moment {
-    fn merge(&mut self, other: Self) {
-        let Self { sessions, time, seat, whose, version } = other;
-        self.sessions.merge(sessions);
-        self.time.merge(time);
-        self.seat.merge(seat);
-        self.whose.merge(whose);
-        self.version.merge(version);
-    }
-}
-
-/// The ask of a call.
+/// A record asks for a call.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Ask {
+    pub(crate) moment: Moment,
     pub(crate) id: Option<Name>,
     /// The response that asks.
     pub(crate) response: Option<Id>,
     /// Tells the same input from another.
     pub(crate) input: u64,
-    pub(crate) content: Option<Box<str>>,
 }
 
-/// The answer of a call: the earliest, then the one that stands first.
+/// A record answers a call.
 #[derive(Clone, Debug)]
-pub(crate) struct Answered {
-    time: Earliest,
-    seat: Seat,
+pub(crate) struct Answer {
+    pub(crate) moment: Moment,
     pub(crate) bytes: u64,
-    pub(crate) content: Option<Box<str>>,
 }
 
-impl Merge for Answered {
-    fn merge(&mut self, other: Self) {
-        if (other.time, other.seat) < (self.time, self.seat) {
-            *self = other;
-        }
-    }
-}
-
-/// A call, one by one.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Call {
-    /// Of its asks.
+/// A record tells of a response.
+#[derive(Clone, Debug)]
+pub(crate) struct Telling {
     pub(crate) moment: Moment,
-    pub(crate) asked: First<Asked>,
-    pub(crate) answered: Option<Answered>,
-    /// Of its answers, for those whose ask was never seen.
-    pub(crate) answer: Moment,
-}
-
-impl Merge for Call {
-    fn merge(&mut self, other: Self) {
-        let Self { moment, asked, answered, answer } = other;
-        self.moment.merge(moment);
-        self.asked.merge(asked);
-        self.answered.merge(answered);
-        self.answer.merge(answer);
-    }
-}
-
-/// A response, one by one.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Response {
-    pub(crate) moment: Moment,
-    pub(crate) id: First<Name>,
-}
-
-impl Merge for Response {
-    fn merge(&mut self, other: Self) {
-        let Self { moment, id } = other;
-        self.moment.merge(moment);
-        self.id.merge(id);
-    }
+    pub(crate) id: Option<Name>,
 }
 
 /// Something that happened once in a session.
@@ -230,27 +162,15 @@ impl What {
 pub(crate) struct Happening {
     pub(crate) moment: Moment,
     pub(crate) what: What,
-    first: Spot,
 }
 
-impl Merge for Happening {
-    fn merge(&mut self, other: Self) {
-        let Self { moment, what, first } = other;
-        self.moment.merge(moment);
-        if first < self.first {
-            (self.what, self.first) = (what, first);
-        }
-    }
-}
+/// What is merely gathered and sorted at the end: a map would look up every row again.
+pub(crate) type Gathered<T> = Vec<(Id, T)>;
 
 /// One record.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
-    pub(crate) seat: Seat,
-    pub(crate) session: SessionKey,
-    pub(crate) time: Option<Time>,
-    pub(crate) whose: Whose,
-    pub(crate) version: Option<Name>,
+    pub(crate) moment: Moment,
     pub(crate) kind: Name,
     pub(crate) known: bool,
     pub(crate) dialect: Dialect,
@@ -260,41 +180,76 @@ pub(crate) struct Record {
     pub(crate) blocks: SmallVec<[(Name, bool, u64); 1]>,
 }
 
+/// What a call was given, and what it answered.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Content {
+    pub(crate) input: First<Box<str>>,
+    pub(crate) output: First<Box<str>>,
+}
+
+impl Merge for Content {
+    fn merge(&mut self, other: Self) {
+        let Self { input, output } = other;
+        self.input.merge(input);
+        self.output.merge(output);
+    }
+}
+
 /// Everything that is kept row by row.
 #[derive(Clone, Debug)]
 pub(crate) struct Details {
     level: Detail,
-    pub(crate) calls: Keyed<Call>,
-    pub(crate) responses: Keyed<Response>,
-    pub(crate) denials: Keyed<Moment>,
-    pub(crate) happenings: Keyed<Happening>,
+    pub(crate) asks: Gathered<Ask>,
+    pub(crate) answers: Gathered<Answer>,
+    pub(crate) tellings: Gathered<Telling>,
+    pub(crate) denials: Gathered<Moment>,
+    pub(crate) happenings: Gathered<Happening>,
     pub(crate) agents: Keyed<Agent>,
     pub(crate) records: Vec<Record>,
+    pub(crate) contents: Keyed<Content>,
+    /// The agent of the last record, and its unit: most records tell again what the one before told.
+    last: Option<(SourceId, u64, Whose, bool)>,
 }
 
 impl Details {
     pub(crate) fn new(level: Detail) -> Self {
         Self {
             level,
-            calls: Keyed::default(),
-            responses: Keyed::default(),
-            denials: Keyed::default(),
-            happenings: Keyed::default(),
+            asks: Vec::new(),
+            answers: Vec::new(),
+            tellings: Vec::new(),
+            denials: Vec::new(),
+            happenings: Vec::new(),
             agents: Keyed::default(),
             records: Vec::new(),
+            contents: Keyed::default(),
+            last: None,
         }
     }
 }
 
 impl Merge for Details {
     fn merge(&mut self, other: Self) {
-        let Self { level, calls, responses, denials, happenings, agents, records } = other;
+        let Self {
+            level,
+            asks,
+            answers,
+            tellings,
+            denials,
+            happenings,
+            agents,
+            records,
+            contents,
+            last: _, // a cache
+        } = other;
         self.level = self.level.max(level);
-        self.calls.merge(calls);
-        self.responses.merge(responses);
+        self.asks.merge(asks);
+        self.answers.merge(answers);
+        self.tellings.merge(tellings);
         self.denials.merge(denials);
         self.happenings.merge(happenings);
         self.agents.merge(agents);
         self.records.merge(records);
+        self.contents.merge(contents);
     }
 }

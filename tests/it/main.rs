@@ -16,6 +16,7 @@ mod ledger;
 mod pages;
 mod plain;
 mod recordings;
+mod reports;
 mod schema;
 mod screens;
 mod shapes;

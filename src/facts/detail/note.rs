@@ -4,15 +4,13 @@ use std::{hash::BuildHasher, sync::LazyLock};
 
 use smallvec::SmallVec;
 
-use super::{
-    Agent, Answered, Asked, Call, Detail, Details, Happening, Moment, Record, Response, What, Whose,
-};
+use super::{Agent, Answer, Ask, Content, Detail, Details, Happening, Moment, Record, Telling, What, Whose};
 use crate::{
     event::{self, BlockKind, Kind},
     facts::{
         absorb::Reading,
         key::{Id, Name},
-        merge::{Few, First},
+        merge::First,
     },
     measure::Time,
 };
@@ -37,41 +35,58 @@ impl Reading<'_, '_, '_> {
     }
 
     fn moment(&mut self, time: Option<Time>) -> Moment {
-        let version = self.event.version.as_deref().map(|version| self.facts.names.get(version));
         Moment {
-            sessions: Few::One(self.session()),
+            session: self.session(),
             time: time.into(),
             seat: self.place.into(),
-            whose: First::at(self.spot, Some(self.whose())),
-            version: First::at(self.spot, version),
+            whose: self.whose(),
+            version: self.version(),
         }
     }
 
-    fn whose(&self) -> Whose {
-        Whose::of(&self.event.agent)
+    /// The name of the version, which is nearly always the one that began the session.
+    fn version(&mut self) -> Option<Name> {
+        let text = self.event.version.as_deref()?;
+        let run = self.facts.run.as_ref().and_then(|run| run.session.version.get());
+        match run.filter(|known| ***known == *text) {
+            Some(known) => Some(Name::clone(known)),
+            None => Some(self.facts.names.get(text)),
+        }
+    }
+
+    fn whose(&mut self) -> Whose {
+        let names = &mut self.facts.names;
+        match &self.event.agent {
+            event::Agent { call: Some(call), .. } => Whose::Started(names.get(call)),
+            event::Agent { id: Some(id), .. } => Whose::Named(names.get(id)),
+            event::Agent { side: true, .. } => Whose::Side,
+            _ => Whose::Main,
+        }
     }
 
     /// Notes what the record says of its agent.
     pub(in crate::facts) fn detail_agent(&mut self) {
         let whose = self.whose();
-        let agent = &self.event.agent;
-        let key = match whose {
-            Whose::Main | Whose::Side => return,
-            Whose::Started(id) | Whose::Named(id) => id,
-        };
-        let kind = agent.kind.as_deref().map(|kind| self.facts.names.get(kind));
-        let name = agent.id.as_deref().map(|id| self.facts.names.get(id));
-        let (spot, call) = (self.spot, agent.call.as_deref().map(Id::of));
+        if matches!(whose, Whose::Main | Whose::Side) {
+            return;
+        }
+        let (agent, spot, names) = (&self.event.agent, self.spot, &mut self.facts.names);
+        let mut name = |text: &Option<event::Text<'_>>| text.as_deref().map(|text| names.get(text));
+        let (call, id, kind) = (name(&agent.call), name(&agent.id), name(&agent.kind));
+        let last = (self.place.source, self.place.unit, whose, kind.is_some());
         let Some(details) = self.details() else { return };
-        // The subagent's own id leads to the call as well, for the dialect that has only the id.
-        let ids = [Some(key), name.as_deref().map(Id::of)];
-        for id in ids.into_iter().flatten() {
+        if details.last.as_ref() == Some(&last) {
+            return;
+        }
+        details.last = Some(last);
+        // Either name leads to the other, for the dialect that has only one of them.
+        for key in [&call, &id].into_iter().flatten() {
             let told = Agent {
-                call: First::at(spot, call),
+                call: First::at(spot, call.clone()),
                 kind: First::at(spot, kind.clone()),
-                name: First::at(spot, name.clone()),
+                id: First::at(spot, id.clone()),
             };
-            details.agents.insert(id, told);
+            details.agents.insert(Id::of(key), told);
         }
     }
 
@@ -82,26 +97,24 @@ impl Reading<'_, '_, '_> {
         response: Option<Id>,
         time: Option<Time>,
     ) {
-        let moment = self.moment(time);
-        let spot = self.spot;
+        let (moment, spot) = (self.moment(time), self.spot);
         let kind = match (ask.tool.as_deref(), ask.input) {
             (Some(tool), Some(input)) if STARTERS.contains(&tool) => event::agent_of_input(input),
             _ => None,
         };
         let kind = kind.map(|kind| self.facts.names.get(&kind));
         let Some(details) = self.details() else { return };
-        let asked = Asked {
-            id: ask.id.as_deref().map(Name::from),
-            response,
-            input: fingerprint(ask.input.unwrap_or_default()),
-            content: ask.input.filter(|_| details.level >= Detail::Content).map(Into::into),
-        };
-        let told = Call { moment, asked: First::at(spot, Some(asked)), ..Call::default() };
-        details.calls.insert(call, told);
+        let id = ask.id.as_deref().map(Name::from);
         if kind.is_some() {
-            let agent =
-                Agent { kind: First::at(spot, kind), call: First::at(spot, Some(call)), ..Agent::default() };
-            details.agents.insert(call, agent);
+            let told =
+                Agent { kind: First::at(spot, kind), call: First::at(spot, id.clone()), ..Agent::default() };
+            details.agents.insert(call, told);
+        }
+        let input = ask.input.unwrap_or_default();
+        details.asks.push((call, Ask { moment, id, response, input: fingerprint(input) }));
+        if details.level >= Detail::Content {
+            let input = First::at(spot, ask.input.map(Into::into));
+            details.contents.insert(call, Content { input, ..Content::default() });
         }
     }
 
@@ -111,44 +124,46 @@ impl Reading<'_, '_, '_> {
         answer: &event::ToolResult<'_>,
         time: Option<Time>,
     ) {
-        let moment = self.moment(time);
-        let (spot, seat) = (self.spot, moment.seat);
+        let (moment, spot) = (self.moment(time), self.spot);
         let agent = answer.outcome.and_then(event::agent_of_outcome).map(|(id, kind)| {
             let names = &mut self.facts.names;
-            (names.get(&id), kind.map(|kind| names.get(&kind)))
+            let call = answer.id.as_deref().map(|call| names.get(call));
+            (names.get(&id), kind.map(|kind| names.get(&kind)), call)
         });
         let Some(details) = self.details() else { return };
-        let answered = Answered {
-            time: time.into(),
-            seat,
-            bytes: answer.content.map_or(0, |content| content.len() as u64),
-            content: answer.content.filter(|_| details.level >= Detail::Content).map(Into::into),
-        };
-        details.calls.insert(call, Call { answered: Some(answered), answer: moment, ..Call::default() });
-        if let Some((name, kind)) = agent {
-            let id = Id::of(&name);
-            let told = Agent {
-                call: First::at(spot, Some(call)),
-                kind: First::at(spot, kind),
-                name: First::at(spot, Some(name)),
-            };
-            details.agents.insert(id, told.clone());
-            details.agents.insert(call, told);
+        let bytes = answer.content.map_or(0, |content| content.len() as u64);
+        details.answers.push((call, Answer { moment, bytes }));
+        if details.level >= Detail::Content {
+            let output = First::at(spot, answer.content.map(Into::into));
+            details.contents.insert(call, Content { output, ..Content::default() });
+        }
+        if let Some((id, kind, started)) = agent {
+            for key in [Id::of(&id), call] {
+                let told = Agent {
+                    call: First::at(spot, started.clone()),
+                    kind: First::at(spot, kind.clone()),
+                    id: First::at(spot, Some(Name::clone(&id))),
+                };
+                details.agents.insert(key, told);
+            }
         }
     }
 
     pub(in crate::facts) fn detail_response(&mut self, response: Id, id: Option<&str>, time: Option<Time>) {
         let moment = self.moment(time);
-        let spot = self.spot;
         let Some(details) = self.details() else { return };
-        let told = Response { moment, id: First::at(spot, id.map(Name::from)) };
-        details.responses.insert(response, told);
+        // The lines of a response follow each other, and share its name.
+        let id = match details.tellings.last() {
+            Some((last, telling)) if *last == response => telling.id.clone(),
+            _ => id.map(Name::from),
+        };
+        details.tellings.push((response, Telling { moment, id }));
     }
 
     pub(in crate::facts) fn detail_denial(&mut self, call: Id) {
         let moment = self.moment(self.event.time);
         if let Some(details) = self.details() {
-            details.denials.insert(call, moment);
+            details.denials.push((call, moment));
         }
     }
 
@@ -158,9 +173,8 @@ impl Reading<'_, '_, '_> {
         }
         let moment = self.moment(self.event.time);
         let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within(what.sort());
-        let first = self.spot;
         if let Some(details) = self.details() {
-            details.happenings.insert(key, Happening { moment, what, first });
+            details.happenings.push((key, Happening { moment, what }));
         }
     }
 
@@ -168,24 +182,22 @@ impl Reading<'_, '_, '_> {
         if self.facts.details.as_ref().is_none_or(|details| details.level < Detail::Records) {
             return;
         }
-        let (session, whose, names) = (self.session(), self.whose(), &mut self.facts.names);
+        let moment = self.moment(self.event.time);
+        let names = &mut self.facts.names;
         let blocks = match &self.event.body {
             event::Body::Message(message) => message
                 .blocks
                 .iter()
                 .map(|block| {
-                    (names.get(&block.kind.name()), matches!(block.kind, BlockKind::Known(_)), block.bytes)
+                    let known = matches!(block.kind, BlockKind::Known(_));
+                    (names.get(&block.kind.name()), known, block.bytes)
                 })
                 .collect(),
             _ => SmallVec::new(),
         };
         let kind: &Kind<'_> = &self.event.kind;
         let record = Record {
-            seat: self.place.into(),
-            session,
-            time: self.event.time,
-            whose,
-            version: self.event.version.as_deref().map(|version| names.get(version)),
+            moment,
             kind: names.get(&kind.name()),
             known: kind.is_known(),
             dialect: self.event.dialect,

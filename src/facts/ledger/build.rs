@@ -1,6 +1,6 @@
 //! Facts become rows, once, at the end.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use super::{
     Agent, At, Call, End, Entry, Ledger, Mark, Response, Session,
@@ -8,13 +8,13 @@ use super::{
 };
 use crate::{
     facts::{
-        Facts, Name,
+        Facts, Hashed, Name,
         calls::{self, Ending},
         cost::{Bill, NO_MODEL, Owners, bills, computed},
-        detail::{self, Details, Moment, Seat, Whose},
+        detail::{Detail, Details, Gathered, Moment, Seat, Whose},
         difference::differences,
         key::{Id, SessionKey},
-        merge::Few,
+        merge::{Earliest, Merge},
         settle::NO_TOOL,
     },
     input::SourceId,
@@ -38,7 +38,7 @@ impl Facts {
         for (id, response) in std::mem::take(&mut self.lanes).resolve() {
             self.responses.insert(id, response);
         }
-        let details = self.details.take().unwrap_or_else(|| Box::new(Details::new(detail::Detail::Rows)));
+        let details = self.details.take().unwrap_or_else(|| Box::new(Details::new(Detail::Rows)));
         let differences = differences(&self.chain);
         let (bills, _) = bills(&self, &differences, prices);
         let mut book = Book::new(&self, &details, &bills);
@@ -64,12 +64,12 @@ pub(super) struct Book<'a> {
     pub(super) owners: Owners<'a>,
     lines: Lines,
     pub(super) ledger: Ledger,
-    pub(super) sessions: HashMap<&'a SessionKey, usize>,
-    agents: HashMap<(usize, Whose), usize>,
-    pub(super) responses: HashMap<Id, usize>,
-    pub(super) calls: HashMap<Id, usize>,
-    /// The tools that each response calls.
-    tools: HashMap<Id, BTreeMap<Name, u64>>,
+    pub(super) sessions: Hashed<&'a SessionKey, usize>,
+    agents: Hashed<(usize, Whose), usize>,
+    pub(super) responses: Hashed<Id, usize>,
+    pub(super) calls: Hashed<Id, usize>,
+    /// Response and tool of each call.
+    tools: Gathered<Name>,
 }
 
 impl<'a> Book<'a> {
@@ -80,14 +80,13 @@ impl<'a> Book<'a> {
             owners: Owners::new(&facts.sessions),
             lines: Lines::of(facts),
             ledger: Ledger::default(),
-            sessions: HashMap::new(),
-            agents: HashMap::new(),
-            responses: HashMap::new(),
-            calls: HashMap::new(),
-            tools: HashMap::new(),
+            sessions: Hashed::default(),
+            agents: Hashed::default(),
+            responses: Hashed::default(),
+            calls: Hashed::default(),
+            tools: Vec::new(),
         };
         book.sessions(bills);
-        book.call_tools();
         book
     }
 
@@ -121,22 +120,28 @@ impl<'a> Book<'a> {
         }
     }
 
-    /// The session that something counts for.
-    pub(super) fn session(&self, of: &Few<SessionKey>) -> usize {
-        self.owners.owner(of).and_then(|key| self.sessions.get(key)).copied().unwrap_or(0)
-    }
-
-    pub(super) fn mark(&mut self, moment: &Moment) -> Mark {
-        let session = self.session(&moment.sessions);
-        let whose = moment.whose.get().copied().unwrap_or_default();
-        let version =
-            moment.version.get().or(self.ledger.sessions.get(session).and_then(|one| one.version.as_ref()));
+    /// Where something stands that several records tell of: first place, earliest time, and the session that owns it.
+    pub(super) fn mark<'m>(&mut self, moments: impl Iterator<Item = &'m Moment>) -> Mark {
+        let (mut first, mut owner, mut time) = (None::<&Moment>, None::<&SessionKey>, Earliest::default());
+        for moment in moments {
+            time.merge(moment.time);
+            if first.is_none_or(|first| moment.seat < first.seat) {
+                first = Some(moment);
+            }
+            owner = match owner {
+                Some(owner) if *owner != moment.session => Some(self.owners.earlier(owner, &moment.session)),
+                _ => Some(&moment.session),
+            };
+        }
+        let session = owner.and_then(|key| self.sessions.get(key)).copied().unwrap_or(0);
+        let Some(first) = first else { return Mark { session, ..Mark::default() } };
+        let began = self.ledger.sessions.get(session).and_then(|one| one.version.as_ref());
         Mark {
             session,
-            time: moment.time.get(),
-            at: self.at(moment.seat),
-            version: version.cloned(),
-            agent: self.agent(session, whose),
+            time: time.get(),
+            at: self.at(first.seat),
+            version: first.version.as_ref().or(began).cloned(),
+            agent: self.agent(session, &first.whose),
         }
     }
 
@@ -148,24 +153,25 @@ impl<'a> Book<'a> {
     }
 
     /// The index of a subagent, which is known from its first row on; an id leads to the call where the log has both.
-    pub(super) fn agent(&mut self, session: usize, whose: Whose) -> Option<usize> {
-        let known = |id: Id| self.details.agents.get(id);
+    pub(super) fn agent(&mut self, session: usize, whose: &Whose) -> Option<usize> {
+        let known = |name: &Name| self.details.agents.get(Id::of(name));
         let whose = match whose {
             Whose::Main => return None,
-            Whose::Named(id) => {
-                known(id).and_then(|agent| agent.call.get()).map_or(whose, |&call| Whose::Started(call))
-            }
-            other => other,
+            Whose::Named(id) => match known(id).and_then(|agent| agent.call.get()) {
+                Some(call) => Whose::Started(Name::clone(call)),
+                None => whose.clone(),
+            },
+            other => other.clone(),
         };
-        let told = match whose {
-            Whose::Started(id) | Whose::Named(id) => known(id),
+        let told = match &whose {
+            Whose::Started(name) | Whose::Named(name) => known(name),
             Whose::Main | Whose::Side => None,
         };
         let agents = &mut self.ledger.agents;
         Some(*self.agents.entry((session, whose)).or_insert_with(|| {
             agents.push(Agent {
                 session,
-                id: told.and_then(|agent| agent.name.get()).cloned(),
+                id: told.and_then(|agent| agent.id.get()).cloned(),
                 kind: told.and_then(|agent| agent.kind.get()).cloned(),
                 call: None,
                 parent: None,
@@ -174,99 +180,98 @@ impl<'a> Book<'a> {
         }))
     }
 
-    /// Which tools each response calls.
-    fn call_tools(&mut self) {
-        for (id, call) in self.facts.calls.iter() {
-            let response =
-                self.details.calls.get(id).and_then(|call| call.asked.get()).and_then(|asked| asked.response);
-            if let (Some(response), Some(tool)) = (response, call.tool()) {
-                let tool = tool.cloned().unwrap_or_else(|| Name::from(NO_TOOL));
-                *self.tools.entry(response).or_default().entry(tool).or_default() += 1;
-            }
-        }
-    }
-
     fn responses(&mut self, prices: &Prices) {
-        let empty = detail::Response::default();
         let facts = self.facts;
+        let tellings = Groups::of(&self.details.tellings);
         let mut all: Vec<_> = facts
             .responses
             .iter()
-            .map(|(id, told)| (id, told, self.details.responses.get(id).unwrap_or(&empty)))
+            .map(|(id, told)| (tellings.of_one(id).map(|one| one.moment.seat).min(), id, told))
             .collect();
-        all.sort_unstable_by_key(|(id, _, detail)| (detail.moment.seat, *id));
-        for (id, told, detail) in all {
-            let mut mark = self.mark(&detail.moment);
-            mark.session = self.session(&told.sessions);
+        all.sort_unstable_by_key(|&(seat, id, _)| (seat.is_none(), seat, id));
+        self.ledger.responses.reserve(all.len());
+        for (_, id, told) in all {
+            let mut mark = self.mark(tellings.of_one(id).map(|one| &one.moment));
+            // Events without an id tell of a response, but are no rows.
+            let owner = self.owners.owner(&told.sessions);
+            mark.session = owner.and_then(|key| self.sessions.get(key)).copied().unwrap_or(mark.session);
             let model =
                 told.requested.get().or(told.model.get()).cloned().unwrap_or_else(|| Name::from(NO_MODEL));
             let tokens = told.tokens();
             let price = prices.cost(&model, &tokens, told.fast, told.in_us).filter(|_| told.has_usage);
             self.responses.insert(id, self.ledger.responses.len());
-            let calls = self.tools.get(&id).map_or(0, |tools| tools.values().sum());
             self.ledger.responses.push(Response {
                 mark,
-                id: detail.id.get().cloned(),
+                id: tellings.of_one(id).find_map(|one| one.id.clone()),
                 model,
                 tokens,
                 price,
                 computed: computed(told, price),
                 answered: told.model.get().cloned(),
                 is_final: told.has_usage && (told.saved && told.stopped || told.delta),
-                calls,
+                calls: 0,
             });
         }
     }
 
     fn calls(&mut self) {
-        let empty = detail::Call::default();
         let facts = self.facts;
+        let (asks, answers) = (Groups::of(&self.details.asks), Groups::of(&self.details.answers));
         let mut all: Vec<_> = facts
             .calls
             .iter()
-            .map(|(id, call)| (id, call, self.details.calls.get(id).unwrap_or(&empty)))
+            .map(|(id, call)| (asks.of_one(id).min_by_key(|ask| ask.moment.seat), id, call))
             .collect();
-        all.sort_unstable_by_key(|(id, _, detail)| (detail.moment.seat, detail.answer.seat, *id));
-        for (id, call, detail) in all {
+        all.sort_unstable_by_key(|(ask, id, _)| (ask.map(|ask| ask.moment.seat), *id));
+        self.ledger.calls.reserve(all.len());
+        for (ask, id, call) in all {
             let Some(tool) = call.tool() else {
-                let mark = self.mark(&detail.answer);
+                let mark = self.mark(answers.of_one(id).map(|one| &one.moment));
                 self.ledger.orphans.push(mark);
                 continue;
             };
-            let mut mark = self.mark(&detail.moment);
-            mark.time = mark.time.or(detail.answer.time.get());
-            let asked = detail.asked.get();
-            let response = asked.and_then(|asked| asked.response).and_then(|id| self.responses.get(&id));
+            let tool = tool.cloned().unwrap_or_else(|| Name::from(NO_TOOL));
+            let mut mark = self.mark(asks.of_one(id).map(|one| &one.moment));
+            // The answer that counts is the earliest, as for its ending.
+            let answer = answers.of_one(id).min_by_key(|one| (one.moment.time, one.moment.seat));
+            mark.time = mark.time.or(answer.and_then(|one| one.moment.time.get()));
+            let response = ask.and_then(|ask| ask.response);
+            let of = response.and_then(|id| self.responses.get(&id)).copied();
+            if let (Some(id), Some(at)) = (response, of) {
+                self.ledger.responses[at].calls += 1;
+                self.tools.push((id, Name::clone(&tool)));
+            }
+            let content = self.details.contents.get(id);
             self.calls.insert(id, self.ledger.calls.len());
             self.ledger.calls.push(Call {
                 mark,
-                id: asked.and_then(|asked| asked.id.clone()),
-                tool: tool.cloned().unwrap_or_else(|| Name::from(NO_TOOL)),
-                model: response.map(|&at| Name::clone(&self.ledger.responses[at].model)),
-                end: end(call, self.facts.denied.get(id).is_some()),
+                id: ask.and_then(|ask| ask.id.clone()),
+                tool,
+                model: of.map(|at| Name::clone(&self.ledger.responses[at].model)),
+                end: end(call, facts.denied.get(id).is_some()),
                 latency: call.latency(),
-                result_bytes: detail.answered.as_ref().map(|answered| answered.bytes),
-                input: asked.map_or(0, |asked| asked.input),
-                input_text: asked.and_then(|asked| asked.content.clone()),
-                output_text: detail.answered.as_ref().and_then(|answered| answered.content.clone()),
+                result_bytes: answer.map(|one| one.bytes),
+                input: ask.map_or(0, |ask| ask.input),
+                input_text: content.and_then(|content| content.input.get()).cloned(),
+                output_text: content.and_then(|content| content.output.get()).cloned(),
             });
         }
     }
 
     fn entries(&mut self, prices: &Prices, bills: &[Bill<'_>]) {
-        let mut parts: HashMap<usize, Vec<Part<'_>>> = HashMap::new();
-        let responses = &self.ledger.responses;
+        let mut parts: Vec<Vec<Part<'_>>> = self.ledger.sessions.iter().map(|_| Vec::new()).collect();
+        let (responses, tools) = (&self.ledger.responses, Groups::of(&self.tools));
         for (id, told) in self.facts.responses.iter() {
             let Some(&index) = self.responses.get(&id) else { continue };
             let response = &responses[index];
-            parts.entry(response.mark.session).or_default().push(Part {
+            parts[response.mark.session].push(Part {
                 index,
                 response,
                 computed: response.computed,
                 has_usage: told.has_usage,
                 fast: told.fast,
                 in_us: told.in_us,
-                tools: self.tools.remove(&id).unwrap_or_default(),
+                tools: counted(tools.of_one(id)),
             });
         }
         let mut bills: Vec<(usize, &Bill<'_>)> =
@@ -274,7 +279,7 @@ impl<'a> Book<'a> {
         bills.sort_unstable_by_key(|&(session, _)| session);
         let mut entries: Vec<Entry> = Vec::with_capacity(responses.len());
         for (session, bill) in bills {
-            let mut parts = parts.remove(&session).unwrap_or_default();
+            let mut parts = std::mem::take(&mut parts[session]);
             parts.sort_unstable_by_key(|part| part.index);
             Split { prices, session, parts, entries: &mut entries }.bill(bill);
         }
@@ -283,14 +288,27 @@ impl<'a> Book<'a> {
 
     /// Who started whom.
     fn agents_tree(&mut self) {
-        for (&(_, whose), &index) in &self.agents {
+        for ((_, whose), &index) in &self.agents {
             let Whose::Started(call) = whose else { continue };
-            let Some(&call) = self.calls.get(&call) else { continue };
+            let Some(&call) = self.calls.get(&Id::of(call)) else { continue };
             let parent = self.ledger.calls[call].mark.agent.filter(|&parent| parent != index);
             let agent = &mut self.ledger.agents[index];
             (agent.call, agent.parent) = (Some(call), parent);
         }
     }
+}
+
+/// Names and how often each comes, in the order of the names.
+fn counted<'n>(names: impl Iterator<Item = &'n Name>) -> Vec<(Name, u64)> {
+    let mut counts: Vec<(Name, u64)> = Vec::new();
+    for name in names {
+        match counts.iter_mut().find(|(known, _)| known == name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((Name::clone(name), 1)),
+        }
+    }
+    counts.sort_unstable();
+    counts
 }
 
 fn end(call: &calls::Call, denied: bool) -> End {
@@ -299,6 +317,34 @@ fn end(call: &calls::Call, denied: bool) -> End {
         Ending::Open => End::Open,
         Ending::Failed => End::Error,
         Ending::Ok => End::Ok,
+    }
+}
+
+/// Gathered rows by identity: the last of each, and from each the one before.
+pub(super) struct Groups<'r, T> {
+    rows: &'r [(Id, T)],
+    last: Hashed<Id, usize>,
+    before: Vec<usize>,
+}
+
+impl<'r, T> Groups<'r, T> {
+    pub(super) fn of(rows: &'r [(Id, T)]) -> Self {
+        let mut last = Hashed::with_capacity_and_hasher(rows.len(), foldhash::fast::RandomState::default());
+        let before =
+            rows.iter().zip(0..).map(|((id, _), at)| last.insert(*id, at).unwrap_or(usize::MAX)).collect();
+        Self { rows, last, before }
+    }
+
+    /// The rows of one identity, in no order.
+    pub(super) fn of_one(&self, id: Id) -> impl Iterator<Item = &'r T> {
+        let first = self.last.get(&id).copied();
+        let chain = std::iter::successors(first, |&at| Some(self.before[at]).filter(|&at| at != usize::MAX));
+        chain.map(|at| &self.rows[at].1)
+    }
+
+    /// Of each identity the row that stands first.
+    pub(super) fn firsts(&self, seat: impl Fn(&T) -> Seat) -> impl Iterator<Item = (Id, &'r T)> {
+        self.last.keys().filter_map(move |&id| Some((id, self.of_one(id).min_by_key(|one| seat(one))?)))
     }
 }
 

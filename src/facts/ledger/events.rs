@@ -2,14 +2,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Call, Compaction, Denial, End, Fault, Ledger, Mark, Record, Turn, Wait, build::Book};
+use super::{
+    Call, Compaction, Denial, End, Fault, Ledger, Mark, Record, Turn, Wait,
+    build::{Book, Groups},
+};
 use crate::{
     event::Dialect,
     facts::{
         Name,
-        detail::{self, Moment, Seat, What},
+        detail::{self, Seat, What},
         difference::Difference,
-        key::{Id, SessionKey},
+        key::Id,
         settle::{NO_SUBTYPE, NO_TOOL},
     },
     input::{Place, SourceId},
@@ -48,17 +51,17 @@ impl Book<'_> {
     }
 
     pub(super) fn denials(&mut self) {
-        let empty = Moment::default();
         let facts = self.facts;
+        let moments = Groups::of(&self.details.denials);
         let mut all: Vec<_> = facts
             .denied
             .iter()
-            .map(|(id, told)| (self.details.denials.get(id).unwrap_or(&empty), id, told))
+            .map(|(id, told)| (moments.of_one(id).map(|one| one.seat).min(), id, told))
             .collect();
-        all.sort_unstable_by_key(|(moment, id, _)| (moment.seat, *id));
-        for (moment, id, told) in all {
+        all.sort_unstable_by_key(|&(seat, id, _)| (seat, id));
+        for (_, id, told) in all {
             let call = self.calls.get(&id).copied();
-            let mut mark = self.mark(moment);
+            let mut mark = self.mark(moments.of_one(id));
             if let Some(call) = call {
                 // The refusal may stand in a line that says less than the call does.
                 let asked = &self.ledger.calls[call].mark;
@@ -76,13 +79,18 @@ impl Book<'_> {
     }
 
     pub(super) fn happenings(&mut self, differences: &[Difference<'_>]) {
-        let mut all: Vec<_> = self.details.happenings.iter().collect();
+        // Of several records with one identity the first says what happened.
+        let groups = Groups::of(&self.details.happenings);
+        let mut all: Vec<_> = groups.firsts(|one| one.moment.seat).collect();
         all.sort_unstable_by_key(|(id, one)| (one.moment.seat, *id));
-        let walls: HashSet<&SessionKey> =
-            differences.iter().filter(|one| one.end.wall.is_some()).map(|one| &one.end.session).collect();
+        let walls: HashSet<usize> = differences
+            .iter()
+            .filter(|one| one.end.wall.is_some())
+            .filter_map(|one| self.sessions.get(&one.end.session).copied())
+            .collect();
         let mut retries: Vec<(Fault, Dialect)> = Vec::new();
-        for (_, one) in all {
-            let mark = self.mark(&one.moment);
+        for (id, one) in all {
+            let mark = self.mark(groups.of_one(id).map(|one| &one.moment));
             match &one.what {
                 What::ApiError(kind) => {
                     let fault = Fault { mark, kind: Name::clone(kind), retried: false, wait: None };
@@ -100,8 +108,7 @@ impl Book<'_> {
                 What::Prompt => self.ledger.prompts.push(mark),
                 What::Denials(tools) => tools.iter().for_each(|tool| self.loose_denial(&mark, tool.as_ref())),
                 &What::TurnDuration(wall) => {
-                    let owner = self.owners.owner(&one.moment.sessions);
-                    if owner.is_none_or(|owner| !walls.contains(owner)) {
+                    if !walls.contains(&mark.session) {
                         self.ledger.waits.push(Wait { mark, wall });
                     }
                 }
@@ -141,9 +148,9 @@ impl Book<'_> {
 
     pub(super) fn records(&mut self) {
         let mut all: Vec<&detail::Record> = self.details.records.iter().collect();
-        all.sort_unstable_by_key(|record| record.seat);
+        all.sort_unstable_by_key(|record| record.moment.seat);
         // Of copies the one with more blocks counts for them, then the one that stands first.
-        let rank = |record: &detail::Record| (std::cmp::Reverse(record.blocks.len()), record.seat);
+        let rank = |record: &detail::Record| (std::cmp::Reverse(record.blocks.len()), record.moment.seat);
         let mut counted: HashMap<Id, (std::cmp::Reverse<usize>, Seat)> = HashMap::new();
         let mut first: HashSet<Id> = HashSet::new();
         for record in &all {
@@ -152,12 +159,13 @@ impl Book<'_> {
             *best = (*best).min(rank(record));
         }
         for record in all {
-            let session = self.sessions.get(&record.session).copied().unwrap_or(0);
+            let moment = &record.moment;
+            let session = self.sessions.get(&moment.session).copied().unwrap_or(0);
             let counts = record.uuid.is_none_or(|uuid| counted.get(&uuid) == Some(&rank(record)));
-            let agent = self.agent(session, record.whose);
-            let version = record.version.clone();
+            let agent = self.agent(session, &moment.whose);
+            let version = moment.version.clone();
             self.ledger.records.push(Record {
-                mark: Mark { session, agent, time: record.time, at: self.at(record.seat), version },
+                mark: Mark { session, agent, time: moment.time.get(), at: self.at(moment.seat), version },
                 kind: Name::clone(&record.kind),
                 known: record.known,
                 dialect: record.dialect,

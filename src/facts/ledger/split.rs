@@ -4,8 +4,6 @@
 //! divided as `modelUsage` says, within a model in proportion to what the responses' own tokens come to. What belongs to
 //! no response, such as calls of a helper model that no record shows, is an entry of its session alone.
 
-use std::collections::BTreeMap;
-
 use super::{Entry, Mark, Response, divide::divide};
 use crate::{
     facts::{
@@ -27,7 +25,7 @@ pub(super) struct Part<'r> {
     pub(super) fast: bool,
     pub(super) in_us: bool,
     /// The tools that it calls, each once with how often.
-    pub(super) tools: BTreeMap<Name, u64>,
+    pub(super) tools: Vec<(Name, u64)>,
 }
 
 /// The entries of one session.
@@ -148,17 +146,19 @@ impl Split<'_> {
             reported,
         };
         if part.tools.len() < 2 {
-            self.entries.push(Entry { tool: part.tools.keys().next().cloned(), ..whole });
+            self.entries.push(Entry { tool: part.tools.first().map(|(tool, _)| Name::clone(tool)), ..whole });
             return;
         }
-        let weights = || part.tools.values().map(|&calls| u128::from(calls));
+        let weights = || part.tools.iter().map(|&(_, calls)| u128::from(calls));
         let money = |amount: Option<Usd>| {
             let parts = amount.map(|amount| divide(amount.nanos(), weights()));
             move |at: usize| parts.as_ref().map(|parts| Usd::from_nanos(parts[at]))
         };
         let (costs, savings) = (money(whole.cost), money(whole.saved));
-        let even: Vec<Tokens> = part.tools.values().map(|&calls| Tokens::of_fields([calls; 6])).collect();
-        for (at, (tool, tokens)) in part.tools.keys().zip(divide_tokens(&whole.tokens, &even)).enumerate() {
+        let even: Vec<Tokens> = part.tools.iter().map(|&(_, calls)| Tokens::of_fields([calls; 6])).collect();
+        for (at, ((tool, _), tokens)) in
+            part.tools.iter().zip(divide_tokens(&whole.tokens, &even)).enumerate()
+        {
             let tool = Some(Name::clone(tool));
             let (cost, saved) = (costs(at), savings(at));
             self.entries.push(Entry { tool, tokens, cost, saved, ..whole.clone() });

@@ -1,0 +1,319 @@
+//! Reports agree with each other: the same rows, grouped and narrowed in different ways.
+
+use serde_json::Value;
+
+use crate::support::{ccstat, log, recording, run, run_with, testdata};
+
+/// What a command writes as JSON about these logs.
+fn json(words: &[&str]) -> Value {
+    let (code, stdout, stderr) = run_with(&[words, &["--format", "json"]].concat());
+    assert_eq!(code, 0, "{words:?}: {stderr}");
+    serde_json::from_str(&stdout).unwrap()
+}
+
+fn path(path: &std::path::Path) -> String {
+    path.to_str().unwrap().to_owned()
+}
+
+/// Streams and transcripts, alone and together.
+fn folders() -> Vec<Vec<String>> {
+    let [stream, transcript] = ["stream", "transcript"].map(|name| path(&recording(name)));
+    let old = path(&testdata("recordings/2.1.50"));
+    vec![vec![stream.clone()], vec![transcript.clone()], vec![stream, transcript, old]]
+}
+
+/// Sums are compared as they are written, in whole nano-dollars.
+fn nanos(value: &Value) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "rounded to whole nano-dollars")]
+    value.as_f64().map_or(0, |dollars| (dollars * 1e9).round() as i64)
+}
+
+const TOKENS: [&str; 5] = ["input", "output", "cache_read", "cache_write_5m", "cache_write_1h"];
+
+/// What a report's rows and totals come to must be what the summary says.
+fn agrees(report: &Value, summary: &Value, what: &str) {
+    let rows = report["rows"].as_array().unwrap();
+    let cost: i64 = rows.iter().map(|row| nanos(&row["cost_usd"])).sum();
+    assert_eq!(cost, nanos(&summary["cost"]["total_usd"]), "{what}: cost of the rows");
+    assert_eq!(report["totals"]["cost_usd"], summary["cost"]["total_usd"], "{what}: total cost");
+    for key in TOKENS {
+        let sum: u64 = rows.iter().map(|row| row[key].as_u64().unwrap()).sum();
+        assert_eq!(Some(sum), summary["tokens"][key].as_u64(), "{what}: {key}");
+        assert_eq!(report["totals"][key], summary["tokens"][key], "{what}: total {key}");
+    }
+}
+
+#[test]
+fn the_sum_over_any_key_is_the_summary() {
+    const KEYS: [&str; 12] = [
+        "day",
+        "week",
+        "month",
+        "hour",
+        "window",
+        "project",
+        "session",
+        "model",
+        "tool",
+        "agent",
+        "version",
+        "project,model",
+    ];
+    for folder in &folders()[1..] {
+        let logs: Vec<&str> = folder.iter().map(String::as_str).collect();
+        let summary = json(&[&["summarize"], &logs[..]].concat());
+        for key in KEYS {
+            agrees(&json(&[&["cost", "--by", key], &logs[..]].concat()), &summary, key);
+        }
+        for report in ["daily", "weekly", "monthly", "blocks", "sessions", "agents"] {
+            agrees(&json(&[&[report], &logs[..]].concat()), &summary, report);
+        }
+    }
+}
+
+#[test]
+fn daily_is_cost_by_day_and_so_on() {
+    let logs = path(&recording("transcript"));
+    for (preset, key) in [("daily", "day"), ("weekly", "week"), ("monthly", "month"), ("blocks", "window")] {
+        let [preset, cost] = [json(&[preset, &logs]), json(&["cost", "--by", key, &logs])];
+        assert_eq!(preset["rows"], cost["rows"], "{key}");
+        assert_eq!(preset["totals"], cost["totals"], "{key}");
+    }
+}
+
+#[test]
+fn calls_and_failures_add_up_to_the_summary() {
+    for folder in folders() {
+        let logs: Vec<&str> = folder.iter().map(String::as_str).collect();
+        let ask = |words: &[&str]| json(&[words, &logs[..]].concat());
+        let summary = ask(&["summarize"]);
+        for report in ["tools", "sessions", "agents"] {
+            let totals = &ask(&[report])["totals"];
+            for key in ["calls", "ok", "errors", "denied", "open"] {
+                assert_eq!(totals[key], summary["tools"][key], "{report}: {key}");
+            }
+        }
+        let calls = ask(&["calls"]);
+        assert_eq!(
+            calls["rows"].as_array().unwrap().len() as u64,
+            summary["tools"]["calls"].as_u64().unwrap()
+        );
+        assert_eq!(ask(&["denials"])["totals"]["denied"], summary["denials"]["total"]);
+        let errors = &summary["errors"];
+        let all: u64 =
+            ["tool", "turn", "api", "api_retries"].iter().map(|key| errors[key].as_u64().unwrap()).sum();
+        assert_eq!(ask(&["errors"])["totals"]["errors"].as_u64(), Some(all));
+        let turns = ask(&["turns"]);
+        assert_eq!(
+            turns["rows"].as_array().unwrap().len() as u64,
+            summary["turns"]["total"].as_u64().unwrap()
+        );
+        assert_eq!(ask(&["kinds"])["totals"]["count"], summary["input"]["records"]);
+    }
+}
+
+#[test]
+fn the_calls_of_a_session_are_as_many_as_its_row_says() {
+    let logs = path(&recording("transcript"));
+    let sessions = json(&["sessions", &logs]);
+    let rows = sessions["rows"].as_array().unwrap();
+    assert!(rows.len() > 50);
+    for row in rows.iter().filter(|row| row["session"].is_string()).step_by(7) {
+        let session = row["session"].as_str().unwrap();
+        let calls = json(&["calls", &logs, "--session", session]);
+        assert_eq!(
+            calls["rows"].as_array().unwrap().len() as u64,
+            row["calls"].as_u64().unwrap(),
+            "{session}"
+        );
+    }
+}
+
+#[test]
+fn a_filter_means_the_same_in_every_report() {
+    const FILTERS: &[&[&str]] = &[
+        &["--since", "2026-11-15T23:42:00Z", "--until", "2026-11-15T23:45:00Z"],
+        &["--session", "00021325-0000-4000-8000-00000000003"],
+        &["--model", "opus"],
+        &["--tool", "Bash"],
+        &["--main"],
+        &["--subagents"],
+        &["--last", "20"],
+        &["--project", "/home/*"],
+    ];
+    let folders = folders();
+    let logs: Vec<&str> = folders[2].iter().map(String::as_str).collect();
+    for filter in FILTERS {
+        let ask = |words: &[&str]| json(&[words, &logs[..], *filter].concat());
+        let summary = ask(&["summarize"]);
+        assert!(summary["responses"].as_u64() > Some(0), "{filter:?} leaves something");
+        for report in ["daily", "sessions", "agents"] {
+            agrees(&ask(&[report]), &summary, &format!("{report} {filter:?}"));
+        }
+        let sessions = ask(&["sessions"]);
+        let named = sessions["rows"].as_array().unwrap().iter().filter(|row| row["session"].is_string());
+        assert_eq!(Some(named.count() as u64), summary["sessions"].as_u64(), "{filter:?}");
+        assert_eq!(sessions["totals"]["calls"], summary["tools"]["calls"], "{filter:?}");
+        assert_eq!(ask(&["tools"])["totals"]["denied"], summary["tools"]["denied"], "{filter:?}");
+    }
+}
+
+#[test]
+fn parts_of_a_log_add_up_to_the_whole() {
+    let logs = path(&recording("stream"));
+    let cost = |words: &[&str]| nanos(&json(&[&["summarize", &logs], words].concat())["cost"]["total_usd"]);
+    let before = cost(&["--until", "2026-11-15T23:43:00Z"]);
+    let after = cost(&["--since", "2026-11-15T23:43:00Z"]);
+    let whole = json(&["daily", &logs]);
+    let untimed: i64 = whole["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["day"].is_null())
+        .map(|row| nanos(&row["cost_usd"]))
+        .sum();
+    assert!(before > 0 && after > 0 && untimed > 0);
+    assert_eq!(before + after + untimed, cost(&[]));
+    let agents = cost(&["--main"]) + cost(&["--subagents"]);
+    assert!(agents < cost(&[]), "what no response shows is nobody's");
+}
+
+#[test]
+fn what_has_no_owner_is_said() {
+    let logs = path(&recording("stream"));
+    for (key, words) in
+        [("tool", "belongs to no tool"), ("agent", "belongs to no agent"), ("day", "has no time")]
+    {
+        let report = json(&["cost", "--by", key, &logs]);
+        let notes: Vec<&str> =
+            report["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
+        assert!(notes.iter().any(|note| note.contains(words)), "{key}: {notes:?}");
+        assert!(report["rows"].as_array().unwrap().iter().any(|row| row[key].is_null()));
+    }
+}
+
+#[test]
+fn a_filter_that_matches_nothing_says_so() {
+    let logs = path(&recording("stream"));
+    for words in [
+        ["sessions", "--project", "no-such"],
+        ["tools", "--tool", "NoSuch"],
+        ["summarize", "--since", "2099-01-01"],
+    ] {
+        let (code, stdout, _) = run_with(&[&words[..], &[&logs]].concat());
+        assert_eq!(code, 0);
+        assert!(stdout.contains("nothing matches the filters"), "{words:?}: {stdout}");
+    }
+}
+
+#[test]
+fn a_filter_that_means_nothing_is_wrong_usage() {
+    for words in [
+        ["tools", "--since", "soon"],
+        ["daily", "--timezone", "Mars/Olympus"],
+        ["cost", "--by", "colour"],
+        ["sessions", "--outcome", "great"],
+        ["calls", "--sort", "speed"],
+        ["calls", "--columns", "tool,colour"],
+    ] {
+        let (code, stdout, stderr) = run_with(&words);
+        assert_eq!((code, &*stdout), (2, ""), "{words:?}");
+        assert!(stderr.contains(words[2].split(',').next_back().unwrap()), "{words:?}: {stderr}");
+    }
+}
+
+/// A saved session of three responses, an hour apart, at these times.
+fn session_at(times: [&str; 3]) -> String {
+    let line = |(at, time): (usize, &str)| {
+        format!(
+            r#"{{"type":"assistant","uuid":"00000000-0000-4000-8000-00000000000{at}","sessionId":"s","isSidechain":false,"timestamp":"{time}","cwd":"/home/dev/night","version":"2.1.325","message":{{"id":"msg_{at}","role":"assistant","model":"claude-opus-5-5","stop_reason":"end_turn","content":[],"usage":{{"input_tokens":1000,"output_tokens":100}}}}}}"#
+        )
+    };
+    times.into_iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Keys and numbers of responses of a report, in a time zone.
+fn days(log: &str, words: &[&str], zone: &str) -> Vec<(String, u64)> {
+    let (_, stdout, _) =
+        run(ccstat(&[words, &[log, "--timezone", zone, "-j"]].concat()).env("TZ", "Asia/Tokyo"));
+    let report: Value = serde_json::from_str(&stdout).unwrap();
+    let key = words.last().unwrap();
+    let row = |row: &Value| (row[key].as_str().unwrap().to_owned(), row["responses"].as_u64().unwrap());
+    report["rows"].as_array().unwrap().iter().map(row).collect()
+}
+
+#[test]
+fn a_session_that_crosses_midnight_is_divided_where_the_reader_lives() {
+    let log =
+        log(session_at(["2026-11-15T22:30:00.000Z", "2026-11-15T23:30:00.000Z", "2026-11-16T00:30:00.000Z"]));
+    let log = path(log.path());
+    let by = |zone| days(&log, &["cost", "--by", "day"], zone);
+    let day = |day: &str, count| (day.to_owned(), count);
+    assert_eq!(by("UTC"), [day("2026-11-15", 2), day("2026-11-16", 1)]);
+    assert_eq!(by("Europe/Berlin"), [day("2026-11-15", 1), day("2026-11-16", 2)]);
+    assert_eq!(by("America/New_York"), [day("2026-11-15", 3)]);
+    assert_eq!(by("+14:00"), [day("2026-11-16", 3)]);
+    assert_eq!(by("local"), [day("2026-11-16", 3)], "TZ says Tokyo");
+    let first_day = json(&["summarize", &log, "--timezone", "Europe/Berlin", "--until", "2026-11-15"]);
+    assert_eq!(first_day["responses"], 1, "a day ends at midnight there");
+}
+
+#[test]
+fn the_night_when_clocks_are_set_back_has_one_day_and_its_hour_twice() {
+    let log =
+        log(session_at(["2026-10-25T00:30:00.000Z", "2026-10-25T01:30:00.000Z", "2026-10-25T22:59:00.000Z"]));
+    let log = path(log.path());
+    let is =
+        |all: &[(&str, u64)]| all.iter().map(|&(key, count)| (key.to_owned(), count)).collect::<Vec<_>>();
+    assert_eq!(days(&log, &["cost", "--by", "day"], "Europe/Berlin"), is(&[("2026-10-25", 3)]));
+    assert_eq!(
+        days(&log, &["cost", "--by", "hour"], "Europe/Berlin"),
+        is(&[("2026-10-25T02:00+01:00", 1), ("2026-10-25T02:00+02:00", 1), ("2026-10-25T23:00+01:00", 1)])
+    );
+    // The day has 25 hours: its last one still belongs to it.
+    assert_eq!(
+        json(&["summarize", &log, "--timezone", "Europe/Berlin", "--until", "2026-10-25"])["responses"],
+        3
+    );
+    assert_eq!(
+        json(&["summarize", &log, "--timezone", "Europe/Berlin", "--since", "2026-10-26"])["responses"],
+        0
+    );
+}
+
+#[test]
+fn the_same_input_again_and_again_is_a_loop() {
+    let call = |at: usize, input: &str| {
+        let ask = format!(
+            r#"{{"type":"assistant","session_id":"s","uuid":"a{at}","message":{{"id":"m{at}","role":"assistant","model":"claude-opus-5-5","content":[{{"type":"tool_use","id":"toolu_{at}","name":"Bash","input":{{"command":"{input}"}}}}]}}}}"#
+        );
+        let answer = format!(
+            r#"{{"type":"user","session_id":"s","uuid":"u{at}","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"toolu_{at}","is_error":true,"content":"no"}}]}}}}"#
+        );
+        format!("{ask}\n{answer}\n")
+    };
+    let log = log([call(1, "make"), call(2, "ls"), call(3, "make"), call(4, "make")].concat());
+    let report = json(&["errors", &path(log.path())]);
+    let rows = report["rows"].as_array().unwrap();
+    assert_eq!((rows.len(), &rows[0]["errors"], &rows[0]["loop"]), (2, &3.into(), &true.into()));
+    assert_eq!((&rows[1]["errors"], &rows[1]["loop"]), (&1.into(), &false.into()));
+    assert_eq!(rows[0]["line"], 1, "the place of the first");
+    assert_eq!(report["notes"], serde_json::json!(["1 loop: the same input failed again and again"]));
+}
+
+#[test]
+fn subagents_are_told_from_the_main_agent_in_both_dialects() {
+    let id = "36-subagent";
+    let [stream, transcript] =
+        [recording(&format!("stream/{id}.jsonl")), recording(&format!("transcript/{id}"))]
+            .map(|log| path(&log));
+    for logs in [vec![&*stream], vec![&*transcript], vec![&*stream, &*transcript]] {
+        let report = json(&[&["agents"], &logs[..]].concat());
+        let rows = report["rows"].as_array().unwrap();
+        let of = |agent: &str| rows.iter().filter(|row| row["agent"] == agent).collect::<Vec<_>>();
+        assert_eq!((of("main").len(), of("general-purpose").len()), (1, 1), "{logs:?}: {rows:?}");
+        assert_eq!(of("general-purpose")[0]["calls"], 1, "its own Bash");
+        assert_eq!(of("main")[0]["calls"], 1, "the call that started it");
+        assert_eq!(of("general-purpose")[0]["depth"], 1);
+    }
+}
