@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, ColorChoice, Parser, Subcommand, builder::PossibleValuesParser};
 
 pub use super::{
+    explain::Explain,
+    export::Export,
     generate::{Generate, Shell, What},
     narrow::Narrow,
-    output::{Arrange, Output, Target},
+    output::{Arrange, Output, Shape, Target},
+    show::Show,
 };
 use crate::report::{By, Outcome, REPORTS};
 
@@ -64,12 +67,24 @@ pub enum Command {
     ///
     /// What an agent did by itself, without those that it started. Sessions without subagents are one row.
     Agents(Rows),
+    /// Show one session as a timeline: prompts, responses, calls, failures
+    ///
+    /// SESSION is an id or its beginning, or `latest`. Every event has its time, how it ended, how long it took and how large
+    /// the context was; a bar shows when it was within the session. Message text is not shown. Without PATH it reads
+    /// standard input, or the saved sessions if nothing is piped into it.
+    Show(Show),
     /// Show tokens and cost by day, project, session, model, tool, agent and more
     ///
     /// A session's cost is divided over its responses in proportion to what their tokens cost, and by model as the CLI
     /// says. What has no owner is a row without a name, so that rows always add up to the total. Reads the saved sessions
     /// unless a PATH is given; - reads standard input.
     Cost(Cost),
+    /// Explain how the cost of each session came about, line by line
+    ///
+    /// Says which figure counts (what the results add up to, the saved total, or tokens times prices) and why, and how it is
+    /// put together. The lines that count add up to the session's cost. Filters choose sessions; those that are chosen are
+    /// explained whole. Without PATH it reads standard input, or the saved sessions if nothing is piped into it.
+    Explain(Explain),
     /// Show tokens and cost by day
     ///
     /// The same as `cost --by day`. Reads the saved sessions unless a PATH is given; - reads standard input.
@@ -92,6 +107,11 @@ pub enum Command {
     /// Reads the saved sessions unless a PATH is given; - reads standard input.
     #[command(visible_alias = "session")]
     Sessions(Sessions),
+    /// Write the rows of a report with all columns, for spreadsheets and scripts
+    ///
+    /// CSV unless --format says otherwise. The columns are those that `--format json` has in the report of the same name.
+    /// Message text, tool input and tool output are left out unless --include-content asks for them.
+    Export(Export),
     /// Print the table of prices in force
     ///
     /// Costs that the CLI did not report are computed from tokens with these prices.
@@ -148,18 +168,26 @@ pub struct Cost {
 
 /// Arguments of `daily` and its like.
 #[derive(Debug, Args)]
+#[command(mut_arg("format", Shape::format))]
 pub struct Preset {
     /// What every report has.
     #[command(flatten)]
     pub rows: Rows,
+    /// In whose shape.
+    #[command(flatten)]
+    pub shape: Shape,
 }
 
 /// Arguments of `sessions`.
 #[derive(Debug, Args)]
+#[command(mut_arg("format", Shape::format))]
 pub struct Sessions {
     /// What every report has.
     #[command(flatten)]
     pub rows: Rows,
+    /// In whose shape.
+    #[command(flatten)]
+    pub shape: Shape,
     /// Show only sessions that ended like this
     #[arg(long, value_name = "OUTCOME", value_enum, value_delimiter = ',')]
     pub outcome: Vec<Outcome>,

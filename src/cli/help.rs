@@ -124,6 +124,28 @@ pub(super) const TOPICS: &[Topic] = &[
         ],
     },
     Topic {
+        command: "show",
+        group: Group::Run,
+        examples: &[
+            ("The session that began last", "ccstat show latest"),
+            (
+                "What happened in a run, from the 8 digits that `ccstat sessions` shows",
+                "ccstat show 0a1b2c3d runs/",
+            ),
+        ],
+    },
+    Topic {
+        command: "explain",
+        group: Group::Run,
+        examples: &[
+            ("Where the cost of a run comes from", "ccstat explain cost run.jsonl"),
+            (
+                "The same of one saved session, for a spreadsheet",
+                "ccstat explain cost ~/.claude/projects --session 0a1b2c3d --format csv",
+            ),
+        ],
+    },
+    Topic {
         command: "sessions",
         group: Group::History,
         examples: &[
@@ -174,6 +196,20 @@ pub(super) const TOPICS: &[Topic] = &[
         examples: &[
             ("The reports there are", "ccstat schema"),
             ("What a program may rely on in the summary", "ccstat schema summary"),
+        ],
+    },
+    Topic {
+        command: "export",
+        group: Group::Programs,
+        examples: &[
+            (
+                "Every response of a month, for a spreadsheet",
+                "ccstat export responses --since 30d ~/.claude/projects > responses.csv",
+            ),
+            (
+                "What tools were given and what they answered",
+                "ccstat export calls --include-content --format jsonl run.jsonl",
+            ),
         ],
     },
     Topic {

@@ -1,6 +1,8 @@
 //! Arguments: the only module that knows a terminal.
 
 pub mod args;
+mod explain;
+mod export;
 mod generate;
 mod help;
 mod narrow;
@@ -8,6 +10,7 @@ mod output;
 mod plan;
 mod progress;
 mod rows;
+mod show;
 
 use std::{ffi::OsString, io::Write, sync::Arc};
 
@@ -17,8 +20,9 @@ use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Input},
     input::{self, Limits, Origin, Search, Source, Stop},
+    measure::calendar,
     render::{self, Format, Style, human},
-    report::{self, Entry, Names, View},
+    report::{self, Entry, Names, Preset, View},
     scan::{self, Options, Progress, Unread},
 };
 use args::{Cli, Command};
@@ -48,18 +52,35 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Kinds(rows) => {
             ask(rows, Question { detail: Detail::Records, ..Question::run("kinds", &report::kinds) })
         }
+        Command::Show(show) => show::show(show, &variables, style),
+        Command::Explain(explain) => explain::explain(explain, &variables, style),
+        Command::Export(export) => export::export(export, &variables, style),
         Command::Sessions(sessions) => {
-            let question = Question::history("sessions", &report::sessions);
+            let make = shaped(&sessions.shape, report::sessions, Preset::Sessions);
+            let question = Question::history("sessions", &make);
             ask(&sessions.rows, Question { outcomes: &sessions.outcome, ..question })
         }
         Command::Cost(cost) => {
             let make = |view: &View<'_>| report::cost(view, &cost.by);
             ask(&cost.rows, Question::history("cost", &make))
         }
-        Command::Daily(preset) => ask(&preset.rows, Question::history("daily", &report::daily)),
-        Command::Weekly(preset) => ask(&preset.rows, Question::history("weekly", &report::weekly)),
-        Command::Monthly(preset) => ask(&preset.rows, Question::history("monthly", &report::monthly)),
-        Command::Blocks(preset) => ask(&preset.rows, Question::history("blocks", &report::blocks)),
+        Command::Daily(preset) => {
+            let make = shaped(&preset.shape, report::daily, Preset::Daily);
+            ask(&preset.rows, Question::history("daily", &make))
+        }
+        Command::Weekly(preset) => {
+            let make = shaped(&preset.shape, report::weekly, Preset::Weekly);
+            ask(&preset.rows, Question::history("weekly", &make))
+        }
+        Command::Monthly(preset) => {
+            let make = shaped(&preset.shape, report::monthly, Preset::Monthly);
+            ask(&preset.rows, Question::history("monthly", &make))
+        }
+        Command::Blocks(preset) => {
+            let now = Some(calendar::now());
+            let make = shaped(&preset.shape, report::blocks, Preset::Blocks { now });
+            ask(&preset.rows, Question::history("blocks", &make))
+        }
         Command::Prices(prices) => {
             let arrangement = prices.arrange.arrangement("prices")?;
             let report = report::prices(&plan::prices(&prices.pricing)?).arranged(&arrangement)?;
@@ -68,6 +89,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Schema(schema) => self::schema(schema, style),
         Command::Generate(generate) => generate::run(generate),
     }
+}
+
+/// A report in its own shape, or in the one that dashboards read.
+fn shaped(
+    shape: &args::Shape,
+    make: fn(&View<'_>) -> report::Report,
+    preset: Preset,
+) -> impl Fn(&View<'_>) -> report::Report {
+    let ccusage = shape.ccusage;
+    move |view| if ccusage { report::ccusage(view, preset) } else { make(view) }
 }
 
 /// Help and version are answers; everything else is wrong usage.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::{
-    Args, ValueEnum, ValueHint,
+    Arg, Args, ValueEnum, ValueHint,
     builder::{OsStringValueParser, TypedValueParser},
 };
 
@@ -162,6 +162,24 @@ impl Output {
 pub(super) fn print(render: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     render(&mut out).and_then(|()| out.flush()).map_err(Error::Write)
+}
+
+/// In whose shape the report is written.
+#[derive(Debug, Args)]
+pub struct Shape {
+    /// Write JSON in the shape of ccusage, for dashboards that read that
+    ///
+    /// With the same keys (those of ccusage 20), and the figures of this report: what has no time is a row whose period is
+    /// null. --sort, --limit and --columns mean nothing then.
+    #[arg(long, conflicts_with = "format")]
+    pub ccusage: bool,
+}
+
+impl Shape {
+    /// Another's shape is JSON without being asked.
+    pub(super) fn format(format: Arg) -> Arg {
+        format.default_value_if("ccusage", "true", "json")
+    }
 }
 
 /// The order of rows, how many, and which columns.

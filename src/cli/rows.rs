@@ -3,11 +3,11 @@
 use super::{Reading, args, complain, nothing_read, plan, plan::Variables, read, status};
 use crate::{
     error::{Error, ExitStatus},
-    facts::{Detail, ledger::Ledger},
+    facts::{Detail, Facts, ledger::Ledger},
     input::{self, Source, SourceId},
-    measure::calendar::Zone,
+    measure::{Prices, calendar::Zone},
     render::Style,
-    report::{Filter, Line, Names, Outcome, Report, Tone, View},
+    report::{Arrangement, Filter, Line, Names, Outcome, Report, Tone, View},
 };
 
 /// What a command asks.
@@ -55,17 +55,23 @@ pub(super) fn answer(
 ) -> Result<ExitStatus, Error> {
     let arrangement = rows.arrange.arrangement(question.report)?;
     let narrowed = narrowed(&rows.asked, question, variables, &rows.output)?;
-    let view = narrowed.view();
-    let mut report = (question.make)(&view);
-    report.notes.extend(narrowed.nothing_matches());
-    let status = status(&narrowed.ledger.input, &narrowed.reading.stop, narrowed.reading.partial, false);
-    let status = rows.output.deliver(&report.arranged(&arrangement)?, status, style)?;
-    narrowed.complain_of_nothing(status);
-    Ok(status)
+    let report = (question.make)(&narrowed.view());
+    narrowed.deliver(report, rows, &arrangement, style)
 }
 
 /// Reads, and leaves the rows that count.
 pub(super) fn narrowed(
+    asked: &args::Asked,
+    question: &Question<'_>,
+    variables: &Variables,
+    output: &args::Output,
+) -> Result<Narrowed, Error> {
+    narrowed_with(Facts::ledger, asked, question, variables, output)
+}
+
+/// The same, with rows that are made of the facts like this.
+pub(super) fn narrowed_with(
+    rows: fn(Facts, &Prices) -> Ledger,
     asked: &args::Asked,
     question: &Question<'_>,
     variables: &Variables,
@@ -78,7 +84,7 @@ pub(super) fn narrowed(
     // Which sessions are left depends on all their records, whichever report asks.
     let detail = if filter.is_empty() { question.detail } else { question.detail.max(Detail::Records) };
     let mut reading = read(input::find(&wanted), &asked.input, detail, output)?;
-    let mut ledger = std::mem::take(&mut reading.scan.facts).ledger(&prices);
+    let mut ledger = rows(std::mem::take(&mut reading.scan.facts), &prices);
     let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
     ledger.suggest_projects(|source| folder(&names, source));
     let before = ledger.sessions.len();
@@ -90,6 +96,21 @@ pub(super) fn narrowed(
 impl Narrowed {
     pub(super) fn view(&self) -> View<'_> {
         View { ledger: &self.ledger, names: Names(&self.names), zone: &self.zone }
+    }
+
+    /// Writes the report that was made of it.
+    pub(super) fn deliver(
+        &self,
+        mut report: Report,
+        rows: &args::Rows,
+        arrangement: &Arrangement,
+        style: Style,
+    ) -> Result<ExitStatus, Error> {
+        report.notes.extend(self.nothing_matches());
+        let status = status(&self.ledger.input, &self.reading.stop, self.reading.partial, false);
+        let status = rows.output.deliver(&report.arranged(arrangement)?, status, style)?;
+        self.complain_of_nothing(status);
+        Ok(status)
     }
 
     /// Says that the filters left nothing.

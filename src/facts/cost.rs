@@ -19,7 +19,7 @@ pub(super) const NO_MODEL: &str = "unknown";
 /// What the responses of one model in one session come to. Responses are many and are added up as they are seen.
 #[derive(Default)]
 pub(super) struct Answered {
-    tokens: Tokens,
+    pub(super) tokens: Tokens,
     /// Some response had usage.
     has_usage: bool,
     /// What their tokens come to, of those whose counts can be final at all: a stream alone has only placeholders.
@@ -31,7 +31,7 @@ pub(super) struct Answered {
 /// A response that a fork copied from its origin.
 pub(super) struct Copied {
     model: Name,
-    tokens: Tokens,
+    pub(super) tokens: Tokens,
     price: Usd,
 }
 
@@ -39,8 +39,8 @@ pub(super) struct Copied {
 #[derive(Default)]
 pub(super) struct Share<'a> {
     pub(super) owned: BTreeMap<Name, Answered>,
-    copied: Vec<Copied>,
-    reported: Vec<&'a Difference<'a>>,
+    pub(super) copied: Vec<Copied>,
+    pub(super) reported: Vec<&'a Difference<'a>>,
     /// Some response never got its final counts.
     unfinished: bool,
 }
@@ -208,7 +208,7 @@ pub(super) struct Reported {
     pub(super) total: Usd,
     pub(super) models: Option<Vec<ModelUse>>,
     /// From a saved total, which a killed process did not write.
-    saved: bool,
+    pub(super) saved: bool,
 }
 
 impl Sums {
@@ -274,7 +274,7 @@ fn reported(session: &Session, share: &Share<'_>) -> Option<Reported> {
     }
 }
 
-fn streamed(share: &Share<'_>) -> Option<Reported> {
+pub(super) fn streamed(share: &Share<'_>) -> Option<Reported> {
     let mut total = None;
     let mut models: Option<Vec<ModelUse>> = None;
     for one in &share.reported {
@@ -289,7 +289,7 @@ fn streamed(share: &Share<'_>) -> Option<Reported> {
 }
 
 /// A fork's saved total begins with its origin's, so what it copied is taken off again.
-fn without_copied(total: Usd, models: &[ModelUse], share: &Share<'_>) -> Reported {
+pub(super) fn without_copied(total: Usd, models: &[ModelUse], share: &Share<'_>) -> Reported {
     let (mut total, mut models) = (total, models.to_vec());
     for Copied { model, tokens, price } in &share.copied {
         let same = models.iter().position(|one| one.model == *model);

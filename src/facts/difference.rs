@@ -19,6 +19,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(super) struct Difference<'a> {
     pub(super) end: &'a TurnEnd,
+    /// The result that it goes on from, and the total by then.
+    pub(super) before: Option<(&'a TurnEnd, Usd)>,
     /// Its share of the cost.
     pub(super) cost: Option<Usd>,
     /// Its share by model, where the record says anything by model.
@@ -106,6 +108,7 @@ fn difference<'a>(
     let says_models = end.models.is_some() || end.since_last.is_some();
     let difference = Difference {
         end,
+        before: before.map(|before| (before.end, before.cost)),
         cost,
         models: says_models.then_some(uses),
         api: end.api.and_then(|api| Some(api.less(api_base?))),

@@ -7,7 +7,10 @@ mod account;
 mod build;
 mod divide;
 mod events;
+mod explain;
 mod split;
+
+pub use explain::{Figure, Step, Told};
 
 use super::{Name, account::Input};
 use crate::{
@@ -98,6 +101,8 @@ pub struct Session {
     pub complete: bool,
     /// Models of it that have no price.
     pub unpriced: Vec<Name>,
+    /// How its cost came about, where that was asked for.
+    pub steps: Vec<Step>,
 }
 
 /// One subagent.

@@ -31,6 +31,12 @@ pub struct Rates {
 }
 
 impl Rates {
+    /// All of them, in the order they are declared.
+    pub fn all(&self) -> [u64; 5] {
+        let Self { input, output, cache_write_5m, cache_write_1h, cache_read } = *self;
+        [input, output, cache_write_5m, cache_write_1h, cache_read]
+    }
+
     /// Price of the tokens in pico-dollars, without their web searches.
     fn cost(&self, tokens: &Tokens) -> i128 {
         let Self { input, output, cache_write_5m, cache_write_1h, cache_read } = *self;
@@ -96,8 +102,10 @@ impl Price {
         self
     }
 
+    /// The rates of a response with a prompt of that many tokens.
+    ///
     /// Fast mode goes before the long-prompt tier: no model is known to have both.
-    fn rates(&self, prompt: u64, fast: bool) -> &Rates {
+    pub fn rates(&self, prompt: u64, fast: bool) -> &Rates {
         match (&self.fast, &self.long) {
             (Some(rates), _) if fast => rates,
             (_, Some(tier)) if prompt > tier.above_prompt_tokens => &tier.rates,

@@ -27,7 +27,7 @@ pub(super) fn write_with(
 ) -> io::Result<()> {
     let mut writer = { builder }.from_writer(out);
     match &report.data {
-        Data::Tree(entries) => {
+        Data::Tree(entries) | Data::Bare(entries) => {
             let mut flat = Vec::new();
             entries.iter().for_each(|(key, value)| flatten(key, value, &mut flat));
             writer.write_record(flat.iter().map(|(key, _)| escape(key).into_owned()))?;

@@ -40,11 +40,13 @@ pub(super) struct Whole<'a>(pub(super) &'a Report);
 impl Serialize for Whole<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("schema_version", &SCHEMA_VERSION)?;
-        map.serialize_entry("report", self.0.name)?;
-        map.serialize_entry("generator", GENERATOR)?;
+        if !matches!(self.0.data, Data::Bare(_)) {
+            map.serialize_entry("schema_version", &SCHEMA_VERSION)?;
+            map.serialize_entry("report", self.0.name)?;
+            map.serialize_entry("generator", GENERATOR)?;
+        }
         match &self.0.data {
-            Data::Tree(entries) => {
+            Data::Tree(entries) | Data::Bare(entries) => {
                 for (key, value) in entries {
                     map.serialize_entry(key, &Tree(value))?;
                 }

@@ -7,7 +7,7 @@ use crate::report::{Data, Report};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     match &report.data {
-        Data::Tree(_) => writeln!(out, "{}", compact(&Whole(report))?),
+        Data::Tree(_) | Data::Bare(_) => writeln!(out, "{}", compact(&Whole(report))?),
         Data::Rows(table) => {
             let heads = table.for_programs();
             table

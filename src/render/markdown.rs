@@ -14,7 +14,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             (Section::Table(table), _) | (Section::Rows, Data::Rows(table)) => {
                 paragraphs.extend(drawn(&table.for_people()));
             }
-            (Section::Rows, Data::Tree(_)) => {} // keys of its own are no rows
+            (Section::Rows, Data::Tree(_) | Data::Bare(_)) => {} // keys of its own are no rows
         }
     }
     if !report.notes.is_empty() {

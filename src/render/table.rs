@@ -31,7 +31,7 @@ pub(super) fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::R
             (Section::Table(table), _) | (Section::Rows, Data::Rows(table)) => {
                 write_table(table.for_people(), style, out)?;
             }
-            (Section::Rows, Data::Tree(_)) => {} // keys of its own are no rows
+            (Section::Rows, Data::Tree(_) | Data::Bare(_)) => {} // keys of its own are no rows
         }
     }
     if !report.screen.is_empty() && !report.notes.is_empty() {

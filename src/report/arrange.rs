@@ -79,7 +79,7 @@ impl Report {
     pub fn arranged(mut self, arrangement: &Arrangement) -> Result<Self, UnknownColumn> {
         self.data = match self.data {
             Data::Rows(table) => Data::Rows(table.arranged(arrangement)?),
-            tree @ Data::Tree(_) => tree,
+            other @ (Data::Tree(_) | Data::Bare(_)) => other,
         };
         Ok(self)
     }
@@ -200,7 +200,7 @@ mod tests {
         let report = Report::of("tools", table, Vec::new()).arranged(arrangement)?;
         match report.data {
             Data::Rows(table) => Ok(table),
-            Data::Tree(_) => unreachable!("it is made of rows"),
+            Data::Tree(_) | Data::Bare(_) => unreachable!("it is made of rows"),
         }
     }
 

@@ -3,13 +3,20 @@
 mod agents;
 mod arrange;
 mod calls;
+mod ccusage;
+mod contents;
 mod cost;
 mod entry;
+mod explain;
+mod export;
 mod filter;
 mod kinds;
 mod prices;
+mod records;
 mod repeats;
+mod responses;
 mod sessions;
+mod show;
 mod sum;
 mod summary;
 mod table;
@@ -19,13 +26,20 @@ mod turns;
 pub use agents::agents;
 pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
 pub use calls::calls;
+pub use ccusage::{Preset, ccusage};
+pub use contents::contents;
 pub use cost::{By, blocks, cost, daily, monthly, weekly};
 pub use entry::{Entry, Key, Keys, Shape, reports};
+pub use explain::explain;
+pub use export::{Export, TABLES};
 pub use filter::{Agents, Filter, Pattern};
 pub use kinds::kinds;
 pub use prices::prices;
+pub use records::records;
 pub use repeats::{denials, errors};
+pub use responses::responses;
 pub use sessions::{Outcome, outcomes, sessions};
+pub use show::{NotOne, find_session, show};
 pub use sum::View;
 pub use summary::{Names, summary};
 pub use table::{Column, Data, Head, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, heads};
@@ -36,6 +50,7 @@ pub use turns::turns;
 pub const REPORTS: &[Entry] = &[
     summary::ENTRY,
     sessions::ENTRY,
+    show::ENTRY,
     turns::ENTRY,
     tools::ENTRY,
     calls::ENTRY,
@@ -49,4 +64,8 @@ pub const REPORTS: &[Entry] = &[
     cost::MONTHLY,
     cost::BLOCKS,
     prices::ENTRY,
+    responses::ENTRY,
+    records::ENTRY,
+    contents::ENTRY,
+    explain::ENTRY,
 ];

@@ -431,6 +431,8 @@ pub enum Section {
 pub enum Data {
     /// Keys of its own.
     Tree(Vec<(String, Value)>),
+    /// The same with nothing around them, for programs that read another's shape.
+    Bare(Vec<(String, Value)>),
     /// The rows of a table.
     Rows(Table),
 }

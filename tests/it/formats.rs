@@ -26,6 +26,11 @@ pub(crate) const LINES: &[(&str, &[&str], bool)] = &[
     ("errors", &["errors"], true),
     ("kinds", &["kinds"], true),
     ("agents", &["agents"], true),
+    ("show", &["show", "latest", "--timezone", "UTC"], true),
+    ("responses", &["export", "responses"], true),
+    ("records", &["export", "records"], true),
+    ("contents", &["export", "calls", "--include-content"], true),
+    ("explain", &["explain", "cost"], true),
     ("cost", &["cost", "--by", "project,model"], true),
     ("daily", &["daily"], true),
     ("weekly", &["weekly"], true),
@@ -198,7 +203,8 @@ fn nothing_is_wider_than_a_narrow_screen() {
     for line in LINES {
         for folder in ["recordings/2.1.325/stream", "recordings/2.1.50/transcript"] {
             for columns in ["60", "80"] {
-                let stdout = run(ccstat(&words(line, &[folder])).env("COLUMNS", columns)).1;
+                let words = [&words(line, &[folder])[..], &["--format", "table"]].concat();
+                let stdout = run(ccstat(&words).env("COLUMNS", columns)).1;
                 let widest = stdout.lines().map(UnicodeWidthStr::width).max().unwrap_or(0);
                 assert!(widest <= columns.parse().unwrap(), "{} of {folder} in {columns}:\n{stdout}", line.0);
             }

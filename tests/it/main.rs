@@ -6,7 +6,10 @@
 )]
 
 mod broken;
+mod ccusage;
 mod cli;
+mod explain;
+mod export;
 mod formats;
 mod kinds;
 mod ledger;
@@ -17,6 +20,7 @@ mod reports;
 mod schema;
 mod screens;
 mod shapes;
+mod show;
 mod sources;
 mod stories;
 mod support;

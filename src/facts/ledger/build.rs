@@ -23,7 +23,16 @@ use crate::{
 
 impl Facts {
     /// Every row, for facts that keep rows.
-    pub fn ledger(mut self, prices: &Prices) -> Ledger {
+    pub fn ledger(self, prices: &Prices) -> Ledger {
+        self.written(prices, false)
+    }
+
+    /// The same, and of every session how its cost came about.
+    pub fn explained(self, prices: &Prices) -> Ledger {
+        self.written(prices, true)
+    }
+
+    fn written(mut self, prices: &Prices, explained: bool) -> Ledger {
         let run = self.run.take();
         self.end_run(run);
         for (id, response) in std::mem::take(&mut self.lanes).resolve() {
@@ -36,6 +45,9 @@ impl Facts {
         book.responses(prices);
         book.calls();
         book.entries(prices, &bills);
+        if explained {
+            book.explain(prices, &bills);
+        }
         book.turns(&differences);
         book.denials();
         book.happenings(&differences);
@@ -54,7 +66,7 @@ pub(super) struct Book<'a> {
     pub(super) ledger: Ledger,
     pub(super) sessions: Hashed<&'a SessionKey, usize>,
     agents: Hashed<(usize, Whose), usize>,
-    responses: Hashed<Id, usize>,
+    pub(super) responses: Hashed<Id, usize>,
     pub(super) calls: Hashed<Id, usize>,
     /// Response and tool of each call.
     tools: Gathered<Name>,
@@ -103,6 +115,7 @@ impl<'a> Book<'a> {
                 has_result: ended.contains(key) || session.sources.iter().any(nameless),
                 complete: bill.is_none_or(|bill| !bill.is_unfinished() && bill.unpriced().next().is_none()),
                 unpriced: bill.into_iter().flat_map(|bill| bill.unpriced().cloned()).collect(),
+                steps: Vec::new(),
             });
         }
     }

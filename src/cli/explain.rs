@@ -1,0 +1,41 @@
+//! `explain`: how a figure came about.
+
+use clap::{Args, ValueEnum};
+
+use super::{
+    args::Rows,
+    plan::Variables,
+    rows::{Question, narrowed_with},
+};
+use crate::{
+    error::{Error, ExitStatus},
+    facts::Facts,
+    render::Style,
+    report,
+};
+
+/// What can be explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Figure {
+    /// The cost of each session
+    Cost,
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// Which figure
+    #[arg(value_name = "FIGURE", value_enum)]
+    pub figure: Figure,
+    /// What every report has.
+    #[command(flatten)]
+    pub rows: Rows,
+}
+
+pub(super) fn explain(explain: &Explain, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
+    let Explain { figure: Figure::Cost, rows } = explain;
+    let arrangement = rows.arrange.arrangement("explain")?;
+    let question = Question::run("explain", &report::explain);
+    let narrowed = narrowed_with(Facts::explained, &rows.asked, &question, variables, &rows.output)?;
+    narrowed.deliver(report::explain(&narrowed.view()), rows, &arrangement, style)
+}

@@ -1,0 +1,50 @@
+//! `export`: the rows of a report with all columns, for other programs.
+
+use clap::{Args, builder::PossibleValuesParser};
+
+use super::{
+    args::Rows,
+    plan::Variables,
+    rows::{Question, answer},
+};
+use crate::{
+    error::{Error, ExitStatus},
+    render::Style,
+    report::{Export as Table, TABLES, View},
+};
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+#[command(mut_arg("format", |format| format.default_value("csv")))]
+pub struct Export {
+    /// Which rows
+    #[arg(value_name = "TABLE", value_parser = PossibleValuesParser::new(TABLES.iter().map(|table| table.name)))]
+    pub table: String,
+    /// What every report has.
+    #[command(flatten)]
+    pub rows: Rows,
+    /// Add what calls were given and what they answered, as JSON text
+    ///
+    /// Only `export calls` has content. It may hold secrets: look at it before you pass it on.
+    #[arg(long)]
+    pub include_content: bool,
+}
+
+pub(super) fn export(export: &Export, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
+    let Some(&table) = Table::named(&export.table) else {
+        return Err(Error::Usage(format!("no table `{}`", export.table)));
+    };
+    let table = if export.include_content {
+        table.with_content().ok_or_else(|| {
+            Error::Usage(format!(
+                "no content in `{}`: write `ccstat export calls --include-content`",
+                table.name
+            ))
+        })?
+    } else {
+        table
+    };
+    let Table { report, history, detail, make, .. } = table;
+    let make = |view: &View<'_>| make(view);
+    answer(&export.rows, &Question { report, history, detail, outcomes: &[], make: &make }, variables, style)
+}

@@ -1,0 +1,60 @@
+//! `show`: one session as a timeline.
+
+use clap::Args;
+
+use super::{
+    args::Rows,
+    plan::Variables,
+    rows::{Question, narrowed},
+};
+use crate::{
+    error::{Error, ExitStatus},
+    facts::ledger::Ledger,
+    render::Style,
+    report::{self, NotOne},
+};
+
+/// Candidates that an ambiguous beginning names.
+const CANDIDATES: usize = 10;
+
+/// Arguments of `show`.
+#[derive(Debug, Args)]
+pub struct Show {
+    /// Id of the session or its beginning; latest for the one that began last
+    #[arg(value_name = "SESSION")]
+    pub id: String,
+    /// What every report has.
+    #[command(flatten)]
+    pub rows: Rows,
+}
+
+pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
+    let Show { id, rows } = show;
+    let arrangement = rows.arrange.arrangement("show")?;
+    // Which session it is can be said only after reading, so nothing is made of the question itself.
+    let question = Question::run("show", &|view| report::show(view, usize::MAX));
+    let narrowed = narrowed(&rows.asked, &question, variables, &rows.output)?;
+    let session = match report::find_session(&narrowed.ledger, id) {
+        Ok(session) => session,
+        // Where nothing was read or nothing is left, that is what there is to say.
+        Err(_) if narrowed.ledger.sessions.is_empty() => usize::MAX,
+        Err(not_one) => return Err(Error::Usage(describe(&not_one, id, &narrowed.ledger))),
+    };
+    narrowed.deliver(report::show(&narrowed.view(), session), rows, &arrangement, style)
+}
+
+fn describe(not_one: &NotOne, start: &str, ledger: &Ledger) -> String {
+    match not_one {
+        NotOne::Several(ids) => {
+            let more = ids.len().saturating_sub(CANDIDATES);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let some: Vec<&str> = ids.iter().take(CANDIDATES).map(String::as_str).collect();
+            format!("several sessions begin with `{start}`: {}{more}", some.join(", "))
+        }
+        NotOne::None => {
+            let latest = ledger.sessions.iter().rev().find_map(|session| session.id.as_deref());
+            let latest = latest.map(|id| format!(", the latest is `{id}`")).unwrap_or_default();
+            format!("no session begins with `{start}`{latest}; `ccstat sessions` lists them")
+        }
+    }
+}

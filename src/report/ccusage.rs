@@ -1,0 +1,274 @@
+//! The JSON that dashboards for ccusage read, with the figures of ccstat.
+//!
+//! Keys and shape are those of ccusage 20.0.24: of its reports over all agents, and of those for Claude alone, whose keys
+//! (`date`, `week`, `month`, `sessionId`) older versions have too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Data, Report, Value, View, sum::Sum};
+use crate::{
+    facts::ledger::{Entry, Session},
+    measure::{Millis, Time, Usd, calendar},
+};
+
+/// Which of its reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// By day.
+    Daily,
+    /// By week, from Monday.
+    Weekly,
+    /// By month.
+    Monthly,
+    /// By session.
+    Sessions,
+    /// By window of five hours; the one that runs now is said to be active.
+    Blocks {
+        /// Now, where someone asked.
+        now: Option<Time>,
+    },
+}
+
+/// The name of a model that nobody names.
+const UNKNOWN: &str = "unknown";
+
+/// How long a window is.
+const WINDOW: Millis = Millis::new(5 * 60 * 60 * 1000);
+
+/// Entries that stand together.
+#[derive(Default)]
+struct Group<'a> {
+    sum: Sum,
+    models: BTreeMap<&'a str, Sum>,
+    /// Models whose cost is missing.
+    unpriced: BTreeSet<&'a str>,
+    first: Option<Time>,
+    last: Option<Time>,
+}
+
+impl<'a> Group<'a> {
+    fn add(&mut self, view: &View<'a>, entry: &'a Entry) {
+        let model = entry.model.as_deref().unwrap_or(UNKNOWN);
+        self.sum.add(entry);
+        self.models.entry(model).or_default().add(entry);
+        let session = view.session(&entry.mark);
+        if session.is_some_and(|session| session.unpriced.iter().any(|one| one.as_str() == model)) {
+            self.unpriced.insert(model);
+        }
+        if let Some(time) = entry.mark.time {
+            self.first = Some(self.first.map_or(time, |first| first.min(time)));
+            self.last = self.last.max(Some(time));
+        }
+    }
+
+    fn of(view: &View<'a>, entries: impl IntoIterator<Item = &'a Entry>) -> Self {
+        entries.into_iter().fold(Self::default(), |mut group, entry| {
+            group.add(view, entry);
+            group
+        })
+    }
+
+    /// That a session cost nothing is known of it, but is no row of its own.
+    fn is_nothing(&self) -> bool {
+        let Sum { responses, cost, .. } = &self.sum;
+        *responses == 0 && tokens(&self.sum) == 0 && cost.unwrap_or_default() == Usd::ZERO
+    }
+
+    /// The models that have a name.
+    fn used(&self) -> Value {
+        let named = self.models.keys().filter(|&&model| model != UNKNOWN);
+        Value::List(named.map(|&model| Value::text(model)).collect())
+    }
+
+    /// What every row has.
+    fn row(&self) -> Map {
+        let mut row = counts(&self.sum);
+        row.push(("totalTokens", tokens(&self.sum).into()));
+        row.push(("totalCost", cost(&self.sum)));
+        row.push(("modelsUsed", self.used()));
+        let mut models: Vec<(&&str, &Sum)> = self.models.iter().collect();
+        models.sort_by_key(|(name, sum)| (std::cmp::Reverse(sum.cost), **name));
+        let breakdown = |(name, sum): (&&str, &Sum)| {
+            let mut model = vec![("modelName", Value::text(*name))];
+            model.extend(counts(sum));
+            model.push(("cost", cost(sum)));
+            if self.unpriced.contains(*name) {
+                model.push(("missingPricing", Value::Flag(true)));
+            }
+            Value::map(model)
+        };
+        row.push(("modelBreakdowns", Value::List(models.into_iter().map(breakdown).collect())));
+        row
+    }
+}
+
+type Map = Vec<(&'static str, Value)>;
+
+fn counts(sum: &Sum) -> Map {
+    let tokens = &sum.tokens;
+    vec![
+        ("inputTokens", tokens.input.into()),
+        ("outputTokens", tokens.output.into()),
+        ("cacheCreationTokens", tokens.cache_write_5m.saturating_add(tokens.cache_write_1h).into()),
+        ("cacheReadTokens", tokens.cache_read.into()),
+    ]
+}
+
+fn tokens(sum: &Sum) -> u64 {
+    sum.tokens.prompt().saturating_add(sum.tokens.output)
+}
+
+/// Dashboards add it up, so it is a number always; what is missing is said beside it.
+fn cost(sum: &Sum) -> Value {
+    Value::Usd(sum.cost.unwrap_or_default())
+}
+
+/// The JSON that dashboards for ccusage read.
+pub fn ccusage(view: &View<'_>, by: Preset) -> Report {
+    let mut data: Vec<(String, Value)> = Vec::new();
+    let mut put = |key: &str, value: Value| data.push((key.to_owned(), value));
+    let zone = view.zone;
+    match by {
+        Preset::Daily => put("daily", periods(view, "date", |time| zone.day(time))),
+        Preset::Weekly => put("weekly", periods(view, "week", |time| zone.week(time))),
+        Preset::Monthly => put("monthly", periods(view, "month", |time| zone.month(time))),
+        Preset::Sessions => {
+            let sessions = sessions(view);
+            put("session", sessions.clone());
+            put("sessions", sessions); // as it is called in the report for Claude alone, and in older versions
+        }
+        Preset::Blocks { now } => put("blocks", blocks(view, now)),
+    }
+    if !matches!(by, Preset::Blocks { .. }) {
+        put("totals", totals(view));
+    }
+    Report { name: "ccusage", data: Data::Bare(data), notes: Vec::new(), screen: Vec::new() }
+}
+
+fn totals(view: &View<'_>) -> Value {
+    let all = Group::of(view, &view.ledger.entries);
+    let mut totals = counts(&all.sum);
+    totals.push(("totalTokens", tokens(&all.sum).into()));
+    totals.push(("totalCost", cost(&all.sum)));
+    if !all.unpriced.is_empty() {
+        let unpriced = all.unpriced.iter().map(|&model| Value::text(model));
+        totals.push(("unpricedModels", Value::List(unpriced.collect())));
+    }
+    Value::map(totals)
+}
+
+/// One row a period; what has no time is a last row without one, so that rows add up.
+fn periods(view: &View<'_>, key: &'static str, period: impl Fn(Time) -> Option<String>) -> Value {
+    let mut groups: BTreeMap<(bool, Option<String>), Group<'_>> = BTreeMap::new();
+    for entry in &view.ledger.entries {
+        let period = entry.mark.time.and_then(&period);
+        groups.entry((period.is_none(), period)).or_default().add(view, entry);
+    }
+    let row = |((_, period), group): ((bool, Option<String>), Group<'_>)| {
+        let period = Value::from(period);
+        let mut row = vec![("period", period.clone()), (key, period), ("agent", "all".into())];
+        row.extend(group.row());
+        row.push(("metadata", Value::map([("agents", Value::List(vec!["claude".into()]))])));
+        Value::map(row)
+    };
+    Value::List(groups.into_iter().filter(|(_, group)| !group.is_nothing()).map(row).collect())
+}
+
+/// One row a session, the dearest first.
+fn sessions(view: &View<'_>) -> Value {
+    let mut groups: Vec<Group<'_>> = view.ledger.sessions.iter().map(|_| Group::default()).collect();
+    view.ledger.entries.iter().for_each(|entry| groups[entry.mark.session].add(view, entry));
+    let all = view.ledger.sessions.iter().zip(groups);
+    let mut all: Vec<(&Session, Group<'_>)> = all.filter(|(_, group)| !group.is_nothing()).collect();
+    all.sort_by_key(|(_, group)| std::cmp::Reverse(group.sum.cost));
+    let row = |(session, group): (&Session, Group<'_>)| {
+        let id = Value::from(session.id.as_deref());
+        let last = Value::from(group.last.or(session.ended));
+        let mut row = vec![
+            ("period", id.clone()),
+            ("sessionId", id),
+            ("projectPath", session.project.as_deref().into()),
+            ("agent", "claude".into()),
+            ("firstActivity", group.first.or(session.started).into()),
+            ("lastActivity", last.clone()),
+        ];
+        row.extend(group.row());
+        row.push(("metadata", Value::map([("lastActivity", last)])));
+        Value::map(row)
+    };
+    Value::List(all.into_iter().map(row).collect())
+}
+
+/// One row a window, with the gaps between them; what has no time is a last row without one.
+fn blocks(view: &View<'_>, now: Option<Time>) -> Value {
+    let entries = &view.ledger.entries;
+    let starts = calendar::windows(entries.iter().filter_map(|entry| entry.mark.time).collect());
+    let mut groups: BTreeMap<(bool, Option<Time>), Group<'_>> = BTreeMap::new();
+    for entry in entries {
+        let start = entry.mark.time.and_then(|time| {
+            starts.partition_point(|&start| start <= time).checked_sub(1).map(|at| starts[at])
+        });
+        groups.entry((start.is_none(), start)).or_default().add(view, entry);
+    }
+    let mut rows = Vec::new();
+    let mut before: Option<Time> = None;
+    for ((_, start), group) in groups.iter().filter(|(_, group)| !group.is_nothing()) {
+        if let (Some(last), Some(first)) = (before, group.first)
+            && first.since(last) > WINDOW
+        {
+            rows.push(gap(last.later(WINDOW), first));
+        }
+        before = group.last.or(before);
+        rows.push(block(*start, group, now));
+    }
+    Value::List(rows)
+}
+
+fn block(start: Option<Time>, group: &Group<'_>, now: Option<Time>) -> Value {
+    let end = start.map(|start| start.later(WINDOW));
+    let runs = |((now, end), last): ((Time, Time), Time)| now < end && now.since(last) < WINDOW;
+    Value::map([
+        ("id", start.map(|start| start.to_string()).into()),
+        ("startTime", start.into()),
+        ("endTime", end.into()),
+        ("actualEndTime", group.last.into()),
+        ("isActive", Value::Flag(now.zip(end).zip(group.last).is_some_and(runs))),
+        ("isGap", Value::Flag(false)),
+        ("entries", group.sum.responses.into()),
+        ("tokenCounts", token_counts(&group.sum)),
+        ("totalTokens", tokens(&group.sum).into()),
+        ("costUSD", cost(&group.sum)),
+        ("models", group.used()),
+        ("burnRate", Value::Missing),
+        ("projection", Value::Missing),
+    ])
+}
+
+/// Time without a response between two windows.
+fn gap(start: Time, end: Time) -> Value {
+    Value::map([
+        ("id", format!("gap-{start}").into()),
+        ("startTime", start.into()),
+        ("endTime", end.into()),
+        ("actualEndTime", Value::Missing),
+        ("isActive", Value::Flag(false)),
+        ("isGap", Value::Flag(true)),
+        ("entries", Value::Count(0)),
+        ("tokenCounts", token_counts(&Sum::default())),
+        ("totalTokens", Value::Count(0)),
+        ("costUSD", Value::Usd(Usd::ZERO)),
+        ("models", Value::List(Vec::new())),
+        ("burnRate", Value::Missing),
+        ("projection", Value::Missing),
+    ])
+}
+
+fn token_counts(sum: &Sum) -> Value {
+    let tokens = &sum.tokens;
+    Value::map([
+        ("inputTokens", tokens.input.into()),
+        ("outputTokens", tokens.output.into()),
+        ("cacheCreationInputTokens", tokens.cache_write_5m.saturating_add(tokens.cache_write_1h).into()),
+        ("cacheReadInputTokens", tokens.cache_read.into()),
+    ])
+}

@@ -1,0 +1,177 @@
+//! API responses, one by one, and what each was charged.
+
+use super::{
+    Column, Entry as Listed, Report, Shown, Table, Unit, Value, View, heads,
+    sessions::cost_notes,
+    sum::{Costs, Stands, Sum, cost_columns, place_columns, text},
+};
+use crate::{
+    facts::ledger::{At, Entry, Mark, Response},
+    measure::Usd,
+};
+
+pub(super) const ENTRY: Listed =
+    Listed::rows("responses", "API responses, one a row: when, whose, which model, tokens and cost.", || {
+        heads(&columns())
+    });
+
+#[derive(Default)]
+struct Row {
+    started: Value,
+    session: Value,
+    project: Value,
+    agent: Value,
+    version: Value,
+    model: Value,
+    id: Value,
+    context: Option<u64>,
+    calls: u64,
+    sum: Sum,
+    price: Option<Usd>,
+    is_final: Option<bool>,
+    source: Value,
+    at: Option<At>,
+}
+
+impl Costs for Row {
+    fn sum(&self) -> &Sum {
+        &self.sum
+    }
+}
+
+impl Stands for Row {
+    fn source(&self) -> &Value {
+        &self.source
+    }
+
+    fn at(&self) -> Option<At> {
+        self.at
+    }
+}
+
+impl Row {
+    fn of(view: &View<'_>, mark: &Mark) -> Self {
+        Self {
+            started: mark.time.into(),
+            session: view.session_id(mark),
+            project: view.project(mark),
+            version: text(mark.version.as_deref()),
+            source: view.source(mark.at),
+            at: mark.at,
+            ..Self::default()
+        }
+    }
+
+    fn response(view: &View<'_>, response: &Response) -> Self {
+        Self {
+            agent: view.agent(&response.mark).into(),
+            model: (&*response.model).into(),
+            id: text(response.id.as_deref()),
+            context: Some(response.tokens.prompt()),
+            calls: response.calls,
+            price: response.price,
+            is_final: Some(response.is_final),
+            ..Self::of(view, &response.mark)
+        }
+    }
+
+    /// What was charged for no response of the log, such as the calls of a helper that no record shows.
+    fn alone(view: &View<'_>, entry: &Entry) -> Self {
+        let model = text(entry.model.as_deref());
+        Self { model, sum: Sum::of([entry]), ..Self::of(view, &entry.mark) }
+    }
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(Unit::Time, "started", "Time", "When it was first seen.", |row: &Row| {
+            row.started.clone()
+        }),
+        Column::new(Unit::Text, "session", "Session", "The session it counts for.", |row: &Row| {
+            row.session.clone()
+        }),
+        Column::new(Unit::Text, "project", "Project", "The folder of the session.", |row: &Row| {
+            row.project.clone()
+        })
+        .shown(Shown::Data),
+        Column::new(
+            Unit::Text,
+            "agent",
+            "Agent",
+            "`main`, or the type of the subagent; missing for what was charged for no response of the log.",
+            |row: &Row| row.agent.clone(),
+        ),
+        Column::new(Unit::Text, "model", "Model", "The model that is charged.", |row: &Row| {
+            row.model.clone()
+        }),
+        Column::new(Unit::Text, "version", "Version", "The CLI version that wrote it.", |row: &Row| {
+            row.version.clone()
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "id", "Id", "`message.id`, where the log says it.", |row: &Row| {
+            row.id.clone()
+        })
+        .shown(Shown::Data),
+        Column::new(
+            Unit::Count,
+            "context",
+            "Context",
+            "Tokens of its prompt, cached or not, as the response itself says.",
+            |row: &Row| row.context.into(),
+        )
+        .alone()
+        .maybe(),
+        Column::new(Unit::Count, "calls", "Calls", "Tool calls that it asks for.", |row: &Row| {
+            row.calls.into()
+        }),
+    ];
+    columns.extend(cost_columns());
+    columns.extend(figures());
+    columns.extend(place_columns());
+    columns
+}
+
+/// How its cost is known.
+fn figures() -> [Column<Row>; 2] {
+    [
+        Column::new(
+            Unit::Usd,
+            "price_usd",
+            "Price",
+            "What its own tokens come to by the price table, whatever the CLI reported.",
+            |row: &Row| row.price.into(),
+        )
+        .shown(Shown::Roomy),
+        Column::new(
+            Unit::Flag,
+            "is_final",
+            "Final",
+            "Whether its token counts are final; missing for what was charged for no response of the log.",
+            |row: &Row| row.is_final.map_or(Value::Missing, Value::Flag),
+        )
+        .maybe()
+        .shown(Shown::Data),
+    ]
+}
+
+/// One row a response, in the order they stand, then what was charged for none.
+pub fn responses(view: &View<'_>) -> Report {
+    let ledger = view.ledger;
+    let mut rows: Vec<Row> = ledger.responses.iter().map(|one| Row::response(view, one)).collect();
+    for entry in &ledger.entries {
+        match entry.response {
+            Some(at) => rows[at].sum.add(entry),
+            None => rows.push(Row::alone(view, entry)),
+        }
+    }
+    let mut total = Row { sum: Sum::of(&ledger.entries), ..Row::default() };
+    for response in &ledger.responses {
+        total.calls += response.calls;
+        if let Some(price) = response.price {
+            *total.price.get_or_insert_default() += price;
+        }
+    }
+    let columns = columns();
+    let table = Table::of("Responses", &columns, &rows).with_total(&columns, &total).on_screen(50);
+    Report::of(ENTRY.name, table, cost_notes(ledger))
+}

@@ -1,0 +1,345 @@
+//! One session as a timeline: what happened, in the order it happened.
+
+mod event;
+
+use super::{
+    Column, Entry, Line, Outcome, Report, Section, Shown, Table, Tone, Unit, Value, View, heads, outcomes,
+    sum::{MAIN, Stands, Sum, place_columns, text},
+};
+use crate::{
+    facts::ledger::{At, End, Ledger, Mark, Session},
+    measure::{Millis, Time},
+};
+use event::{Event, What, events};
+
+pub(super) const ENTRY: Entry = Entry::rows(
+    "show",
+    "One session as a timeline: prompts, responses, calls, failures, compactions and ends of turns.",
+    || heads(&columns()),
+);
+
+/// Rows that a person reads before asking for more.
+const ON_SCREEN: usize = 200;
+
+/// Why there is no one session to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotOne {
+    /// No id begins like this.
+    None,
+    /// Several do.
+    Several(Vec<String>),
+}
+
+/// The word for the session that began last.
+const LATEST: &str = "latest";
+
+/// The session with this id, else the only one whose id begins like this; `latest` is the one that began last.
+pub fn find_session(ledger: &Ledger, start: &str) -> Result<usize, NotOne> {
+    let ids = || ledger.sessions.iter().enumerate().filter_map(|(at, one)| Some((at, one.id.as_deref()?)));
+    if let Some((at, _)) = ids().find(|&(_, id)| id == start) {
+        return Ok(at);
+    }
+    let found: Vec<(usize, &str)> = ids().filter(|(_, id)| id.starts_with(start)).collect();
+    match &found[..] {
+        [] if start == LATEST => latest(ledger).ok_or(NotOne::None),
+        [] => Err(NotOne::None),
+        &[(at, _)] => Ok(at),
+        several => Err(NotOne::Several(several.iter().map(|&(_, id)| id.to_owned()).collect())),
+    }
+}
+
+/// Sessions stand in the order of their beginnings, those without a time at the end.
+fn latest(ledger: &Ledger) -> Option<usize> {
+    let dated = ledger.sessions.iter().rposition(|session| session.started.is_some());
+    dated.or(ledger.sessions.len().checked_sub(1))
+}
+
+struct Row {
+    event: Event,
+    /// The time of day, where the reader lives.
+    clock: Value,
+    offset: Option<Millis>,
+    agent: String,
+    bar: Value,
+    source: Value,
+}
+
+impl Stands for Row {
+    fn source(&self) -> &Value {
+        &self.source
+    }
+
+    fn at(&self) -> Option<At> {
+        self.event.at
+    }
+}
+
+impl Row {
+    /// What a person reads: indented below what it belongs to, and with the subagent whose it is.
+    fn label(&self) -> String {
+        let Event { what, name, .. } = &self.event;
+        let label = what.label(name.as_deref());
+        if self.agent == MAIN { label } else { format!("  {label} [{}]", self.agent) }
+    }
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(Unit::Time, "time", "Time", "When, where the log says so.", |row: &Row| {
+            row.event.time.into()
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "clock", "Time", "The time of day.", |row: &Row| row.clock.clone())
+            .shown(Shown::Screen),
+        Column::new(Unit::Millis, "offset_ms", "Offset", "Time since the session began.", |row: &Row| {
+            row.offset.into()
+        })
+        .alone()
+        .shown(Shown::Data),
+        Column::new(
+            Unit::Text,
+            "what",
+            "What",
+            "What happened: prompt, response, call, retry, api_error, compaction or turn (its end).",
+            |row: &Row| row.event.what.name().into(),
+        )
+        .known()
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "label", "Event", "What happened, in words.", |row: &Row| row.label().into())
+            .shown(Shown::Screen),
+        Column::new(Unit::Text, "agent", "Agent", "`main`, or the type of the subagent.", |row: &Row| {
+            (&*row.agent).into()
+        })
+        .known()
+        .shown(Shown::Data),
+        Column::new(
+            Unit::Text,
+            "name",
+            "Name",
+            "The tool of a call, the model of a response, the type of a failure.",
+            |row: &Row| text(row.event.name.as_deref()),
+        )
+        .shown(Shown::Data),
+    ];
+    columns.extend(outcome_columns());
+    columns.extend(figure_columns());
+    columns.extend(place_columns());
+    columns
+}
+
+fn outcome_columns() -> [Column<Row>; 3] {
+    [
+        Column::new(
+            Unit::Text,
+            "end",
+            "End",
+            "How a call ended (ok, error, denied, open), or the subtype of a turn's result.",
+            |row: &Row| text(row.event.end.as_deref()),
+        ),
+        Column::new(
+            Unit::Millis,
+            "wall_ms",
+            "Took",
+            "From the ask of a call to its answer, the wall time of a turn, the wait before a retry.",
+            |row: &Row| row.event.took.into(),
+        )
+        .alone(),
+        Column::new(
+            Unit::Count,
+            "context",
+            "Context",
+            "Tokens of a response's prompt, or of the conversation after a compaction.",
+            |row: &Row| row.event.context.into(),
+        )
+        .alone()
+        .maybe(),
+    ]
+}
+
+fn figure_columns() -> [Column<Row>; 5] {
+    [
+        Column::new(Unit::Bar, "bar", "When", "From when to when within the session.", |row: &Row| {
+            row.bar.clone()
+        })
+        .maybe()
+        .shown(Shown::Screen),
+        Column::new(
+            Unit::Count,
+            "context_before",
+            "Before",
+            "Tokens of the conversation before a compaction.",
+            |row: &Row| row.event.before.into(),
+        )
+        .alone()
+        .maybe()
+        .shown(Shown::Data),
+        Column::new(
+            Unit::Count,
+            "output",
+            "Output",
+            "Tokens that a response wrote, as it was charged.",
+            |row: &Row| row.event.output.into(),
+        )
+        .alone()
+        .maybe()
+        .shown(Shown::Roomy),
+        Column::new(Unit::Bytes, "result_bytes", "Result", "Bytes of a call's answer.", |row: &Row| {
+            row.event.bytes.map_or(Value::Missing, Value::Bytes)
+        })
+        .alone()
+        .maybe()
+        .shown(Shown::Roomy),
+        Column::new(
+            Unit::Usd,
+            "cost_usd",
+            "Cost",
+            "Of a response its share of the session's cost; of a turn all that it added.",
+            |row: &Row| row.event.cost.into(),
+        )
+        .alone()
+        .shown(Shown::Roomy),
+    ]
+}
+
+/// The timeline of one session.
+pub fn show(view: &View<'_>, session: usize) -> Report {
+    let Some(told) = view.ledger.sessions.get(session) else {
+        let table = Table::of::<Row>("Timeline", &columns(), &[]);
+        return Report::of(ENTRY.name, table, Vec::new());
+    };
+    let events = events(view.ledger, session);
+    let span = Span::of(told, &events);
+    let row = |event: Event| Row {
+        clock: event.time.and_then(|time| view.zone.clock(time)).into(),
+        offset: event.time.zip(told.started).map(|(time, started)| time.since(started)),
+        agent: view.agent(&Mark { agent: event.agent, ..Mark::default() }).to_owned(),
+        bar: span.bar(&event),
+        source: view.source(event.at),
+        event,
+    };
+    let head = header(view, session, told, &events);
+    let rows: Vec<Row> = events.into_iter().map(row).collect();
+    let table = Table::of("Timeline", &columns(), &rows).on_screen(ON_SCREEN);
+    let notes = notes(view, session);
+    let report = Report::of(ENTRY.name, table, notes);
+    Report { screen: head.into_iter().chain(report.screen).collect(), ..report }
+}
+
+/// From the first moment to the last, in milliseconds.
+struct Span(Option<(Time, f64)>);
+
+impl Span {
+    fn of(session: &Session, events: &[Event]) -> Self {
+        let last = events.iter().filter_map(Event::span).map(|(_, end)| end).chain(session.ended).max();
+        let whole = session.started.zip(last).map(|(first, last)| (first, last.since(first).as_f64()));
+        Self(whole.filter(|&(_, whole)| whole > 0.0))
+    }
+
+    fn bar(&self, event: &Event) -> Value {
+        let Some(((first, whole), (from, to))) = self.0.zip(event.span()) else {
+            return Value::Missing;
+        };
+        let share = |time: Time| time.since(first).as_f64() / whole;
+        Value::Bar(share(from), share(to))
+    }
+}
+
+/// What a person reads first.
+fn header(view: &View<'_>, session: usize, told: &Session, events: &[Event]) -> [Section; 2] {
+    let ledger = view.ledger;
+    let outcome = outcomes(ledger).get(session).copied().unwrap_or(Outcome::Unknown);
+    let sum = Sum::of(ledger.entries.iter().filter(|entry| entry.mark.session == session));
+    let tone = match outcome {
+        Outcome::Ok => Tone::Good,
+        Outcome::Error | Outcome::NoResult => Tone::Bad,
+        Outcome::Denied => Tone::Warning,
+        Outcome::Unknown => Tone::Plain,
+    };
+    let verdict = Line::new(tone).word("session ").value(text(told.id.as_deref())).word(match outcome {
+        Outcome::Ok => ": ok",
+        Outcome::Error => ": its last turn failed",
+        Outcome::Denied => ": calls were denied",
+        Outcome::NoResult => ": no result, killed or still running",
+        Outcome::Unknown => ": a saved session, which does not say how it ended",
+    });
+    let moment = |time: Option<_>| Value::from(time.and_then(|time| view.zone.minute(time)));
+    let place = Line::new(Tone::Plain)
+        .value(text(told.project.as_deref()))
+        .word(" · CLI ")
+        .value(text(told.version.as_deref()))
+        .word(" · ")
+        .value(moment(told.started))
+        .word(" to ")
+        .value(moment(told.ended));
+    let counted = counts(ledger, session, events);
+    let money = Line::new(Tone::Plain)
+        .value(sum.tokens.prompt())
+        .word(" tokens in, ")
+        .value(sum.tokens.output)
+        .word(" out · cost ")
+        .value(sum.cost)
+        .word(" · wall time ")
+        .value(wall(events));
+    [Section::Verdict(verdict), Section::Attention(vec![place, counted, money])]
+}
+
+/// How much of everything there was.
+fn counts(ledger: &Ledger, session: usize, events: &[Event]) -> Line {
+    let of = |what: What| events.iter().filter(|event| event.what == what).count() as u64;
+    let ended = |end: End| {
+        let calls = ledger.calls.iter().filter(|call| call.mark.session == session);
+        calls.filter(|call| call.end == end).count() as u64
+    };
+    let denied = ledger.denials.iter().filter(|denial| denial.mark.session == session).count() as u64;
+    // Streams have no prompts, saved sessions no ends of turns.
+    let begun = [(What::Prompt, " prompt, ", " prompts, "), (What::Turn, " turn, ", " turns, ")]
+        .into_iter()
+        .filter(|&(what, ..)| of(what) > 0)
+        .fold(Line::new(Tone::Plain), |line, (what, one, many)| line.count(of(what), one, many));
+    let line = begun
+        .count(of(What::Response), " response, ", " responses, ")
+        .count(of(What::Call), " call: ", " calls: ")
+        .count(ended(End::Error), " error, ", " errors, ")
+        .value(denied)
+        .word(" denied, ")
+        .value(ended(End::Open))
+        .word(" without an answer");
+    [
+        (What::Retry, " retry", " retries"),
+        (What::ApiError, " API error", " API errors"),
+        (What::Compaction, " compaction", " compactions"),
+    ]
+    .into_iter()
+    .filter(|&(what, ..)| of(what) > 0)
+    .fold(line, |line, (what, one, many)| line.word(", ").count(of(what), one, many))
+}
+
+fn wall(events: &[Event]) -> Option<Millis> {
+    let turns = events.iter().filter(|event| event.what == What::Turn);
+    turns.filter_map(|event| event.took).fold(None, |sum, took| {
+        let mut sum = sum.unwrap_or(Millis::ZERO);
+        sum += took;
+        Some(sum)
+    })
+}
+
+/// What is missing from the timeline.
+fn notes(view: &View<'_>, session: usize) -> Vec<Line> {
+    let mut notes = Vec::new();
+    let alone = view.ledger.entries.iter().filter(|entry| entry.response.is_none());
+    let rest = Sum::of(alone.filter(|entry| entry.mark.session == session)).cost;
+    if let Some(rest) = rest.filter(|rest| rest.nanos() != 0) {
+        notes.push(
+            Line::new(Tone::Plain)
+                .value(rest)
+                .word(" of the cost belongs to no response in the log (see `ccstat explain cost`)"),
+        );
+    }
+    let mut own = view.ledger.entries.iter().filter(|entry| entry.mark.session == session);
+    if own.any(|entry| entry.reported && entry.response.is_some()) {
+        notes.push(Line::new(Tone::Plain).word(
+            "a response costs its share of what the CLI reported for the session, hidden calls included",
+        ));
+    }
+    notes
+}

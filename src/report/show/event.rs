@@ -1,0 +1,187 @@
+//! What happened in a session, in the order it happened.
+
+use std::collections::HashMap;
+
+use crate::{
+    facts::{
+        Name,
+        ledger::{At, Ledger, Mark},
+    },
+    measure::{Millis, Time, Tokens, Usd},
+};
+
+/// What kind of thing happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// A human asked.
+    Prompt,
+    /// The API answered.
+    Response,
+    /// A tool was called, or refused.
+    Call,
+    /// The API failed and was asked again.
+    Retry,
+    /// The API failed.
+    ApiError,
+    /// The conversation was summarised.
+    Compaction,
+    /// A turn ended.
+    Turn,
+}
+
+impl What {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompt",
+            Self::Response => "response",
+            Self::Call => "call",
+            Self::Retry => "retry",
+            Self::ApiError => "api_error",
+            Self::Compaction => "compaction",
+            Self::Turn => "turn",
+        }
+    }
+
+    /// As a person reads it.
+    pub(super) fn label(self, name: Option<&str>) -> String {
+        let name = name.unwrap_or_default();
+        match self {
+            Self::Prompt => "› prompt".to_owned(),
+            Self::Response => format!("● {name}"),
+            Self::Call => format!("  {name}"),
+            Self::Retry => format!("↻ retry: {name}"),
+            Self::ApiError => format!("✗ API error: {name}"),
+            Self::Compaction => "≈ compaction".to_owned(),
+            Self::Turn => "■ end of turn".to_owned(),
+        }
+    }
+}
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub(super) what: What,
+    pub(super) time: Option<Time>,
+    pub(super) at: Option<At>,
+    pub(super) agent: Option<usize>,
+    pub(super) name: Option<Name>,
+    pub(super) end: Option<Name>,
+    pub(super) took: Option<Millis>,
+    pub(super) context: Option<u64>,
+    pub(super) before: Option<u64>,
+    pub(super) output: Option<u64>,
+    pub(super) bytes: Option<u64>,
+    pub(super) cost: Option<Usd>,
+}
+
+impl Event {
+    fn new(what: What, mark: &Mark) -> Self {
+        Self {
+            what,
+            time: mark.time,
+            at: mark.at,
+            agent: mark.agent,
+            name: None,
+            end: None,
+            took: None,
+            context: None,
+            before: None,
+            output: None,
+            bytes: None,
+            cost: None,
+        }
+    }
+
+    /// From when to when. A turn has none: its result says no time, and where it stands is only its end.
+    pub(super) fn span(&self) -> Option<(Time, Time)> {
+        let begins = self.time.filter(|_| self.what != What::Turn)?;
+        Some((begins, self.took.map_or(begins, |took| begins.later(took))))
+    }
+}
+
+/// What happened in a session.
+pub(super) fn events(ledger: &Ledger, session: usize) -> Vec<Event> {
+    let own = |mark: &Mark| mark.session == session;
+    let mut events: Vec<Event> =
+        ledger.prompts.iter().filter(|mark| own(mark)).map(|mark| Event::new(What::Prompt, mark)).collect();
+    events.extend(responses(ledger, session));
+    events.extend(ledger.calls.iter().filter(|call| own(&call.mark)).map(|call| Event {
+        name: Some(Name::clone(&call.tool)),
+        end: Some(Name::from(call.end.name())),
+        took: call.latency,
+        bytes: call.result_bytes,
+        ..Event::new(What::Call, &call.mark)
+    }));
+    // A refusal of a call that stands in the log is the end of that call.
+    let loose = ledger.denials.iter().filter(|denial| own(&denial.mark) && denial.call.is_none());
+    events.extend(loose.map(|denial| Event {
+        name: Some(Name::clone(&denial.tool)),
+        end: Some(Name::from("denied")),
+        ..Event::new(What::Call, &denial.mark)
+    }));
+    events.extend(ledger.faults.iter().filter(|fault| own(&fault.mark)).map(|fault| Event {
+        name: Some(Name::clone(&fault.kind)),
+        took: fault.wait,
+        ..Event::new(if fault.retried { What::Retry } else { What::ApiError }, &fault.mark)
+    }));
+    events.extend(ledger.compactions.iter().filter(|one| own(&one.mark)).map(|one| Event {
+        context: one.after,
+        before: one.before,
+        ..Event::new(What::Compaction, &one.mark)
+    }));
+    events.extend(ledger.turns.iter().filter(|turn| own(&turn.mark)).map(|turn| Event {
+        end: Some(Name::clone(&turn.subtype)),
+        took: turn.wall,
+        cost: turn.cost,
+        ..Event::new(What::Turn, &turn.mark)
+    }));
+    events.extend(
+        ledger
+            .waits
+            .iter()
+            .filter(|wait| own(&wait.mark))
+            .map(|wait| Event { took: Some(wait.wall), ..Event::new(What::Turn, &wait.mark) }),
+    );
+    in_order(events)
+}
+
+fn responses(ledger: &Ledger, session: usize) -> Vec<Event> {
+    let mut charged: HashMap<usize, (Tokens, Option<Usd>)> = HashMap::new();
+    for entry in ledger.entries.iter().filter(|entry| entry.mark.session == session) {
+        let Some(response) = entry.response else { continue };
+        let (tokens, cost) = charged.entry(response).or_default();
+        *tokens += entry.tokens;
+        if let Some(more) = entry.cost {
+            *cost.get_or_insert_default() += more;
+        }
+    }
+    let own = ledger.responses.iter().enumerate().filter(|(_, one)| one.mark.session == session);
+    let event = |(at, one): (usize, &crate::facts::ledger::Response)| {
+        let (tokens, cost) = charged.get(&at).copied().unwrap_or_default();
+        Event {
+            name: Some(Name::clone(&one.model)),
+            context: Some(one.tokens.prompt()),
+            output: Some(tokens.output),
+            cost,
+            ..Event::new(What::Response, &one.mark)
+        }
+    };
+    own.map(event).collect()
+}
+
+/// By time, and in the order they stand where there is none: what says no time happened after what stands before it.
+fn in_order(mut events: Vec<Event>) -> Vec<Event> {
+    events.sort_by_key(|event| event.at);
+    let mut last: Option<(Option<At>, Time)> = None;
+    let mut timed: Vec<(Option<Time>, Event)> = Vec::with_capacity(events.len());
+    for event in events {
+        let same = |at: Option<At>| at.map(|at| at.source) == event.at.map(|at| at.source);
+        let time = event.time.or(last.filter(|&(at, _)| same(at)).map(|(_, time)| time));
+        if let Some(time) = time {
+            last = Some((event.at, time));
+        }
+        timed.push((time, event));
+    }
+    timed.sort_by_key(|(time, _)| *time);
+    timed.into_iter().map(|(_, event)| event).collect()
+}

@@ -1,0 +1,102 @@
+//! `--ccusage`: the JSON that dashboards for ccusage read.
+
+use serde_json::Value;
+
+use crate::support::run_with;
+
+const TRANSCRIPTS: &str = "recordings/2.1.325/transcript";
+
+fn json(arguments: &[&str]) -> Value {
+    let (code, stdout, stderr) = run_with(arguments);
+    assert_eq!((code, &*stderr), (0, ""), "{arguments:?}");
+    serde_json::from_str(&stdout).unwrap()
+}
+
+fn has_keys(value: &Value, keys: &[&str], what: &str) {
+    for key in keys {
+        assert!(value.get(key).is_some(), "{what}: no `{key}` in {value}");
+    }
+}
+
+const TOKENS: [&str; 4] = ["inputTokens", "outputTokens", "cacheCreationTokens", "cacheReadTokens"];
+
+/// Every key of a row that ccusage 20.0.24 prints over all agents, and for Claude alone.
+const ROW: [&str; 7] =
+    ["agent", "metadata", "period", "totalTokens", "totalCost", "modelsUsed", "modelBreakdowns"];
+
+#[test]
+fn every_key_is_there_and_nothing_is_around_them() {
+    for (command, list, key) in [
+        ("daily", "daily", "date"),
+        ("weekly", "weekly", "week"),
+        ("monthly", "monthly", "month"),
+        ("sessions", "session", "sessionId"),
+        ("sessions", "sessions", "lastActivity"),
+    ] {
+        let report = json(&[command, "--ccusage", TRANSCRIPTS]);
+        assert!(report.get("schema_version").is_none() && report.get("report").is_none());
+        has_keys(&report["totals"], &TOKENS, command);
+        has_keys(&report["totals"], &["totalCost", "totalTokens"], command);
+        for row in report[list].as_array().unwrap() {
+            has_keys(row, &[&ROW[..], &TOKENS, &[key]].concat(), command);
+            for model in row["modelBreakdowns"].as_array().unwrap() {
+                has_keys(model, &[&TOKENS[..], &["modelName", "cost"]].concat(), command);
+            }
+        }
+    }
+    let day = &json(&["daily", "--ccusage", "--timezone", "UTC", TRANSCRIPTS])["daily"][0];
+    assert_eq!((&day["date"], &day["metadata"]["agents"][0]), (&"2026-11-15".into(), &"claude".into()));
+}
+
+#[test]
+fn totals_are_those_of_the_summary_and_rows_add_up_to_them() {
+    let summary = json(&["summarize", "--json", TRANSCRIPTS]);
+    for (command, list) in
+        [("daily", "daily"), ("weekly", "weekly"), ("monthly", "monthly"), ("sessions", "session")]
+    {
+        let report = json(&[command, "--ccusage", TRANSCRIPTS]);
+        assert_eq!(report["totals"]["totalCost"], summary["cost"]["total_usd"], "{command}");
+        assert_eq!(report["totals"]["outputTokens"], summary["tokens"]["output"], "{command}");
+        let rows = report[list].as_array().unwrap();
+        for key in ["totalCost", "totalTokens", "inputTokens"] {
+            let sum: f64 = rows.iter().map(|row| row[key].as_f64().unwrap()).sum();
+            assert!((sum - report["totals"][key].as_f64().unwrap()).abs() < 1e-9, "{command} {key}");
+        }
+        for row in rows {
+            let models = row["modelBreakdowns"].as_array().unwrap().iter();
+            let sum: f64 = models.map(|model| model["cost"].as_f64().unwrap()).sum();
+            assert!((sum - row["totalCost"].as_f64().unwrap()).abs() < 1e-9, "{command}: {row}");
+        }
+    }
+}
+
+#[test]
+fn blocks_are_windows_of_five_hours() {
+    let report = json(&["blocks", "--ccusage", TRANSCRIPTS]);
+    let block = &report["blocks"][0];
+    let keys = ["actualEndTime", "burnRate", "costUSD", "endTime", "entries", "id", "isActive", "isGap"];
+    has_keys(block, &keys, "blocks");
+    has_keys(block, &["models", "projection", "startTime", "tokenCounts", "totalTokens"], "blocks");
+    assert_eq!(block["id"], "2026-11-15T23:00:00.000Z");
+    assert_eq!(block["endTime"], "2026-11-16T04:00:00.000Z");
+    has_keys(&block["tokenCounts"], &["cacheCreationInputTokens", "cacheReadInputTokens"], "tokenCounts");
+}
+
+#[test]
+fn a_model_without_a_price_is_marked() {
+    let log = crate::support::log(
+        r#"{"type":"assistant","sessionId":"s","isSidechain":false,"timestamp":"2026-11-15T23:42:40.014Z","message":{"id":"m","model":"strange-model","stop_reason":"end_turn","content":[],"usage":{"input_tokens":1,"output_tokens":2}}}"#,
+    );
+    let report = json(&["daily", "--ccusage", log.path().to_str().unwrap()]);
+    assert_eq!(report["totals"]["unpricedModels"][0], "strange-model");
+    assert_eq!(report["daily"][0]["modelBreakdowns"][0]["missingPricing"], true);
+    assert_eq!(report["daily"][0]["totalCost"], 0);
+}
+
+#[test]
+fn it_is_json_and_nothing_else() {
+    let (code, _, stderr) = run_with(&["sessions", "--ccusage", "--format", "csv", TRANSCRIPTS]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("--ccusage"), "{stderr}");
+    json(&["sessions", "--ccusage", "--json", TRANSCRIPTS]);
+}

@@ -1,0 +1,87 @@
+//! `export`: the rows of a report with all columns, for other programs.
+
+use ccstat::report::TABLES;
+use serde_json::Value;
+
+use crate::support::run_with;
+
+const ALL: &str = "recordings/2.1.325/transcript";
+const DENIED: &str = "recordings/2.1.325/stream/34-permission-denied-bash.jsonl";
+
+fn json(arguments: &[&str]) -> Value {
+    let (code, stdout, stderr) = run_with(&[arguments, &["--format", "json"]].concat());
+    assert_eq!((code, &*stderr), (0, ""), "{arguments:?}");
+    serde_json::from_str(&stdout).unwrap()
+}
+
+#[test]
+fn a_table_is_csv_unless_another_format_is_asked_for() {
+    for table in TABLES {
+        let (code, stdout, _) = run_with(&["export", table.name, DENIED]);
+        let heads = stdout.lines().next().unwrap();
+        assert_eq!(code, 0);
+        assert!(heads.contains("session,"), "{}: {heads}", table.name);
+        let rows = json(&["export", table.name, DENIED]);
+        let rows = rows["rows"].as_array().unwrap();
+        assert_eq!(stdout.lines().count(), rows.len() + 1, "{}", table.name);
+        let keys = rows.iter().flat_map(|row| row.as_object().unwrap().keys());
+        assert!(keys.into_iter().all(|key| heads.split(',').any(|head| head == key)), "{}", table.name);
+    }
+}
+
+#[test]
+fn responses_add_up_to_the_summary() {
+    for path in [ALL, DENIED, "recordings/2.1.325/stream", "recordings/2.1.50"] {
+        let summary = json(&["summarize", path]);
+        let export = json(&["export", "responses", path]);
+        let rows = export["rows"].as_array().unwrap();
+        for (key, whole) in [
+            ("cost_usd", &summary["cost"]["total_usd"]),
+            ("output", &summary["tokens"]["output"]),
+            ("responses", &summary["responses"]),
+        ] {
+            assert_eq!(&export["totals"][key], whole, "{path} {key}");
+            let sum: f64 = rows.iter().filter_map(|row| row[key].as_f64()).sum();
+            assert!((sum - whole.as_f64().unwrap()).abs() < 1e-9, "{path} {key}: {sum} {whole}");
+        }
+    }
+}
+
+#[test]
+fn every_record_is_a_row_with_its_place() {
+    let (summary, export) = (json(&["summarize", DENIED]), json(&["export", "records", DENIED]));
+    let rows = export["rows"].as_array().unwrap();
+    assert_eq!(rows.len() as u64, summary["input"]["records"].as_u64().unwrap());
+    assert_eq!(
+        (&rows[3]["kind"], &rows[3]["line"], &rows[3]["known"]),
+        (&"system/permission_denied".into(), &4.into(), &true.into())
+    );
+    assert_eq!(rows[1]["blocks"], serde_json::json!(["assistant/text"]));
+}
+
+#[test]
+fn content_is_written_only_where_it_is_asked_for() {
+    let secret = "touch denied.txt";
+    for table in TABLES {
+        let (_, stdout, _) = run_with(&["export", table.name, "--format", "json", DENIED]);
+        assert!(!stdout.contains(secret), "{}", table.name);
+    }
+    let calls = json(&["export", "calls", "--include-content", DENIED]);
+    let input: Value = serde_json::from_str(calls["rows"][0]["input"].as_str().unwrap()).unwrap();
+    assert_eq!(input["command"], secret);
+    assert!(calls["rows"][0]["output"].as_str().unwrap().contains("needs approval"));
+}
+
+#[test]
+fn a_table_without_content_says_so() {
+    let (code, stdout, stderr) = run_with(&["export", "records", "--include-content", DENIED]);
+    assert_eq!((code, &*stdout), (2, ""));
+    assert!(stderr.contains("no content in `records`"), "{stderr}");
+}
+
+#[test]
+fn a_table_that_is_not_there_is_wrong_usage_and_names_those_that_are() {
+    let (code, _, stderr) = run_with(&["export", "wishes", DENIED]);
+    assert_eq!(code, 2);
+    assert!(TABLES.iter().all(|table| stderr.contains(table.name)), "{stderr}");
+}

@@ -1,0 +1,139 @@
+//! `show`: one session as a timeline.
+
+use serde_json::Value;
+
+use crate::support::{ccstat, log, run, run_with};
+
+const STREAM: &str = "recordings/2.1.325/stream";
+
+/// The screen of one recording at a width.
+fn screen(recording: &str, width: &str) -> String {
+    let path = format!("{STREAM}/{recording}.jsonl");
+    let (code, stdout, stderr) =
+        run(ccstat(&["show", "latest", "--timezone", "UTC", &path]).env("COLUMNS", width));
+    assert_eq!((code, &*stderr), (0, ""));
+    stdout
+}
+
+fn rows(arguments: &[&str]) -> Vec<Value> {
+    let (code, stdout, stderr) = run_with(&[&["show"], arguments, &["--format", "jsonl"]].concat());
+    assert_eq!((code, &*stderr), (0, ""));
+    stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn column<'a>(rows: &'a [Value], key: &str) -> Vec<&'a str> {
+    rows.iter().map(|row| row[key].as_str().unwrap_or("-")).collect()
+}
+
+#[test]
+fn sessions_on_a_screen() {
+    for recording in [
+        "02-single-bash",
+        "34-permission-denied-bash",
+        "36-subagent",
+        "40-compact",
+        "45-api-retry-529",
+        "50-resume.c",
+    ] {
+        for width in ["80", "140"] {
+            insta::assert_snapshot!(format!("show-{recording}-{width}"), screen(recording, width));
+        }
+    }
+}
+
+#[test]
+fn a_subagent_works_while_its_call_waits() {
+    let rows = rows(&["latest", &format!("{STREAM}/36-subagent.jsonl")]);
+    assert_eq!(column(&rows, "what"), ["response", "call", "response", "call", "response", "turn"]);
+    assert_eq!(column(&rows, "name")[1], "Agent");
+    assert_eq!(
+        column(&rows, "agent"),
+        ["main", "main", "general-purpose", "general-purpose", "main", "main"]
+    );
+    let number = |at: usize, key: &str| rows[at][key].as_f64().unwrap();
+    assert!(number(1, "offset_ms") + number(1, "wall_ms") >= number(3, "offset_ms") + number(3, "wall_ms"));
+}
+
+#[test]
+fn a_compaction_says_how_large_the_conversation_was() {
+    let rows = rows(&["latest", "recordings/2.1.325/transcript/40-compact"]);
+    let compaction = rows.iter().find(|row| row["what"] == "compaction").unwrap();
+    assert!(compaction["context_before"].as_u64() > compaction["context"].as_u64(), "{compaction}");
+}
+
+#[test]
+fn responses_of_a_session_cost_what_the_session_did() {
+    let path = format!("{STREAM}/34-permission-denied-bash.jsonl");
+    let rows = rows(&["latest", &path]);
+    let of = |what: &str| -> f64 {
+        rows.iter().filter(|row| row["what"] == what).filter_map(|row| row["cost_usd"].as_f64()).sum()
+    };
+    assert!((of("response") - 0.007968).abs() < 1e-9);
+    assert!((of("turn") - 0.007968).abs() < 1e-9);
+}
+
+#[test]
+fn a_beginning_is_enough_if_it_is_the_only_one() {
+    let folder = "recordings/2.1.325/stream";
+    let (code, stdout, stderr) = run_with(&["show", "00021325-0000-4000-8000-00000000003", folder]);
+    assert_eq!((code, &*stdout), (2, ""));
+    assert!(stderr.contains("several sessions begin with") && stderr.contains("000000000034"), "{stderr}");
+    let whole = rows(&["00021325-0000-4000-8000-000000000034", folder]);
+    assert_eq!(whole.len(), 6);
+    let (code, _, stderr) = run_with(&["show", "nowhere", folder]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("no session begins with `nowhere`"), "{stderr}");
+}
+
+#[test]
+fn a_whole_id_wins_over_those_that_begin_with_it() {
+    let line = |id: &str| {
+        format!(
+            "{{\"type\":\"user\",\"sessionId\":\"{id}\",\"isSidechain\":false,\"message\":{{\"content\":\"x\"}}}}\n"
+        )
+    };
+    let log = log(line("ab") + &line("abc"));
+    let path = log.path().to_str().unwrap();
+    assert_eq!(run_with(&["show", "ab", path]).0, 0);
+    assert_eq!(run_with(&["show", "a", path]).0, 2);
+}
+
+#[test]
+fn without_any_time_events_stand_in_their_order_and_have_no_bars() {
+    let lines = [
+        r#"{"type":"assistant","session_id":"s","message":{"id":"m","model":"claude-opus-5-5","content":[{"type":"tool_use","id":"t","name":"Bash"}]}}"#,
+        r#"{"type":"user","session_id":"s","message":{"content":[{"type":"tool_result","tool_use_id":"t","is_error":true}]}}"#,
+        r#"{"type":"result","subtype":"success","session_id":"s"}"#,
+    ];
+    let log = log(lines.join("\n"));
+    let path = log.path().to_str().unwrap();
+    let rows = rows(&["s", path]);
+    assert_eq!(column(&rows, "what"), ["response", "call", "turn"]);
+    assert_eq!(column(&rows, "end"), ["-", "error", "success"]);
+    let (_, stdout, _) = run_with(&["show", "s", path]);
+    assert!(!stdout.contains('█'), "{stdout}");
+}
+
+#[test]
+fn a_long_session_is_cut_on_a_screen_and_whole_for_programs() {
+    let line = |at: usize| {
+        format!(
+            "{{\"type\":\"assistant\",\"session_id\":\"s\",\"message\":{{\"id\":\"m{at}\",\"content\":[]}}}}\n"
+        )
+    };
+    let log = log((0..250).map(line).collect::<String>());
+    let path = log.path().to_str().unwrap();
+    assert_eq!(rows(&["s", path]).len(), 250);
+    let (_, stdout, _) = run_with(&["show", "s", path]);
+    assert!(stdout.contains("and 50 more rows"), "{stdout}");
+    let (_, stdout, _) = run_with(&["show", "s", "--limit", "0", path]);
+    assert!(!stdout.contains("more rows"));
+}
+
+#[test]
+fn what_is_piped_in_is_shown() {
+    let log = r#"{"type":"result","subtype":"success","session_id":"s"}"#;
+    let (code, stdout, _) = run(ccstat(&["show", "s"]).write_stdin(log));
+    assert_eq!(code, 0);
+    assert!(stdout.contains("end of turn"), "{stdout}");
+}
