@@ -43,7 +43,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     let ask = |rows: &args::Rows, question: Question<'_>| answer(rows, &question, &variables, style);
     match &cli.command {
         Command::Summarize(summarize) => self::summarize(summarize, &variables, style),
-        Command::Tools(rows) => ask(rows, Question::run("tools", &report::tools)),
+        Command::Tools(rows) => {
+            ask(rows, Question { detail: Detail::Calls, ..Question::run("tools", &report::tools) })
+        }
         Command::Turns(rows) => ask(rows, Question::run("turns", &report::turns)),
         Command::Calls(rows) => ask(rows, Question::run("calls", &report::calls)),
         Command::Denials(rows) => ask(rows, Question::run("denials", &report::denials)),
@@ -66,20 +68,20 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         }
         Command::Daily(preset) => {
             let make = shaped(&preset.shape, report::daily, Preset::Daily);
-            ask(&preset.rows, Question::history("daily", &make))
+            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("daily", &make) })
         }
         Command::Weekly(preset) => {
             let make = shaped(&preset.shape, report::weekly, Preset::Weekly);
-            ask(&preset.rows, Question::history("weekly", &make))
+            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("weekly", &make) })
         }
         Command::Monthly(preset) => {
             let make = shaped(&preset.shape, report::monthly, Preset::Monthly);
-            ask(&preset.rows, Question::history("monthly", &make))
+            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("monthly", &make) })
         }
         Command::Blocks(preset) => {
             let now = Some(calendar::now());
             let make = shaped(&preset.shape, report::blocks, Preset::Blocks { now });
-            ask(&preset.rows, Question::history("blocks", &make))
+            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("blocks", &make) })
         }
         Command::Prices(prices) => {
             let arrangement = prices.arrange.arrangement("prices")?;

@@ -120,7 +120,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
                     let tool = ask.tool.as_deref().map(|tool| self.facts.names.get(tool));
                     let id = self.call_id(ask.id.as_deref(), index);
                     self.facts.calls.insert(id, Call::asked(self.spot, tool, time));
-                    if self.is_detailed() {
+                    if self.keeps_calls() {
                         self.detail_ask(id, ask, response, time);
                     }
                 }
@@ -128,7 +128,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
             }
         }
         let (Some(response), Some(id)) = (&message.response, response) else { return };
-        if self.is_detailed() {
+        if self.keeps_responses() {
             self.detail_response(id, response.id.as_deref(), time);
         }
         let dialect = self.event.dialect;
@@ -154,7 +154,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
     fn answer(&mut self, answer: &event::ToolResult<'_>, time: Option<Time>, index: usize) {
         let id = self.call_id(answer.id.as_deref(), index);
         self.facts.calls.insert(id, Call::answered(self.spot, answer.is_error, time));
-        if self.is_detailed() {
+        if self.keeps_calls() {
             self.detail_answer(id, answer, time);
         }
         if answer.denied {
@@ -199,7 +199,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         };
         match id {
             Some(id) => {
-                if self.is_detailed() {
+                if self.keeps_responses() {
                     self.detail_response(id, stream.id.as_deref(), self.event.time);
                 }
                 self.facts.responses.insert(id, response);

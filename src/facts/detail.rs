@@ -14,18 +14,34 @@ use crate::{
     measure::Millis,
 };
 
-/// How much is kept of what is read. Each level keeps what the ones before it do.
+/// How much is kept of what is read. From rows on, each level keeps what the ones before it do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
     /// What totals need.
     #[default]
     Totals,
+    /// Calls too, one by one, but no responses.
+    Calls,
+    /// Responses too, one by one, but no calls.
+    Responses,
     /// Calls, responses, turns and troubles, one by one.
     Rows,
     /// Every record.
     Records,
     /// What calls were given and what they answered.
     Content,
+}
+
+impl Detail {
+    /// Whether calls are kept.
+    pub(crate) fn has_calls(self) -> bool {
+        !matches!(self, Self::Totals | Self::Responses)
+    }
+
+    /// Whether responses are kept.
+    pub(crate) fn has_responses(self) -> bool {
+        !matches!(self, Self::Totals | Self::Calls)
+    }
 }
 
 /// Where a row stands: a source and an offset, and the line within its unit.
@@ -198,7 +214,7 @@ impl Merge for Content {
 /// Everything that is kept row by row.
 #[derive(Clone, Debug)]
 pub(crate) struct Details {
-    level: Detail,
+    pub(crate) level: Detail,
     pub(crate) asks: Gathered<Ask>,
     pub(crate) answers: Gathered<Answer>,
     pub(crate) tellings: Gathered<Telling>,

@@ -113,8 +113,8 @@ impl Price {
         }
     }
 
-    /// No overflow: counts are below 2^64 and a pricing file's rates below 2^40.
-    fn cost(&self, tokens: &Tokens, fast: bool, us_inference: bool) -> Usd {
+    /// What the tokens of one response cost. No overflow: counts are below 2^64 and a pricing file's rates below 2^40.
+    pub(crate) fn cost(&self, tokens: &Tokens, fast: bool, us_inference: bool) -> Usd {
         let geo_tenths = if us_inference { 11 } else { 10 };
         let searches = i128::from(tokens.web_searches) * self.web_search.nanos();
         let tenths = self.rates(tokens.prompt(), fast).cost(tokens) * geo_tenths;

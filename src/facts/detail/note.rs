@@ -30,6 +30,14 @@ impl Reading<'_, '_, '_> {
         self.facts.details.is_some()
     }
 
+    pub(in crate::facts) fn keeps_calls(&self) -> bool {
+        self.facts.details.as_ref().is_some_and(|details| details.level.has_calls())
+    }
+
+    pub(in crate::facts) fn keeps_responses(&self) -> bool {
+        self.facts.details.as_ref().is_some_and(|details| details.level.has_responses())
+    }
+
     fn details(&mut self) -> Option<&mut Details> {
         self.facts.details.as_deref_mut()
     }

@@ -1,9 +1,11 @@
 //! Facts become rows, once, at the end.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, btree_map};
+
+use hashbrown::hash_map::Entry;
 
 use super::{
-    Agent, At, Call, End, Entry, Ledger, Mark, Response, Session,
+    Agent, At, Call, End, Ledger, Mark, Response, Session,
     split::{Part, Split},
 };
 use crate::{
@@ -15,6 +17,8 @@ use crate::{
         difference::differences,
         key::{Id, SessionKey},
         merge::{Earliest, Merge},
+        once::Records,
+        responses,
         settle::NO_TOOL,
     },
     input::SourceId,
@@ -38,6 +42,9 @@ impl Facts {
         for (id, response) in std::mem::take(&mut self.lanes).resolve() {
             self.responses.insert(id, response);
         }
+        let input = self.input();
+        // Nearly half of what was kept for totals, and no row needs it.
+        self.records = Records::default();
         let details = self.details.take().unwrap_or_else(|| Box::new(Details::new(Detail::Rows)));
         let differences = differences(&self.chain);
         let (bills, _) = bills(&self, &differences, prices);
@@ -53,7 +60,7 @@ impl Facts {
         book.happenings(&differences);
         book.records();
         book.agents_tree();
-        Ledger { input: self.input(), ..book.ledger }
+        Ledger { input, ..book.ledger }
     }
 }
 
@@ -68,8 +75,10 @@ pub(super) struct Book<'a> {
     agents: Hashed<(usize, Whose), usize>,
     pub(super) responses: Hashed<Id, usize>,
     pub(super) calls: Hashed<Id, usize>,
-    /// Response and tool of each call.
-    tools: Gathered<Name>,
+    /// What the facts know of each response.
+    told: Vec<&'a responses::Response>,
+    /// Index of the response, and tool, of each call.
+    tools: Vec<(usize, Name)>,
 }
 
 impl<'a> Book<'a> {
@@ -84,6 +93,7 @@ impl<'a> Book<'a> {
             agents: Hashed::default(),
             responses: Hashed::default(),
             calls: Hashed::default(),
+            told: Vec::new(),
             tools: Vec::new(),
         };
         book.sessions(bills);
@@ -120,21 +130,10 @@ impl<'a> Book<'a> {
         }
     }
 
-    /// Where something stands that several records tell of: first place, earliest time, and the session that owns it.
-    pub(super) fn mark<'m>(&mut self, moments: impl Iterator<Item = &'m Moment>) -> Mark {
-        let (mut first, mut owner, mut time) = (None::<&Moment>, None::<&SessionKey>, Earliest::default());
-        for moment in moments {
-            time.merge(moment.time);
-            if first.is_none_or(|first| moment.seat < first.seat) {
-                first = Some(moment);
-            }
-            owner = match owner {
-                Some(owner) if *owner != moment.session => Some(self.owners.earlier(owner, &moment.session)),
-                _ => Some(&moment.session),
-            };
-        }
-        let session = owner.and_then(|key| self.sessions.get(key)).copied().unwrap_or(0);
-        let Some(first) = first else { return Mark { session, ..Mark::default() } };
+    /// Where something stands that several records tell of.
+    pub(super) fn mark(&mut self, gist: &Gist<'_>) -> Mark {
+        let Gist { first, owner, time } = gist;
+        let session = self.sessions.get(owner).copied().unwrap_or(0);
         let began = self.ledger.sessions.get(session).and_then(|one| one.version.as_ref());
         Mark {
             session,
@@ -180,18 +179,14 @@ impl<'a> Book<'a> {
         }))
     }
 
+    /// One row a response, made as it is first told of: rows that are told of together lie together.
     fn responses(&mut self, prices: &Prices) {
         let facts = self.facts;
-        let tellings = Groups::of(&self.details.tellings);
-        let mut all: Vec<_> = facts
-            .responses
-            .iter()
-            .map(|(id, told)| (tellings.of_one(id).map(|one| one.moment.seat).min(), id, told))
-            .collect();
-        all.sort_unstable_by_key(|&(seat, id, _)| (seat.is_none(), seat, id));
-        self.ledger.responses.reserve(all.len());
-        for (_, id, told) in all {
-            let mut mark = self.mark(tellings.of_one(id).map(|one| &one.moment));
+        let told_of = gists(&self.details.tellings, |telling| &telling.moment, &self.owners);
+        self.ledger.responses.reserve(told_of.len());
+        for (id, gist, telling) in told_of {
+            let Some(told) = facts.responses.get(id) else { continue };
+            let mut mark = self.mark(&gist);
             // Events without an id tell of a response, but are no rows.
             let owner = self.owners.owner(&told.sessions);
             mark.session = owner.and_then(|key| self.sessions.get(key)).copied().unwrap_or(mark.session);
@@ -200,9 +195,10 @@ impl<'a> Book<'a> {
             let tokens = told.tokens();
             let price = prices.cost(&model, &tokens, told.fast, told.in_us).filter(|_| told.has_usage);
             self.responses.insert(id, self.ledger.responses.len());
+            self.told.push(told);
             self.ledger.responses.push(Response {
                 mark,
-                id: tellings.of_one(id).find_map(|one| one.id.clone()),
+                id: telling.id.clone(),
                 model,
                 tokens,
                 price,
@@ -214,56 +210,74 @@ impl<'a> Book<'a> {
         }
     }
 
+    /// One row a call, in the order of their asks.
     fn calls(&mut self) {
         let facts = self.facts;
-        let (asks, answers) = (Groups::of(&self.details.asks), Groups::of(&self.details.answers));
-        let mut all: Vec<_> = facts
-            .calls
-            .iter()
-            .map(|(id, call)| (asks.of_one(id).min_by_key(|ask| ask.moment.seat), id, call))
-            .collect();
-        all.sort_unstable_by_key(|(ask, id, _)| (ask.map(|ask| ask.moment.seat), *id));
-        self.ledger.calls.reserve(all.len());
-        for (ask, id, call) in all {
-            let Some(tool) = call.tool() else {
-                let mark = self.mark(answers.of_one(id).map(|one| &one.moment));
-                self.ledger.orphans.push(mark);
-                continue;
-            };
-            let tool = tool.cloned().unwrap_or_else(|| Name::from(NO_TOOL));
-            let mut mark = self.mark(asks.of_one(id).map(|one| &one.moment));
-            // The answer that counts is the earliest, as for its ending.
-            let answer = answers.of_one(id).min_by_key(|one| (one.moment.time, one.moment.seat));
-            mark.time = mark.time.or(answer.and_then(|one| one.moment.time.get()));
-            let response = ask.and_then(|ask| ask.response);
-            let of = response.and_then(|id| self.responses.get(&id)).copied();
-            if let (Some(id), Some(at)) = (response, of) {
+        let asked = gists(&self.details.asks, |ask| &ask.moment, &self.owners);
+        self.ledger.calls.reserve(asked.len());
+        for (id, gist, ask) in asked {
+            let mark = self.mark(&gist);
+            let call = facts.calls.get(id);
+            let tool =
+                call.and_then(calls::Call::tool).flatten().cloned().unwrap_or_else(|| Name::from(NO_TOOL));
+            let response = ask.response.and_then(|id| self.responses.get(&id)).copied();
+            if let Some(at) = response {
                 self.ledger.responses[at].calls += 1;
-                self.tools.push((id, Name::clone(&tool)));
+                self.tools.push((at, Name::clone(&tool)));
             }
             let content = self.details.contents.get(id);
             self.calls.insert(id, self.ledger.calls.len());
             self.ledger.calls.push(Call {
                 mark,
-                id: ask.and_then(|ask| ask.id.clone()),
+                id: ask.id.clone(),
                 tool,
-                model: of.map(|at| Name::clone(&self.ledger.responses[at].model)),
+                model: response.map(|at| Name::clone(&self.ledger.responses[at].model)),
                 end: end(call, facts.denied.get(id).is_some()),
-                latency: call.latency(),
-                result_bytes: answer.map(|one| one.bytes),
-                input: ask.map_or(0, |ask| ask.input),
+                latency: call.and_then(calls::Call::latency),
+                result_bytes: None,
+                input: ask.input,
                 input_text: content.and_then(|content| content.input.get()).cloned(),
                 output_text: content.and_then(|content| content.output.get()).cloned(),
             });
         }
+        self.answers();
+    }
+
+    /// What the answers add to their calls; those without one are orphans.
+    fn answers(&mut self) {
+        // The answer that counts is the earliest, as for how the call ended.
+        let mut best: Vec<Option<(Earliest, Seat)>> = vec![None; self.ledger.calls.len()];
+        let mut orphans: BTreeMap<Id, Gist<'_>> = BTreeMap::new();
+        for (id, answer) in &self.details.answers {
+            let Some(&at) = self.calls.get(id) else {
+                match orphans.entry(*id) {
+                    btree_map::Entry::Occupied(known) => known.into_mut().add(&answer.moment, &self.owners),
+                    btree_map::Entry::Vacant(free) => drop(free.insert(Gist::of(&answer.moment))),
+                }
+                continue;
+            };
+            let rank = (answer.moment.time, answer.moment.seat);
+            if best[at].is_none_or(|best| rank < best) {
+                best[at] = Some(rank);
+                self.ledger.calls[at].result_bytes = Some(answer.bytes);
+            }
+        }
+        for (call, best) in self.ledger.calls.iter_mut().zip(best) {
+            call.mark.time = call.mark.time.or(best.and_then(|(time, _)| time.get()));
+        }
+        for gist in orphans.into_values() {
+            let mark = self.mark(&gist);
+            self.ledger.orphans.push(mark);
+        }
+        self.ledger.orphans.sort_by_key(|mark| mark.at);
     }
 
     fn entries(&mut self, prices: &Prices, bills: &[Bill<'_>]) {
         let mut parts: Vec<Vec<Part<'_>>> = self.ledger.sessions.iter().map(|_| Vec::new()).collect();
-        let (responses, tools) = (&self.ledger.responses, Groups::of(&self.tools));
-        for (id, told) in self.facts.responses.iter() {
-            let Some(&index) = self.responses.get(&id) else { continue };
-            let response = &responses[index];
+        self.tools.sort();
+        let mut tools = self.tools.chunk_by(|one, two| one.0 == two.0).peekable();
+        for (index, (response, told)) in self.ledger.responses.iter().zip(&self.told).enumerate() {
+            let own = tools.next_if(|tools| tools[0].0 == index).unwrap_or_default();
             parts[response.mark.session].push(Part {
                 index,
                 response,
@@ -271,16 +285,18 @@ impl<'a> Book<'a> {
                 has_usage: told.has_usage,
                 fast: told.fast,
                 in_us: told.in_us,
-                tools: counted(tools.of_one(id)),
+                tools: own
+                    .chunk_by(|one, two| one.1 == two.1)
+                    .map(|same| (Name::clone(&same[0].1), same.len() as u64))
+                    .collect(),
             });
         }
         let mut bills: Vec<(usize, &Bill<'_>)> =
             bills.iter().filter_map(|bill| Some((*self.sessions.get(bill.key)?, bill))).collect();
         bills.sort_unstable_by_key(|&(session, _)| session);
-        let mut entries: Vec<Entry> = Vec::with_capacity(responses.len());
+        let mut entries: Vec<super::Entry> = Vec::with_capacity(self.ledger.responses.len());
         for (session, bill) in bills {
-            let mut parts = std::mem::take(&mut parts[session]);
-            parts.sort_unstable_by_key(|part| part.index);
+            let parts = std::mem::take(&mut parts[session]);
             Split { prices, session, parts, entries: &mut entries }.bill(bill);
         }
         self.ledger.entries = entries;
@@ -298,54 +314,64 @@ impl<'a> Book<'a> {
     }
 }
 
-/// Names and how often each comes, in the order of the names.
-fn counted<'n>(names: impl Iterator<Item = &'n Name>) -> Vec<(Name, u64)> {
-    let mut counts: Vec<(Name, u64)> = Vec::new();
-    for name in names {
-        match counts.iter_mut().find(|(known, _)| known == name) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((Name::clone(name), 1)),
+fn end(call: Option<&calls::Call>, denied: bool) -> End {
+    match call.map(calls::Call::ending) {
+        _ if denied => End::Denied,
+        Some(Ending::Failed) => End::Error,
+        Some(Ending::Ok) => End::Ok,
+        Some(Ending::Open) | None => End::Open,
+    }
+}
+
+/// What several records tell of one thing: the first of them, its earliest time, and the session that owns it.
+#[derive(Clone, Copy)]
+pub(super) struct Gist<'m> {
+    pub(super) first: &'m Moment,
+    owner: &'m SessionKey,
+    time: Earliest,
+}
+
+impl<'m> Gist<'m> {
+    pub(super) fn of(moment: &'m Moment) -> Self {
+        Self { first: moment, owner: &moment.session, time: moment.time }
+    }
+
+    pub(super) fn add(&mut self, moment: &'m Moment, owners: &Owners<'_>) {
+        self.time.merge(moment.time);
+        if moment.seat < self.first.seat {
+            self.first = moment;
+        }
+        if *self.owner != moment.session {
+            self.owner = owners.earlier(self.owner, &moment.session);
         }
     }
-    counts.sort_unstable();
-    counts
 }
 
-fn end(call: &calls::Call, denied: bool) -> End {
-    match call.ending() {
-        _ if denied => End::Denied,
-        Ending::Open => End::Open,
-        Ending::Failed => End::Error,
-        Ending::Ok => End::Ok,
+/// Gathered rows, those of one identity together, in the order they stand: what they tell, and the first of them.
+pub(super) fn gists<'m, T>(
+    rows: &'m Gathered<T>,
+    moment: impl Fn(&'m T) -> &'m Moment,
+    owners: &Owners<'_>,
+) -> Vec<(Id, Gist<'m>, &'m T)> {
+    let mut index: Hashed<Id, usize> = Hashed::default();
+    let mut gists: Vec<(Id, Gist<'m>, &'m T)> = Vec::new();
+    for (id, row) in rows {
+        match index.entry(*id) {
+            Entry::Occupied(known) => {
+                let (_, gist, first) = &mut gists[*known.get()];
+                gist.add(moment(row), owners);
+                if moment(row).seat < moment(first).seat {
+                    *first = row;
+                }
+            }
+            Entry::Vacant(free) => {
+                free.insert(gists.len());
+                gists.push((*id, Gist::of(moment(row)), row));
+            }
+        }
     }
-}
-
-/// Gathered rows by identity: the last of each, and from each the one before.
-pub(super) struct Groups<'r, T> {
-    rows: &'r [(Id, T)],
-    last: Hashed<Id, usize>,
-    before: Vec<usize>,
-}
-
-impl<'r, T> Groups<'r, T> {
-    pub(super) fn of(rows: &'r [(Id, T)]) -> Self {
-        let mut last = Hashed::with_capacity_and_hasher(rows.len(), foldhash::fast::RandomState::default());
-        let before =
-            rows.iter().zip(0..).map(|((id, _), at)| last.insert(*id, at).unwrap_or(usize::MAX)).collect();
-        Self { rows, last, before }
-    }
-
-    /// The rows of one identity, in no order.
-    pub(super) fn of_one(&self, id: Id) -> impl Iterator<Item = &'r T> {
-        let first = self.last.get(&id).copied();
-        let chain = std::iter::successors(first, |&at| Some(self.before[at]).filter(|&at| at != usize::MAX));
-        chain.map(|at| &self.rows[at].1)
-    }
-
-    /// Of each identity the row that stands first.
-    pub(super) fn firsts(&self, seat: impl Fn(&T) -> Seat) -> impl Iterator<Item = (Id, &'r T)> {
-        self.last.keys().filter_map(move |&id| Some((id, self.of_one(id).min_by_key(|one| seat(one))?)))
-    }
+    gists.sort_by_key(|(id, gist, _)| (gist.first.seat, *id));
+    gists
 }
 
 /// How many lines stand before each unit of each source: a row keeps only the line within its unit.

@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     Call, Compaction, Denial, End, Fault, Ledger, Mark, Record, Turn, Wait,
-    build::{Book, Groups},
+    build::{Book, Gist, gists},
 };
 use crate::{
     event::Dialect,
     facts::{
-        Name,
+        Hashed, Name,
         detail::{self, Seat, What},
         difference::Difference,
         key::Id,
@@ -52,16 +52,19 @@ impl Book<'_> {
 
     pub(super) fn denials(&mut self) {
         let facts = self.facts;
-        let moments = Groups::of(&self.details.denials);
+        let told_of: Hashed<Id, Gist<'_>> = gists(&self.details.denials, |moment| moment, &self.owners)
+            .into_iter()
+            .map(|(id, gist, _)| (id, gist))
+            .collect();
         let mut all: Vec<_> = facts
             .denied
             .iter()
-            .map(|(id, told)| (moments.of_one(id).map(|one| one.seat).min(), id, told))
+            .map(|(id, told)| (told_of.get(&id).map(|gist| gist.first.seat), id, told))
             .collect();
         all.sort_unstable_by_key(|&(seat, id, _)| (seat, id));
         for (_, id, told) in all {
             let call = self.calls.get(&id).copied();
-            let mut mark = self.mark(moments.of_one(id));
+            let mut mark = told_of.get(&id).map_or_else(Mark::default, |gist| self.mark(gist));
             if let Some(call) = call {
                 // The refusal may stand in a line that says less than the call does.
                 let asked = &self.ledger.calls[call].mark;
@@ -80,17 +83,15 @@ impl Book<'_> {
 
     pub(super) fn happenings(&mut self, differences: &[Difference<'_>]) {
         // Of several records with one identity the first says what happened.
-        let groups = Groups::of(&self.details.happenings);
-        let mut all: Vec<_> = groups.firsts(|one| one.moment.seat).collect();
-        all.sort_unstable_by_key(|(id, one)| (one.moment.seat, *id));
+        let all = gists(&self.details.happenings, |one| &one.moment, &self.owners);
         let walls: HashSet<usize> = differences
             .iter()
             .filter(|one| one.end.wall.is_some())
             .filter_map(|one| self.sessions.get(&one.end.session).copied())
             .collect();
         let mut retries: Vec<(Fault, Dialect)> = Vec::new();
-        for (id, one) in all {
-            let mark = self.mark(groups.of_one(id).map(|one| &one.moment));
+        for (_, gist, one) in all {
+            let mark = self.mark(&gist);
             match &one.what {
                 What::ApiError(kind) => {
                     let fault = Fault { mark, kind: Name::clone(kind), retried: false, wait: None };

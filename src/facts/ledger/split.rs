@@ -206,8 +206,9 @@ fn divide_tokens(whole: &Tokens, parts: &[Tokens]) -> Vec<Tokens> {
 
 /// What the same tokens would have cost without a cache, less what they did.
 fn saved(prices: &Prices, model: &str, tokens: &Tokens, fast: bool, in_us: bool) -> Option<Usd> {
+    let price = prices.find(model)?;
     let uncached =
         Tokens { input: tokens.prompt(), cache_read: 0, cache_write_5m: 0, cache_write_1h: 0, ..*tokens };
-    let [without, with] = [&uncached, tokens].map(|tokens| prices.cost(model, tokens, fast, in_us));
-    Some(Usd::from_nanos(without?.nanos() - with?.nanos()))
+    let [without, with] = [&uncached, tokens].map(|tokens| price.cost(tokens, fast, in_us));
+    Some(Usd::from_nanos(without.nanos() - with.nanos()))
 }
