@@ -59,7 +59,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Export(export) => export::export(export, &variables, style),
         Command::Sessions(sessions) => {
             let make = shaped(&sessions.shape, report::sessions, Preset::Sessions);
-            let question = Question::history("sessions", &make);
+            let detail = if sessions.shape.ccusage { Detail::Rows } else { Detail::Calls };
+            let question = Question { detail, ..Question::history("sessions", &make) };
             ask(&sessions.rows, Question { outcomes: &sessions.outcome, ..question })
         }
         Command::Cost(cost) => {

@@ -20,10 +20,12 @@ pub(super) const NO_MODEL: &str = "unknown";
 #[derive(Default)]
 pub(super) struct Answered {
     pub(super) tokens: Tokens,
+    /// How many responses.
+    pub(super) count: u64,
     /// Some response had usage.
     has_usage: bool,
     /// What their tokens come to, of those whose counts can be final at all: a stream alone has only placeholders.
-    computed: Option<Usd>,
+    pub(super) computed: Option<Usd>,
     /// The model has no price.
     pub(super) unpriced: bool,
 }
@@ -50,6 +52,7 @@ impl Share<'_> {
         let Response { has_usage, saved, stopped, delta, .. } = *response;
         self.unfinished |= !(has_usage && (saved && stopped || delta));
         let answered = self.owned.entry(Name::clone(model)).or_default();
+        answered.count += 1;
         answered.has_usage |= has_usage;
         answered.unpriced |= has_usage && price.is_none();
         if has_usage {

@@ -150,6 +150,8 @@ pub struct Entry {
     pub mark: Mark,
     /// Index of the response.
     pub response: Option<usize>,
+    /// How many responses it stands for where they are not kept one by one.
+    pub responses: u64,
     /// The model, where it is known.
     pub model: Option<Name>,
     /// The tool that the response calls; one with several calls has an entry for each tool.

@@ -82,6 +82,7 @@ impl Sum {
         self.tokens += entry.tokens;
         add(&mut self.cost, entry.cost);
         add(&mut self.saved, entry.saved);
+        self.responses += entry.responses;
         if entry.response.is_some() && entry.response != self.last {
             self.responses += 1;
             self.last = entry.response;

@@ -93,6 +93,9 @@ fn calls_and_failures_add_up_to_the_summary() {
                 assert_eq!(totals[key], summary["tools"][key], "{report}: {key}");
             }
         }
+        for report in ["sessions", "agents", "daily"] {
+            assert_eq!(ask(&[report])["totals"]["responses"], summary["responses"], "{report}");
+        }
         let calls = ask(&["calls"]);
         assert_eq!(
             calls["rows"].as_array().unwrap().len() as u64,

@@ -297,7 +297,8 @@ impl<'a> Book<'a> {
         let mut entries: Vec<super::Entry> = Vec::with_capacity(self.ledger.responses.len());
         for (session, bill) in bills {
             let parts = std::mem::take(&mut parts[session]);
-            Split { prices, session, parts, entries: &mut entries }.bill(bill);
+            let split = Split { prices, session, parts, entries: &mut entries };
+            if self.details.level.has_responses() { split.bill(bill) } else { split.bill_by_model(bill) }
         }
         self.ledger.entries = entries;
     }

@@ -45,6 +45,32 @@ impl Split<'_> {
         }
     }
 
+    /// The same where responses are not kept one by one: by model alone.
+    pub(super) fn bill_by_model(mut self, bill: &Bill<'_>) {
+        let owned = &bill.share.owned;
+        let begun = self.entries.len();
+        match &bill.reported {
+            Some(Reported { total, models: Some(models), .. }) => self.by_model(*total, models),
+            reported => {
+                for (model, answered) in owned {
+                    let cost = if reported.is_none() { answered.computed } else { None };
+                    self.alone(Some(Name::clone(model)), answered.tokens, cost);
+                }
+                let model = owned.keys().next().filter(|_| owned.len() == 1);
+                if let Some(reported) = reported {
+                    self.alone(model.cloned(), Tokens::default(), Some(reported.total));
+                }
+            }
+        }
+        self.alone(None, Tokens::default(), None);
+        for entry in &mut self.entries[begun..] {
+            entry.reported = bill.reported.is_some();
+        }
+        if let Some(last) = self.entries.last_mut() {
+            last.responses = owned.values().map(|answered| answered.count).sum();
+        }
+    }
+
     /// Responses count with their own tokens and prices.
     fn computed(&mut self) {
         for part in std::mem::take(&mut self.parts) {
@@ -115,6 +141,7 @@ impl Split<'_> {
         self.entries.push(Entry {
             mark,
             response: None,
+            responses: 0,
             model,
             tool: None,
             tokens,
@@ -138,6 +165,7 @@ impl Split<'_> {
         let whole = Entry {
             mark: part.response.mark.clone(),
             response: Some(part.index),
+            responses: 0,
             model,
             tool: None,
             tokens,
