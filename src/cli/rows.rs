@@ -111,7 +111,7 @@ impl Narrowed {
     ) -> Result<ExitStatus, Error> {
         report.notes.extend(self.nothing_matches());
         let status = status(&self.ledger.input, &self.reading.stop, self.reading.partial, false);
-        let status = rows.output.deliver(&report.arranged(arrangement)?, status, style)?;
+        let status = rows.output.deliver(&report.arranged(arrangement)?.local(&self.zone), status, style)?;
         self.complain_of_nothing(status);
         Ok(status)
     }

@@ -59,7 +59,7 @@ fn texts<'a>(values: impl Iterator<Item = &'a Value>, escape: Escape) -> io::Res
         .map(|value| match value {
             Value::Missing => Ok(String::new()),
             Value::Text(text) => Ok(escape(text).into_owned()),
-            Value::Time(time) => Ok(time.to_string()),
+            Value::Time(time) | Value::Local(time, _) => Ok(time.to_string()),
             // Lists are JSON text, with escapes that the next reader must find as they are.
             Value::List(_) | Value::Map(_) | Value::Bar(..) => {
                 Ok(escape(&compact(&Tree(value))?).into_owned())

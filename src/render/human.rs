@@ -55,6 +55,7 @@ pub fn value(value: &Value) -> String {
         Value::Usd(amount) => usd(*amount),
         Value::Millis(duration) => millis(*duration),
         Value::Time(time) => self::time(*time),
+        Value::Local(_, local) => local.clone(),
         Value::Share(share) => format!("{:.1} %", share * 100.0),
         Value::Bar(from, to) => bar(*from, *to),
         Value::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),

@@ -103,7 +103,7 @@ impl Serialize for Tree<'_> {
             Value::Count(count) | Value::Bytes(count) => serializer.serialize_u64(*count),
             Value::Usd(amount) => exact(&amount, serializer),
             Value::Millis(duration) => exact(&duration, serializer),
-            Value::Time(time) => serializer.collect_str(time),
+            Value::Time(time) | Value::Local(time, _) => serializer.collect_str(time),
             Value::Share(share) => exact(&format_args!("{}", (share * 1e6).round() / 1e6), serializer),
             Value::Bar(from, to) => serializer.collect_seq([from, to]),
             Value::Flag(flag) => serializer.serialize_bool(*flag),

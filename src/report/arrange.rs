@@ -167,7 +167,7 @@ fn compare(one: &Value, two: &Value) -> Ordering {
         (Value::Count(one) | Value::Bytes(one), Value::Count(two) | Value::Bytes(two)) => one.cmp(two),
         (Value::Usd(one), Value::Usd(two)) => one.cmp(two),
         (Value::Millis(one), Value::Millis(two)) => one.cmp(two),
-        (Value::Time(one), Value::Time(two)) => one.cmp(two),
+        (Value::Time(one) | Value::Local(one, _), Value::Time(two) | Value::Local(two, _)) => one.cmp(two),
         (Value::Share(one), Value::Share(two)) => one.total_cmp(two),
         (Value::Flag(one), Value::Flag(two)) => one.cmp(two),
         (Value::Bar(from, to), Value::Bar(start, end)) => from.total_cmp(start).then(to.total_cmp(end)),

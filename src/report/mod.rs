@@ -11,6 +11,7 @@ mod explain;
 mod export;
 mod filter;
 mod kinds;
+mod local;
 mod prices;
 mod records;
 mod repeats;

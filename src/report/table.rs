@@ -20,6 +20,8 @@ pub enum Value {
     Millis(Millis),
     /// When.
     Time(Time),
+    /// When, and how that reads where the reader lives.
+    Local(Time, String),
     /// A part of a whole, 1 for all of it.
     Share(f64),
     /// Yes or no.

@@ -40,7 +40,7 @@ pub(crate) const LINES: &[(&str, &[&str], bool)] = &[
 ];
 
 /// What the snapshots are of.
-const STORIES: &[&str] = &["logs/gateway.jsonl", "logs/nightly-denied.jsonl"];
+const STORIES: &[&str] = &["logs/gateway.jsonl", "logs/nightly-denied.jsonl", "logs/week"];
 
 fn formats() -> Vec<String> {
     let name = |format: &Format| format.to_possible_value().unwrap().get_name().to_owned();

@@ -1,0 +1,44 @@
+//! Moments as they read where the reader lives. Programs get them in UTC, whatever the zone.
+
+use super::{Data, Line, Part, Report, Section, Table, Value};
+use crate::measure::calendar::Zone;
+
+impl Report {
+    /// The same with every moment in a time zone, for people.
+    #[must_use]
+    pub fn local(mut self, zone: &Zone) -> Self {
+        if let Data::Rows(table) = &mut self.data {
+            local_table(table, zone);
+        }
+        self.notes.iter_mut().for_each(|line| local_line(line, zone));
+        for section in &mut self.screen {
+            match section {
+                Section::Verdict(line) => local_line(line, zone),
+                Section::Attention(lines) => lines.iter_mut().for_each(|line| local_line(line, zone)),
+                Section::Table(table) => local_table(table, zone),
+                Section::Rows => {}
+            }
+        }
+        self
+    }
+}
+
+fn local_table(table: &mut Table, zone: &Zone) {
+    table.rows.iter_mut().flatten().for_each(|value| local(value, zone));
+}
+
+fn local_line(line: &mut Line, zone: &Zone) {
+    for part in &mut line.parts {
+        if let Part::Value(value) = part {
+            local(value, zone);
+        }
+    }
+}
+
+fn local(value: &mut Value, zone: &Zone) {
+    if let Value::Time(time) = value
+        && let Some(text) = zone.minute(*time)
+    {
+        *value = Value::Local(*time, text);
+    }
+}
