@@ -35,6 +35,7 @@ fn console_blocks_show_what_is_printed() {
         .register_bin("ccstat", Path::new(CCSTAT).to_owned())
         .env("COLUMNS", "80")
         .env("NO_COLOR", "1")
+        .env("TZ", "UTC")
         .case("README.md");
 }
 
