@@ -83,7 +83,7 @@ impl Told {
 
     fn half(&mut self, half: &Half<'_>) {
         match half {
-            Half::Neither => {}
+            Half::Neither | Half::Server(_) => {}
             Half::Ask(ask) => {
                 self.calls += 1;
                 self.called += length(ask.id.as_deref()) + length(ask.tool.as_deref());

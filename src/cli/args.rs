@@ -33,7 +33,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Say what happened: how it ended, what needs attention, tools, tokens, cost
+    /// Say what happened: how it ended, what needs attention, what it cost
     ///
     /// Reads stream-json output, saved sessions, and what hosts and bridges write, in any mixture. Without PATH it reads
     /// standard input, or the saved sessions if nothing is piped into it.
@@ -55,7 +55,7 @@ pub enum Command {
     ///
     /// The same input refused again and again in a session is one row, marked as a loop from three times on.
     Denials(Rows),
-    /// List what failed: tools, turns, the API, and the time that retries took
+    /// List what failed: tools, turns, the API, and time lost to retries
     ///
     /// The same input that fails again and again in a session is one row, marked as a loop from three times on.
     Errors(Rows),
@@ -73,7 +73,7 @@ pub enum Command {
     /// the context was; a bar shows when it was within the session. Message text is not shown. Without PATH it reads
     /// standard input, or the saved sessions if nothing is piped into it.
     Show(Show),
-    /// Show tokens and cost by day, project, session, model, tool, agent and more
+    /// Show tokens and cost by day, project, model, tool, agent and more
     ///
     /// A session's cost is divided over its responses in proportion to what their tokens cost, and by model as the CLI
     /// says. What has no owner is a row without a name, so that rows always add up to the total. Reads the saved sessions
@@ -107,7 +107,7 @@ pub enum Command {
     /// Reads the saved sessions unless a PATH is given; - reads standard input.
     #[command(visible_alias = "session")]
     Sessions(Sessions),
-    /// Write the rows of a report with all columns, for spreadsheets and scripts
+    /// Write all columns of a report's rows, for spreadsheets and scripts
     ///
     /// CSV unless --format says otherwise. The columns are those that `--format json` has in the report of the same name.
     /// Message text, tool input and tool output are left out unless --include-content asks for them.

@@ -364,7 +364,7 @@ mod tests {
     fn the_help_of_the_program_fits_a_screen() {
         let help = command().render_help().to_string();
         for line in help.lines().take_while(|line| *line != "Examples:") {
-            assert!(line.chars().count() <= 100, "{line}");
+            assert!(line.chars().count() <= 80, "{line}");
         }
     }
 }

@@ -178,6 +178,8 @@ pub enum Half<'a> {
     Neither,
     /// The call.
     Ask(ToolUse<'a>),
+    /// A tool that ran on the server, within the response: no call, but a use of that tool.
+    Server(Option<Text<'a>>),
     /// The answer.
     Answer(ToolResult<'a>),
 }

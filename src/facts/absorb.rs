@@ -116,6 +116,10 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         for (index, block) in message.blocks.iter().enumerate() {
             match &block.half {
                 Half::Neither => {}
+                Half::Server(tool) => {
+                    let tool = tool.as_deref().map(|tool| self.facts.names.get(tool));
+                    self.happened(What::Server(tool, index));
+                }
                 Half::Ask(ask) => {
                     let tool = ask.tool.as_deref().map(|tool| self.facts.names.get(tool));
                     let id = self.call_id(ask.id.as_deref(), index);

@@ -2,6 +2,8 @@
 
 mod note;
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 
 use super::{
@@ -157,19 +159,22 @@ pub(crate) enum What {
     Denials(Vec<Option<Name>>),
     /// An interactive turn took this long.
     TurnDuration(Millis),
+    /// A tool ran on the server; which of the record's blocks tells it.
+    Server(Option<Name>, usize),
 }
 
 impl What {
     /// Tells the things apart that one record may tell.
-    fn sort(&self) -> &'static str {
-        match self {
+    fn sort(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Self::ApiError(_) => "api error",
             Self::Retry(..) => "retry",
             Self::Compaction(..) => "compaction",
             Self::Prompt => "prompt",
             Self::Denials(_) => "denials",
             Self::TurnDuration(_) => "duration",
-        }
+            Self::Server(_, index) => return Cow::Owned(format!("server tool {index}")),
+        })
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Ledger {
     pub calls: Vec<Call>,
     /// Answers without a call.
     pub orphans: Vec<Mark>,
+    /// Tools that ran on the server, within responses.
+    pub server_uses: Vec<ServerUse>,
     /// Ends of turns, in the order they stand.
     pub turns: Vec<Turn>,
     /// Turns of interactive sessions, which have no end of their own.
@@ -216,6 +218,15 @@ pub struct Call {
     pub output_text: Option<Box<str>>,
 }
 
+/// A tool that ran on the server, within a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerUse {
+    /// When and where.
+    pub mark: Mark,
+    /// Which tool.
+    pub tool: Name,
+}
+
 /// One end of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
@@ -320,6 +331,7 @@ impl Ledger {
             entries,
             calls,
             orphans,
+            server_uses,
             turns,
             waits,
             denials,
@@ -329,7 +341,12 @@ impl Ledger {
             records,
         } = self;
         let money = responses.iter().map(|one| &one.mark).chain(entries.iter().map(|one| &one.mark));
-        let work = calls.iter().map(|one| &one.mark).chain(orphans).chain(turns.iter().map(|one| &one.mark));
+        let work = calls
+            .iter()
+            .map(|one| &one.mark)
+            .chain(orphans)
+            .chain(server_uses.iter().map(|one| &one.mark))
+            .chain(turns.iter().map(|one| &one.mark));
         let rest = waits.iter().map(|one| &one.mark).chain(denials.iter().map(|one| &one.mark));
         let rest =
             rest.chain(faults.iter().map(|one| &one.mark)).chain(compactions.iter().map(|one| &one.mark));
@@ -346,6 +363,7 @@ impl Ledger {
             entries,
             calls,
             orphans,
+            server_uses,
             turns,
             waits,
             denials,
@@ -356,7 +374,11 @@ impl Ledger {
         } = self;
         let money =
             responses.iter_mut().map(|one| &mut one.mark).chain(entries.iter_mut().map(|one| &mut one.mark));
-        let work = calls.iter_mut().map(|one| &mut one.mark).chain(orphans);
+        let work = calls
+            .iter_mut()
+            .map(|one| &mut one.mark)
+            .chain(orphans)
+            .chain(server_uses.iter_mut().map(|one| &mut one.mark));
         let work = work.chain(turns.iter_mut().map(|one| &mut one.mark));
         let rest =
             waits.iter_mut().map(|one| &mut one.mark).chain(denials.iter_mut().map(|one| &mut one.mark));

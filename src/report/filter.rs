@@ -142,6 +142,7 @@ impl Filter {
         self.narrow_turns(ledger, &counts);
         let plain = |mark: &Mark| no_tool && no_model && counts(mark);
         ledger.orphans.retain(plain);
+        ledger.server_uses.retain(|one| no_model && counts(&one.mark) && tool(Some(&one.tool)));
         ledger.waits.retain(|wait| plain(&wait.mark));
         ledger.faults.retain(|fault| plain(&fault.mark));
         ledger.compactions.retain(|one| plain(&one.mark));

@@ -59,7 +59,7 @@ pub fn outcomes(ledger: &Ledger) -> Vec<Outcome> {
     }
     let outcome = |(at, session): (usize, &Session)| match last.get(&at) {
         Some(turn) if !turn.ok => Outcome::Error,
-        None if session.streamed && !session.has_result => Outcome::NoResult,
+        None if session.id.is_some() && session.streamed && !session.has_result => Outcome::NoResult,
         _ if denied[at] => Outcome::Denied,
         Some(_) => Outcome::Ok,
         None => Outcome::Unknown,
@@ -195,7 +195,8 @@ pub fn sessions(view: &View<'_>) -> Report {
     }
     ledger.waits.iter().for_each(|wait: &Wait| add(&mut rows[wait.mark.session].wall, Some(wait.wall)));
     let total = total(&rows, ledger);
-    rows.reverse();
+    let start = |row: &Row| row.session.as_ref().and_then(|session| session.started);
+    rows.sort_by_key(|row| (start(row).is_none(), std::cmp::Reverse(start(row))));
     let columns = columns();
     let table = Table::of("Sessions", &columns, &rows).with_total(&columns, &total).on_screen(30);
     Report::of("sessions", table, notes(ledger))

@@ -23,6 +23,7 @@ struct Row {
     server: Option<String>,
     calls: ToolCount,
     result_bytes: Option<u64>,
+    server_uses: Option<u64>,
 }
 
 impl Calls for Row {
@@ -43,7 +44,7 @@ fn columns() -> Vec<Column<Row>> {
             Unit::Text,
             "sort",
             "Sort",
-            "`built-in`, `mcp`, or `unknown` for a call without a name.",
+            "`built-in`, `mcp`, `server`, or `unknown` for a call without a name.",
             |row: &Row| text(Some(row.sort).filter(|sort| !sort.is_empty())),
         )
         .shown(Shown::Roomy),
@@ -112,6 +113,14 @@ fn columns() -> Vec<Column<Row>> {
             |row: &Row| row.result_bytes.map_or(Value::Missing, Value::Bytes),
         )
         .maybe(),
+        Column::new(
+            Unit::Count,
+            "server_uses",
+            "On server",
+            "Times that a tool ran on the server, within a response: no calls of the CLI.",
+            |row: &Row| row.server_uses.into(),
+        )
+        .maybe(),
     ]);
     columns
 }
@@ -132,6 +141,7 @@ fn row<'a>(tool: &str, calls: impl Iterator<Item = &'a Call> + Clone) -> Row {
         tool: tool.to_owned(),
         sort,
         server,
+        server_uses: None,
         result_bytes: bytes.fold(None, |sum, bytes| Some(sum.unwrap_or(0) + bytes)),
         calls: ToolCount::of(calls),
     }
@@ -145,10 +155,28 @@ pub fn tools(view: &View<'_>) -> Report {
     }
     let mut rows: Vec<Row> = by_name.iter().map(|(tool, calls)| row(tool, calls.iter().copied())).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.calls.calls));
-    let total = Row { sort: "", ..row("Total", view.ledger.calls.iter()) };
+    rows.extend(on_server(view));
+    let uses = view.ledger.server_uses.len() as u64;
+    let server_uses = (uses > 0).then_some(uses);
+    let total = Row { sort: "", server_uses, ..row("Total", view.ledger.calls.iter()) };
     let columns = columns();
     let table = Table::of("Tools", &columns, &rows).with_total(&columns, &total).on_screen(50);
     Report::of("tools", table, notes(view))
+}
+
+/// Tools of the server, the most used first.
+fn on_server(view: &View<'_>) -> Vec<Row> {
+    let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
+    view.ledger.server_uses.iter().for_each(|one| *by_name.entry(&one.tool).or_default() += 1);
+    let row = |(tool, uses): (&str, u64)| Row {
+        tool: tool.to_owned(),
+        sort: "server",
+        server_uses: Some(uses),
+        ..Row::default()
+    };
+    let mut rows: Vec<Row> = by_name.into_iter().map(row).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.server_uses));
+    rows
 }
 
 fn notes(view: &View<'_>) -> Vec<Line> {

@@ -82,6 +82,7 @@ fn blocks<'a, O: Open<'a>>(
                 tool: fields.text(BlockKey::Name),
                 input: fields.get(BlockKey::Input).map(Json::source),
             }),
+            "server_tool_use" | "mcp_tool_use" => Half::Server(fields.text(BlockKey::Name)),
             "tool_result" => {
                 let verdicts = verdicts.get_or_insert_with(|| Verdicts::of::<O>(&record.fields));
                 Half::Answer(tool_result::<O>(record, verdicts, fields))

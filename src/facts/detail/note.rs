@@ -180,7 +180,7 @@ impl Reading<'_, '_, '_> {
             return;
         }
         let moment = self.moment(self.event.time);
-        let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within(what.sort());
+        let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within(&what.sort());
         if let Some(details) = self.details() {
             details.happenings.push((key, Happening { moment, what }));
         }

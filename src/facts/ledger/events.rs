@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    Call, Compaction, Denial, End, Fault, Ledger, Mark, Record, Turn, Wait,
+    Call, Compaction, Denial, End, Fault, Ledger, Mark, Record, ServerUse, Turn, Wait,
     build::{Book, Gist, gists},
 };
 use crate::{
@@ -107,6 +107,10 @@ impl Book<'_> {
                     self.ledger.compactions.push(Compaction { mark, before, after })
                 }
                 What::Prompt => self.ledger.prompts.push(mark),
+                What::Server(tool, _) => {
+                    let tool = tool.clone().unwrap_or_else(|| Name::from(NO_TOOL));
+                    self.ledger.server_uses.push(ServerUse { mark, tool });
+                }
                 What::Denials(tools) => tools.iter().for_each(|tool| self.loose_denial(&mark, tool.as_ref())),
                 &What::TurnDuration(wall) => {
                     if !walls.contains(&mark.session) {
