@@ -7,7 +7,7 @@ use std::{fmt::Write as _, path::PathBuf};
 
 use ccstat::{
     event::{self, Flaw},
-    facts::{Account, Counts, Facts},
+    facts::{Account, Counts, Detail, Facts},
     input::{Limits, Origin, Place, Source, SourceId},
     measure::Prices,
     render::{self, Format, Style},
@@ -358,20 +358,24 @@ fn cut(unit: u64, block: usize) -> Limits {
 
 /// Each line as a unit of its own, the way the scanner reads it when it is not glued.
 fn pieces(logs: &[String]) -> Vec<Facts> {
+    pieces_with(Detail::Totals, logs)
+}
+
+fn pieces_with(detail: Detail, logs: &[String]) -> Vec<Facts> {
     let mut pieces = Vec::new();
     for (log, source) in logs.iter().zip(0..) {
         let mut offset = 0;
         for line in log.split_inclusive('\n') {
-            pieces.push(piece(SourceId(source), offset, line));
+            pieces.push(piece(detail, SourceId(source), offset, line));
             offset += line.len() as u64;
         }
     }
     pieces
 }
 
-fn piece(source: SourceId, offset: u64, line: &str) -> Facts {
+fn piece(detail: Detail, source: SourceId, offset: u64, line: &str) -> Facts {
     let place = Place { source, offset, unit: offset, line: 0 };
-    let mut facts = Facts::default();
+    let mut facts = Facts::new(detail);
     facts.unit(source, offset, 1);
     facts.count(Counts { lines: 1, bytes: line.len() as u64, ..Counts::default() });
     match event::decode(line.as_bytes()) {
@@ -441,6 +445,30 @@ proptest! {
             all
         });
         prop_assert_eq!(settled(merged(pieces, &turns)), settled(in_order));
+    }
+
+    #[test]
+    fn order_changes_no_row(
+        logs in logs(),
+        turns in prop::collection::vec(any::<prop::sample::Index>(), 1..40),
+    ) {
+        let pieces = pieces_with(Detail::Records, &logs);
+        let turns: Vec<usize> = turns.into_iter().map(|turn| turn.index(1000)).collect();
+        let in_order = pieces.iter().cloned().fold(Facts::new(Detail::Records), |mut all, piece| {
+            all.merge(piece);
+            all
+        });
+        let rows = |facts: Facts| format!("{:#?}", facts.ledger(&Prices::built_in()));
+        prop_assert_eq!(rows(merged(pieces, &turns)), rows(in_order));
+    }
+
+    #[test]
+    fn the_rows_add_up_to_the_totals(logs in logs()) {
+        let files = Files::of(&logs);
+        let options = Options { threads: 1, detail: Detail::Records, ..Options::default() };
+        let scan = scan::scan(&files.sources, &options, &Progress::default());
+        let ledger = scan.facts.ledger(&Prices::built_in());
+        prop_assert_eq!(ledger.account(), files.scan(1, Limits::default()));
     }
 
     #[test]

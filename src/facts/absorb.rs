@@ -98,7 +98,8 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
                 BlockKind::Known(id) => self.once.block(*id),
                 other => {
                     let name = self.facts.names.get(&other.name());
-                    self.once.unknown_block(name, self.place);
+                    let version = self.event.version.as_deref().map(|version| self.facts.names.get(version));
+                    self.once.unknown_block(name, self.place, version);
                 }
             }
         }

@@ -30,6 +30,13 @@ pub(super) struct Answered {
     pub(super) unpriced: bool,
 }
 
+impl Answered {
+    /// Whether anything is known of what it used.
+    pub(super) fn is_told(&self) -> bool {
+        self.has_usage
+    }
+}
+
 /// A response that a fork copied from its origin.
 pub(super) struct Copied {
     model: Name,

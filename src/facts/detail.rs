@@ -164,6 +164,11 @@ pub(crate) enum What {
 }
 
 impl What {
+    /// Whether it counts once per uuid, whatever else has that uuid; else any record tells it.
+    pub(crate) fn counts_per_record(&self) -> bool {
+        matches!(self, Self::ApiError(_) | Self::Retry(..) | Self::Denials(_))
+    }
+
     /// Tells the things apart that one record may tell.
     fn sort(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
@@ -182,6 +187,7 @@ impl What {
 #[derive(Clone, Debug)]
 pub(crate) struct Happening {
     pub(crate) moment: Moment,
+    pub(crate) uuid: Option<Id>,
     pub(crate) what: What,
 }
 

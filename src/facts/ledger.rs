@@ -164,6 +164,8 @@ pub struct Entry {
     pub cost: Option<Usd>,
     /// What the cache saved, and less than nothing where writing it cost more.
     pub saved: Option<Usd>,
+    /// Whether anything tells of tokens or cost; else it is only known that the model answered.
+    pub told: bool,
     /// Whether the CLI said it; else it is computed.
     pub reported: bool,
 }
@@ -232,6 +234,8 @@ pub struct ServerUse {
 pub struct Turn {
     /// When and where. Where the record says no time, that of the last row before it.
     pub mark: Mark,
+    /// Whether it is counted as a turn: not if another record has its uuid and counts for that.
+    pub counted: bool,
     /// How it ended.
     pub subtype: Name,
     /// Whether it succeeded.

@@ -50,8 +50,8 @@ impl Merge for Row {
 pub(crate) struct Rare {
     /// Blocks for which the row has no room.
     pub(crate) more_blocks: Vec<BlockId>,
-    /// Names of blocks that no table knows, and the place of the record.
-    pub(crate) unknown_blocks: Vec<(Name, Place)>,
+    /// Names of blocks that no table knows, and place and version of the record.
+    pub(crate) unknown_blocks: Vec<(Name, Place, Option<Name>)>,
     /// It tells of a failed API call, of this type.
     pub(crate) api_error: Option<Name>,
     /// It tells of an attempt that is repeated.
@@ -120,9 +120,9 @@ impl Once {
     }
 
     /// Counts a block that no table knows.
-    pub(crate) fn unknown_block(&mut self, name: Name, place: Place) {
+    pub(crate) fn unknown_block(&mut self, name: Name, place: Place, version: Option<Name>) {
         self.row.count = self.row.count.saturating_add(1);
-        self.rare().unknown_blocks.push((name, place));
+        self.rare().unknown_blocks.push((name, place, version));
     }
 }
 
@@ -153,6 +153,11 @@ impl Records {
         if let Some(rare) = rare {
             self.uncommon.insert(uuid, Uncommon { row, rare });
         }
+    }
+
+    /// Where the record stands that counts for its uuid.
+    pub(crate) fn counted(&self, uuid: Id) -> Option<Spot> {
+        self.rows.get(uuid).map(|row| row.spot)
     }
 
     /// Records whose uuid was seen before.

@@ -117,7 +117,7 @@ impl Facts {
     }
 
     /// The version whose `init` stands last before a place in its source.
-    fn printing_version(&self, place: Place) -> Option<&str> {
+    pub(super) fn printing_version(&self, place: Place) -> Option<&str> {
         let before =
             self.chain.versions.iter().filter(|(from, _)| from.source == place.source && *from < place);
         before.max_by_key(|(from, _)| *from).map(|(_, version)| version.as_str())
@@ -125,21 +125,23 @@ impl Facts {
 
     fn blocks(&self) -> (BTreeMap<String, u64>, BTreeMap<String, Unknown>) {
         let mut known = [0u64; BlockId::COUNT];
-        let mut unknown: BTreeMap<&Name, (u64, Place)> = BTreeMap::new();
+        let mut unknown: BTreeMap<&Name, (u64, Place, Option<&Name>)> = BTreeMap::new();
         self.records.blocks().for_each(|id| known[id.index()] += 1);
         for rare in self.records.rare() {
             rare.more_blocks.iter().for_each(|id| known[id.index()] += 1);
-            for (name, place) in &rare.unknown_blocks {
-                let (count, first) = unknown.entry(name).or_insert((0, *place));
-                *count += 1;
-                *first = (*first).min(*place);
+            for (name, place, version) in &rare.unknown_blocks {
+                let first = unknown.entry(name).or_insert((0, *place, version.as_ref()));
+                first.0 += 1;
+                if *place < first.1 {
+                    (first.1, first.2) = (*place, version.as_ref());
+                }
             }
         }
         let blocks = BlockId::all().map(|id| (id.name(), known[id.index()])).filter(|&(_, count)| count > 0);
-        let strangers = unknown.iter().map(|(name, (count, _))| (name.to_string(), *count));
-        let places = unknown
-            .iter()
-            .map(|(name, &(count, place))| (name.to_string(), self.unknown(count, place, None)));
+        let strangers = unknown.iter().map(|(name, (count, ..))| (name.to_string(), *count));
+        let places = unknown.iter().map(|(name, &(count, place, version))| {
+            (name.to_string(), self.unknown(count, place, version.map(ToString::to_string)))
+        });
         (blocks.chain(strangers).collect(), places.collect())
     }
 

@@ -242,7 +242,7 @@ pub fn errors(view: &View<'_>) -> Report {
     for call in ledger.calls.iter().filter(|call: &&Call| call.end == End::Error) {
         repeats.add("tool", &call.tool, &call.mark, Some(call.input), None);
     }
-    for turn in ledger.turns.iter().filter(|turn| !turn.ok) {
+    for turn in ledger.turns.iter().filter(|turn| turn.counted && !turn.ok) {
         // The CLI reports API failures as `success` with a flag.
         let name = if &*turn.subtype == "success" { "success with is_error" } else { &*turn.subtype };
         repeats.add("turn", name, &turn.mark, None, None);

@@ -54,7 +54,7 @@ pub fn outcomes(ledger: &Ledger) -> Vec<Outcome> {
     let mut denied = vec![false; ledger.sessions.len()];
     ledger.denials.iter().for_each(|denial| denied[denial.mark.session] = true);
     let mut last: BTreeMap<usize, &Turn> = BTreeMap::new();
-    for turn in &ledger.turns {
+    for turn in ledger.turns.iter().filter(|turn| turn.counted) {
         last.insert(turn.mark.session, turn); // in the order they stand
     }
     let outcome = |(at, session): (usize, &Session)| match last.get(&at) {
@@ -189,7 +189,7 @@ pub fn sessions(view: &View<'_>) -> Report {
     ledger.prompts.iter().for_each(|mark| rows[mark.session].prompts += 1);
     for turn in &ledger.turns {
         let row = &mut rows[turn.mark.session];
-        row.turns += 1;
+        row.turns += u64::from(turn.counted);
         add(&mut row.wall, turn.wall);
         add(&mut row.api, turn.api);
     }
@@ -207,7 +207,7 @@ fn total(rows: &[Row], ledger: &Ledger) -> Row {
         calls: ToolCount::of(ledger.calls.iter()),
         sum: Sum::of(&ledger.entries),
         prompts: ledger.prompts.len() as u64,
-        turns: ledger.turns.len() as u64,
+        turns: ledger.turns.iter().filter(|turn| turn.counted).count() as u64,
         ..Row::default()
     };
     for row in rows {

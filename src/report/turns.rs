@@ -102,7 +102,7 @@ pub fn turns(view: &View<'_>) -> Report {
         cost: turn.cost,
         turn: Some(turn.clone()),
     };
-    let mut rows: Vec<Row> = view.ledger.turns.iter().map(row).collect();
+    let mut rows: Vec<Row> = view.ledger.turns.iter().filter(|turn| turn.counted).map(row).collect();
     rows.sort_by_key(|row| {
         row.turn.as_ref().map(|turn| (turn.mark.time.is_none(), turn.mark.time, turn.mark.at))
     });

@@ -181,8 +181,9 @@ impl Reading<'_, '_, '_> {
         }
         let moment = self.moment(self.event.time);
         let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within(&what.sort());
+        let uuid = self.uuid;
         if let Some(details) = self.details() {
-            details.happenings.push((key, Happening { moment, what }));
+            details.happenings.push((key, Happening { moment, uuid, what }));
         }
     }
 

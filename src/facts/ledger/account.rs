@@ -63,7 +63,7 @@ impl Ledger {
             |session: &&super::Session| session.id.is_some() && session.streamed && !session.has_result;
         let no_result_sessions = self.sessions.iter().filter(open).count() as u64;
         let mut turns = Turns { no_result_sessions, ..Turns::default() };
-        for turn in &self.turns {
+        for turn in self.turns.iter().filter(|turn| turn.counted) {
             turns.total += 1;
             *turns.by_subtype.entry(turn.subtype.to_string()).or_default() += 1;
             turns.num_turns = turns.num_turns.saturating_add(turn.num_turns);
@@ -125,7 +125,7 @@ impl Ledger {
                 }
             }
             let Some(model) = &entry.model else { continue };
-            if entry.cost.is_none() && entry.tokens == Tokens::default() {
+            if !entry.told {
                 continue;
             }
             let sum: &mut ModelCost = cost.by_model.entry(model.to_string()).or_default();

@@ -13,10 +13,10 @@ use crate::{
         Facts, Hashed, Name,
         calls::{self, Ending},
         cost::{Bill, NO_MODEL, Owners, bills, computed},
-        detail::{Detail, Details, Gathered, Moment, Seat, Whose},
+        detail::{Detail, Details, Moment, Seat, Whose},
         difference::differences,
         key::{Id, SessionKey},
-        merge::{Earliest, Merge},
+        merge::{Earliest, Merge, Spot},
         once::Records,
         responses,
         settle::NO_TOOL,
@@ -43,12 +43,13 @@ impl Facts {
             self.responses.insert(id, response);
         }
         let input = self.input();
+        let counted = self.counted();
         // Nearly half of what was kept for totals, and no row needs it.
         self.records = Records::default();
         let details = self.details.take().unwrap_or_else(|| Box::new(Details::new(Detail::Rows)));
         let differences = differences(&self.chain);
         let (bills, _) = bills(&self, &differences, prices);
-        let mut book = Book::new(&self, &details, &bills);
+        let mut book = Book::new(&self, &details, &bills, counted);
         book.responses(prices);
         book.calls();
         book.entries(prices, &bills);
@@ -64,6 +65,17 @@ impl Facts {
     }
 }
 
+impl Facts {
+    /// Which record counts for each uuid that ends a turn or tells of something that counts once.
+    fn counted(&self) -> Hashed<Id, Spot> {
+        let ends = self.chain.results.iter().filter_map(|end| end.uuid);
+        let happened = self.details.iter().flat_map(|details| &details.happenings);
+        let happened =
+            happened.filter(|(_, one)| one.what.counts_per_record()).filter_map(|(_, one)| one.uuid);
+        ends.chain(happened).filter_map(|uuid| Some((uuid, self.records.counted(uuid)?))).collect()
+    }
+}
+
 /// The ledger while it is written.
 pub(super) struct Book<'a> {
     pub(super) facts: &'a Facts,
@@ -75,6 +87,8 @@ pub(super) struct Book<'a> {
     agents: Hashed<(usize, Whose), usize>,
     pub(super) responses: Hashed<Id, usize>,
     pub(super) calls: Hashed<Id, usize>,
+    /// Where the record stands that counts for a uuid.
+    pub(super) counted: Hashed<Id, Spot>,
     /// What the facts know of each response.
     told: Vec<&'a responses::Response>,
     /// Index of the response, and tool, of each call.
@@ -82,7 +96,7 @@ pub(super) struct Book<'a> {
 }
 
 impl<'a> Book<'a> {
-    fn new(facts: &'a Facts, details: &'a Details, bills: &[Bill<'a>]) -> Self {
+    fn new(facts: &'a Facts, details: &'a Details, bills: &[Bill<'a>], counted: Hashed<Id, Spot>) -> Self {
         let mut book = Self {
             facts,
             details,
@@ -93,6 +107,7 @@ impl<'a> Book<'a> {
             agents: Hashed::default(),
             responses: Hashed::default(),
             calls: Hashed::default(),
+            counted,
             told: Vec::new(),
             tools: Vec::new(),
         };
@@ -350,7 +365,7 @@ impl<'m> Gist<'m> {
 
 /// Gathered rows, those of one identity together, in the order they stand: what they tell, and the first of them.
 pub(super) fn gists<'m, T>(
-    rows: &'m Gathered<T>,
+    rows: &'m [(Id, T)],
     moment: impl Fn(&'m T) -> &'m Moment,
     owners: &Owners<'_>,
 ) -> Vec<(Id, Gist<'m>, &'m T)> {

@@ -10,9 +10,10 @@ use crate::{
     event::Dialect,
     facts::{
         Hashed, Name,
-        detail::{self, Seat, What},
+        detail::{self, Happening, Seat, What},
         difference::Difference,
         key::Id,
+        sessions::TurnEnd,
         settle::{NO_SUBTYPE, NO_TOOL},
     },
     input::{Place, SourceId},
@@ -22,13 +23,24 @@ use crate::{
 impl Book<'_> {
     pub(super) fn turns(&mut self, differences: &[Difference<'_>]) {
         let clock = Clock::of(&self.ledger);
+        // Of a result that stands in several files one copy has the smallest difference, and perhaps another counts.
+        let counted: Hashed<Id, &TurnEnd> = self
+            .facts
+            .chain
+            .results
+            .iter()
+            .filter_map(|end| Some((end.uuid?, end)))
+            .filter(|(uuid, end)| self.counted.get(uuid) == Some(&end.place.into()))
+            .collect();
         let mut all: Vec<&Difference<'_>> = differences.iter().collect();
         all.sort_unstable_by_key(|one| one.end.place);
         for one in all {
             let end = one.end;
             let session = self.sessions.get(&end.session).copied().unwrap_or(0);
             let at = self.at(Seat::from(end.place));
-            let subtype = end.subtype.clone().unwrap_or_else(|| Name::from(NO_SUBTYPE));
+            let told = end.uuid.map_or(Some(end), |uuid| counted.get(&uuid).copied());
+            let TurnEnd { subtype, is_error, num_turns, first_token, .. } = told.unwrap_or(end);
+            let subtype = subtype.clone().unwrap_or_else(|| Name::from(NO_SUBTYPE));
             let models = one.models.as_ref();
             self.ledger.turns.push(Turn {
                 mark: Mark {
@@ -38,12 +50,13 @@ impl Book<'_> {
                     at,
                     version: self.ledger.sessions.get(session).and_then(|one| one.version.clone()),
                 },
-                ok: &*subtype == "success" && !end.is_error,
+                counted: told.is_some(),
+                ok: &*subtype == "success" && !is_error,
                 subtype,
-                num_turns: end.num_turns.unwrap_or(0),
+                num_turns: num_turns.unwrap_or(0),
                 wall: end.wall,
                 api: one.api,
-                first_token: end.first_token,
+                first_token: *first_token,
                 cost: one.cost,
                 models: models.map(|all| all.iter().map(|one| (Name::clone(&one.model), one.cost)).collect()),
             });
@@ -82,8 +95,20 @@ impl Book<'_> {
     }
 
     pub(super) fn happenings(&mut self, differences: &[Difference<'_>]) {
-        // Of several records with one identity the first says what happened.
-        let all = gists(&self.details.happenings, |one| &one.moment, &self.owners);
+        // Of several records with one identity the first says what happened, or the one that counts.
+        let counts = |one: &Happening| {
+            let spot =
+                one.uuid.filter(|_| one.what.counts_per_record()).and_then(|uuid| self.counted.get(&uuid));
+            spot.is_none_or(|spot| *spot == one.moment.seat.spot)
+        };
+        let rows: Vec<(Id, &Happening)> = self
+            .details
+            .happenings
+            .iter()
+            .map(|(id, one)| (*id, one))
+            .filter(|(_, one)| counts(one))
+            .collect();
+        let all = gists(&rows, |one| &one.moment, &self.owners);
         let walls: HashSet<usize> = differences
             .iter()
             .filter(|one| one.end.wall.is_some())
@@ -121,6 +146,12 @@ impl Book<'_> {
         }
         self.retries(retries);
         self.ledger.faults.sort_by_key(|fault| fault.mark.at);
+    }
+
+    /// The version whose `init` stands last before a place in its source.
+    fn printing(&self, seat: Seat) -> Option<Name> {
+        let place = Place { source: seat.source(), offset: seat.spot.offset(), unit: 0, line: 0 };
+        self.facts.printing_version(place).map(Name::from)
     }
 
     /// A refusal without an id stands for a failed call of its tool, in its session if there is one.
@@ -168,7 +199,11 @@ impl Book<'_> {
             let session = self.sessions.get(&moment.session).copied().unwrap_or(0);
             let counts = record.uuid.is_none_or(|uuid| counted.get(&uuid) == Some(&rank(record)));
             let agent = self.agent(session, &moment.whose);
-            let version = moment.version.clone();
+            let version = moment.version.clone().or_else(|| {
+                // Only strangers are asked for the version that wrote them; looking for it takes time.
+                let stranger = !record.known || record.blocks.iter().any(|(_, known, _)| !known);
+                stranger.then(|| self.printing(moment.seat)).flatten()
+            });
             self.ledger.records.push(Record {
                 mark: Mark { session, agent, time: moment.time.get(), at: self.at(moment.seat), version },
                 kind: Name::clone(&record.kind),

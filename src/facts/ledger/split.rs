@@ -52,7 +52,7 @@ impl Split<'_> {
         match &bill.reported {
             Some(Reported { total, models: Some(models), .. }) => self.by_model(*total, models),
             reported => {
-                for (model, answered) in owned {
+                for (model, answered) in owned.iter().filter(|(_, answered)| answered.is_told()) {
                     let cost = if reported.is_none() { answered.computed } else { None };
                     self.alone(Some(Name::clone(model)), answered.tokens, cost);
                 }
@@ -147,6 +147,7 @@ impl Split<'_> {
             tokens,
             cost,
             saved,
+            told: true,
             reported: true,
         });
     }
@@ -171,6 +172,7 @@ impl Split<'_> {
             tokens,
             cost,
             saved,
+            told: part.has_usage || cost.is_some(),
             reported,
         };
         if part.tools.len() < 2 {
