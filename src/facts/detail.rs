@@ -22,7 +22,7 @@ pub enum Detail {
     /// What totals need.
     #[default]
     Totals,
-    /// Calls too, one by one, but no responses.
+    /// Calls too, one by one, but no responses; neither ids, inputs nor agents.
     Calls,
     /// Responses too, one by one, but no calls.
     Responses,
@@ -38,6 +38,11 @@ impl Detail {
     /// Whether calls are kept.
     pub(crate) fn has_calls(self) -> bool {
         !matches!(self, Self::Totals | Self::Responses)
+    }
+
+    /// Whether it is kept whose something is, and what tells one call from another.
+    pub(crate) fn has_agents(self) -> bool {
+        !matches!(self, Self::Totals | Self::Calls)
     }
 
     /// Whether responses are kept.

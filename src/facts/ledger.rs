@@ -317,6 +317,40 @@ pub struct Record {
     pub blocks: Vec<(Name, bool, u64)>,
 }
 
+/// The marks of all rows; a new sort of rows that is forgotten here does not compile.
+macro_rules! marks {
+    ($ledger:ident, $iter:ident $($mutable:tt)?) => {{
+        let Self {
+            input: _,
+            sessions: _,
+            agents: _,
+            responses,
+            entries,
+            calls,
+            orphans,
+            server_uses,
+            turns,
+            waits,
+            denials,
+            faults,
+            compactions,
+            prompts,
+            records,
+        } = $ledger;
+        let own = orphans.$iter().chain(prompts.$iter());
+        let own = own.chain(responses.$iter().map(|one| &$($mutable)? one.mark));
+        let own = own.chain(entries.$iter().map(|one| &$($mutable)? one.mark));
+        let own = own.chain(calls.$iter().map(|one| &$($mutable)? one.mark));
+        let own = own.chain(server_uses.$iter().map(|one| &$($mutable)? one.mark));
+        let own = own.chain(turns.$iter().map(|one| &$($mutable)? one.mark));
+        let own = own.chain(waits.$iter().map(|one| &$($mutable)? one.mark));
+        let own = own.chain(denials.$iter().map(|one| &$($mutable)? one.mark));
+        let own = own.chain(faults.$iter().map(|one| &$($mutable)? one.mark));
+        let own = own.chain(compactions.$iter().map(|one| &$($mutable)? one.mark));
+        own.chain(records.$iter().map(|one| &$($mutable)? one.mark))
+    }};
+}
+
 impl Ledger {
     /// Gives the sessions that name no folder the one that their source suggests.
     pub fn suggest_projects(&mut self, folder: impl Fn(SourceId) -> Option<String>) {
@@ -327,67 +361,11 @@ impl Ledger {
 
     /// Where every row stands.
     pub fn marks(&self) -> impl Iterator<Item = &Mark> {
-        let Self {
-            input: _,
-            sessions: _,
-            agents: _,
-            responses,
-            entries,
-            calls,
-            orphans,
-            server_uses,
-            turns,
-            waits,
-            denials,
-            faults,
-            compactions,
-            prompts,
-            records,
-        } = self;
-        let money = responses.iter().map(|one| &one.mark).chain(entries.iter().map(|one| &one.mark));
-        let work = calls
-            .iter()
-            .map(|one| &one.mark)
-            .chain(orphans)
-            .chain(server_uses.iter().map(|one| &one.mark))
-            .chain(turns.iter().map(|one| &one.mark));
-        let rest = waits.iter().map(|one| &one.mark).chain(denials.iter().map(|one| &one.mark));
-        let rest =
-            rest.chain(faults.iter().map(|one| &one.mark)).chain(compactions.iter().map(|one| &one.mark));
-        money.chain(work).chain(rest).chain(prompts).chain(records.iter().map(|one| &one.mark))
+        marks!(self, iter)
     }
 
     /// The same, to be changed.
     pub fn marks_mut(&mut self) -> impl Iterator<Item = &mut Mark> {
-        let Self {
-            input: _,
-            sessions: _,
-            agents: _,
-            responses,
-            entries,
-            calls,
-            orphans,
-            server_uses,
-            turns,
-            waits,
-            denials,
-            faults,
-            compactions,
-            prompts,
-            records,
-        } = self;
-        let money =
-            responses.iter_mut().map(|one| &mut one.mark).chain(entries.iter_mut().map(|one| &mut one.mark));
-        let work = calls
-            .iter_mut()
-            .map(|one| &mut one.mark)
-            .chain(orphans)
-            .chain(server_uses.iter_mut().map(|one| &mut one.mark));
-        let work = work.chain(turns.iter_mut().map(|one| &mut one.mark));
-        let rest =
-            waits.iter_mut().map(|one| &mut one.mark).chain(denials.iter_mut().map(|one| &mut one.mark));
-        let rest = rest.chain(faults.iter_mut().map(|one| &mut one.mark));
-        let rest = rest.chain(compactions.iter_mut().map(|one| &mut one.mark)).chain(prompts);
-        money.chain(work).chain(rest).chain(records.iter_mut().map(|one| &mut one.mark))
+        marks!(self, iter_mut mut)
     }
 }

@@ -34,6 +34,10 @@ impl Reading<'_, '_, '_> {
         self.facts.details.as_ref().is_some_and(|details| details.level.has_calls())
     }
 
+    fn keeps_agents(&self) -> bool {
+        self.facts.details.as_ref().is_some_and(|details| details.level.has_agents())
+    }
+
     pub(in crate::facts) fn keeps_responses(&self) -> bool {
         self.facts.details.as_ref().is_some_and(|details| details.level.has_responses())
     }
@@ -63,6 +67,9 @@ impl Reading<'_, '_, '_> {
     }
 
     fn whose(&mut self) -> Whose {
+        if !self.keeps_agents() {
+            return Whose::Main;
+        }
         let names = &mut self.facts.names;
         match &self.event.agent {
             event::Agent { call: Some(call), .. } => Whose::Started(names.get(call)),
@@ -106,6 +113,12 @@ impl Reading<'_, '_, '_> {
         time: Option<Time>,
     ) {
         let (moment, spot) = (self.moment(time), self.spot);
+        if !self.keeps_agents() {
+            if let Some(details) = self.details() {
+                details.asks.push((call, Ask { moment, id: None, response, input: 0 }));
+            }
+            return;
+        }
         let kind = match (ask.tool.as_deref(), ask.input) {
             (Some(tool), Some(input)) if STARTERS.contains(&tool) => event::agent_of_input(input),
             _ => None,
@@ -133,7 +146,8 @@ impl Reading<'_, '_, '_> {
         time: Option<Time>,
     ) {
         let (moment, spot) = (self.moment(time), self.spot);
-        let agent = answer.outcome.and_then(event::agent_of_outcome).map(|(id, kind)| {
+        let outcome = answer.outcome.filter(|_| self.keeps_agents());
+        let agent = outcome.and_then(event::agent_of_outcome).map(|(id, kind)| {
             let names = &mut self.facts.names;
             let call = answer.id.as_deref().map(|call| names.get(call));
             (names.get(&id), kind.map(|kind| names.get(&kind)), call)
