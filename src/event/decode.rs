@@ -21,14 +21,19 @@ use crate::measure::{Millis, Time, Tokens, Usd};
 /// The event that a record of this length tells; `None` if it has no string `type`.
 #[inline]
 pub(super) fn event<'a, O: Open<'a>>(record: &Record<'a>, bytes: u64) -> Option<Event<'a>> {
+    let name = record.fields.get(RecordKey::Type)?.string()?;
+    Some(named::<O>(record, name, bytes))
+}
+
+/// The same by its type. It has one way out, so that the event, which is large, is made where it stays.
+fn named<'a, O: Open<'a>>(record: &Record<'a>, name: Text<'a>, bytes: u64) -> Event<'a> {
     let fields = &record.fields;
-    let name = fields.get(RecordKey::Type)?.string()?;
     let kind = Type::of(&name);
     let sub = discriminator::<O>(record, kind);
     let (camel, snake) = (fields.text(RecordKey::CamelSession), fields.text(RecordKey::SnakeSession));
     let dialect = signs::<O>(fields, &name, sub.as_deref(), camel.is_some(), snake.is_some()).dialect();
     let version = if dialect == Dialect::Transcript { RecordKey::Version } else { RecordKey::CliVersion };
-    let mut told = Some(Event {
+    let mut event = Event {
         dialect,
         uuid: if kind.is_identified() { fields.text(RecordKey::Uuid) } else { None },
         session: if dialect == Dialect::Stream { snake.or(camel) } else { camel.or(snake) },
@@ -40,11 +45,9 @@ pub(super) fn event<'a, O: Open<'a>>(record: &Record<'a>, bytes: u64) -> Option<
         bytes,
         body: Body::Plain,
         kind: Kind::of(name, sub),
-    });
-    if let Some(event) = &mut told {
-        body::<O>(record, kind, event);
-    }
-    told
+    };
+    body::<O>(record, kind, &mut event);
+    event
 }
 
 fn agent<'a>(fields: &RecordFields<'a>) -> Agent<'a> {

@@ -101,7 +101,7 @@ impl<'a, K: Kernel> Walk<'_, 'a, K> {
     /// Whether nothing but blanks is left of the line, or of the text.
     #[inline(always)]
     pub(super) fn ends(&mut self) -> bool {
-        self.peek() == b'\n' || self.at == self.bytes.len()
+        self.bytes.get(self.at) == Some(&b'\n') || self.peek() == b'\n' || self.at == self.bytes.len()
     }
 
     /// Passes over this byte, after blanks.
