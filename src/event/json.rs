@@ -15,7 +15,8 @@ const ABSURD: f64 = 1e18;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Json<'a> {
     text: &'a str,
-    /// Whether it is known to be a string without escapes: looking for one again took 5 % of the time on short lines.
+    /// Whether it is known to be a string without escapes: looking for one again took 6 % of all instructions on
+    /// short lines.
     plain: bool,
 }
 
