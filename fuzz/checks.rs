@@ -62,6 +62,20 @@ pub(crate) fn twins(bytes: &[u8]) {
     }
     for ((before, _), block) in around.iter().zip(&blocks) {
         skimmed(block, before.len(), bytes.len(), &judged);
+        in_turn(block);
+    }
+    if let Some(line) = line {
+        in_turn(&format!("{line}\n{line}\n{{\"type\":\"x\"}}\n{line}\n{line}"));
+    }
+}
+
+/// What is seen ahead of one line and kept for the next changes nothing.
+fn in_turn(block: &str) {
+    let (mut skimmer, mut from) = (event::Skimmer::new(block), 0);
+    while from < block.len() {
+        let read = skimmer.read(from).map(|event| (event, skimmer.end()));
+        assert_eq!(read, event::skim(block, from), "at {from} of {block:?}");
+        from = block[from..].find('\n').map_or(block.len(), |end| from + end + 1);
     }
 }
 

@@ -270,13 +270,14 @@ impl Judge<'_> {
     /// Takes in a line that is simply one record; the end of that line.
     #[inline]
     fn skim(&mut self, skimmer: &mut Skimmer<'_>, from: usize, offset: u64, line: u64) -> Option<usize> {
-        let event = skimmer.read(from)?;
+        let event = skimmer.read(from);
+        let event = event.as_ref()?; // an event is large: it stays where it was made
         if skimmer.end() - from > self.max_record {
             return None;
         }
         let place = self.place(offset, line);
         self.follow(place);
-        self.facts.absorb(place, &event);
+        self.facts.absorb(place, event);
         Some(skimmer.end())
     }
 

@@ -23,11 +23,17 @@ macro_rules! fields {
 
         #[doc = concat!("The fields named by [`", stringify!($key), "`], as far as the object has them.")]
         #[derive(Clone, Debug)]
-        pub(super) struct $fields<'a>([Option<Json<'a>>; $key::NAMES.len()]);
+        pub(super) struct $fields<'a> {
+            texts: [Option<&'a str>; $key::NAMES.len()],
+            /// Which of them are strings without escapes. It stands apart so that "none" is all zeros, which are made faster
+            /// than copied.
+            plain: [bool; $key::NAMES.len()],
+        }
 
         impl $fields<'_> {
             /// No field at all.
-            pub(super) const NONE: Self = Self([None; $key::NAMES.len()]);
+            pub(super) const NONE: Self =
+                Self { texts: [None; $key::NAMES.len()], plain: [false; $key::NAMES.len()] };
         }
 
         impl Default for $fields<'_> {
@@ -43,7 +49,8 @@ macro_rules! fields {
             }
             #[inline(always)]
             fn put(&mut self, slot: usize, value: Json<'a>) {
-                self.0[slot] = Some(value);
+                self.texts[slot] = Some(value.source());
+                self.plain[slot] = value.is_plain();
             }
         }
 
@@ -52,12 +59,12 @@ macro_rules! fields {
             /// The value, whatever it is.
             #[inline]
             pub(super) fn get(&self, key: $key) -> Option<Json<'a>> {
-                self.0[key as usize]
+                self.texts[key as usize].map(|text| Json::walked(text, self.plain[key as usize]))
             }
             /// Whether the object has the key at all.
             #[inline]
             pub(super) fn has(&self, key: $key) -> bool {
-                self.get(key).is_some()
+                self.texts[key as usize].is_some()
             }
             /// The string that is not empty.
             #[inline]

@@ -27,19 +27,73 @@ pub(super) enum Discriminator {
     Data,
 }
 
-impl Discriminator {
-    /// The discriminator that records of this type have.
-    pub(super) fn of(kind: &str) -> Self {
-        match kind {
-            "system" | "result" => Self::Subtype,
-            "queue-operation" => Self::Operation,
-            "stream_event" => Self::Event,
-            "control_request" => Self::Request,
-            "control_response" => Self::Response,
+/// Types that are read deeper than their name, or have a discriminator. It is found once, and what to read follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Type {
+    User,
+    Assistant,
+    System,
+    Result,
+    StreamEvent,
+    Attachment,
+    Progress,
+    QueueOperation,
+    ControlRequest,
+    ControlResponse,
+    ConversationReset,
+    CostState,
+    ToolResult,
+    Reject,
+    Other,
+}
+
+impl Type {
+    /// The type of this name.
+    pub(super) fn of(name: &str) -> Self {
+        match name {
+            "user" => Self::User,
+            "assistant" => Self::Assistant,
+            "system" => Self::System,
+            "result" => Self::Result,
+            "stream_event" => Self::StreamEvent,
             "attachment" => Self::Attachment,
-            "progress" => Self::Data,
-            _ => Self::None,
+            "progress" => Self::Progress,
+            "queue-operation" => Self::QueueOperation,
+            "control_request" => Self::ControlRequest,
+            "control_response" => Self::ControlResponse,
+            "conversation_reset" => Self::ConversationReset,
+            "cost-state" => Self::CostState,
+            "tool_result" => Self::ToolResult,
+            "reject" => Self::Reject,
+            _ => Self::Other,
         }
+    }
+
+    /// The discriminator that records of this type have.
+    #[inline]
+    pub(super) fn discriminator(self) -> Discriminator {
+        match self {
+            Self::System | Self::Result => Discriminator::Subtype,
+            Self::QueueOperation => Discriminator::Operation,
+            Self::StreamEvent => Discriminator::Event,
+            Self::ControlRequest => Discriminator::Request,
+            Self::ControlResponse => Discriminator::Response,
+            Self::Attachment => Discriminator::Attachment,
+            Self::Progress => Discriminator::Data,
+            Self::User
+            | Self::Assistant
+            | Self::ConversationReset
+            | Self::CostState
+            | Self::ToolResult
+            | Self::Reject
+            | Self::Other => Discriminator::None,
+        }
+    }
+
+    /// Whether a second record with the same `uuid` is a copy.
+    #[inline]
+    pub(super) fn is_identified(self) -> bool {
+        matches!(self, Self::User | Self::Assistant | Self::System | Self::Attachment | Self::Result)
     }
 }
 

@@ -21,33 +21,42 @@ use super::{
     json::Json,
     record::{Blocks, Message, Open, Record},
 };
-use kernel::{Kernel, Task, run};
+use kernel::{Ahead, Kernel, Quotes, Task, run};
 use walk::{Left, Odd, Start, Step, Walk};
 
 /// Opens JSON by walking over it.
 pub(super) struct Skim;
 
 /// Reads records out of a text of whole lines.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Skimmer<'a> {
     text: &'a str,
     end: usize,
+    /// What was seen ahead of the last line, and is of use for the next.
+    ahead: Ahead,
+    quotes: Quotes,
+    /// Where that next line begins; nowhere after a line that is odd.
+    next: Option<usize>,
 }
 
 impl<'a> Skimmer<'a> {
     /// Over a text of whole lines, the last one perhaps without its end.
     pub fn new(text: &'a str) -> Self {
-        Self { text, end: 0 }
+        Self { text, end: 0, ahead: Ahead::default(), quotes: Quotes::default(), next: Some(0) }
     }
 
     /// The record that begins at `from`; `None` if its line is not simply one record.
     #[inline]
     pub fn read(&mut self, from: usize) -> Option<Event<'a>> {
+        if self.next.take() != Some(from) {
+            self.ahead.reset(from);
+            self.quotes = Quotes::default();
+        }
         let mut record = Record::default();
-        let (end, bytes) = run(Whole { start: Start::at(self.text, from), record: &mut record }).ok()?;
-        self.end = end;
-        let event = event::<Skim>(&record)?;
-        Some(Event { bytes, ..event })
+        let start = Start::at(self.text, (from, self.quotes), &mut self.ahead);
+        let ((end, quotes), bytes) = run(Whole { start, record: &mut record }).ok()?;
+        (self.end, self.quotes, self.next) = (end, quotes, Some(end + 1));
+        event::<Skim>(&record, bytes)
     }
 
     /// Where the line of the last record ends.
@@ -65,165 +74,182 @@ pub fn skim(text: &str, from: usize) -> Option<(Event<'_>, usize)> {
 
 /// Reads a record that is the whole text, over several lines perhaps.
 pub(super) fn skim_piece(text: &str) -> Option<Event<'_>> {
-    let mut record = Record::default();
-    let (_, bytes) = run(Whole { start: Start::over_lines(text), record: &mut record }).ok()?;
-    let event = event::<Skim>(&record)?;
-    Some(Event { bytes, ..event })
+    let (mut record, mut ahead) = (Record::default(), Ahead::default());
+    let start = Start::over_lines(text, &mut ahead);
+    let (_, bytes) = run(Whole { start, record: &mut record }).ok()?;
+    event::<Skim>(&record, bytes)
 }
 
-/// Walks over a record and what is left of its line; where that ends, and how long the record is. The record is filled where it is: moving its slots
-/// about took 5 % of the time.
-struct Whole<'r, 'a> {
-    start: Start<'a>,
+/// Walks over a record and what is left of its line; where that ends, and how long the record is. The record is filled
+/// where it is: moving its slots about took 5 % of the time.
+struct Whole<'w, 'r, 'a> {
+    start: Start<'w, 'a>,
     record: &'r mut Record<'a>,
 }
 
-impl Task for Whole<'_, '_> {
-    type Done = Step<(usize, u64)>;
+impl Task for Whole<'_, '_, '_> {
+    type Done = Step<(Left, u64)>;
 
     #[inline(always)]
-    fn run<K: Kernel>(self, kernel: K) -> Step<(usize, u64)> {
+    fn run<K: Kernel>(self, kernel: K) -> Step<(Left, u64)> {
         let mut walk = self.start.walk(kernel);
-        let start = walk.begin();
+        let (start, _) = walk.begin();
         record(&mut walk, self.record)?;
         let bytes = (walk.left().0 - start) as u64;
-        if walk.ends() { Ok((walk.left().0, bytes)) } else { Err(Odd) }
+        if walk.ends() { Ok((walk.left(), bytes)) } else { Err(Odd) }
     }
 }
 
 /// Walks over a record. What is large is opened on the way, so that it is walked over once.
 #[inline(always)]
-fn record<'a, K: Kernel>(walk: &mut Walk<'a, K>, record: &mut Record<'a>) -> Step<()> {
+fn record<'a, K: Kernel>(walk: &mut Walk<'_, 'a, K>, record: &mut Record<'a>) -> Step<()> {
     const MESSAGE: usize = RecordKey::Message as usize;
     const EVENT: usize = RecordKey::Event as usize;
     const ATTACHMENT: usize = RecordKey::Attachment as usize;
-    let mut more = walk.enter(b'}')?;
-    while more {
-        let key = walk.key()?;
-        match RecordFields::slot(key) {
-            None => walk.skip()?,
-            Some(slot) => {
-                let from = walk.begin();
-                match (slot, walk.peek()) {
-                    (MESSAGE, b'{') => {
-                        let message = record.message.insert(Message::default());
-                        walk.by(|from| InMessage(from, message))?;
-                    }
-                    (EVENT, b'{') => {
-                        let fields = record.event.insert(EventFields::default());
-                        walk.by(|from| InObject(from, fields))?;
-                    }
-                    (ATTACHMENT, b'{') => {
-                        let fields = record.attachment.insert(EventFields::default());
-                        walk.by(|from| InObject(from, fields))?;
-                    }
-                    (other, _) => {
-                        match other {
-                            MESSAGE => record.message = None,
-                            EVENT => record.event = None,
-                            ATTACHMENT => record.attachment = None,
-                            _ => {}
-                        }
-                        walk.skip()?;
-                    }
-                }
-                record.fields.put(slot, walk.since(from)?);
-            }
-        }
-        more = walk.more(b'}')?;
+    if !walk.enter(b'}')? {
+        return Ok(());
     }
-    Ok(())
+    loop {
+        let key = walk.key()?;
+        let (from, first) = walk.begin();
+        let slot = RecordFields::slot(key);
+        let plain = match (slot, first) {
+            (Some(MESSAGE), b'{') => {
+                let message = record.message.insert(Message::default());
+                walk.by(|from| InMessage(from, message))?;
+                false
+            }
+            (Some(slot @ (EVENT | ATTACHMENT)), b'{') => {
+                let place = if slot == EVENT { &mut record.event } else { &mut record.attachment };
+                let fields = place.insert(EventFields::default());
+                walk.by(|from| InObject(from, fields))?;
+                false
+            }
+            (other, _) => {
+                match other {
+                    Some(MESSAGE) => record.message = None,
+                    Some(EVENT) => record.event = None,
+                    Some(ATTACHMENT) => record.attachment = None,
+                    _ => {}
+                }
+                walk.pass(first)?
+            }
+        };
+        if let Some(slot) = slot {
+            record.fields.put(slot, walk.since(from, plain)?);
+        }
+        if !walk.comma() {
+            return walk.expect(b'}');
+        }
+    }
 }
 
 #[inline(always)]
-fn wanted<'a, K: Kernel, F: Fields<'a>>(walk: &mut Walk<'a, K>, fields: &mut F) -> Step<()> {
-    let mut more = walk.enter(b'}')?;
-    while more {
+fn wanted<'a, K: Kernel, F: Fields<'a>>(walk: &mut Walk<'_, 'a, K>, fields: &mut F) -> Step<()> {
+    if !walk.enter(b'}')? {
+        return Ok(());
+    }
+    loop {
         match F::slot(walk.key()?) {
             Some(slot) => fields.put(slot, walk.value()?),
             None => walk.skip()?,
         }
-        more = walk.more(b'}')?;
+        if !walk.comma() {
+            return walk.expect(b'}');
+        }
     }
-    Ok(())
 }
 
 #[inline(always)]
-fn message<'a, K: Kernel>(walk: &mut Walk<'a, K>, message: &mut Message<'a>) -> Step<()> {
+fn message<'a, K: Kernel>(walk: &mut Walk<'_, 'a, K>, message: &mut Message<'a>) -> Step<()> {
     const CONTENT: usize = MessageKey::Content as usize;
     const USAGE: usize = MessageKey::Usage as usize;
-    let mut more = walk.enter(b'}')?;
-    message.empty = !more;
-    while more {
-        let key = walk.key()?;
-        match MessageFields::slot(key) {
-            None => walk.skip()?,
-            Some(slot) => {
-                let from = walk.begin();
-                match (slot, walk.peek()) {
-                    (CONTENT, b'[') => blocks(walk, message.blocks.insert(Blocks::default()))?,
-                    (USAGE, b'{') => message.usage = Some(usage(walk)?),
-                    (other, _) => {
-                        match other {
-                            CONTENT => message.blocks = None,
-                            USAGE => message.usage = None,
-                            _ => {}
-                        }
-                        walk.skip()?;
-                    }
-                }
-                message.fields.put(slot, walk.since(from)?);
-            }
-        }
-        more = walk.more(b'}')?;
+    if !walk.enter(b'}')? {
+        message.empty = true;
+        return Ok(());
     }
-    Ok(())
+    loop {
+        let key = walk.key()?;
+        let (from, first) = walk.begin();
+        let slot = MessageFields::slot(key);
+        let plain = match (slot, first) {
+            (Some(CONTENT), b'[') => {
+                blocks(walk, message.blocks.insert(Blocks::default()))?;
+                false
+            }
+            (Some(USAGE), b'{') => {
+                message.usage = Some(usage(walk)?);
+                false
+            }
+            (other, _) => {
+                match other {
+                    Some(CONTENT) => message.blocks = None,
+                    Some(USAGE) => message.usage = None,
+                    _ => {}
+                }
+                walk.pass(first)?
+            }
+        };
+        if let Some(slot) = slot {
+            message.fields.put(slot, walk.since(from, plain)?);
+        }
+        if !walk.comma() {
+            return walk.expect(b'}');
+        }
+    }
 }
 
 /// Walks over a `usage` and the two objects in it that are counted.
 #[inline(always)]
-fn usage<K: Kernel>(walk: &mut Walk<'_, K>) -> Step<Usage> {
+fn usage<K: Kernel>(walk: &mut Walk<'_, '_, K>) -> Step<Usage> {
     const SPLIT: usize = UsageKey::CacheCreation as usize;
     const SERVER: usize = UsageKey::ServerToolUse as usize;
     let [mut fields, mut split, mut server] = [const { UsageFields::NONE }; 3];
-    let mut more = walk.enter(b'}')?;
-    while more {
-        match UsageFields::slot(walk.key()?) {
-            None => walk.skip()?,
-            Some(slot @ (SPLIT | SERVER)) => {
-                let inner = if slot == SPLIT { &mut split } else { &mut server };
-                *inner = UsageFields::NONE; // of duplicate keys the last wins
-                if walk.peek() == b'{' { wanted(walk, inner)? } else { walk.skip()? }
+    if walk.enter(b'}')? {
+        loop {
+            match UsageFields::slot(walk.key()?) {
+                None => walk.skip()?,
+                Some(slot @ (SPLIT | SERVER)) => {
+                    let inner = if slot == SPLIT { &mut split } else { &mut server };
+                    *inner = UsageFields::NONE; // of duplicate keys the last wins
+                    if walk.peek() == b'{' { wanted(walk, inner)? } else { walk.skip()? }
+                }
+                Some(slot) => fields.put(slot, walk.value()?),
             }
-            Some(slot) => fields.put(slot, walk.value()?),
+            if !walk.comma() {
+                break;
+            }
         }
-        more = walk.more(b'}')?;
+        walk.expect(b'}')?;
     }
     Ok(usage_of(&fields, &split, &server))
 }
 
 #[inline(always)]
-fn blocks<'a, K: Kernel>(walk: &mut Walk<'a, K>, blocks: &mut Blocks<'a>) -> Step<()> {
-    let mut more = walk.enter(b']')?;
-    blocks.any = more;
-    while more {
+fn blocks<'a, K: Kernel>(walk: &mut Walk<'_, 'a, K>, blocks: &mut Blocks<'a>) -> Step<()> {
+    blocks.any = walk.enter(b']')?;
+    if !blocks.any {
+        return Ok(());
+    }
+    loop {
         if walk.peek() == b'{' {
-            let (at, from) = (blocks.objects.len(), walk.begin());
+            let (at, (from, _)) = (blocks.objects.len(), walk.begin());
             blocks.objects.push((BlockFields::default(), 0));
             wanted(walk, &mut blocks.objects[at].0)?;
             blocks.objects[at].1 = (walk.left().0 - from) as u64;
         } else {
             walk.skip()?;
         }
-        more = walk.more(b']')?;
+        if !walk.comma() {
+            return walk.expect(b']');
+        }
     }
-    Ok(())
 }
 
 /// Walks over an object and keeps the wanted fields.
-struct InObject<'r, 'a, F>(Start<'a>, &'r mut F);
+struct InObject<'w, 'r, 'a, F>(Start<'w, 'a>, &'r mut F);
 
-impl<'a, F: Fields<'a>> Task for InObject<'_, 'a, F> {
+impl<'a, F: Fields<'a>> Task for InObject<'_, '_, 'a, F> {
     type Done = Step<Left>;
 
     #[inline(always)]
@@ -235,9 +261,9 @@ impl<'a, F: Fields<'a>> Task for InObject<'_, 'a, F> {
 }
 
 /// Walks over a message.
-struct InMessage<'r, 'a>(Start<'a>, &'r mut Message<'a>);
+struct InMessage<'w, 'r, 'a>(Start<'w, 'a>, &'r mut Message<'a>);
 
-impl Task for InMessage<'_, '_> {
+impl Task for InMessage<'_, '_, '_> {
     type Done = Step<Left>;
 
     #[inline(always)]
@@ -249,18 +275,20 @@ impl Task for InMessage<'_, '_> {
 }
 
 /// Walks over an array and keeps its elements.
-struct InArray<'r, 'a>(Start<'a>, &'r mut SmallVec<[Json<'a>; 4]>);
+struct InArray<'w, 'r, 'a>(Start<'w, 'a>, &'r mut SmallVec<[Json<'a>; 4]>);
 
-impl Task for InArray<'_, '_> {
+impl Task for InArray<'_, '_, '_> {
     type Done = Step<Left>;
 
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> Step<Left> {
         let mut walk = self.0.walk(kernel);
-        let mut more = walk.enter(b']')?;
-        while more {
+        if walk.enter(b']')? {
             self.1.push(walk.value()?);
-            more = walk.more(b']')?;
+            while walk.comma() {
+                self.1.push(walk.value()?);
+            }
+            walk.expect(b']')?;
         }
         Ok(walk.left())
     }
@@ -275,7 +303,7 @@ impl<'a> Open<'a> for Skim {
             return None;
         }
         let mut fields = F::default();
-        match run(InObject(Start::over_lines(json.source()), &mut fields)) {
+        match run(InObject(Start::over_lines(json.source(), &mut Ahead::default()), &mut fields)) {
             Ok(_) => Some(fields),
             Err(Odd) => super::obvious::Obvious::fields(json),
         }
@@ -286,7 +314,7 @@ impl<'a> Open<'a> for Skim {
             return None;
         }
         let mut all = SmallVec::new();
-        match run(InArray(Start::over_lines(json.source()), &mut all)) {
+        match run(InArray(Start::over_lines(json.source(), &mut Ahead::default()), &mut all)) {
             Ok(_) => Some(all),
             Err(Odd) => super::obvious::Obvious::elements(json),
         }
@@ -301,7 +329,7 @@ impl<'a> Open<'a> for Skim {
             return None;
         }
         let mut opened = Message::default();
-        match run(InMessage(Start::over_lines(json.source()), &mut opened)) {
+        match run(InMessage(Start::over_lines(json.source(), &mut Ahead::default()), &mut opened)) {
             Ok(_) => Some(opened),
             Err(Odd) => super::obvious::Obvious::message(json),
         }

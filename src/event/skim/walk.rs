@@ -3,7 +3,7 @@
 //! What a walk does for each token is inlined into the task that it is part of, since only there the kernel's
 //! instructions are known; and a walk never leaves its task, so that its position can stay in a register.
 
-use super::kernel::{End, Kernel, Quotes, Task};
+use super::kernel::{Ahead, End, Kernel, Quotes, Task};
 use crate::event::{fields::Key, json::Json};
 
 /// Why the walk stops: broken, or something that the obvious path should look at.
@@ -19,51 +19,53 @@ pub(super) type Step<T> = Result<T, Odd>;
 const DEEPEST: u32 = 63;
 
 /// Where a walk begins, or goes on in another task.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Start<'a> {
+#[derive(Debug)]
+pub(super) struct Start<'w, 'a> {
     text: &'a str,
     at: usize,
     quotes: Quotes,
+    ahead: &'w mut Ahead,
     /// Whether a line's end is a blank like others.
     over_lines: bool,
 }
 
-impl<'a> Start<'a> {
-    /// At a byte of a text; a line's end ends everything.
+impl<'w, 'a> Start<'w, 'a> {
+    /// At a byte of a text, with the quotes that were seen ahead from there; a line's end ends everything.
     #[inline]
-    pub(super) fn at(text: &'a str, at: usize) -> Self {
-        Self { text, at, quotes: Quotes::default(), over_lines: false }
+    pub(super) fn at(text: &'a str, (at, quotes): Left, ahead: &'w mut Ahead) -> Self {
+        Self { text, at, quotes, ahead, over_lines: false }
     }
 
     /// At the beginning of a text of perhaps several lines.
     #[inline]
-    pub(super) fn over_lines(text: &'a str) -> Self {
-        Self { over_lines: true, ..Self::at(text, 0) }
+    pub(super) fn over_lines(text: &'a str, ahead: &'w mut Ahead) -> Self {
+        Self { over_lines: true, ..Self::at(text, Left::default(), ahead) }
     }
 
     /// Walks from here.
     #[inline(always)]
-    pub(super) fn walk<K: Kernel>(self, kernel: K) -> Walk<'a, K> {
-        let Self { text, at, quotes, over_lines } = self;
-        Walk { kernel, text, bytes: text.as_bytes(), at, quotes, over_lines }
+    pub(super) fn walk<K: Kernel>(self, kernel: K) -> Walk<'w, 'a, K> {
+        let Self { text, at, quotes, ahead, over_lines } = self;
+        Walk { kernel, text, bytes: text.as_bytes(), at, quotes, ahead, over_lines }
     }
 }
 
-/// Where a task left off: the position, and the quotes ahead from there.
+/// Where a task left off: the position, and the quotes from there.
 pub(super) type Left = (usize, Quotes);
 
 /// A position in a text.
 #[derive(Debug)]
-pub(super) struct Walk<'a, K> {
+pub(super) struct Walk<'w, 'a, K> {
     kernel: K,
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
     quotes: Quotes,
+    ahead: &'w mut Ahead,
     over_lines: bool,
 }
 
-impl<'a, K: Kernel> Walk<'a, K> {
+impl<'a, K: Kernel> Walk<'_, 'a, K> {
     /// Where it is.
     #[inline(always)]
     pub(super) fn left(&self) -> Left {
@@ -73,9 +75,13 @@ impl<'a, K: Kernel> Walk<'a, K> {
     /// Lets another task walk from here, and goes on where that left off. It keeps the code of a record small; in time it
     /// makes no difference that could be measured.
     #[inline(always)]
-    pub(super) fn by<T: Task<Done = Step<Left>>>(&mut self, task: impl FnOnce(Start<'a>) -> T) -> Step<()> {
-        let Self { text, at, quotes, over_lines, .. } = *self;
-        (self.at, self.quotes) = self.kernel.run(task(Start { text, at, quotes, over_lines }))?;
+    pub(super) fn by<'s, T: Task<Done = Step<Left>>>(
+        &'s mut self,
+        task: impl FnOnce(Start<'s, 'a>) -> T,
+    ) -> Step<()> {
+        let Self { kernel, text, at, quotes, ref mut ahead, over_lines, .. } = *self;
+        let start = Start { text, at, quotes, ahead, over_lines };
+        (self.at, self.quotes) = kernel.run(task(start))?;
         Ok(())
     }
 
@@ -95,12 +101,12 @@ impl<'a, K: Kernel> Walk<'a, K> {
     /// Whether nothing but blanks is left of the line, or of the text.
     #[inline(always)]
     pub(super) fn ends(&mut self) -> bool {
-        self.peek() == b'\n' || self.at == self.bytes.len()
+        self.bytes.get(self.at) == Some(&b'\n') || self.peek() == b'\n' || self.at == self.bytes.len()
     }
 
     /// Passes over this byte, after blanks.
     #[inline(always)]
-    fn expect(&mut self, byte: u8) -> Step<()> {
+    pub(super) fn expect(&mut self, byte: u8) -> Step<()> {
         if self.bytes.get(self.at) != Some(&byte) && self.peek() != byte {
             return Err(Odd);
         }
@@ -115,17 +121,17 @@ impl<'a, K: Kernel> Walk<'a, K> {
             if self.peek() != b'"' {
                 return Err(Odd);
             }
-            self.quotes.open(self.kernel, self.bytes, self.at).ok_or(Odd)?;
+            self.quotes.open(self.kernel, self.ahead, self.bytes, self.at).ok_or(Odd)?;
         }
         self.rest_of_string()
     }
 
     #[inline(always)]
     fn rest_of_string(&mut self) -> Step<(usize, End)> {
-        let from = self.at + 1;
-        let end = self.quotes.close(self.kernel, self.bytes, from).ok_or(Odd)?;
+        let from = self.at;
+        let end = self.quotes.close(self.kernel, self.ahead, self.bytes, from).ok_or(Odd)?;
         self.at = end.at + 1;
-        Ok((from, end))
+        Ok((from + 1, end))
     }
 
     /// Passes over the bracket that opens an object or an array; whether there is anything in it.
@@ -141,16 +147,12 @@ impl<'a, K: Kernel> Walk<'a, K> {
         Ok(true)
     }
 
-    /// Passes over what follows a value in there: whether another one comes.
+    /// Passes over the comma after a value in there, if another one comes.
     #[inline(always)]
-    pub(super) fn more(&mut self, close: u8) -> Step<bool> {
-        let next = self.peek();
-        self.at += 1;
-        match next {
-            b',' => Ok(true),
-            _ if next == close => Ok(false),
-            _ => Err(Odd),
-        }
+    pub(super) fn comma(&mut self) -> bool {
+        let comma = self.peek() == b',';
+        self.at += usize::from(comma);
+        comma
     }
 
     /// Passes over a key and its colon. A key that is spelt with an escape may be one that is wanted: the obvious path
@@ -168,35 +170,40 @@ impl<'a, K: Kernel> Walk<'a, K> {
     /// Passes over a value and keeps its text.
     #[inline(always)]
     pub(super) fn value(&mut self) -> Step<Json<'a>> {
-        let from = self.begin();
-        self.skip()?;
-        self.since(from)
+        let (from, first) = self.begin();
+        let plain = self.pass(first)?;
+        self.since(from, plain)
     }
 
-    /// Where the next value begins.
+    /// Where the next value begins, and with what.
     #[inline(always)]
-    pub(super) fn begin(&mut self) -> usize {
-        self.peek();
-        self.at
+    pub(super) fn begin(&mut self) -> (usize, u8) {
+        let first = self.peek();
+        (self.at, first)
     }
 
-    /// The text of the value that begins there and was just passed over.
+    /// The text of the value that begins there and was just passed over, and whether it is a string without escapes.
     #[inline(always)]
-    pub(super) fn since(&self, from: usize) -> Step<Json<'a>> {
-        self.text.get(from..self.at).map(Json::checked).ok_or(Odd)
+    pub(super) fn since(&self, from: usize, plain: bool) -> Step<Json<'a>> {
+        self.text.get(from..self.at).map(|text| Json::walked(text, plain)).ok_or(Odd)
+    }
+
+    /// Passes over a value that begins here, with this byte; whether it is a string without escapes.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, first: u8) -> Step<bool> {
+        match first {
+            b'"' => return Ok(!self.string()?.1.escaped),
+            b'{' | b'[' => self.by(Container)?,
+            _ => self.skip_scalar()?,
+        }
+        Ok(false)
     }
 
     /// Passes over a value.
     #[inline(always)]
     pub(super) fn skip(&mut self) -> Step<()> {
-        if self.quotes.opens(self.at) {
-            return self.rest_of_string().map(drop);
-        }
-        match self.peek() {
-            b'"' => self.string().map(drop),
-            b'{' | b'[' => self.by(Container),
-            _ => self.skip_scalar(),
-        }
+        let first = self.peek();
+        self.pass(first).map(drop)
     }
 
     /// Passes over a number or a literal.
@@ -208,9 +215,9 @@ impl<'a, K: Kernel> Walk<'a, K> {
 }
 
 /// Passes over an object or array.
-struct Container<'a>(Start<'a>);
+struct Container<'w, 'a>(Start<'w, 'a>);
 
-impl Task for Container<'_> {
+impl Task for Container<'_, '_> {
     type Done = Step<Left>;
 
     /// The open containers are a bit each, set for an object.

@@ -1,7 +1,7 @@
 //! The kernels' obvious twin, byte by byte, and the law that they equal it: for the tests here and for the fuzz target
 //! `kernel`.
 
-use super::{Avx2, Kernel, Look, Quotes, Sse2, Task, run};
+use super::{Ahead, Avx2, Kernel, Quotes, Sse2, State, Task, run};
 
 fn scalar(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
@@ -27,8 +27,9 @@ impl Task for Inside<'_> {
 
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> Option<usize> {
-        let quotes = kernel.run(Look { bytes: self.0, from: self.1, carry: false, inside: true })?;
-        Some(quotes.next())
+        let state = State { carry: false, inside: true };
+        let (mut ahead, mut quotes) = (Ahead { end: self.1, state, ..Ahead::default() }, Quotes::default());
+        Some(quotes.close(kernel, &mut ahead, self.0, self.1)?.at)
     }
 }
 /// All strings of a text, each from its first quote on: where they end, as long as they end well.
@@ -39,11 +40,14 @@ impl Task for Strings<'_> {
 
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> Vec<usize> {
-        let (mut quotes, mut ends, mut at) = (Quotes::default(), Vec::new(), 0);
+        let (mut ahead, mut quotes) = (Ahead::default(), Quotes::default());
+        let (mut ends, mut at) = (Vec::new(), 0);
         while let Some(next) = self.0[at..].iter().position(|&byte| byte == b'"' || byte == b'\\')
-            && quotes.open(kernel, self.0, at + next).is_some()
-            && let Some(end) = quotes.close(kernel, self.0, at + next + 1)
+            && quotes.open(kernel, &mut ahead, self.0, at + next).is_some()
+            && let Some(end) = quotes.close(kernel, &mut ahead, self.0, at + next)
         {
+            let text = &self.0[at + next + 1..end.at];
+            assert!(end.escaped || !text.contains(&b'\\'), "an escape goes unseen");
             ends.push(end.at);
             at = end.at + 1;
         }

@@ -1,0 +1,73 @@
+//! What the kernels must find wherever it stands in a step.
+
+use proptest::prelude::*;
+
+use super::twin::kernels_agree;
+
+fn agree(bytes: &[u8]) {
+    for from in 0..=bytes.len().min(3) {
+        kernels_agree(bytes, from);
+    }
+}
+
+#[test]
+fn every_byte_at_every_place_gets_the_scalar_verdict() {
+    for length in [0, 1, 15, 16, 17, 63, 64, 65, 127, 128, 130] {
+        for at in 0..length {
+            for byte in [0, 0x1f, 0x20, b'"', b'\\', b'n', b'u', 0x7f, 0x80, 0xff] {
+                let mut text = vec![b'a'; length];
+                text[at] = byte;
+                text.push(b'"');
+                agree(&text);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_border_of_a_look_is_like_any_other() {
+    for at in 1016..1034 {
+        for tail in ["\"", "\\\"\"", "\\\\\"", "\\u00e9\"", "\\u00\"", "\x1f\"", "\" \"", "\\x\""] {
+            let mut text = vec![b'a'; at];
+            text.extend(tail.bytes());
+            text.extend(b"and \"more\"");
+            agree(&text);
+        }
+    }
+}
+
+#[test]
+fn every_letter_after_a_backslash_gets_the_scalar_verdict() {
+    for byte in 0..=255 {
+        for before in [0, 14, 15, 62, 63, 64] {
+            let mut text = vec![b'x'; before];
+            text.extend([b'\\', byte]);
+            text.extend(b"00e9 tail\"");
+            agree(&text);
+        }
+    }
+}
+
+#[test]
+fn runs_of_backslashes_over_the_border_of_a_step_are_paired() {
+    for before in 50..70 {
+        for run in 0..80 {
+            let mut text = vec![b'x'; before];
+            text.extend(vec![b'\\'; run]);
+            text.extend(b"\" \"");
+            agree(&text);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #[test]
+    fn kernels_agree_with_the_scalar_walk(
+        text in proptest::collection::vec(prop_oneof![
+            8 => 0x20u8..0x7f, 2 => Just(b'\\'), 1 => Just(b'"'), 1 => Just(b'u'), 1 => Just(b'n'), 1 => Just(b'0'), 1 => any::<u8>()
+        ], 0..300)
+    ) {
+        agree(&text);
+    }
+}
