@@ -84,6 +84,41 @@ pub(crate) fn spliced(bytes: &[u8]) {
     for (before, after) in HOLES {
         twins(&[before.as_bytes(), bytes, after.as_bytes()].concat());
     }
+    repeated(bytes);
+}
+
+/// A line of which the next ones are repetitions.
+const REPEATED: &str = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"words"}},"session_id":"s","parent_tool_use_id":null,"uuid":"u","share":-1.5,"list":[true,"a",2]}"#;
+
+/// What becomes something else in it.
+const CHANGES: &[&str] = &[
+    "words",
+    r#""words""#,
+    "0",
+    "-1.5",
+    "null",
+    r#""s""#,
+    r#""u""#,
+    r#""uuid""#,
+    r#""text":"#,
+    "content_block_delta",
+    "stream_event",
+    "true",
+    "2",
+    "}}",
+    "]}",
+    r#"{"type":"stream_event","#,
+];
+
+/// A line that repeats the ones before it tells the same as by itself, whatever is put into it.
+fn repeated(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    for change in CHANGES.iter().filter(|_| !text.contains('\n')) {
+        let other = REPEATED.replacen(change, text, 1);
+        in_turn(&format!(
+            "{REPEATED}\n{REPEATED}\n{other}\n{REPEATED}\n{other}\n{other}\n{other}\n{REPEATED}"
+        ));
+    }
 }
 
 fn skimmed<'a>(block: &'a str, from: usize, length: usize, judged: &Result<Event<'a>, Flaw>) {

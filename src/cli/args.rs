@@ -14,7 +14,7 @@ pub use super::{
 };
 use crate::report::{By, Outcome, REPORTS};
 
-/// What a Claude Code run really did: reads its JSON logs and accounts for every line
+/// What a Claude Code run really did: accounts for every line of its JSON logs
 ///
 /// Reads what the CLI prints with --output-format stream-json and what it saves of its sessions, in any mixture, and counts
 /// each session, response, tool call and denial once. Reports are tables for people, or JSON, CSV and more for
