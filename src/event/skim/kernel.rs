@@ -171,23 +171,6 @@ impl Quotes {
         Some(End { at, escaped: backslashes != 0 })
     }
 
-    /// Passes over all quotes before `at`, which stand in text that is known; `None` if something is wrong on the way.
-    #[inline(always)]
-    pub(super) fn skip_to<K: Kernel>(
-        &mut self,
-        kernel: K,
-        ahead: &mut Ahead,
-        bytes: &[u8],
-        at: usize,
-    ) -> Option<()> {
-        // The last step of a look may be a short one.
-        while self.step == 0 || at >= if self.step < ahead.count { self.from + STEP } else { ahead.end } {
-            self.advance(kernel, ahead, bytes)?;
-        }
-        self.left &= u64::MAX << at.saturating_sub(self.from);
-        Some(())
-    }
-
     /// Goes to the next step.
     #[inline(always)]
     fn advance<K: Kernel>(&mut self, kernel: K, ahead: &mut Ahead, bytes: &[u8]) -> Option<()> {

@@ -3,7 +3,6 @@
 //! It never gives a verdict of its own. What is broken or odd in any way is left to the obvious path, so the two can only
 //! differ where this one accepts a line, and tests and fuzzing hold them equal there.
 
-mod again;
 mod kernel;
 mod walk;
 
@@ -22,7 +21,6 @@ use super::{
     json::Json,
     record::{Blocks, Message, Open, Record},
 };
-use again::{Again, Compare};
 use kernel::{Ahead, Kernel, Quotes, Task, run};
 use walk::{Left, Odd, Start, Step, Walk};
 
@@ -39,20 +37,12 @@ pub struct Skimmer<'a> {
     quotes: Quotes,
     /// Where that next line begins; nowhere after a line that is odd.
     next: Option<usize>,
-    again: Again<'a>,
 }
 
 impl<'a> Skimmer<'a> {
     /// Over a text of whole lines, the last one perhaps without its end.
     pub fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            end: 0,
-            ahead: Ahead::default(),
-            quotes: Quotes::default(),
-            next: Some(0),
-            again: Again::default(),
-        }
+        Self { text, end: 0, ahead: Ahead::default(), quotes: Quotes::default(), next: Some(0) }
     }
 
     /// The record that begins at `from`; `None` if its line is not simply one record.
@@ -62,32 +52,11 @@ impl<'a> Skimmer<'a> {
             self.ahead.reset(from);
             self.quotes = Quotes::default();
         }
-        if self.again.begins(self.text.as_bytes(), from)
-            && let Some(event) = self.repeated(from)
-        {
-            return Some(event);
-        }
         let mut record = Record::default();
         let start = Start::at(self.text, (from, self.quotes), &mut self.ahead);
         let ((end, quotes), bytes) = run(Whole { start, record: &mut record }).ok()?;
         (self.end, self.quotes, self.next) = (end, quotes, Some(end + 1));
-        let event = event::<Skim>(&record, bytes)?;
-        self.again.learn(self.text.as_bytes(), (from, end), &event);
-        Some(event)
-    }
-
-    /// The record of a line that repeats the pattern; what was seen ahead is lost if it does not.
-    #[inline]
-    fn repeated(&mut self, from: usize) -> Option<Event<'a>> {
-        let Self { text, quotes, ahead, again, .. } = self;
-        let (bytes, quotes) = (text.as_bytes(), *quotes);
-        let Some((end, quotes)) = run(Compare { again, bytes, from, quotes, ahead }) else {
-            self.ahead.reset(from);
-            self.quotes = Quotes::default();
-            return None;
-        };
-        (self.end, self.quotes, self.next) = (end, quotes, Some(end + 1));
-        self.again.event((end - from) as u64)
+        event::<Skim>(&record, bytes)
     }
 
     /// Where the line of the last record ends.

@@ -301,7 +301,7 @@ fn scalar_end(bytes: &[u8], at: usize) -> Step<usize> {
 
 /// The end of a number of any sort.
 #[inline(never)]
-pub(super) fn number_end(bytes: &[u8], mut at: usize) -> Step<usize> {
+fn number_end(bytes: &[u8], mut at: usize) -> Step<usize> {
     let take = |at: &mut usize, byte: u8| {
         let is = bytes.get(*at) == Some(&byte);
         *at += usize::from(is);
