@@ -14,7 +14,7 @@ mod show;
 
 use std::{ffi::OsString, io::Write, sync::Arc};
 
-use clap::FromArgMatches;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::{
     error::{Error, ExitStatus},
@@ -33,7 +33,12 @@ use rows::{Question, answer};
 
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, Error> {
-    let parsed = help::command().try_get_matches_from(arguments);
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    // Making the help of all commands takes longer than reading a line of a log.
+    let asked = ["-h", "--help", "help"].map(OsString::from);
+    let is_asked = arguments.len() < 2 || arguments.iter().any(|word| asked.contains(word));
+    let command = if is_asked { help::command() } else { Cli::command() };
+    let parsed = command.try_get_matches_from(arguments);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
@@ -120,7 +125,7 @@ fn schema(schema: &args::Schema, style: Style) -> Result<ExitStatus, Error> {
 
 fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let args::Summarize { asked, output, strict } = summarize;
-    if !asked.narrow.filter(&asked.narrow.zone()?)?.is_empty() {
+    if !asked.narrow.is_empty() && !asked.narrow.filter(&asked.narrow.zone()?)?.is_empty() {
         return summarize_narrowed(summarize, variables, style);
     }
     let prices = plan::prices(&asked.pricing)?;

@@ -51,6 +51,18 @@ pub struct Narrow {
 }
 
 impl Narrow {
+    /// Whether nothing was asked for: then no time zone has to be looked up either.
+    pub(super) fn is_empty(&self) -> bool {
+        let Self { since, until, last, project, model, session, tool, main, subagents, timezone } = self;
+        since.is_none()
+            && until.is_none()
+            && last.is_none()
+            && [project, model, session, tool].iter().all(|patterns| patterns.is_empty())
+            && !main
+            && !subagents
+            && timezone.is_none()
+    }
+
     /// The zone in which days are days.
     pub(super) fn zone(&self) -> Result<Zone, Error> {
         self.timezone.as_deref().map_or_else(|| Ok(Zone::system()), Zone::named).map_err(Error::Usage)

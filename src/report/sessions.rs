@@ -226,11 +226,20 @@ fn add(sum: &mut Option<Millis>, amount: Option<Millis>) {
 /// What is missing from the cost, and how to see more.
 pub(super) fn notes(ledger: &Ledger) -> Vec<Line> {
     let mut notes = cost_notes(ledger);
-    if let Some(session) = ledger.sessions.iter().rev().find_map(|session| session.id.as_deref()) {
-        let start: String = session.chars().take(8).collect();
-        notes.push(Line::new(Tone::Plain).word("one of them in full: ccstat show ").value(start));
+    let latest = ledger.sessions.iter().filter(|session| session.id.is_some()).max_by_key(|one| one.started);
+    if let Some(id) = latest.and_then(|session| session.id.as_deref()) {
+        notes.push(Line::new(Tone::Plain).word("one of them in full: ccstat show ").value(short(ledger, id)));
     }
     notes
+}
+
+/// The beginning of an id that no other session's has, and eight letters at least.
+fn short<'i>(ledger: &Ledger, id: &'i str) -> &'i str {
+    let others =
+        ledger.sessions.iter().filter_map(|session| session.id.as_deref()).filter(|other| *other != id);
+    let shared = |other: &str| id.bytes().zip(other.bytes()).take_while(|(one, two)| one == two).count();
+    let length = others.map(shared).max().unwrap_or(0).saturating_add(1).max(8);
+    id.get(..length).unwrap_or(id)
 }
 
 /// What every report of money says below its table.
