@@ -125,7 +125,7 @@ fn schema(schema: &args::Schema, style: Style) -> Result<ExitStatus, Error> {
 
 fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let args::Summarize { asked, output, strict } = summarize;
-    if !asked.narrow.is_empty() && !asked.narrow.filter(&asked.narrow.zone()?)?.is_empty() {
+    if asked.narrow.narrows()? {
         return summarize_narrowed(summarize, variables, style);
     }
     let prices = plan::prices(&asked.pricing)?;

@@ -51,16 +51,10 @@ pub struct Narrow {
 }
 
 impl Narrow {
-    /// Whether nothing was asked for: then no time zone has to be looked up either.
-    pub(super) fn is_empty(&self) -> bool {
-        let Self { since, until, last, project, model, session, tool, main, subagents, timezone } = self;
-        since.is_none()
-            && until.is_none()
-            && last.is_none()
-            && [project, model, session, tool].iter().all(|patterns| patterns.is_empty())
-            && !main
-            && !subagents
-            && timezone.is_none()
+    /// Whether anything is left out. The zone of this machine does not matter for that, and looking it up takes time.
+    pub(super) fn narrows(&self) -> Result<bool, Error> {
+        let zone = self.timezone.as_deref().map_or_else(|| Ok(Zone::default()), Zone::named);
+        Ok(!self.filter(&zone.map_err(Error::Usage)?)?.is_empty())
     }
 
     /// The zone in which days are days.

@@ -11,7 +11,7 @@ use super::{
     responses::Response,
     sessions::{ModelUse, Session},
 };
-use crate::measure::{Prices, Time, Tokens, Usd, canonical};
+use crate::measure::{Prices, Time, Tokens, Usd, add, canonical};
 
 /// The model of a response that names none.
 pub(super) const NO_MODEL: &str = "unknown";
@@ -267,10 +267,6 @@ impl Sums {
             self.by_model.entry(Name::clone(model)).or_default().tokens += answered.tokens;
         }
     }
-}
-
-fn add(sum: &mut Option<Usd>, amount: Usd) {
-    *sum.get_or_insert_default() += amount;
 }
 
 /// The larger of what the stream's results add up to and what was saved: a killed run has no saved total, and the

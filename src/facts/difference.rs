@@ -253,13 +253,13 @@ fn continues_silently(version: &str) -> bool {
 }
 
 /// Resets and versions of all sources, in order.
-struct Marks<'a> {
+pub(super) struct Marks<'a> {
     resets: Vec<Place>,
     versions: Vec<(Place, &'a str)>,
 }
 
 impl<'a> Marks<'a> {
-    fn of(chain: &'a Chain) -> Self {
+    pub(super) fn of(chain: &'a Chain) -> Self {
         let mut resets = chain.resets.clone();
         resets.sort_unstable();
         let mut versions: Vec<(Place, &str)> =
@@ -274,7 +274,7 @@ impl<'a> Marks<'a> {
     }
 
     /// The version that prints at a place.
-    fn version(&self, place: Place) -> Option<&'a str> {
+    pub(super) fn version(&self, place: Place) -> Option<&'a str> {
         let after = self.versions.partition_point(|&(from, _)| from < place);
         let &(from, version) = self.versions.get(after.checked_sub(1)?)?;
         (from.source == place.source).then_some(version)

@@ -117,7 +117,7 @@ impl Facts {
     }
 
     /// The version whose `init` stands last before a place in its source.
-    pub(super) fn printing_version(&self, place: Place) -> Option<&str> {
+    fn printing_version(&self, place: Place) -> Option<&str> {
         let before =
             self.chain.versions.iter().filter(|(from, _)| from.source == place.source && *from < place);
         before.max_by_key(|(from, _)| *from).map(|(_, version)| version.as_str())

@@ -11,6 +11,13 @@ use std::{fmt, iter::Sum, ops::AddAssign};
 pub use price::{Price, Prices, Rates, Tier, canonical};
 pub use pricing::PricingError;
 
+/// Adds what is known to a sum that is missing until then: missing is not zero.
+pub(crate) fn add<T: AddAssign + Default>(sum: &mut Option<T>, amount: impl Into<Option<T>>) {
+    if let Some(amount) = amount.into() {
+        *sum.get_or_insert_default() += amount;
+    }
+}
+
 /// US dollars in whole nano-dollars.
 ///
 /// Wide enough that no log, however strange its numbers, can make a sum wrap.

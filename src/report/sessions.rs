@@ -11,7 +11,7 @@ use crate::{
         ToolCount,
         ledger::{Call, Entry, Ledger, Session, Turn, Wait},
     },
-    measure::Millis,
+    measure::{Millis, add},
 };
 
 pub(super) const ENTRY: Listed = Listed::rows(
@@ -215,12 +215,6 @@ fn total(rows: &[Row], ledger: &Ledger) -> Row {
         add(&mut total.api, row.api);
     }
     total
-}
-
-fn add(sum: &mut Option<Millis>, amount: Option<Millis>) {
-    if let Some(amount) = amount {
-        *sum.get_or_insert(Millis::ZERO) += amount;
-    }
 }
 
 /// What is missing from the cost, and how to see more.

@@ -6,7 +6,7 @@ use crate::{
         ToolCount,
         ledger::{At, Entry, Ledger, Mark, Session},
     },
-    measure::{Tokens, Usd, calendar::Zone},
+    measure::{Tokens, Usd, add, calendar::Zone},
 };
 
 /// What a report is made from: the rows that count, and how to show sources and days.
@@ -100,12 +100,6 @@ impl Sum {
     /// Prompt tokens that came from the cache, of all prompt tokens.
     pub(super) fn hit_rate(&self) -> Option<f64> {
         ratio(self.tokens.cache_read, self.tokens.prompt())
-    }
-}
-
-fn add(sum: &mut Option<Usd>, amount: Option<Usd>) {
-    if let Some(amount) = amount {
-        *sum.get_or_insert_default() += amount;
     }
 }
 

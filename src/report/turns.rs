@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     facts::ledger::{At, Turn},
-    measure::{Millis, Usd},
+    measure::{Millis, Usd, add},
 };
 
 pub(super) const ENTRY: Listed =
@@ -108,13 +108,9 @@ pub fn turns(view: &View<'_>) -> Report {
     });
     let total = rows.iter().fold(Row::default(), |mut total, row| {
         total.num_turns += row.num_turns;
-        total.wall = plus(total.wall, row.wall);
-        total.api = plus(total.api, row.api);
-        total.cost = total.cost.into_iter().chain(row.cost).fold(None, |sum: Option<Usd>, one| {
-            let mut sum = sum.unwrap_or_default();
-            sum += one;
-            Some(sum)
-        });
+        add(&mut total.wall, row.wall);
+        add(&mut total.api, row.api);
+        add(&mut total.cost, row.cost);
         total
     });
     let columns = columns();
@@ -126,14 +122,4 @@ pub fn turns(view: &View<'_>) -> Report {
             .word(" of saved sessions only say how long they took; `ccstat sessions` counts that")
     });
     Report::of("turns", table, note.into_iter().collect())
-}
-
-fn plus(one: Option<Millis>, two: Option<Millis>) -> Option<Millis> {
-    match (one, two) {
-        (Some(mut one), Some(two)) => {
-            one += two;
-            Some(one)
-        }
-        (one, two) => one.or(two),
-    }
 }

@@ -7,7 +7,7 @@ use crate::{
     facts::account::{
         Account, Cost, Denials, Durations, Errors, Latencies, ModelCost, ToolCount, Tools, Turns, Unknown,
     },
-    measure::{Millis, Tokens, Usd},
+    measure::{Millis, Tokens, add},
 };
 
 impl Ledger {
@@ -173,14 +173,9 @@ fn block_names(record: &Record) -> Vec<(&str, bool)> {
     record.blocks.iter().map(|(name, known, _)| (&**name, *known)).collect()
 }
 
-fn add(sum: &mut Option<Usd>, amount: Usd) {
-    *sum.get_or_insert_default() += amount;
-}
-
 fn sum(all: impl Iterator<Item = Millis>) -> Option<Millis> {
-    all.fold(None, |sum, one| {
-        let mut sum = sum.unwrap_or(Millis::ZERO);
-        sum += one;
-        Some(sum)
+    all.fold(None, |mut sum, one| {
+        add(&mut sum, one);
+        sum
     })
 }

@@ -11,7 +11,7 @@ use crate::{
     facts::{
         Hashed, Name,
         detail::{self, Happening, Seat, What},
-        difference::Difference,
+        difference::{Difference, Marks},
         key::Id,
         sessions::TurnEnd,
         settle::{NO_SUBTYPE, NO_TOOL},
@@ -148,12 +148,6 @@ impl Book<'_> {
         self.ledger.faults.sort_by_key(|fault| fault.mark.at);
     }
 
-    /// The version whose `init` stands last before a place in its source.
-    fn printing(&self, seat: Seat) -> Option<Name> {
-        let place = Place { source: seat.source(), offset: seat.spot.offset(), unit: 0, line: 0 };
-        self.facts.printing_version(place).map(Name::from)
-    }
-
     /// A refusal without an id stands for a failed call of its tool, in its session if there is one.
     fn loose_denial(&mut self, mark: &Mark, tool: Option<&Name>) {
         let tool = tool.cloned().unwrap_or_else(|| Name::from(NO_TOOL));
@@ -183,6 +177,7 @@ impl Book<'_> {
     }
 
     pub(super) fn records(&mut self) {
+        let marks = Marks::of(&self.facts.chain);
         let mut all: Vec<&detail::Record> = self.details.records.iter().collect();
         all.sort_unstable_by_key(|record| record.moment.seat);
         // Of copies the one with more blocks counts for them, then the one that stands first.
@@ -200,9 +195,11 @@ impl Book<'_> {
             let counts = record.uuid.is_none_or(|uuid| counted.get(&uuid) == Some(&rank(record)));
             let agent = self.agent(session, &moment.whose);
             let version = moment.version.clone().or_else(|| {
-                // Only strangers are asked for the version that wrote them; looking for it takes time.
+                // Only strangers are asked for the version that wrote them.
                 let stranger = !record.known || record.blocks.iter().any(|(_, known, _)| !known);
-                stranger.then(|| self.printing(moment.seat)).flatten()
+                let (source, offset) = (moment.seat.source(), moment.seat.spot.offset());
+                let place = Place { source, offset, unit: 0, line: 0 };
+                marks.version(place).filter(|_| stranger).map(Name::from)
             });
             self.ledger.records.push(Record {
                 mark: Mark { session, agent, time: moment.time.get(), at: self.at(moment.seat), version },
