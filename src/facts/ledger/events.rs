@@ -1,6 +1,6 @@
 //! What happened in the sessions besides responses and calls: ends of turns, refusals, failures, and the records.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::{
     Call, Compaction, Denial, End, Fault, Ledger, Mark, Record, ServerUse, Turn, Wait,
@@ -115,6 +115,7 @@ impl Book<'_> {
             .filter_map(|one| self.sessions.get(&one.end.session).copied())
             .collect();
         let mut retries: Vec<(Fault, Dialect)> = Vec::new();
+        let mut failed = None;
         for (_, gist, one) in all {
             let mark = self.mark(&gist);
             match &one.what {
@@ -136,7 +137,10 @@ impl Book<'_> {
                     let tool = tool.clone().unwrap_or_else(|| Name::from(NO_TOOL));
                     self.ledger.server_uses.push(ServerUse { mark, tool });
                 }
-                What::Denials(tools) => tools.iter().for_each(|tool| self.loose_denial(&mark, tool.as_ref())),
+                What::Denials(tools) => {
+                    let failed = failed.get_or_insert_with(|| Failed::of(&self.ledger.calls));
+                    tools.iter().for_each(|tool| self.loose_denial(&mark, tool.as_ref(), failed));
+                }
                 &What::TurnDuration(wall) => {
                     if !walls.contains(&mark.session) {
                         self.ledger.waits.push(Wait { mark, wall });
@@ -149,14 +153,11 @@ impl Book<'_> {
     }
 
     /// A refusal without an id stands for a failed call of its tool, in its session if there is one.
-    fn loose_denial(&mut self, mark: &Mark, tool: Option<&Name>) {
+    fn loose_denial(&mut self, mark: &Mark, tool: Option<&Name>, failed: &mut Failed) {
         let tool = tool.cloned().unwrap_or_else(|| Name::from(NO_TOOL));
-        let calls = &mut self.ledger.calls;
-        let failed = |call: &Call| call.end == End::Error && call.tool == tool;
-        let own = calls.iter().position(|call| failed(call) && call.mark.session == mark.session);
-        let call = own.or_else(|| calls.iter().position(failed));
+        let call = failed.take(&self.ledger.calls, &tool, mark.session);
         if let Some(call) = call {
-            calls[call].end = End::Denied;
+            self.ledger.calls[call].end = End::Denied;
         }
         self.ledger.denials.push(Denial { mark: mark.clone(), tool, call });
     }
@@ -211,6 +212,39 @@ impl Book<'_> {
                 blocks: if counts { record.blocks.to_vec() } else { Vec::new() },
             });
         }
+    }
+}
+
+/// Calls that failed, by tool and by tool and session, in the order they stand.
+#[derive(Default)]
+struct Failed {
+    of_session: Hashed<(Name, usize), VecDeque<usize>>,
+    of_tool: Hashed<Name, VecDeque<usize>>,
+}
+
+impl Failed {
+    fn of(calls: &[Call]) -> Self {
+        let mut failed = Self::default();
+        for (at, call) in calls.iter().enumerate().filter(|(_, call)| call.end == End::Error) {
+            let tool = || Name::clone(&call.tool);
+            failed.of_session.entry((tool(), call.mark.session)).or_default().push_back(at);
+            failed.of_tool.entry(tool()).or_default().push_back(at);
+        }
+        failed
+    }
+
+    /// The first that still counts as failed, of the session if it has one.
+    fn take(&mut self, calls: &[Call], tool: &Name, session: usize) -> Option<usize> {
+        let own = self.of_session.get_mut(&(Name::clone(tool), session));
+        let queues = [own, self.of_tool.get_mut(tool)];
+        queues.into_iter().flatten().find_map(|queue| {
+            while let Some(at) = queue.pop_front() {
+                if calls[at].end == End::Error {
+                    return Some(at);
+                }
+            }
+            None
+        })
     }
 }
 
