@@ -178,6 +178,7 @@ mod tests {
             name: "x",
             data: Data::Tree(vec![("k".to_owned(), value)]),
             notes: Vec::new(),
+            verdicts: Vec::new(),
             screen: Vec::new(),
         };
         let mut out = Vec::new();

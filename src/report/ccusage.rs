@@ -142,7 +142,13 @@ pub fn ccusage(view: &View<'_>, by: Preset) -> Report {
     if !matches!(by, Preset::Blocks { .. }) {
         put("totals", totals(view));
     }
-    Report { name: "ccusage", data: Data::Bare(data), notes: Vec::new(), screen: Vec::new() }
+    Report {
+        name: "ccusage",
+        data: Data::Bare(data),
+        notes: Vec::new(),
+        verdicts: Vec::new(),
+        screen: Vec::new(),
+    }
 }
 
 fn totals(view: &View<'_>) -> Value {

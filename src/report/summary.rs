@@ -64,7 +64,7 @@ pub fn summary(account: &Account, names: Names<'_>) -> Report {
         ("versions", list(&account.versions)),
     ]);
     let (screen, notes) = (screen::screen(account, names), screen::notes(account));
-    Report { name: ENTRY.name, data: Data::Tree(data), notes, screen }
+    Report { name: ENTRY.name, data: Data::Tree(data), notes, verdicts: Vec::new(), screen }
 }
 
 fn list(texts: &[String]) -> Value {

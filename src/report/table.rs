@@ -1,5 +1,6 @@
 //! What a report is made of: values with units, lines of words and values, tables with their columns declared once.
 
+use super::gate::Verdict;
 use crate::measure::{Millis, Time, Usd};
 
 /// One cell, or a tree of them.
@@ -448,6 +449,8 @@ pub struct Report {
     pub data: Data,
     /// What is worth knowing about the figures.
     pub notes: Vec<Line>,
+    /// The gates that were asked for, and how they turned out.
+    pub verdicts: Vec<Verdict>,
     /// What a person sees, the notes apart.
     pub screen: Vec<Section>,
 }
@@ -455,6 +458,6 @@ pub struct Report {
 impl Report {
     /// A report that is one table. Who sees which column is decided when it is written.
     pub fn of(name: &'static str, table: Table, notes: Vec<Line>) -> Self {
-        Self { name, data: Data::Rows(table), notes, screen: vec![Section::Rows] }
+        Self { name, data: Data::Rows(table), notes, verdicts: Vec::new(), screen: vec![Section::Rows] }
     }
 }
