@@ -2,14 +2,18 @@
 
 use std::{
     io::{self, Read},
-    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
 };
 
 use crate::{
-    event::{self, Flaw, Skimmer},
+    event::{self, Event, Flaw, Skimmer},
     facts::{Counts, Detail, Facts},
     input::{
-        self, Bytes, Cutter, Feed, Found, Limits, Opened, Origin, Place, Range, Shape, Source, SourceId, Stop,
+        self, Amount, Bytes, Cutter, Feed, Found, Limits, Opened, Origin, Place, Range, Shape, Source,
+        SourceId, Stop,
     },
 };
 
@@ -95,6 +99,77 @@ struct Unit {
     source: SourceId,
     range: Range,
     size: u64,
+}
+
+/// Looks at each record of a stream as it comes, beside the facts.
+pub trait Watch {
+    /// A record, and its text.
+    fn record(&mut self, event: &Event<'_>, text: &[u8]);
+    /// Nothing more of what came at once.
+    fn pause(&mut self);
+}
+
+/// Reads one stream as it comes. The facts are shared: whoever holds the lock sees those of all that came so far.
+pub fn scan_stream(
+    stream: Box<dyn Read + Send>,
+    options: &Options,
+    facts: &Mutex<Facts>,
+    watch: &mut dyn Watch,
+) -> Option<Unread> {
+    let source = SourceId(0);
+    let mut bytes = match Opened::stream(stream) {
+        Ok(opened) => opened.bytes,
+        Err(error) => return Some(Unread { source, offset: None, error }),
+    };
+    let progress = Progress::default();
+    let mut feed = Shared { facts, watch, options, progress: &progress, rest: Rest::default() };
+    let (amount, result) =
+        input::read_all(&mut bytes, Range::ALL, &options.limits, &mut Vec::new(), &mut feed);
+    feed.judge(|judge| {
+        judge.finish();
+        judge.count(amount);
+    });
+    result.err().map(|error| Unread { source, offset: Some(amount.bytes), error })
+}
+
+/// A feed that holds the facts only while it judges what came at once.
+struct Shared<'a> {
+    facts: &'a Mutex<Facts>,
+    watch: &'a mut dyn Watch,
+    options: &'a Options,
+    progress: &'a Progress,
+    rest: Rest,
+}
+
+impl Shared<'_> {
+    fn judge<R>(&mut self, judge: impl FnOnce(&mut Judge<'_>) -> R) -> R {
+        let mut facts = self.facts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut one = Judge {
+            watch: Some(&mut *self.watch),
+            rest: std::mem::take(&mut self.rest),
+            ..Judge::new(&mut facts, SourceId(0), 0, self.options, self.progress)
+        };
+        let done = judge(&mut one);
+        self.rest = one.rest;
+        done
+    }
+}
+
+impl Feed for Shared<'_> {
+    fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
+        let lines = self.judge(|judge| judge.lines(offset, line, block));
+        self.watch.pause();
+        lines
+    }
+
+    fn found(&mut self, offset: u64, line: u64, found: Found<'_>) {
+        self.judge(|judge| judge.found(offset, line, found));
+        self.watch.pause();
+    }
+
+    fn stopped(&self) -> bool {
+        self.options.stop.is_set()
+    }
 }
 
 /// All units, largest first when they are read.
@@ -221,22 +296,10 @@ fn read(
     done: &mut Scan,
 ) {
     let source = unit.source;
-    let mut judge = Judge {
-        facts: &mut done.facts,
-        source,
-        unit: unit.range.start,
-        max_record: options.limits.max_record,
-        blank: 0,
-        tail: None,
-        stop: &options.stop,
-        progress,
-    };
+    let mut judge = Judge::new(&mut done.facts, source, unit.range.start, options, progress);
     let (amount, result) = input::read_all(bytes, unit.range, &options.limits, buffer, &mut judge);
     judge.finish();
-    let blank = judge.blank;
-    done.facts.unit(source, unit.range.start, amount.lines);
-    let sources = u64::from(unit.range.start == 0);
-    done.facts.count(Counts { sources, bytes: amount.bytes, lines: amount.lines, blank, records: 0 });
+    judge.count(amount);
     if let Err(error) = result {
         done.unread.push(Unread { source, offset: Some(unit.range.start + amount.bytes), error });
     }
@@ -248,28 +311,63 @@ struct Judge<'a> {
     source: SourceId,
     unit: u64,
     max_record: usize,
+    rest: Rest,
+    stop: &'a Stop,
+    progress: &'a Progress,
+    watch: Option<&'a mut dyn Watch>,
+}
+
+/// What a unit leaves for its end.
+#[derive(Debug, Default)]
+struct Rest {
     blank: u64,
     /// The last line so far that is not blank, and why it is unfinished if it is.
     tail: Option<(Place, Option<String>)>,
-    stop: &'a Stop,
-    progress: &'a Progress,
 }
 
-impl Judge<'_> {
+impl<'a> Judge<'a> {
+    fn new(
+        facts: &'a mut Facts,
+        source: SourceId,
+        unit: u64,
+        options: &'a Options,
+        progress: &'a Progress,
+    ) -> Self {
+        let Options { limits, stop, .. } = options;
+        let (max_record, rest) = (limits.max_record, Rest::default());
+        Self { facts, source, unit, max_record, rest, stop, progress, watch: None }
+    }
+
+    /// Takes in a record; its text is for whoever looks on.
+    #[inline]
+    fn absorb(&mut self, place: Place, event: &Event<'_>, text: &[u8]) {
+        self.facts.absorb(place, event);
+        if let Some(watch) = &mut self.watch {
+            watch.record(event, text);
+        }
+    }
+
     fn place(&self, offset: u64, line: u64) -> Place {
         Place { source: self.source, offset, unit: self.unit, line }
     }
 
     /// A line that is not blank, or a thing that was cut out: what was unfinished before it was not the last.
     fn follow(&mut self, place: Place) {
-        if let Some((place, Some(reason))) = self.tail.replace((place, None)) {
+        if let Some((place, Some(reason))) = self.rest.tail.replace((place, None)) {
             self.facts.invalid(place, reason);
         }
     }
 
     /// Takes in a line that is simply one record; the end of that line.
     #[inline]
-    fn skim(&mut self, skimmer: &mut Skimmer<'_>, from: usize, offset: u64, line: u64) -> Option<usize> {
+    fn skim(
+        &mut self,
+        skimmer: &mut Skimmer<'_>,
+        block: &[u8],
+        from: usize,
+        offset: u64,
+        line: u64,
+    ) -> Option<usize> {
         let event = skimmer.read(from);
         let event = event.as_ref()?; // an event is large: it stays where it was made
         if skimmer.end() - from > self.max_record {
@@ -277,8 +375,9 @@ impl Judge<'_> {
         }
         let place = self.place(offset, line);
         self.follow(place);
-        self.facts.absorb(place, event);
-        Some(skimmer.end())
+        let end = skimmer.end();
+        self.absorb(place, event, &block[from..end]);
+        Some(end)
     }
 
     fn line(&mut self, offset: u64, line: u64, whole: &[u8]) {
@@ -287,7 +386,7 @@ impl Judge<'_> {
         let trailing = whole[skipped..].iter().rev().take_while(|byte| blank(byte)).count();
         let bytes = &whole[skipped..whole.len() - trailing];
         if bytes.is_empty() {
-            self.blank += 1;
+            self.rest.blank += 1;
             return;
         }
         let place = self.place(offset + skipped as u64, line);
@@ -297,7 +396,7 @@ impl Judge<'_> {
             return self.cut_line(place, bytes, |_| "broken JSON".to_owned());
         }
         match event::decode(bytes) {
-            Ok(event) => self.facts.absorb(place, &event),
+            Ok(event) => self.absorb(place, &event, bytes),
             Err(_) => self.cut_line(place, bytes, reason),
         }
     }
@@ -318,13 +417,21 @@ impl Judge<'_> {
 
     fn value(&mut self, place: Place, bytes: &[u8]) {
         match event::decode(bytes) {
-            Ok(event) => self.facts.absorb(place, &event),
+            Ok(event) => self.absorb(place, &event, bytes),
             Err(flaw) => self.facts.invalid(place, flaw.to_string()),
         }
     }
 
+    /// Notes what there was in all.
+    fn count(&mut self, amount: Amount) {
+        let Amount { bytes, lines } = amount;
+        self.facts.unit(self.source, self.unit, lines);
+        let (sources, blank) = (u64::from(self.unit == 0), self.rest.blank);
+        self.facts.count(Counts { sources, bytes, lines, blank, records: 0 });
+    }
+
     fn finish(&mut self) {
-        if let Some((place, unfinished)) = self.tail.take() {
+        if let Some((place, unfinished)) = self.rest.tail.take() {
             self.facts.tail(place, unfinished);
         }
     }
@@ -346,7 +453,7 @@ impl Feed for Judge<'_> {
         let (mut start, mut count) = (0, 0);
         while start < block.len() {
             let (here, number) = (offset + start as u64, line + count);
-            let skimmed = skimmer.as_mut().and_then(|skimmer| self.skim(skimmer, start, here, number));
+            let skimmed = skimmer.as_mut().and_then(|skimmer| self.skim(skimmer, block, start, here, number));
             let end = skimmed.unwrap_or_else(|| {
                 let end = memchr::memchr(b'\n', &block[start..]).map_or(block.len(), |end| start + end);
                 self.line(here, number, &block[start..end]);
@@ -368,9 +475,9 @@ impl Feed for Judge<'_> {
             Found::Value(bytes) => self.value(place, bytes),
             Found::Noise => self.facts.invalid(place, "expected a JSON object".to_owned()),
             Found::Broken => self.facts.invalid(place, "broken JSON".to_owned()),
-            Found::Unfinished => self.tail = Some((place, Some("unfinished object".to_owned()))),
+            Found::Unfinished => self.rest.tail = Some((place, Some("unfinished object".to_owned()))),
             Found::TooLarge => self.facts.invalid(place, "larger than --max-record".to_owned()),
-            Found::Blank => self.blank += 1,
+            Found::Blank => self.rest.blank += 1,
         }
     }
 

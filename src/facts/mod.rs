@@ -6,6 +6,7 @@
 
 mod absorb;
 mod account;
+mod arrival;
 mod calls;
 mod cost;
 mod detail;
@@ -28,6 +29,7 @@ pub use account::{
     Account, Cost, Denials, Durations, Errors, Input, InvalidPlace, Latencies, ModelCost, ToolCount, Tools,
     Turns, Unknown,
 };
+pub use arrival::{Arrivals, Arrived};
 use calls::Call;
 pub use detail::Detail;
 use detail::Details;

@@ -7,6 +7,7 @@ mod open;
 mod pipe;
 mod place;
 mod read;
+mod relay;
 mod shape;
 
 pub use cut::{Cutter, Found};
@@ -15,4 +16,5 @@ pub use open::{Bytes, Opened};
 pub use pipe::Stop;
 pub use place::{Place, SourceId};
 pub use read::{Amount, Feed, Limits, Range, read_all, shape_of};
+pub use relay::{Lost, Outlet, Relay};
 pub use shape::{Shape, first_value};

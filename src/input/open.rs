@@ -31,9 +31,14 @@ impl Opened {
     /// Opens a source. What is compressed is known by its first bytes, whatever its name.
     pub fn open(origin: &Origin, stop: &Stop) -> io::Result<Self> {
         match origin {
-            Origin::Stdin => Ok(Self { bytes: plain(Box::new(stream_stdin(stop)))?, stored: None }),
+            Origin::Stdin => Self::stream(Box::new(stream_stdin(stop))),
             Origin::File(path) => Self::open_file(path),
         }
+    }
+
+    /// What comes from elsewhere, packed or not.
+    pub fn stream(stream: Box<dyn Read + Send>) -> io::Result<Self> {
+        Ok(Self { bytes: plain(stream)?, stored: None })
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the one place")]
@@ -44,7 +49,7 @@ impl Opened {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder"));
         }
         if !about.is_file() {
-            return Ok(Self { bytes: plain(Box::new(file))?, stored: None });
+            return Self::stream(Box::new(file));
         }
         let (head, length) = magic(&mut file)?;
         file.seek(SeekFrom::Start(0))?;

@@ -1,0 +1,117 @@
+//! What a log without times cannot tell, and whoever sees it arrive can: what runs now, and how long calls take.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+
+use super::{Latencies, Name, key::Id};
+use crate::{
+    event::{Body, Event, Half, Message, ToolResult, ToolUse},
+    measure::Millis,
+};
+
+/// When calls and their answers arrived, counted from the start. Unlike facts it depends on when it is looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Arrivals {
+    asked: HashMap<Id, (Name, Millis), foldhash::fast::RandomState>,
+    answered: HashMap<Id, Option<Millis>, foldhash::fast::RandomState>,
+    first: Option<Millis>,
+}
+
+/// What it comes to in the end.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arrived {
+    /// From the start to the end.
+    pub elapsed: Millis,
+    /// From the start to the first record.
+    pub first: Option<Millis>,
+    /// How long the answers of each tool took.
+    pub tools: BTreeMap<Name, Latencies>,
+}
+
+impl Arrivals {
+    /// Takes in a record that arrived now.
+    pub fn absorb(&mut self, event: &Event<'_>, now: Millis) {
+        self.first.get_or_insert(now);
+        match &event.body {
+            Body::Message(message) | Body::Nested(message, _) => self.message(message, now),
+            Body::Answer(answer) => self.answer(answer, now),
+            _ => {}
+        }
+    }
+
+    fn message(&mut self, message: &Message<'_>, now: Millis) {
+        for block in &message.blocks {
+            match &block.half {
+                Half::Ask(call) => self.ask(call, now),
+                Half::Answer(answer) => self.answer(answer, now),
+                Half::Neither | Half::Server(_) => {}
+            }
+        }
+    }
+
+    fn ask(&mut self, call: &ToolUse<'_>, now: Millis) {
+        let Some(id) = call.id.as_deref() else { return };
+        let tool = || (Name::from(call.tool.as_deref().unwrap_or_default()), now);
+        self.asked.entry(Id::of(id)).or_insert_with(tool);
+    }
+
+    fn answer(&mut self, answer: &ToolResult<'_>, now: Millis) {
+        let Some(id) = answer.id.as_deref().map(Id::of) else { return };
+        // An answer that came before its call tells no latency.
+        let latency = self.asked.get(&id).map(|(_, since)| now.less(*since));
+        self.answered.entry(id).or_insert(latency);
+    }
+
+    /// The calls that have no answer yet, and since when: those that were asked first come first.
+    pub fn running(&self) -> Vec<(Name, Millis)> {
+        let open = self.asked.iter().filter(|(id, _)| !self.answered.contains_key(*id));
+        let mut open: Vec<(Name, Millis)> = open.map(|(_, call)| call.clone()).collect();
+        open.sort_by(|(one, first), (other, second)| first.cmp(second).then_with(|| one.cmp(other)));
+        open
+    }
+
+    /// What it comes to, if it ends now.
+    pub fn settle(&self, now: Millis) -> Arrived {
+        let mut tools: BTreeMap<Name, Vec<Millis>> = BTreeMap::new();
+        for (id, (tool, _)) in &self.asked {
+            if let Some(Some(latency)) = self.answered.get(id) {
+                tools.entry(tool.clone()).or_default().push(*latency);
+            }
+        }
+        let tools = tools.into_iter().filter_map(|(tool, all)| Some((tool, Latencies::of(all)?)));
+        Arrived { elapsed: now, first: self.first, tools: tools.collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::decode;
+
+    fn absorb(arrivals: &mut Arrivals, line: &str, now: i64) {
+        arrivals.absorb(&decode(line.as_bytes()).unwrap(), Millis::new(now));
+    }
+
+    #[test]
+    fn a_call_runs_from_its_ask_to_its_first_answer() {
+        let ask = |id: &str| {
+            format!(
+                r#"{{"type":"assistant","session_id":"s","message":{{"role":"assistant","content":[{{"type":"tool_use","id":"{id}","name":"Bash","input":{{}}}}]}}}}"#
+            )
+        };
+        let answer = r#"{"type":"user","session_id":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}"#;
+        let mut arrivals = Arrivals::default();
+        absorb(&mut arrivals, &ask("t1"), 100);
+        absorb(&mut arrivals, &ask("t1"), 150); // the same call again
+        absorb(&mut arrivals, &ask("t2"), 200);
+        let since: Vec<Millis> = arrivals.running().into_iter().map(|(_, since)| since).collect();
+        assert_eq!(since, [Millis::new(100), Millis::new(200)]);
+        absorb(&mut arrivals, answer, 400);
+        absorb(&mut arrivals, answer, 900);
+        assert_eq!(arrivals.running(), [(Name::from("Bash"), Millis::new(200))]);
+        let arrived = arrivals.settle(Millis::new(1000));
+        assert_eq!(arrived.tools["Bash"].total, Millis::new(300));
+        assert_eq!((arrived.tools["Bash"].count, arrived.first), (1, Some(Millis::new(100))));
+    }
+}

@@ -1,0 +1,303 @@
+//! A stream that is passed on byte for byte before anyone looks at it.
+//!
+//! One thread reads and writes; what it passed on is put aside for the one that looks. So a slow or broken parser never
+//! delays a byte, and a reader of ours that goes away does not keep the parser from what comes after.
+
+mod spool;
+
+use std::{
+    io::{self, Read, Write},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use super::Stop;
+use spool::Spool;
+
+/// Bytes that are read at once. A pipe rarely holds more.
+const BLOCK: usize = 256 << 10;
+
+/// How often a reader that waits looks whether it should stop.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Where a stream goes on to.
+pub struct Outlet {
+    /// What it is called, where something has to be said about it.
+    pub name: String,
+    /// Takes the bytes.
+    pub write: Box<dyn Write + Send>,
+}
+
+/// An outlet that could not take everything.
+#[derive(Debug)]
+pub struct Lost {
+    /// What it is called.
+    pub name: String,
+    /// Why.
+    pub error: io::Error,
+}
+
+/// A stream on its way.
+#[derive(Clone)]
+pub struct Relay(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    news: Condvar,
+    /// Held while bytes are written, so that the end of the program tears no line.
+    writing: Mutex<()>,
+    started: Instant,
+    /// When the bytes came that are being looked at, in milliseconds from the start.
+    looked: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    spool: Spool,
+    ended: bool,
+    error: Option<io::Error>,
+    lost: Vec<Lost>,
+    /// When something came last.
+    last: Option<Instant>,
+    /// Nothing more is passed on.
+    closed: bool,
+}
+
+impl Relay {
+    /// Starts to pass a stream on.
+    pub fn start(from: impl Read + Send + 'static, outlets: Vec<Outlet>) -> Self {
+        let relay = Self(Arc::new(Shared {
+            state: Mutex::default(),
+            news: Condvar::new(),
+            writing: Mutex::default(),
+            started: Instant::now(),
+            looked: AtomicU64::new(0),
+        }));
+        let passing = relay.clone();
+        std::thread::spawn(move || passing.pass(from, outlets));
+        relay
+    }
+
+    /// Who panicked with a lock in hand left nothing half done here.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn pass(&self, mut from: impl Read, mut outlets: Vec<Outlet>) {
+        let mut block = vec![0; BLOCK];
+        loop {
+            let read = retrying(|| from.read(&mut block));
+            let arrived = Instant::now();
+            let bytes = match &read {
+                Ok(count) => &block[..*count],
+                Err(_) => &[],
+            };
+            {
+                let _writing = self.0.writing.lock();
+                if self.state().closed {
+                    return;
+                }
+                outlets.retain_mut(|outlet| match write_all(&mut *outlet.write, bytes) {
+                    Ok(()) => true,
+                    Err(error) => {
+                        self.state().lost.push(Lost { name: outlet.name.clone(), error });
+                        false
+                    }
+                });
+            }
+            let mut state = self.state();
+            state.last = Some(arrived);
+            state.ended = bytes.is_empty();
+            state.error = read.err();
+            let ended = state.ended;
+            if !ended {
+                state.spool.push(bytes, self.millis(arrived));
+            }
+            drop(state);
+            self.0.news.notify_all();
+            if ended {
+                return;
+            }
+        }
+    }
+
+    fn millis(&self, moment: Instant) -> u64 {
+        moment.duration_since(self.0.started).as_millis().try_into().unwrap_or(u64::MAX)
+    }
+
+    /// When the bytes came that are being looked at now, in milliseconds from the start.
+    pub fn looked(&self) -> u64 {
+        self.0.looked.load(Ordering::Relaxed)
+    }
+
+    /// Milliseconds from the start until now.
+    pub fn elapsed(&self) -> u64 {
+        self.millis(Instant::now())
+    }
+
+    /// Waits for the end of the stream, but only so long; whether it has ended.
+    pub fn wait(&self, patience: Duration) -> bool {
+        let waited = self.0.news.wait_timeout_while(self.state(), patience, |state| !state.ended);
+        waited.map_or_else(|poisoned| poisoned.into_inner().0.ended, |(state, _)| state.ended)
+    }
+
+    /// How long nothing has come.
+    pub fn silence(&self) -> Duration {
+        self.state().last.unwrap_or(self.0.started).elapsed()
+    }
+
+    /// Passes nothing more on, and waits until what is being written is written, but not for a reader that sleeps.
+    pub fn close(&self) {
+        self.state().closed = true;
+        let deadline = Instant::now() + Duration::from_secs(1);
+        while self.0.writing.try_lock().is_err() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// The outlets that could not take everything.
+    pub fn lost(&self) -> Vec<Lost> {
+        std::mem::take(&mut self.state().lost)
+    }
+
+    /// What was passed on, for the one that looks. A stop is noticed while nothing comes.
+    pub fn bytes(&self, stop: &Stop) -> impl Read + Send + use<> {
+        Looked { relay: self.clone(), stop: stop.clone(), piece: Vec::new(), taken: 0 }
+    }
+}
+
+/// A pipe may be set to never wait by whoever shares it; then it is asked again.
+fn retrying<T>(mut step: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match step() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            done => return done,
+        }
+    }
+}
+
+fn write_all(write: &mut dyn Write, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match retrying(|| write.write(bytes))? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            count => bytes = &bytes[count..],
+        }
+    }
+    retrying(|| write.flush())
+}
+
+struct Looked {
+    relay: Relay,
+    stop: Stop,
+    piece: Vec<u8>,
+    taken: usize,
+}
+
+impl Looked {
+    /// The next piece; nothing at the end.
+    fn next(&self) -> io::Result<Option<(Vec<u8>, u64)>> {
+        let mut state = self.relay.state();
+        loop {
+            if let Some(piece) = state.spool.pop() {
+                return piece.map(Some);
+            }
+            if let Some(error) = state.error.take() {
+                return Err(error);
+            }
+            if state.ended || self.stop.is_set() {
+                return Ok(None);
+            }
+            let waited = self.relay.0.news.wait_timeout(state, PATIENCE);
+            state = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Read for Looked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.taken == self.piece.len() {
+            let Some((piece, at)) = self.next()? else { return Ok(0) };
+            self.relay.0.looked.store(at, Ordering::Relaxed);
+            (self.piece, self.taken) = (piece, 0);
+        }
+        let count = buffer.len().min(self.piece.len() - self.taken);
+        buffer[..count].copy_from_slice(&self.piece[self.taken..self.taken + count]);
+        self.taken += count;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An outlet that remembers.
+    #[derive(Clone, Default)]
+    struct Memory(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Memory {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// An outlet whose reader went away.
+    struct Gone;
+
+    impl Write for Gone {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn outlet(name: &str, write: impl Write + Send + 'static) -> Outlet {
+        Outlet { name: name.to_owned(), write: Box::new(write) }
+    }
+
+    #[test]
+    fn everything_is_passed_on_although_nobody_looks() {
+        let bytes: Vec<u8> = (0..60_000_000u32).map(|byte| byte.to_le_bytes()[1]).collect();
+        let (memory, from) = (Memory::default(), io::Cursor::new(bytes.clone()));
+        let relay = Relay::start(from, vec![outlet("memory", memory.clone())]);
+        assert!(relay.wait(Duration::from_secs(60)));
+        assert!(*memory.0.lock().unwrap() == bytes);
+        let mut seen = Vec::new();
+        relay.bytes(&Stop::default()).read_to_end(&mut seen).unwrap();
+        assert!(seen == bytes);
+    }
+
+    #[test]
+    fn a_reader_that_goes_away_is_named_and_the_others_get_everything() {
+        let memory = Memory::default();
+        let outlets = vec![outlet("gone", Gone), outlet("memory", memory.clone())];
+        let relay = Relay::start(io::Cursor::new(b"abc\n".repeat(1000)), outlets);
+        let mut seen = Vec::new();
+        relay.bytes(&Stop::default()).read_to_end(&mut seen).unwrap();
+        assert_eq!(seen, b"abc\n".repeat(1000));
+        assert_eq!(*memory.0.lock().unwrap(), seen);
+        assert_eq!(relay.lost().iter().map(|lost| &*lost.name).collect::<Vec<_>>(), ["gone"]);
+    }
+
+    #[test]
+    fn a_stop_is_noticed_while_nothing_comes() {
+        let (from, _to) = io::pipe().unwrap();
+        let relay = Relay::start(from, Vec::new());
+        let stop = Stop::default();
+        stop.flag().store(true, Ordering::Relaxed);
+        assert_eq!(relay.bytes(&stop).read(&mut [0; 8]).unwrap(), 0);
+        assert!(!relay.wait(Duration::ZERO));
+    }
+}
