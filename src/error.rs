@@ -73,6 +73,8 @@ pub enum ExitStatus {
     Partial,
     /// Stopped by a signal, after the report of what was read.
     Interrupted,
+    /// As the command of `run` ended: its own code.
+    Child(u8),
 }
 
 impl ExitStatus {
@@ -91,6 +93,7 @@ impl ExitStatus {
                 "done, but some source could not be read to its end, or a report could not be written"
             }
             Self::Interrupted => "stopped by SIGINT, after the report of what was read",
+            Self::Child(_) => "as the command of run ended",
         }
     }
 
@@ -103,6 +106,7 @@ impl ExitStatus {
             Self::NothingRead => 3,
             Self::Partial => 4,
             Self::Interrupted => 130,
+            Self::Child(code) => code,
         }
     }
 }

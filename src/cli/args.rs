@@ -10,6 +10,7 @@ pub use super::{
     generate::{Generate, Shell, What},
     narrow::Narrow,
     output::{Arrange, Output, Shape, Target},
+    run::Run,
     show::Show,
 };
 use crate::report::{By, Outcome, REPORTS};
@@ -38,6 +39,11 @@ pub enum Command {
     /// Reads stream-json output, saved sessions, and what hosts and bridges write, in any mixture. Without PATH it reads
     /// standard input, or the saved sessions if nothing is piped into it.
     Summarize(Summarize),
+    /// Start a command, pass its output on, and say what it did
+    ///
+    /// The output of the command goes to standard output byte for byte and at once; the report goes to standard error, or to the
+    /// files of -o. Signals go to the command, and `run` ends as it ended unless a gate failed.
+    Run(Run),
     /// Show tools: calls, errors, denials, latencies, size of results
     ///
     /// MCP tools are told apart by their server. An error rate is of the calls that were answered; latencies are from ask
@@ -265,7 +271,7 @@ pub struct Pricing {
 }
 
 /// A number of bytes, perhaps with a unit of 1024.
-fn size(text: &str) -> Result<usize, String> {
+pub(super) fn size(text: &str) -> Result<usize, String> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
         "" | "B" => 1,

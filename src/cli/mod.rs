@@ -1,15 +1,20 @@
 //! Arguments: the only module that knows a terminal.
 
 pub mod args;
+mod child;
 mod explain;
 mod export;
 mod generate;
 mod help;
+mod live;
 mod narrow;
 mod output;
+mod pass;
 mod plan;
+mod print;
 mod progress;
 mod rows;
+mod run;
 mod show;
 
 use std::{ffi::OsString, io::Write, sync::Arc};
@@ -48,6 +53,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     let ask = |rows: &args::Rows, question: Question<'_>| answer(rows, &question, &variables, style);
     match &cli.command {
         Command::Summarize(summarize) => self::summarize(summarize, &variables, style),
+        Command::Run(run) => run::run(run, &variables, cli.color),
         Command::Tools(rows) => {
             ask(rows, Question { detail: Detail::Calls, ..Question::run("tools", &report::tools) })
         }

@@ -40,6 +40,15 @@ pub struct Output {
     pub quiet: bool,
 }
 
+/// Where a report goes that is not written to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Channel {
+    /// Standard output.
+    Stdout,
+    /// Standard error, as standard output carries the stream; not if a file has it.
+    Stderr,
+}
+
 /// A file to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -134,11 +143,22 @@ impl Output {
         Ok(())
     }
 
-    /// Writes a report to every place that was asked for. How the program ends is what it was, or worse.
-    ///
-    /// Where nothing was read, standard output gets data, with zeros and nulls, but no empty screen.
+    /// Writes a report to standard output and to every file that was asked for.
     pub(super) fn deliver(
         &self,
+        report: &Report,
+        status: ExitStatus,
+        style: Style,
+    ) -> Result<ExitStatus, Error> {
+        self.deliver_to(Channel::Stdout, report, status, style)
+    }
+
+    /// Writes a report to every place that was asked for. How the program ends is what it was, or worse.
+    ///
+    /// Where nothing was read, the screen gets data, with zeros and nulls, but no empty tables.
+    pub(super) fn deliver_to(
+        &self,
+        channel: Channel,
         report: &Report,
         status: ExitStatus,
         style: Style,
@@ -151,8 +171,13 @@ impl Output {
             }
         }
         let silent = status == ExitStatus::NothingRead && self.format().is_for_people();
-        if !self.quiet && !silent {
-            print(|out| render::render(report, self.format(), style, out))?;
+        let render = |out: &mut dyn Write| render::render(report, self.format(), style, out);
+        match channel {
+            _ if self.quiet || silent => {}
+            Channel::Stdout => print(render)?,
+            Channel::Stderr if !self.output.is_empty() => {}
+            // Its reader may have gone with that of the stream: a report in a file or an exit code is still worth it.
+            Channel::Stderr => failed |= render(&mut io::BufWriter::new(io::stderr().lock())).is_err(),
         }
         Ok(if failed && status == ExitStatus::Done { ExitStatus::Partial } else { status })
     }

@@ -3,7 +3,9 @@
 use std::{
     ffi::OsString,
     io::{self, BufRead, IsTerminal, Read},
+    os::fd::AsFd,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use clap::ColorChoice;
@@ -44,14 +46,20 @@ impl Variables {
 
     /// How text on standard output is laid out.
     pub(super) fn style(&self, color: ColorChoice) -> Style {
-        let terminal = io::stdout().is_terminal();
+        self.style_of(color, &io::stdout())
+    }
+
+    /// How text on this stream is laid out.
+    pub(super) fn style_of(&self, color: ColorChoice, stream: &(impl IsTerminal + AsFd)) -> Style {
+        let terminal = stream.is_terminal();
         let color = match color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
             ColorChoice::Auto if self.no_color => false,
             ColorChoice::Auto => self.force_color || terminal,
         };
-        let terminal_width = || terminal_size::terminal_size().filter(|_| terminal).map(|(width, _)| width.0);
+        let terminal_width =
+            || terminal.then(|| terminal_size::terminal_size_of(stream)).flatten().map(|(width, _)| width.0);
         // Below forty columns nothing can be laid out; it is cut by the terminal then.
         Style { width: self.columns.or_else(terminal_width).map(|width| width.max(40)), color }
     }
@@ -113,4 +121,14 @@ pub(super) fn prices(pricing: &args::Pricing) -> Result<Prices, Error> {
 #[expect(clippy::disallowed_methods, reason = "lists and prices are the two files that hold no records")]
 fn open_file(path: &Path) -> io::Result<std::fs::File> {
     std::fs::File::open(path)
+}
+
+/// How long: `90s`, `10m`, `1h 30m`, or a number of seconds.
+pub(super) fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is no time, write 90s, 10m or 1h30m");
+    if let Ok(seconds) = text.trim().parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).map_err(|_| wrong());
+    }
+    let long: jiff::SignedDuration = text.trim().parse().map_err(|_| wrong())?;
+    Duration::try_from(long).map_err(|_| wrong())
 }

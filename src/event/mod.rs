@@ -12,6 +12,7 @@ mod json;
 mod kind;
 mod obvious;
 mod record;
+mod said;
 #[cfg(target_arch = "x86_64")]
 mod skim;
 
@@ -24,6 +25,7 @@ pub use decode::{agent_of_input, agent_of_outcome};
 pub use dialect::Dialect;
 pub use kind::{Home, Kind, KindId, Row};
 pub use obvious::obvious;
+pub use said::{Said, said};
 #[cfg(target_arch = "x86_64")]
 pub use skim::{Skimmer, skim};
 

@@ -44,7 +44,7 @@ pub use responses::responses;
 pub use sessions::{Outcome, outcomes, sessions};
 pub use show::{NotOne, find_session, show};
 pub use sum::View;
-pub use summary::{Names, summary};
+pub use summary::{Names, arrived, summary};
 pub use table::{Column, Data, Head, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, heads};
 pub use tools::tools;
 pub use turns::turns;

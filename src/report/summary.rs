@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Data, Entry, Report, Value};
+use super::{Data, Entry, Report, Section, Value};
 use crate::{
-    facts::{Account, Latencies, ModelCost, ToolCount, Unknown},
+    facts::{Account, Arrived, Latencies, ModelCost, ToolCount, Unknown},
     input::SourceId,
     measure::Tokens,
 };
@@ -62,9 +62,31 @@ pub fn summary(account: &Account, names: Names<'_>) -> Report {
         ("duration", duration(account)),
         ("models", list(&account.models)),
         ("versions", list(&account.versions)),
+        ("by_arrival", Value::Missing),
     ]);
     let (screen, notes) = (screen::screen(account, names), screen::notes(account));
     Report { name: ENTRY.name, data: Data::Tree(data), notes, verdicts: Vec::new(), screen }
+}
+
+/// The same with what only those know who saw it arrive.
+#[must_use]
+pub fn arrived(mut report: Report, account: &Account, arrived: &Arrived) -> Report {
+    let tools = arrived.tools.iter().map(|(tool, latencies)| (&**tool, latency(*latencies)));
+    let told = Value::map([
+        ("elapsed_ms", arrived.elapsed.into()),
+        ("first_record_ms", arrived.first.into()),
+        ("tools", Value::map(tools)),
+    ]);
+    if let Data::Tree(entries) = &mut report.data {
+        entries
+            .iter_mut()
+            .filter(|(key, _)| key == "by_arrival")
+            .for_each(|(_, value)| *value = told.clone());
+    }
+    // Where the log has times, these say it too.
+    let table = if account.duration.tool.is_none() { screen::arrived(arrived) } else { None };
+    report.screen.extend(table.map(Section::Table));
+    report
 }
 
 fn list(texts: &[String]) -> Value {

@@ -17,6 +17,7 @@ mod pages;
 mod plain;
 mod recordings;
 mod reports;
+mod run;
 mod schema;
 mod screens;
 mod shapes;

@@ -149,9 +149,13 @@ impl Relay {
         self.state().last.unwrap_or(self.0.started).elapsed()
     }
 
-    /// Passes nothing more on, and waits until what is being written is written, but not for a reader that sleeps.
+    /// Passes nothing more on: what came so far is all there is. Waits until what is being written is written, but not for a
+    /// reader that sleeps.
     pub fn close(&self) {
-        self.state().closed = true;
+        let mut state = self.state();
+        (state.closed, state.ended) = (true, true);
+        drop(state);
+        self.0.news.notify_all();
         let deadline = Instant::now() + Duration::from_secs(1);
         while self.0.writing.try_lock().is_err() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));

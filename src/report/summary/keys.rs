@@ -28,6 +28,21 @@ pub(super) const KEYS: Keys = &[
     ("duration", "How long it took.", Object(DURATION)),
     ("models", "Models that answered, sorted.", List(&TEXT)),
     ("versions", "Versions of the CLI, sorted.", List(&TEXT)),
+    (
+        "by_arrival",
+        "What `run` and --live measured while it arrived, whatever the times in the log; else null.",
+        Maybe(&Object(BY_ARRIVAL)),
+    ),
+];
+
+const BY_ARRIVAL: Keys = &[
+    ("elapsed_ms", "From the start to the end of the stream.", One(Unit::Millis)),
+    ("first_record_ms", "From the start to the first record.", MILLIS),
+    (
+        "tools",
+        "Latencies of the calls, by tool: from the arrival of the call to that of its answer.",
+        ByName(&Object(LATENCY)),
+    ),
 ];
 
 const INPUT: Keys = &[

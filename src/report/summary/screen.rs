@@ -2,7 +2,7 @@
 
 use super::Names;
 use crate::{
-    facts::{Account, InvalidPlace, ModelCost, ToolCount, Unknown},
+    facts::{Account, Arrived, InvalidPlace, Latencies, ModelCost, Name, ToolCount, Unknown},
     measure::Tokens,
     report::{Column, Line, Section, Shown, Table, Tone, Unit, Value},
 };
@@ -73,6 +73,28 @@ const KINDS: &[Column<(String, u64)>] = &[
     Column::new(Unit::Text, "kind", "Kind of record", "Type and discriminator.", |row| Value::text(&*row.0)),
     Column::new(Unit::Count, "records", "Records", "How many.", |row| row.1.into()),
 ];
+
+/// A tool and how long its calls took.
+type Seen = (Name, Latencies);
+
+const ARRIVALS: &[Column<Seen>] = &[
+    Column::new(Unit::Text, "tool", "Tool", "Name of the tool.", |row| Value::text(&*row.0)),
+    Column::new(Unit::Count, "calls", "Calls", "Calls that were seen from ask to answer.", |row| {
+        row.1.count.into()
+    }),
+    Column::new(Unit::Millis, "p50_ms", "p50", "Median latency.", |row: &Seen| row.1.p50.into()).alone(),
+    Column::new(Unit::Millis, "p90_ms", "p90", "Latency, 90th percentile.", |row: &Seen| row.1.p90.into())
+        .alone(),
+    Column::new(Unit::Millis, "max_ms", "Max", "Longest latency.", |row: &Seen| row.1.max.into()).alone(),
+];
+
+/// How long tools took, as it was seen from outside.
+pub(super) fn arrived(arrived: &Arrived) -> Option<Table> {
+    let mut tools: Vec<(Name, Latencies)> =
+        arrived.tools.iter().map(|(tool, latencies)| (tool.clone(), *latencies)).collect();
+    tools.sort_by_key(|(_, latencies)| std::cmp::Reverse(latencies.total));
+    (!tools.is_empty()).then(|| cut(ARRIVALS, "Latency by arrival", &mut tools, "tools"))
+}
 
 pub(super) fn screen(account: &Account, names: Names<'_>) -> Vec<Section> {
     let mut sections = vec![Section::Verdict(verdict(account))];

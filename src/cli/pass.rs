@@ -1,0 +1,296 @@
+//! A stream that is passed on, shown and accounted for while it runs: what `run` and `--tee` share.
+
+use std::{
+    io::{self, Read},
+    path::Path,
+    sync::{
+        Arc, Mutex, TryLockError,
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
+    time::{Duration, Instant},
+};
+
+use super::{
+    complain,
+    live::{Now, Show},
+    print::{Printer, write_out},
+};
+use crate::{
+    error::Error,
+    event::Event,
+    facts::{Arrivals, Arrived, Facts},
+    input::{Lost, Outlet, Relay},
+    measure::{Millis, Prices},
+    scan::{self, Options, Unread, Watch},
+};
+
+/// How often a run is looked at.
+const TICK: Duration = Duration::from_millis(100);
+
+/// How often what is shown is counted anew; counting takes a tenth of the time at most.
+const COUNT: Duration = Duration::from_millis(250);
+
+/// Something that happened meanwhile.
+pub(super) enum News {
+    /// All that was passed on has been looked at.
+    Parsed(Option<Unread>),
+    /// The parser failed; what it has counted is not to be had.
+    Broken,
+    /// The command ended.
+    ChildEnded,
+    /// A signal, and whether it was typed at the terminal.
+    Signal(i32, bool),
+}
+
+/// Who decides when a stream is over before its end.
+pub(super) trait Keeper {
+    /// A signal came.
+    fn signal(&mut self, number: i32, typed: bool);
+    /// The command ended.
+    fn child_ended(&mut self) {}
+    /// How it is now; only asked for by those who said so.
+    fn look(&mut self, _: &Now) {}
+    /// Whether to stop, although the stream has not ended.
+    fn is_over(&mut self, relay: &Relay) -> bool;
+}
+
+/// A stream, and what is to be done with it.
+pub(super) struct Pass<'a> {
+    pub(super) from: Box<dyn Read + Send>,
+    pub(super) outlets: Vec<Outlet>,
+    pub(super) printer: Option<Printer>,
+    pub(super) show: Show,
+    /// Whether someone looks at how it is now, beside what is shown.
+    pub(super) watched: bool,
+    pub(super) options: Options,
+    pub(super) prices: &'a Prices,
+}
+
+/// What came of it.
+#[derive(Default)]
+pub(super) struct Passed {
+    /// What was counted; nothing if the parser broke.
+    pub(super) facts: Option<Facts>,
+    pub(super) unread: Option<Unread>,
+    pub(super) arrived: Arrived,
+    pub(super) lost: Vec<Lost>,
+}
+
+impl Pass<'_> {
+    /// Passes the stream on until it ends or its keeper ends it.
+    pub(super) fn run(self, wires: Wires, keeper: &mut dyn Keeper) -> Passed {
+        let Self { from, outlets, printer, mut show, watched, options, prices } = self;
+        let relay = Relay::start(from, outlets);
+        let facts = Arc::new(Mutex::new(Facts::new(options.detail)));
+        let arrivals = Arc::new(Mutex::new(Arrivals::default()));
+        let watcher =
+            Watcher { arrivals: Arc::clone(&arrivals), relay: relay.clone(), printer, show: show.clone() };
+        parse(&relay, options, &facts, watcher, wires.sender);
+        let mut counter = Counter { counted: Now::default(), next: Instant::now(), records: 0 };
+        let mut broken = false;
+        let unread = loop {
+            match wires.receiver.recv_timeout(TICK) {
+                Ok(News::Parsed(unread)) => break unread,
+                Ok(News::Broken) => broken = true,
+                Ok(News::ChildEnded) => keeper.child_ended(),
+                Ok(News::Signal(number, typed)) => keeper.signal(number, typed),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+            if !broken && (watched || show.is_wanted()) {
+                let now = counter.count(&facts, &arrivals, &relay, prices);
+                show.show(now);
+                keeper.look(now);
+            }
+            let ended = relay.wait(Duration::ZERO);
+            if broken && ended {
+                break None;
+            }
+            if !ended && keeper.is_over(&relay) {
+                relay.close();
+            }
+        };
+        relay.close();
+        show.end();
+        let lost = relay.lost();
+        if broken {
+            return Passed { facts: None, unread, arrived: Arrived::default(), lost };
+        }
+        let elapsed = millis(relay.elapsed());
+        let arrived = arrivals.lock().map(|arrivals| arrivals.settle(elapsed)).unwrap_or_default();
+        let facts = facts.lock().map(|mut facts| std::mem::take(&mut *facts)).ok();
+        Passed { facts, unread, arrived, lost }
+    }
+}
+
+fn millis(count: u64) -> Millis {
+    Millis::new(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+/// The ends of the wire on which news come.
+pub(super) struct Wires {
+    pub(super) sender: Sender<News>,
+    receiver: Receiver<News>,
+}
+
+impl Wires {
+    pub(super) fn new() -> Self {
+        let (sender, receiver) = channel();
+        Self { sender, receiver }
+    }
+
+    /// From now on signals are news, and no longer end the program.
+    #[cfg(unix)]
+    pub(super) fn listen(&self) -> io::Result<()> {
+        use signal_hook::{
+            consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM},
+            iterator::{SignalsInfo, exfiltrator::WithOrigin},
+            low_level::siginfo::Cause,
+        };
+        let mut signals = SignalsInfo::<WithOrigin>::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])?;
+        let sender = self.sender.clone();
+        std::thread::spawn(move || {
+            for origin in &mut signals {
+                let typed = matches!(origin.cause, Cause::Kernel);
+                if sender.send(News::Signal(origin.signal, typed)).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// Elsewhere an interrupt ends the program as it always did.
+    #[cfg(not(unix))]
+    pub(super) fn listen(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The name of the thread that may fail without harm to the stream.
+const PARSER: &str = "parser";
+
+/// Looks at what was passed on, in a thread of its own. If it panics, the program does not end: the stream goes on.
+fn parse(
+    relay: &Relay,
+    options: Options,
+    facts: &Arc<Mutex<Facts>>,
+    mut watcher: Watcher,
+    news: Sender<News>,
+) {
+    let broken = Mutex::new(news.clone());
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        hook(panic);
+        if std::thread::current().name() == Some(PARSER) {
+            let _ = broken.lock().map(|news| news.send(News::Broken));
+            // A release build aborts when this returns, and the stream would be cut.
+            loop {
+                std::thread::park();
+            }
+        }
+    }));
+    let stream = Box::new(relay.bytes(&options.stop));
+    let facts = Arc::clone(facts);
+    let failed = news.clone();
+    let parser = move || {
+        let unread = scan::scan_stream(stream, &options, &facts, &mut watcher);
+        let _ = news.send(News::Parsed(unread));
+    };
+    if std::thread::Builder::new().name(PARSER.to_owned()).spawn(parser).is_err() {
+        let _ = failed.send(News::Broken);
+    }
+}
+
+/// Looks on while records are counted.
+struct Watcher {
+    arrivals: Arc<Mutex<Arrivals>>,
+    relay: Relay,
+    printer: Option<Printer>,
+    show: Show,
+}
+
+impl Watch for Watcher {
+    fn record(&mut self, event: &Event<'_>, text: &[u8]) {
+        if let Ok(mut arrivals) = self.arrivals.lock() {
+            arrivals.absorb(event, millis(self.relay.looked()));
+        }
+        if let Some(printer) = &mut self.printer {
+            printer.record(text);
+        }
+    }
+
+    fn pause(&mut self) {
+        let Some(printer) = &mut self.printer else { return };
+        let text = printer.take();
+        if !text.is_empty() && !self.show.around(|| write_out(&text)) {
+            self.printer = None; // its reader went away
+        }
+    }
+}
+
+/// Counts what came so far, but not more often than it is worth.
+struct Counter {
+    counted: Now,
+    next: Instant,
+    records: u64,
+}
+
+impl Counter {
+    fn count(
+        &mut self,
+        facts: &Mutex<Facts>,
+        arrivals: &Mutex<Arrivals>,
+        relay: &Relay,
+        prices: &Prices,
+    ) -> &Now {
+        if Instant::now() >= self.next {
+            let begun = Instant::now();
+            // The parser holds it only for what came at once; if it does so now, the next look will do.
+            let copy = match facts.try_lock() {
+                Ok(facts) if facts.records() != self.records => Some(facts.clone()),
+                Ok(_) | Err(TryLockError::WouldBlock | TryLockError::Poisoned(_)) => None,
+            };
+            if let Some(facts) = copy {
+                self.records = facts.records();
+                self.counted.account = facts.settle(prices);
+            }
+            self.next = Instant::now() + COUNT.max(begun.elapsed() * 10);
+        }
+        if let Ok(arrivals) = arrivals.try_lock() {
+            self.counted.running = arrivals.running();
+        }
+        self.counted.elapsed = millis(relay.elapsed());
+        self.counted.silence = millis(relay.silence().as_millis().try_into().unwrap_or(u64::MAX));
+        &self.counted
+    }
+}
+
+/// Standard output as it is, without a buffer of its own.
+pub(super) fn stdout() -> Result<Outlet, Error> {
+    #[cfg(unix)]
+    let write = {
+        use std::os::fd::AsFd;
+        let own = io::stdout().as_fd().try_clone_to_owned().map_err(Error::Write)?;
+        Box::new(std::fs::File::from(own))
+    };
+    #[cfg(not(unix))]
+    let write = Box::new(io::stdout());
+    Ok(Outlet { name: "standard output".to_owned(), write })
+}
+
+/// A file that gets a copy as it comes.
+pub(super) fn copy(path: &Path) -> Result<Outlet, Error> {
+    let write = |source| Error::WriteFile { path: path.to_owned(), source };
+    let file = std::fs::File::create(path).map_err(write)?;
+    Ok(Outlet { name: path.display().to_string(), write: Box::new(file) })
+}
+
+/// Says which outlets could not take everything; whether bytes were lost that someone wanted.
+pub(super) fn complain_of(lost: &[Lost]) -> bool {
+    // A reader that goes away wants no more.
+    let wanted = lost.iter().filter(|lost| lost.error.kind() != io::ErrorKind::BrokenPipe);
+    wanted
+        .inspect(|lost| complain(&format!("cannot pass the stream on to `{}`: {}", lost.name, lost.error)))
+        .count()
+        > 0
+}

@@ -1,0 +1,182 @@
+//! `--print text`: what the assistant says and which tools it calls, as a person reads it.
+
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style as Paint};
+
+use crate::{
+    event::{Said, said},
+    render::human,
+};
+
+/// Lines of an answer that are shown; whoever wants the rest has the log.
+const ANSWER_LINES: usize = 5;
+
+/// Letters of a line that is not the assistant's own words.
+const LINE: usize = 200;
+
+/// Writes what records say, in the order they come.
+pub(super) struct Printer {
+    color: bool,
+    text: String,
+    /// What was printed last: another sort of thing is set off by a blank line.
+    last: Option<Sort>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sort {
+    Words,
+    Work,
+    Frame,
+}
+
+impl Printer {
+    pub(super) fn new(color: bool) -> Self {
+        Self { color, text: String::new(), last: None }
+    }
+
+    /// Takes in a record.
+    pub(super) fn record(&mut self, record: &[u8]) {
+        let (said, beside) = said(record);
+        let indent = if beside { "    " } else { "" };
+        for one in said {
+            self.say(&one, indent);
+        }
+    }
+
+    /// What is to be printed by now.
+    pub(super) fn take(&mut self) -> String {
+        std::mem::take(&mut self.text)
+    }
+
+    fn say(&mut self, said: &Said, indent: &str) {
+        let (dim, bold) = (Paint::new().dimmed(), Paint::new().bold());
+        match said {
+            Said::Begin { model, cwd } => {
+                let about: Vec<&str> = [model, cwd].into_iter().flatten().map(String::as_str).collect();
+                self.line(Sort::Frame, indent, dim, "", &about.join(" · "));
+            }
+            Said::Prompt(text) => self.lines(Sort::Words, &format!("{indent}> "), dim, text),
+            Said::Text(text) => self.lines(Sort::Words, indent, Paint::new(), text),
+            Said::Thinking(text) => self.lines(Sort::Words, &format!("{indent}~ "), dim, text),
+            Said::Call { tool, input } => {
+                self.line(Sort::Work, indent, bold, "→ ", &format!("{tool}  {}", first_line(input)));
+            }
+            Said::Answer { failed, text } => self.answer(indent, *failed, text),
+            Said::Retry(kind) => {
+                let paint = AnsiColor::Yellow.on_default();
+                self.line(Sort::Work, indent, paint, "! ", &format!("the API failed ({kind}), trying again"));
+            }
+            Said::End { subtype, failed, why } => self.end(subtype, *failed, why),
+        }
+    }
+
+    fn answer(&mut self, indent: &str, failed: bool, text: &str) {
+        let (mark, paint) =
+            if failed { ("✗ ", AnsiColor::Red.on_default()) } else { ("", Paint::new().dimmed()) };
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        for (at, line) in lines.iter().take(ANSWER_LINES).enumerate() {
+            let mark = if at == 0 { mark } else { "" };
+            self.line(Sort::Work, &format!("{indent}  "), paint, mark, line);
+        }
+        if lines.len() > ANSWER_LINES {
+            let more = format!("… {} more lines", lines.len() - ANSWER_LINES);
+            self.line(Sort::Work, &format!("{indent}  "), Paint::new().dimmed(), "", &more);
+        }
+    }
+
+    fn end(&mut self, subtype: &str, failed: bool, why: &[String]) {
+        let (mark, paint) = if failed {
+            ("✗ ", AnsiColor::Red.on_default().bold())
+        } else {
+            ("✓ ", AnsiColor::Green.on_default().bold())
+        };
+        self.line(Sort::Frame, "", paint, mark, subtype);
+        why.iter().for_each(|why| self.line(Sort::Frame, "  ", Paint::new(), "", first_line(why)));
+    }
+
+    /// All lines of a text.
+    fn lines(&mut self, sort: Sort, before: &str, paint: Paint, text: &str) {
+        self.set_off(sort);
+        for line in text.trim_end().lines() {
+            self.write(before, paint, "", line);
+        }
+    }
+
+    /// One line, cut where it is long.
+    fn line(&mut self, sort: Sort, before: &str, paint: Paint, mark: &str, text: &str) {
+        self.set_off(sort);
+        match text.char_indices().nth(LINE) {
+            Some((end, _)) => self.write(before, paint, mark, &format!("{}…", &text[..end])),
+            None => self.write(before, paint, mark, text),
+        }
+    }
+
+    fn set_off(&mut self, sort: Sort) {
+        if self.last.is_some_and(|last| last != sort || sort == Sort::Words) {
+            self.text.push('\n');
+        }
+        self.last = Some(sort);
+    }
+
+    /// The one place where words out of a log are written: nothing of them reaches a terminal raw.
+    fn write(&mut self, before: &str, paint: Paint, mark: &str, text: &str) {
+        let text = text.trim_end_matches('\r').replace('\t', "    ");
+        let text = human::text(text.trim_end());
+        let line = if self.color && !text.is_empty() {
+            format!("{before}{paint}{mark}{text}{paint:#}\n")
+        } else {
+            format!("{before}{mark}{text}\n")
+        };
+        self.text.push_str(&line);
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.trim().lines().next().unwrap_or_default()
+}
+
+/// Writes to standard output; whether its reader is still there.
+pub(super) fn write_out(text: &str) -> bool {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(records: &[&str]) -> String {
+        let mut printer = Printer::new(false);
+        records.iter().for_each(|record| printer.record(record.as_bytes()));
+        printer.take()
+    }
+
+    #[test]
+    fn words_and_work_are_told_apart() {
+        let text = printed(&[
+            r#"{"type":"system","subtype":"init","model":"m","cwd":"/w"}"#,
+            r#"{"type":"assistant","message":{"content":[{"type":"text","text":"I look.\nThen I write."}]}}"#,
+            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":"ls\nrm"}}]}}"#,
+            r#"{"type":"user","message":{"content":[{"type":"tool_result","content":"a\nb\nc\nd\ne\nf\ng"}]}}"#,
+            r#"{"type":"assistant","parent_tool_use_id":"t","message":{"content":[{"type":"tool_use","name":"Write","input":{}}]}}"#,
+            r#"{"type":"user","message":{"content":[{"type":"tool_result","is_error":true,"content":"no"}]}}"#,
+            r#"{"type":"result","subtype":"success","is_error":false}"#,
+        ]);
+        let wanted = "m · /w\n\nI look.\nThen I write.\n\n→ Bash  ls\n  a\n  b\n  c\n  d\n  e\n  … 2 more lines\n    → Write\n  ✗ no\n\n✓ success\n";
+        assert_eq!(text, wanted);
+    }
+
+    #[test]
+    fn nothing_of_a_log_reaches_the_terminal_raw() {
+        let text = printed(&[
+            r#"{"type":"assistant","message":{"content":[{"type":"text","text":"a\u001b[2Jb\u202ec\rd"}]}}"#,
+            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"\u001b[1m","input":{"command":"\u0007"}}]}}"#,
+            r#"{"type":"result","subtype":"\u009b31m","errors":["\u001b]0;x\u0007"]}"#,
+        ]);
+        assert!(
+            !text.chars().any(|letter| letter != '\n' && letter.is_control() || letter == '\u{202e}'),
+            "{text:?}"
+        );
+    }
+}

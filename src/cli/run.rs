@@ -1,0 +1,170 @@
+//! `run`: starts a command, passes its output on, and says what it did.
+
+use std::{ffi::OsString, io, path::PathBuf, time::Duration};
+
+use clap::{Args, ValueEnum, ValueHint};
+
+use super::{
+    args,
+    child::{self, Child},
+    complain, describe,
+    live::{Live, Now},
+    output::Channel,
+    pass::{self, Keeper, Pass, Passed, Wires},
+    plan::{self, Variables, duration},
+    print::Printer,
+};
+use crate::{
+    error::{Error, ExitStatus},
+    facts::{Detail, Facts},
+    input::{Limits, Origin, Relay, Source, Stop},
+    report::{self, Names},
+    scan::Options,
+};
+
+/// After its command ended, a stream that is held open by others is waited for so long, while nothing comes.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// The command and its arguments, after --
+    #[arg(value_name = "COMMAND", required = true, last = true, value_hint = ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
+    /// How to write the report.
+    #[command(flatten)]
+    pub output: args::Output,
+    /// What to do with the stream.
+    #[command(flatten)]
+    pub stream: Stream,
+    /// Keep a copy of the stream in this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub tee: Option<PathBuf>,
+    /// What to show meanwhile.
+    #[command(flatten)]
+    pub live: Live,
+    /// Prices.
+    #[command(flatten)]
+    pub pricing: args::Pricing,
+    /// Pass over records larger than this, such as 512K, 64M or 1G
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = args::size)]
+    pub max_record: usize,
+    /// Wait so long between SIGINT, SIGTERM and SIGKILL when the command is stopped
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub grace: Duration,
+}
+
+/// What to do with a stream.
+#[derive(Debug, Args)]
+pub struct Stream {
+    /// Print what the assistant says and which tools it calls, instead of the stream itself
+    ///
+    /// This shows content: messages, and what tools were given and answered.
+    #[arg(long, value_name = "AS", value_enum)]
+    pub print: Option<Print>,
+}
+
+/// As what a stream is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Print {
+    /// As a person reads it
+    Text,
+}
+
+/// Runs the command.
+pub(super) fn run(run: &Run, variables: &Variables, color: clap::ColorChoice) -> Result<ExitStatus, Error> {
+    let prices = plan::prices(&run.pricing)?;
+    let mut outlets: Vec<_> = run.tee.as_deref().map(pass::copy).transpose()?.into_iter().collect();
+    if run.stream.print.is_none() {
+        outlets.insert(0, pass::stdout()?);
+    }
+    let wires = Wires::new();
+    wires.listen().map_err(Error::Write)?;
+    let (child, stdout) = match Child::start(&run.command, run.grace, &wires.sender) {
+        Ok(started) => started,
+        Err(error) => {
+            // Programs find zeros and nulls where nothing happened.
+            let nothing = Passed { facts: Some(Facts::default()), ..Passed::default() };
+            report(run, nothing, &prices, variables, color)?;
+            return Ok(not_started(run, &error));
+        }
+    };
+    let mut keeper = Keeping { child };
+    let limits = Limits { max_record: run.max_record, ..Limits::default() };
+    let options = Options { limits, stop: Stop::default(), detail: Detail::Totals, ..Options::default() };
+    let pass = Pass {
+        from: Box::new(stdout),
+        outlets,
+        printer: run.stream.print.map(|Print::Text| Printer::new(variables.style(color).color)),
+        show: run.live.start(run.output.quiet, run.stream.print.is_none()),
+        watched: false,
+        options,
+        prices: &prices,
+    };
+    let passed = pass.run(wires, &mut keeper);
+    keeper.child.sweep();
+    let ended = keeper.child.status().map_err(Error::Write)?;
+    let status = report(run, passed, &prices, variables, color)?;
+    Ok(match status {
+        ExitStatus::GateFailed => status,
+        _ => ExitStatus::Child(child::code(ended)),
+    })
+}
+
+/// A command that cannot be started ends as a shell would say it.
+fn not_started(run: &Run, error: &io::Error) -> ExitStatus {
+    let program = run.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
+    complain(&format!("cannot run `{program}`: {error}"));
+    ExitStatus::Child(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })
+}
+
+fn report(
+    run: &Run,
+    passed: Passed,
+    prices: &crate::measure::Prices,
+    variables: &Variables,
+    color: clap::ColorChoice,
+) -> Result<ExitStatus, Error> {
+    let sources = [Source { origin: Origin::Stdin, doubtful: false }];
+    let Passed { facts, unread, arrived, lost } = passed;
+    pass::complain_of(&lost);
+    if let Some(unread) = &unread {
+        complain(&describe(unread, &sources));
+    }
+    let Some(facts) = facts else {
+        complain("no report: it failed as said above; the stream was passed on all the same");
+        return Ok(ExitStatus::Partial);
+    };
+    let account = facts.settle(prices);
+    let names: Vec<String> = sources.iter().map(Source::name).collect();
+    let report = report::arrived(report::summary(&account, Names(&names)), &account, &arrived);
+    let nothing = account.input.records == 0;
+    if nothing && account.input.sources > 0 {
+        complain("the command printed no log: add --output-format stream-json --verbose to `claude -p`");
+    }
+    let style = variables.style_of(color, &io::stderr());
+    let status = if nothing { ExitStatus::NothingRead } else { ExitStatus::Done };
+    run.output.deliver_to(Channel::Stderr, &report, status, style)
+}
+
+/// Keeps the command.
+struct Keeping {
+    child: Child,
+}
+
+impl Keeper for Keeping {
+    fn signal(&mut self, number: i32, typed: bool) {
+        self.child.pass_on(number, typed);
+    }
+
+    fn child_ended(&mut self) {
+        self.child.end();
+    }
+
+    fn look(&mut self, _: &Now) {}
+
+    fn is_over(&mut self, relay: &Relay) -> bool {
+        self.child.press();
+        self.child.gone_for().is_some_and(|gone| gone.min(relay.silence()) > LINGER)
+    }
+}

@@ -1,0 +1,204 @@
+//! What a record says to a person: the words of the assistant, its calls, what came of them.
+//!
+//! Only `--print text` asks for this. It builds the whole record, which facts never do.
+
+use serde_json::Value;
+
+/// Something that a record says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// A turn begins: with this model, in this folder.
+    Begin {
+        /// The model.
+        model: Option<String>,
+        /// The folder.
+        cwd: Option<String>,
+    },
+    /// A person or a program asks.
+    Prompt(String),
+    /// The assistant says.
+    Text(String),
+    /// The assistant thinks.
+    Thinking(String),
+    /// The assistant calls a tool.
+    Call {
+        /// Which.
+        tool: String,
+        /// With what, in one line.
+        input: String,
+    },
+    /// A tool answers.
+    Answer {
+        /// Whether it failed or was refused.
+        failed: bool,
+        /// What it says.
+        text: String,
+    },
+    /// An attempt at the API failed, and will be repeated.
+    Retry(String),
+    /// A turn ends.
+    End {
+        /// Its subtype.
+        subtype: String,
+        /// Whether it failed.
+        failed: bool,
+        /// Why, where it says so.
+        why: Vec<String>,
+    },
+}
+
+/// What a record says, and whether a subagent says it. Nothing if it is no record or says nothing.
+pub fn said(record: &[u8]) -> (Vec<Said>, bool) {
+    let Ok(record) = serde_json::from_slice::<Value>(record) else { return (Vec::new(), false) };
+    let beside = !record["parent_tool_use_id"].is_null() || record["isSidechain"] == true;
+    let said = match record["type"].as_str() {
+        Some("assistant") => blocks(&record["message"], assistant_block),
+        Some("user") if record["isMeta"] == true => Vec::new(),
+        Some("user") => blocks(&record["message"], user_block),
+        Some("result") => vec![end(&record)],
+        Some("system") => system(&record).into_iter().collect(),
+        _ => Vec::new(),
+    };
+    (said, beside)
+}
+
+fn blocks(message: &Value, block: fn(&Value) -> Option<Said>) -> Vec<Said> {
+    match &message["content"] {
+        Value::Array(all) => all.iter().filter_map(block).collect(),
+        // A message may be one string.
+        text @ Value::String(_) => {
+            block(&serde_json::json!({"type": "text", "text": text})).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn assistant_block(block: &Value) -> Option<Said> {
+    match block["type"].as_str()? {
+        "text" => Some(Said::Text(text(&block["text"])?)),
+        "thinking" => Some(Said::Thinking(text(&block["thinking"])?)),
+        "tool_use" | "server_tool_use" | "mcp_tool_use" => Some(Said::Call {
+            tool: text(&block["name"]).unwrap_or_default(),
+            input: main_input(&block["input"]),
+        }),
+        _ => None,
+    }
+}
+
+fn user_block(block: &Value) -> Option<Said> {
+    match block["type"].as_str()? {
+        "text" => Some(Said::Prompt(text(&block["text"])?)),
+        "tool_result" => {
+            let failed = block["is_error"] == true;
+            Some(Said::Answer { failed, text: answer(&block["content"]) })
+        }
+        _ => None,
+    }
+}
+
+/// The text of an answer, which is a string or blocks of which some are texts.
+fn answer(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let part = |block: &Value| match text(&block["text"]) {
+                Some(text) => text,
+                None => format!("[{}]", block["type"].as_str().unwrap_or("block")),
+            };
+            blocks.iter().map(part).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned)
+}
+
+/// What a call is about: the one input that a person looks for first, else all of it.
+fn main_input(input: &Value) -> String {
+    const FIRST: &[&str] = &[
+        "command",
+        "file_path",
+        "notebook_path",
+        "path",
+        "pattern",
+        "url",
+        "query",
+        "skill",
+        "description",
+        "prompt",
+    ];
+    let known = FIRST.iter().find_map(|key| text(&input[*key]));
+    known.unwrap_or_else(|| match input {
+        Value::Object(keys) if keys.is_empty() => String::new(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    })
+}
+
+fn system(record: &Value) -> Option<Said> {
+    match record["subtype"].as_str()? {
+        "init" => Some(Said::Begin { model: text(&record["model"]), cwd: text(&record["cwd"]) }),
+        "api_retry" => Some(Said::Retry(text(&record["error"]).unwrap_or_else(|| "unknown".to_owned()))),
+        _ => None,
+    }
+}
+
+fn end(record: &Value) -> Said {
+    let subtype = text(&record["subtype"]).unwrap_or_else(|| "result".to_owned());
+    let failed = record["is_error"] == true || subtype.starts_with("error");
+    // The seed documents write objects, the CLI strings.
+    let why = |error: &Value| text(error).or_else(|| text(&error["message"]));
+    let why = record["errors"].as_array().into_iter().flatten().filter_map(why).collect();
+    Said::End { subtype, failed, why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only(record: &str) -> Said {
+        let (mut said, _) = said(record.as_bytes());
+        assert_eq!(said.len(), 1, "{record}");
+        said.remove(0)
+    }
+
+    #[test]
+    fn a_call_is_told_by_the_input_that_matters() {
+        let call = |input: &str| {
+            only(&format!(
+                r#"{{"type":"assistant","message":{{"content":[{{"type":"tool_use","name":"T","input":{input}}}]}}}}"#
+            ))
+        };
+        let told = |input: &str| Said::Call { tool: "T".to_owned(), input: input.to_owned() };
+        assert_eq!(call(r#"{"description":"run","command":"npm test"}"#), told("npm test"));
+        assert_eq!(call(r#"{"x":1}"#), told(r#"{"x":1}"#));
+        assert_eq!(call("{}"), told(""));
+    }
+
+    #[test]
+    fn an_answer_of_blocks_is_its_texts() {
+        let record = r#"{"type":"user","parent_tool_use_id":"t","message":{"content":[{"type":"tool_result","is_error":true,
+            "content":[{"type":"text","text":"a"},{"type":"image"}]}]}}"#;
+        assert_eq!(
+            said(record.as_bytes()),
+            (vec![Said::Answer { failed: true, text: "a\n[image]".to_owned() }], true)
+        );
+    }
+
+    #[test]
+    fn an_end_says_why_in_both_spellings() {
+        let end =
+            |errors: &str| only(&format!(r#"{{"type":"result","subtype":"error_x","errors":{errors}}}"#));
+        let told = Said::End { subtype: "error_x".to_owned(), failed: true, why: vec!["no".to_owned()] };
+        assert_eq!(end(r#"["no"]"#), told);
+        assert_eq!(end(r#"[{"type":"e","message":"no"}]"#), told);
+    }
+
+    #[test]
+    fn what_is_no_record_says_nothing() {
+        assert_eq!(said(b"{"), (Vec::new(), false));
+        assert_eq!(said(br#"{"type":7}"#), (Vec::new(), false));
+    }
+}

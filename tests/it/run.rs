@@ -1,0 +1,230 @@
+//! `run`: what a command prints goes through unchanged and at once, and whatever becomes of it, there is a report.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use crate::support::{log, recording};
+
+/// `ccstat run` of a shell script, in which `$1` is a log.
+fn run_script(options: &[&str], script: &str, log: &Path) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    command.env_remove("COLUMNS").env("TZ", "UTC").stdin(Stdio::null());
+    command.arg("run").args(options).args(["--", "sh", "-c", script, "sh"]).arg(log);
+    command
+}
+
+fn output(options: &[&str], script: &str, log: &Path) -> Output {
+    run_script(options, script, log).output().unwrap()
+}
+
+fn denied() -> PathBuf {
+    recording("stream/34-permission-denied-bash.jsonl")
+}
+
+/// The report as programs get it: the last thing on standard error, after what the command itself wrote there.
+fn report(output: &Output) -> Value {
+    let start = output.stderr.iter().position(|byte| *byte == b'{').unwrap_or(0);
+    serde_json::from_slice(&output.stderr[start..])
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+#[test]
+fn lines_with_pauses_between_them_pass_unchanged() {
+    let script = "while IFS= read -r line; do printf '%s\\n' \"$line\"; sleep 0.02; done < \"$1\"";
+    let seen = output(&["--json"], script, &denied());
+    assert_eq!((code(&seen), seen.stdout == fs::read(denied()).unwrap()), (0, true));
+    let report = report(&seen);
+    assert_eq!((&report["denials"]["total"], &report["input"]["records"]), (&2.into(), &10.into()));
+    let arrived = &report["by_arrival"];
+    assert!(arrived["elapsed_ms"].as_u64().unwrap() >= 200, "{arrived}");
+    assert!(arrived["tools"]["Bash"]["p50"].as_u64().unwrap() >= 20, "{arrived}");
+}
+
+#[test]
+fn a_command_that_dies_inside_a_line_ends_run_with_its_status_and_a_report() {
+    let whole = fs::read(denied()).unwrap();
+    for (end, expected) in [("exit 9", 9), ("kill -KILL $$", 137), ("kill -TERM $$", 143), ("exit 0", 0)] {
+        let seen = output(&["--json"], &format!("head -c 4000 \"$1\"; {end}"), &denied());
+        assert_eq!((code(&seen), seen.stdout == whole[..4000]), (expected, true), "{end}");
+        let report = report(&seen);
+        assert_eq!(
+            (&report["input"]["truncated"], &report["turns"]["no_result_sessions"]),
+            (&1.into(), &1.into())
+        );
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_and_lines_of_fifty_megabytes_pass_unchanged() {
+    let mut bytes = b"\xff\xfe\0\x1b[2J not a log\r\n".to_vec();
+    bytes.extend(b"{\"type\":\"user\",\"message\":{\"content\":\"".iter().chain(&vec![b'x'; 50 << 20]));
+    bytes.extend(b"\"}}\n\n\n{\"type\":\"summary\"}\nno end");
+    let log = log(&bytes);
+    let seen = output(&["--json"], "cat \"$1\"", log.path());
+    assert_eq!((code(&seen), seen.stdout == bytes), (0, true));
+    let report = report(&seen);
+    assert_eq!((&report["input"]["records"], &report["input"]["invalid"]), (&2.into(), &2.into()));
+}
+
+#[test]
+fn a_reader_that_goes_away_does_not_lose_the_report() {
+    let log = log(fs::read(denied()).unwrap().repeat(200));
+    let mut child = run_script(&["--json"], "cat \"$1\"; exit 5", log.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 10];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap(); // and dropped
+    let seen = child.wait_with_output().unwrap();
+    assert_eq!((code(&seen), &report(&seen)["input"]["records"]), (5, &2000.into()));
+}
+
+#[test]
+fn a_copy_is_kept_and_a_full_disk_for_it_costs_nothing_but_the_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy.jsonl");
+    let seen = output(&["--tee", copy.to_str().unwrap()], "cat \"$1\"", &denied());
+    let whole = fs::read(denied()).unwrap();
+    assert_eq!((code(&seen), seen.stdout == whole, fs::read(&copy).unwrap() == whole), (0, true, true));
+    if Path::new("/dev/full").exists() {
+        let seen = output(&["--tee", "/dev/full"], "cat \"$1\"", &denied());
+        let told = String::from_utf8(seen.stderr.clone()).unwrap();
+        assert!(told.contains("cannot pass the stream on to `/dev/full`"), "{told}");
+        assert_eq!(
+            (code(&seen), seen.stdout == whole, told.contains("2 calls were denied")),
+            (0, true, true)
+        );
+    }
+}
+
+#[test]
+fn what_a_command_left_behind_does_not_keep_run_waiting() {
+    let begun = Instant::now();
+    let seen = output(&["--json"], "cat \"$1\"; sleep 60 2> /dev/null & exit 3", &denied());
+    assert_eq!((code(&seen), &report(&seen)["input"]["records"]), (3, &10.into()));
+    assert!(begun.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+fn a_last_word_after_a_long_silence_is_not_lost() {
+    let seen = output(&["--json"], "cat \"$1\"; sleep 2; printf '%s\\n' '{\"type\":\"summary\"}'", &denied());
+    assert_eq!(report(&seen)["input"]["records"], 11);
+}
+
+#[test]
+fn a_command_that_cannot_be_started_ends_as_in_a_shell() {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    let seen = command.args(["run", "--json", "--", "no-such-command"]).output().unwrap();
+    let told = String::from_utf8_lossy(&seen.stderr);
+    assert!(code(&seen) == 127 && told.contains("cannot run `no-such-command`"), "{told}");
+    assert!(told.contains("\"records\": 0"), "programs get zeros: {told}");
+    let log = log("no program");
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    assert_eq!(code(&command.args(["run", "-q", "--"]).arg(log.path()).output().unwrap()), 126);
+}
+
+#[test]
+fn a_command_that_prints_no_log_is_told_how_to() {
+    let seen = output(&[], "echo hello", &denied());
+    let told = String::from_utf8_lossy(&seen.stderr).into_owned();
+    assert!(
+        code(&seen) == 0 && seen.stdout == b"hello\n" && told.contains("--output-format stream-json"),
+        "{told}"
+    );
+}
+
+#[test]
+fn the_command_reads_our_standard_input() {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    let mut child = command
+        .args(["run", "--json", "--", "cat"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(&fs::read(denied()).unwrap()).unwrap();
+    let seen = child.wait_with_output().unwrap();
+    assert_eq!(
+        (seen.stdout == fs::read(denied()).unwrap(), &report(&seen)["denials"]["total"]),
+        (true, &2.into())
+    );
+}
+
+/// Starts a command that never ends by itself, and waits until it said something.
+fn endless(options: &[&str], script: &str) -> (Child, u32) {
+    let mut child =
+        run_script(options, script, &denied()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The first line is the number of the shell.
+    let mut number = Vec::new();
+    let stdout = child.stdout.as_mut().unwrap();
+    let mut byte = [0];
+    while stdout.read_exact(&mut byte).is_ok() && byte[0] != b'\n' {
+        number.push(byte[0]);
+    }
+    (child, String::from_utf8(number).unwrap().parse().unwrap())
+}
+
+fn signal(process: u32, name: &str) {
+    assert!(
+        Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status().unwrap().success()
+    );
+}
+
+fn is_alive(process: u32) -> bool {
+    Command::new("kill").args(["-0", &process.to_string()]).stderr(Stdio::null()).status().unwrap().success()
+}
+
+#[test]
+fn a_signal_goes_to_the_command_and_nothing_is_left_of_it() {
+    for (name, expected) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let (child, shell) = endless(&["--json"], "echo $$; cat \"$1\"; while :; do sleep 0.1; done");
+        signal(child.id(), name);
+        let seen = child.wait_with_output().unwrap();
+        assert_eq!(code(&seen), expected, "{name}");
+        assert_eq!(report(&seen)["input"]["records"], 10, "{name}");
+        assert!(!is_alive(shell), "{name}");
+    }
+}
+
+#[test]
+fn a_command_that_handles_a_signal_decides_how_it_ends() {
+    let script = "trap 'printf \"%s\\n\" \"{\\\"type\\\":\\\"summary\\\"}\"; exit 4' TERM; echo $$; while :; do sleep 0.1; done";
+    let (child, _) = endless(&["--json"], script);
+    std::thread::sleep(Duration::from_millis(100)); // until the trap is set
+    signal(child.id(), "TERM");
+    let seen = child.wait_with_output().unwrap();
+    assert_eq!((code(&seen), &report(&seen)["input"]["records"]), (4, &1.into()));
+}
+
+#[test]
+fn in_readable_form_nothing_of_the_stream_itself_is_printed() {
+    let seen = output(&["--print", "text", "-q"], "cat \"$1\"", &denied());
+    insta::assert_snapshot!("run_print_text", String::from_utf8(seen.stdout).unwrap());
+}
+
+#[test]
+fn plain_lines_say_every_so_often_what_happens() {
+    let script = "head -n 3 \"$1\"; sleep 1; tail -n +4 \"$1\"";
+    let seen = output(
+        &["--live=plain", "--live-every", "0.2", "-q"],
+        script,
+        &recording("stream/02-single-bash.jsonl"),
+    );
+    let told = String::from_utf8(seen.stderr).unwrap();
+    let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("ccstat: ")).collect();
+    assert!((2..8).contains(&lines.len()), "{told}");
+    assert!(lines.iter().any(|line| line.contains("1 response")), "{told}");
+}
