@@ -117,12 +117,35 @@ pub fn scan_stream(
     watch: &mut dyn Watch,
 ) -> Option<Unread> {
     let source = SourceId(0);
-    let mut bytes = match Opened::stream(stream) {
-        Ok(opened) => opened.bytes,
-        Err(error) => return Some(Unread { source, offset: None, error }),
-    };
+    match Opened::stream(stream) {
+        Ok(opened) => watched(source, opened.bytes, options, facts, watch),
+        Err(error) => Some(Unread { source, offset: None, error }),
+    }
+}
+
+/// Reads sources one after another, front to back, while someone looks on.
+pub fn scan_watched(sources: &[Source], options: &Options, watch: &mut dyn Watch) -> Scan {
+    let facts = Mutex::new(Facts::new(options.detail));
+    let mut unread = Vec::new();
+    for (source, id) in sources.iter().zip(0..).take_while(|_| !options.stop.is_set()) {
+        unread.extend(match open(source, options) {
+            Ok(Some(bytes)) => watched(SourceId(id), bytes, options, &facts, watch),
+            Ok(None) => None,
+            Err(error) => Some(Unread { source: SourceId(id), offset: None, error }),
+        });
+    }
+    Scan { facts: facts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner), unread }
+}
+
+fn watched(
+    source: SourceId,
+    mut bytes: Bytes,
+    options: &Options,
+    facts: &Mutex<Facts>,
+    watch: &mut dyn Watch,
+) -> Option<Unread> {
     let progress = Progress::default();
-    let mut feed = Shared { facts, watch, options, progress: &progress, rest: Rest::default() };
+    let mut feed = Shared { facts, source, watch, options, progress: &progress, rest: Rest::default() };
     let (amount, result) =
         input::read_all(&mut bytes, Range::ALL, &options.limits, &mut Vec::new(), &mut feed);
     feed.judge(|judge| {
@@ -135,6 +158,7 @@ pub fn scan_stream(
 /// A feed that holds the facts only while it judges what came at once.
 struct Shared<'a> {
     facts: &'a Mutex<Facts>,
+    source: SourceId,
     watch: &'a mut dyn Watch,
     options: &'a Options,
     progress: &'a Progress,
@@ -147,7 +171,7 @@ impl Shared<'_> {
         let mut one = Judge {
             watch: Some(&mut *self.watch),
             rest: std::mem::take(&mut self.rest),
-            ..Judge::new(&mut facts, SourceId(0), 0, self.options, self.progress)
+            ..Judge::new(&mut facts, self.source, 0, self.options, self.progress)
         };
         let done = judge(&mut one);
         self.rest = one.rest;

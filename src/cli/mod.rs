@@ -16,6 +16,7 @@ mod progress;
 mod rows;
 mod run;
 mod show;
+mod tee;
 
 use std::{ffi::OsString, io::Write, sync::Arc};
 

@@ -13,7 +13,7 @@ use std::{
 use super::{
     complain,
     live::{Now, Show},
-    print::{Printer, write_out},
+    print::Printer,
 };
 use crate::{
     error::Error,
@@ -215,15 +215,15 @@ impl Watch for Watcher {
             arrivals.absorb(event, millis(self.relay.looked()));
         }
         if let Some(printer) = &mut self.printer {
-            printer.record(text);
+            Watch::record(printer, event, text);
         }
     }
 
     fn pause(&mut self) {
-        let Some(printer) = &mut self.printer else { return };
-        let text = printer.take();
-        if !text.is_empty() && !self.show.around(|| write_out(&text)) {
-            self.printer = None; // its reader went away
+        if let Some(printer) = &mut self.printer
+            && printer.has_something()
+        {
+            self.show.around(|| printer.pause());
         }
     }
 }

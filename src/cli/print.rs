@@ -5,8 +5,9 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style as Paint};
 
 use crate::{
-    event::{Said, said},
+    event::{Event, Said, said},
     render::human,
+    scan::Watch,
 };
 
 /// Lines of an answer that are shown; whoever wants the rest has the log.
@@ -21,6 +22,8 @@ pub(super) struct Printer {
     text: String,
     /// What was printed last: another sort of thing is set off by a blank line.
     last: Option<Sort>,
+    /// Whoever read it went away.
+    is_gone: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +35,7 @@ enum Sort {
 
 impl Printer {
     pub(super) fn new(color: bool) -> Self {
-        Self { color, text: String::new(), last: None }
+        Self { color, text: String::new(), last: None, is_gone: false }
     }
 
     /// Takes in a record.
@@ -44,8 +47,13 @@ impl Printer {
         }
     }
 
+    /// Whether there is something to be printed.
+    pub(super) fn has_something(&self) -> bool {
+        !self.text.is_empty()
+    }
+
     /// What is to be printed by now.
-    pub(super) fn take(&mut self) -> String {
+    fn take(&mut self) -> String {
         std::mem::take(&mut self.text)
     }
 
@@ -136,10 +144,18 @@ fn first_line(text: &str) -> &str {
     text.trim().lines().next().unwrap_or_default()
 }
 
-/// Writes to standard output; whether its reader is still there.
-pub(super) fn write_out(text: &str) -> bool {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+impl Watch for Printer {
+    fn record(&mut self, _: &Event<'_>, text: &[u8]) {
+        Self::record(self, text);
+    }
+
+    fn pause(&mut self) {
+        let text = self.take();
+        if !self.is_gone && !text.is_empty() {
+            let mut out = std::io::stdout().lock();
+            self.is_gone = out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err();
+        }
+    }
 }
 
 #[cfg(test)]

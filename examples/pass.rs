@@ -1,0 +1,110 @@
+//! What passing a stream through ccstat costs, beside `cat`: time per line, and throughput.
+//!
+//! ```sh
+//! cargo build --release && cargo run --release --example pass -- target/release/ccstat LOG
+//! ```
+//!
+//! LOG is a file of lines. Its first thousand are written one by one, each as soon as the one before has come back; then
+//! all of it as fast as it goes, five times, of which the best counts.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read, Write},
+    path::Path,
+    process::{Child, Command, ExitCode, Stdio},
+    time::{Duration, Instant},
+};
+
+/// The programs that are compared: a name, and how it is started.
+type Rival<'a> = (&'a str, Vec<&'a str>);
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [program, log] = &*arguments else {
+        eprintln!("usage: pass PROGRAM LOG");
+        return ExitCode::from(2);
+    };
+    match measure(program, Path::new(log)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("pass: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(program: &str, log: &Path) -> io::Result<()> {
+    let rivals: [Rival<'_>; 2] =
+        [("cat", vec!["cat"]), ("ccstat --tee", vec![program, "summarize", "--tee", "-q"])];
+    println!("| program | median ms a line | worst ms | MB/s | of cat |\n|---|--:|--:|--:|--:|");
+    let mut cat = None;
+    for (name, command) in &rivals {
+        let mut times = latencies(command, log)?;
+        times.sort_unstable();
+        let best = (0..5).map(|_| throughput(command, log)).collect::<io::Result<Vec<f64>>>()?;
+        let best = best.into_iter().fold(0.0, f64::max);
+        let of_cat = best / *cat.get_or_insert(best);
+        let millis = |at: usize| times.get(at).map_or(0.0, |time| time.as_secs_f64() * 1000.0);
+        let (median, worst) = (millis(times.len() / 2), millis(times.len().saturating_sub(1)));
+        println!("| {name} | {median:.3} | {worst:.3} | {best:.0} | {of_cat:.2} |");
+    }
+    Ok(())
+}
+
+fn start(command: &[&str], stdin: Stdio) -> io::Result<Child> {
+    Command::new(command[0])
+        .args(&command[1..])
+        .stdin(stdin)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+}
+
+/// How long each line takes to come back.
+fn latencies(command: &[&str], log: &Path) -> io::Result<Vec<Duration>> {
+    let mut child = start(command, Stdio::piped())?;
+    let gone = || io::Error::other("no pipe");
+    let mut to = child.stdin.take().ok_or_else(gone)?;
+    let mut from = BufReader::new(child.stdout.take().ok_or_else(gone)?);
+    let mut times = Vec::new();
+    for line in BufReader::new(File::options().read(true).open(log)?).split(b'\n').take(1000) {
+        let mut line = line?;
+        line.push(b'\n');
+        // A reader of its own: a line longer than a pipe would wait for itself.
+        let begun = Instant::now();
+        let mut back = Vec::new();
+        std::thread::scope(|scope| {
+            let writing = scope.spawn(|| to.write_all(&line).and_then(|()| to.flush()));
+            from.read_until(b'\n', &mut back)?;
+            writing.join().unwrap_or_else(|_| Err(io::Error::other("the writer failed")))
+        })?;
+        times.push(begun.elapsed());
+        assert_eq!(back, line, "a line came back changed");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    drop(to);
+    child.wait()?;
+    Ok(times)
+}
+
+/// Megabytes a second through a pipe, until the program has ended.
+fn throughput(command: &[&str], log: &Path) -> io::Result<f64> {
+    let begun = Instant::now();
+    let mut cat = Command::new("cat").arg(log).stdout(Stdio::piped()).spawn()?;
+    let pipe = cat.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?;
+    let mut child = start(command, pipe.into())?;
+    let mut from = child.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?;
+    let mut block = vec![0; 256 << 10];
+    let mut bytes = 0u64;
+    loop {
+        match from.read(&mut block)? {
+            0 => break,
+            count => bytes += count as u64,
+        }
+    }
+    cat.wait()?;
+    child.wait()?;
+    assert_eq!(bytes, log.metadata()?.len(), "bytes were lost");
+    #[expect(clippy::cast_precision_loss, reason = "megabytes with three digits")]
+    Ok(bytes as f64 / 1e6 / begun.elapsed().as_secs_f64())
+}
