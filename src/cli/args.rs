@@ -7,6 +7,7 @@ use clap::{Args, ColorChoice, Parser, Subcommand, builder::PossibleValuesParser}
 pub use super::{
     explain::Explain,
     export::Export,
+    gate::{Check, Gates},
     generate::{Generate, Shell, What},
     narrow::Narrow,
     output::{Arrange, Output, Shape, Target},
@@ -38,6 +39,12 @@ pub enum Command {
     /// Reads stream-json output, saved sessions, and what hosts and bridges write, in any mixture. Without PATH it reads
     /// standard input, or the saved sessions if nothing is piped into it.
     Summarize(Summarize),
+    /// Check runs against gates, one line a run; exit with 1 if one fails
+    ///
+    /// Every gate is judged for each run by itself: a session, or a source that names none. Failed runs come first. What has
+    /// no session id belongs to the first session of its source, and so do lines that are no record. Without PATH it reads
+    /// standard input, or the saved sessions if nothing is piped into it.
+    Check(Check),
     /// Show tools: calls, errors, denials, latencies, size of results
     ///
     /// MCP tools are told apart by their server. An error rate is of the calls that were answered; latencies are from ask
@@ -202,9 +209,9 @@ pub struct Summarize {
     /// How to write it.
     #[command(flatten)]
     pub output: Output,
-    /// Exit with 1 if a record is invalid
-    #[arg(long)]
-    pub strict: bool,
+    /// What has to hold.
+    #[command(flatten)]
+    pub gates: Gates,
 }
 
 /// Arguments of `prices`.

@@ -3,6 +3,7 @@
 pub mod args;
 mod explain;
 mod export;
+mod gate;
 mod generate;
 mod help;
 mod narrow;
@@ -18,11 +19,11 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::{
     error::{Error, ExitStatus},
-    facts::{Detail, Input},
+    facts::{Detail, Input, ledger::Ledger},
     input::{self, Limits, Origin, Search, Source, Stop},
-    measure::calendar,
+    measure::calendar::{self, Zone},
     render::{self, Format, Style, human},
-    report::{self, Entry, Names, Preset, View},
+    report::{self, Entry, Names, Preset, Report, View},
     scan::{self, Options, Progress, Unread},
 };
 use args::{Cli, Command};
@@ -48,6 +49,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     let ask = |rows: &args::Rows, question: Question<'_>| answer(rows, &question, &variables, style);
     match &cli.command {
         Command::Summarize(summarize) => self::summarize(summarize, &variables, style),
+        Command::Check(check) => gate::check(check, &variables, style),
         Command::Tools(rows) => {
             ask(rows, Question { detail: Detail::Calls, ..Question::run("tools", &report::tools) })
         }
@@ -124,8 +126,10 @@ fn schema(schema: &args::Schema, style: Style) -> Result<ExitStatus, Error> {
 }
 
 fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
-    let args::Summarize { asked, output, strict } = summarize;
-    if asked.narrow.narrows()? {
+    let args::Summarize { asked, output, gates } = summarize;
+    let gates = gates.gates();
+    let lean = gates.iter().all(|gate| gate.detail() == Detail::Totals);
+    if !lean || asked.narrow.narrows()? {
         return summarize_narrowed(summarize, variables, style);
     }
     let prices = plan::prices(&asked.pricing)?;
@@ -133,8 +137,12 @@ fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -
     let reading = read(input::find(&wanted), &asked.input, Detail::Totals, output)?;
     let account = reading.scan.facts.settle(&prices);
     let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
-    let status = status(&account.input, &reading.stop, reading.partial, *strict);
-    let status = output.deliver(&report::summary(&account, Names(&names)), status, style)?;
+    let mut report = report::summary(&account, Names(&names));
+    let ledger = Ledger { input: account.input.clone(), ..Ledger::default() };
+    let view = View { ledger: &ledger, names: Names(&names), zone: &Zone::default() };
+    report.verdicts = report::judge(&view, &gates, None);
+    let status = status(&account.input, &reading.stop, reading.partial, &report);
+    let status = output.deliver(&report, status, style)?;
     // Where every source was named on standard error already, there is nothing to add.
     if status == ExitStatus::NothingRead && !(reading.partial && account.input.bytes == 0) {
         complain(&nothing_read(&account.input, &reading.sources));
@@ -142,13 +150,13 @@ fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -
     Ok(status)
 }
 
-/// The same of some rows, which takes the records one by one.
+/// The same of some rows, or with gates, which take the records one by one.
 fn summarize_narrowed(
     summarize: &args::Summarize,
     variables: &Variables,
     style: Style,
 ) -> Result<ExitStatus, Error> {
-    let args::Summarize { asked, output, strict } = summarize;
+    let args::Summarize { asked, output, gates } = summarize;
     let question = Question {
         report: "summary",
         history: false,
@@ -159,7 +167,8 @@ fn summarize_narrowed(
     let narrowed = rows::narrowed(asked, &question, variables, output)?;
     let mut report = (question.make)(&narrowed.view());
     report.notes.extend(narrowed.nothing_matches());
-    let status = status(&narrowed.ledger.input, &narrowed.reading.stop, narrowed.reading.partial, *strict);
+    report.verdicts = report::judge(&narrowed.view(), &gates.gates(), None);
+    let status = status(&narrowed.ledger.input, &narrowed.reading.stop, narrowed.reading.partial, &report);
     let status = output.deliver(&report, status, style)?;
     narrowed.complain_of_nothing(status);
     Ok(status)
@@ -218,11 +227,11 @@ fn describe(unread: &Unread, sources: &[Source]) -> String {
     }
 }
 
-fn status(input: &Input, stop: &Stop, partial: bool, strict: bool) -> ExitStatus {
+fn status(input: &Input, stop: &Stop, partial: bool, report: &Report) -> ExitStatus {
     match () {
         () if stop.is_set() => ExitStatus::Interrupted,
         () if input.records == 0 => ExitStatus::NothingRead,
-        () if strict && input.invalid > 0 => ExitStatus::GateFailed,
+        () if report.failed().next().is_some() => ExitStatus::GateFailed,
         () if partial => ExitStatus::Partial,
         () => ExitStatus::Done,
     }

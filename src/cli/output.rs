@@ -16,7 +16,7 @@ use super::complain;
 use crate::{
     error::{Error, ExitStatus},
     input::{Origin, Source},
-    render::{self, Format, Style},
+    render::{self, Format, Style, human},
     report::{Arrangement, Entry, Report, Sort},
 };
 
@@ -151,9 +151,19 @@ impl Output {
             }
         }
         let silent = status == ExitStatus::NothingRead && self.format().is_for_people();
-        if !self.quiet && !silent {
-            print(|out| render::render(report, self.format(), style, out))?;
+        let printed = if self.quiet || silent {
+            Ok(())
+        } else {
+            print(|out| render::render(report, self.format(), style, out))
+        };
+        // The log of a job shows why it failed, whatever became of the report.
+        let shown = !self.quiet && self.format().is_for_people();
+        for verdict in report.failed() {
+            let hint = verdict.hint.as_ref().filter(|_| !shown).map(human::words);
+            let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            complain(&format!("gate {}{hint}", human::words(&verdict.line())));
         }
+        printed?;
         Ok(if failed && status == ExitStatus::Done { ExitStatus::Partial } else { status })
     }
 }

@@ -110,7 +110,7 @@ impl Narrowed {
         style: Style,
     ) -> Result<ExitStatus, Error> {
         report.notes.extend(self.nothing_matches());
-        let status = status(&self.ledger.input, &self.reading.stop, self.reading.partial, false);
+        let status = status(&self.ledger.input, &self.reading.stop, self.reading.partial, &report);
         let status = rows.output.deliver(&report.arranged(arrangement)?.local(&self.zone), status, style)?;
         self.complain_of_nothing(status);
         Ok(status)
