@@ -86,7 +86,9 @@ impl ExitStatus {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Done => "done",
-            Self::GateFailed => "done, and a record is invalid under --strict",
+            Self::GateFailed => {
+                "done, and a gate that was asked for did not hold (--fail-on, --max-cost and so on, --strict)"
+            }
             Self::Usage => "wrong usage, or a pricing file that cannot be used",
             Self::NothingRead => "nothing could be read",
             Self::Partial => {

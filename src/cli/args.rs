@@ -7,11 +7,13 @@ use clap::{Args, ColorChoice, Parser, Subcommand, builder::PossibleValuesParser}
 pub use super::{
     explain::Explain,
     export::Export,
+    gate::{Check, Gates},
     generate::{Generate, Shell, What},
     narrow::Narrow,
     output::{Arrange, Output, Shape, Target},
     run::Run,
     show::Show,
+    tee::Tee,
 };
 use crate::report::{By, Outcome, REPORTS};
 
@@ -44,6 +46,12 @@ pub enum Command {
     /// The output of the command goes to standard output byte for byte and at once; the report goes to standard error, or to the
     /// files of -o. Signals go to the command, and `run` ends as it ended unless a gate failed.
     Run(Run),
+    /// Check runs against gates, one line a run; exit with 1 if one fails
+    ///
+    /// Every gate is judged for each run by itself: a session, or a source that names none. Failed runs come first. What has
+    /// no session id belongs to the first session of its source, and so do lines that are no record. Without PATH it reads
+    /// standard input, or the saved sessions if nothing is piped into it.
+    Check(Check),
     /// Show tools: calls, errors, denials, latencies, size of results
     ///
     /// MCP tools are told apart by their server. An error rate is of the calls that were answered; latencies are from ask
@@ -208,9 +216,12 @@ pub struct Summarize {
     /// How to write it.
     #[command(flatten)]
     pub output: Output,
-    /// Exit with 1 if a record is invalid
-    #[arg(long)]
-    pub strict: bool,
+    /// What has to hold.
+    #[command(flatten)]
+    pub gates: Gates,
+    /// What to do with a pipe.
+    #[command(flatten)]
+    pub tee: Tee,
 }
 
 /// Arguments of `prices`.

@@ -46,22 +46,31 @@ pub enum How {
 }
 
 impl Live {
-    /// Starts to show it, unless nobody wants or nobody would see it.
-    pub(super) fn start(&self, quiet: bool, stdout_is_used: bool) -> Show {
+    /// Whether it would be shown without being asked for, or is asked for.
+    pub(super) fn would_show(&self, stdout_is_used: bool) -> bool {
+        self.how(stdout_is_used).is_some()
+    }
+
+    fn how(&self, stdout_is_used: bool) -> Option<How> {
         let terminal = io::stderr().is_terminal();
         // A stream that scrolls over the same terminal would tear the line apart.
         let free = !(stdout_is_used && io::stdout().is_terminal());
-        let how = match self.live {
-            _ if self.no_live => return Show::Nothing,
-            Some(How::Auto) if terminal => How::Line,
-            Some(How::Auto) => How::Plain,
-            Some(how) => how,
-            None if terminal && free && !quiet => How::Line,
-            None => return Show::Nothing,
-        };
-        match how {
-            How::Plain => Show::Plain { every: self.live_every, last: Instant::now() },
-            How::Auto | How::Line => Show::Line(line()),
+        match self.live {
+            _ if self.no_live => None,
+            Some(How::Auto) if terminal => Some(How::Line),
+            Some(How::Auto) => Some(How::Plain),
+            Some(how) => Some(how),
+            None => (terminal && free).then_some(How::Line),
+        }
+    }
+
+    /// Starts to show it, unless nobody wants or nobody would see it.
+    pub(super) fn start(&self, quiet: bool, stdout_is_used: bool) -> Show {
+        match self.how(stdout_is_used) {
+            _ if quiet && self.live.is_none() => Show::Nothing,
+            None => Show::Nothing,
+            Some(How::Plain) => Show::Plain { every: self.live_every, last: Instant::now() },
+            Some(How::Auto | How::Line) => Show::Line(line()),
         }
     }
 }
@@ -130,8 +139,10 @@ pub(super) struct Now {
     pub(super) silence: Millis,
     /// What was counted so far.
     pub(super) account: Account,
-    /// What it cost at least, where that is not known exactly.
-    pub(super) least: Option<Usd>,
+    /// What responses cost at least that no figure holds yet.
+    pub(super) owed: Option<Usd>,
+    /// How often the main agent answered.
+    pub(super) turns: u64,
     /// Calls without an answer, and since when they run.
     pub(super) running: Vec<(Name, Millis)>,
 }
@@ -147,7 +158,7 @@ impl Now {
         let tokens = account.tokens.prompt() + account.tokens.output;
         let parts = [
             Some(human::value(&self.elapsed.into())),
-            counted(account.responses, "response", "responses"),
+            (self.turns > 0).then(|| format!("turn {}", self.turns)),
             Some(self.doing()),
             counted(account.tools.total.calls, "call", "calls"),
             counted(account.errors.tool, "error", "errors"),
@@ -170,13 +181,14 @@ impl Now {
         }
     }
 
+    /// What it cost so far, or at least.
+    pub(super) fn least(&self) -> Option<Usd> {
+        let parts = [self.account.cost.total, self.owed];
+        parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().sum())
+    }
+
     fn cost(&self) -> Option<String> {
-        let cost = &self.account.cost;
-        match (cost.total, self.least) {
-            (Some(total), _) if cost.complete => Some(human::value(&total.into())),
-            (known, least) => {
-                known.max(least).map(|least| format!("at least {}", human::value(&least.into())))
-            }
-        }
+        let cost = human::value(&self.least()?.into());
+        Some(if self.account.cost.complete { cost } else { format!("at least {cost}") })
     }
 }

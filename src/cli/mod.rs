@@ -4,6 +4,7 @@ pub mod args;
 mod child;
 mod explain;
 mod export;
+mod gate;
 mod generate;
 mod help;
 mod live;
@@ -16,6 +17,7 @@ mod progress;
 mod rows;
 mod run;
 mod show;
+mod summarize;
 mod tee;
 
 use std::{ffi::OsString, io::Write, sync::Arc};
@@ -25,10 +27,10 @@ use clap::{CommandFactory, FromArgMatches};
 use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Input},
-    input::{self, Limits, Origin, Search, Source, Stop},
+    input::{Limits, Origin, Search, Source, Stop},
     measure::calendar,
     render::{self, Format, Style, human},
-    report::{self, Entry, Names, Preset, View},
+    report::{self, Entry, Preset, Report, View},
     scan::{self, Options, Progress, Unread},
 };
 use args::{Cli, Command};
@@ -53,8 +55,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     let style = variables.style(cli.color);
     let ask = |rows: &args::Rows, question: Question<'_>| answer(rows, &question, &variables, style);
     match &cli.command {
-        Command::Summarize(summarize) => self::summarize(summarize, &variables, style),
+        Command::Summarize(summarize) => summarize::summarize(summarize, &variables, cli.color),
         Command::Run(run) => run::run(run, &variables, cli.color),
+        Command::Check(check) => gate::check(check, &variables, style),
         Command::Tools(rows) => {
             ask(rows, Question { detail: Detail::Calls, ..Question::run("tools", &report::tools) })
         }
@@ -130,48 +133,6 @@ fn schema(schema: &args::Schema, style: Style) -> Result<ExitStatus, Error> {
     Ok(ExitStatus::Done)
 }
 
-fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
-    let args::Summarize { asked, output, strict } = summarize;
-    if asked.narrow.narrows()? {
-        return summarize_narrowed(summarize, variables, style);
-    }
-    let prices = plan::prices(&asked.pricing)?;
-    let wanted = plan::wanted(&asked.input, variables, false)?;
-    let reading = read(input::find(&wanted), &asked.input, Detail::Totals, output)?;
-    let account = reading.scan.facts.settle(&prices);
-    let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
-    let status = status(&account.input, &reading.stop, reading.partial, *strict);
-    let status = output.deliver(&report::summary(&account, Names(&names)), status, style)?;
-    // Where every source was named on standard error already, there is nothing to add.
-    if status == ExitStatus::NothingRead && !(reading.partial && account.input.bytes == 0) {
-        complain(&nothing_read(&account.input, &reading.sources));
-    }
-    Ok(status)
-}
-
-/// The same of some rows, which takes the records one by one.
-fn summarize_narrowed(
-    summarize: &args::Summarize,
-    variables: &Variables,
-    style: Style,
-) -> Result<ExitStatus, Error> {
-    let args::Summarize { asked, output, strict } = summarize;
-    let question = Question {
-        report: "summary",
-        history: false,
-        detail: Detail::Records,
-        outcomes: &[],
-        make: &|view| report::summary(&view.ledger.account(), view.names),
-    };
-    let narrowed = rows::narrowed(asked, &question, variables, output)?;
-    let mut report = (question.make)(&narrowed.view());
-    report.notes.extend(narrowed.nothing_matches());
-    let status = status(&narrowed.ledger.input, &narrowed.reading.stop, narrowed.reading.partial, *strict);
-    let status = output.deliver(&report, status, style)?;
-    narrowed.complain_of_nothing(status);
-    Ok(status)
-}
-
 /// What came of reading, with what went wrong said already.
 struct Reading {
     sources: Vec<Source>,
@@ -187,10 +148,7 @@ fn read(
     detail: Detail,
     output: &args::Output,
 ) -> Result<Reading, Error> {
-    output.spare(&search.sources)?;
-    for missing in &search.missing {
-        complain(&missing.to_string());
-    }
+    spare(&search, output)?;
     let stop = Stop::default();
     on_interrupt(&stop);
     let limits = Limits { max_record: input.max_record, ..Limits::default() };
@@ -204,6 +162,13 @@ fn read(
     }
     let partial = !search.missing.is_empty() || !scan.unread.is_empty();
     Ok(Reading { sources: search.sources, scan, stop, partial })
+}
+
+/// Says what is missing, and refuses to write over a log.
+fn spare(search: &Search, output: &args::Output) -> Result<(), Error> {
+    output.spare(&search.sources)?;
+    search.missing.iter().for_each(|missing| complain(&missing.to_string()));
+    Ok(())
 }
 
 /// The first interrupt asks for the report of what was read, a second one ends at once.
@@ -225,11 +190,11 @@ fn describe(unread: &Unread, sources: &[Source]) -> String {
     }
 }
 
-fn status(input: &Input, stop: &Stop, partial: bool, strict: bool) -> ExitStatus {
+fn status(input: &Input, stop: &Stop, partial: bool, report: &Report) -> ExitStatus {
     match () {
         () if stop.is_set() => ExitStatus::Interrupted,
         () if input.records == 0 => ExitStatus::NothingRead,
-        () if strict && input.invalid > 0 => ExitStatus::GateFailed,
+        () if report.failed().next().is_some() => ExitStatus::GateFailed,
         () if partial => ExitStatus::Partial,
         () => ExitStatus::Done,
     }

@@ -16,7 +16,7 @@ use super::complain;
 use crate::{
     error::{Error, ExitStatus},
     input::{Origin, Source},
-    render::{self, Format, Style},
+    render::{self, Format, Style, human},
     report::{Arrangement, Entry, Report, Sort},
 };
 
@@ -172,12 +172,32 @@ impl Output {
         }
         let silent = status == ExitStatus::NothingRead && self.format().is_for_people();
         let render = |out: &mut dyn Write| render::render(report, self.format(), style, out);
-        match channel {
-            _ if self.quiet || silent => {}
-            Channel::Stdout => print(render)?,
-            Channel::Stderr if !self.output.is_empty() => {}
-            // Its reader may have gone with that of the stream: a report in a file or an exit code is still worth it.
-            Channel::Stderr => failed |= render(&mut io::BufWriter::new(io::stderr().lock())).is_err(),
+        let mut printed = Ok(());
+        let shown = match channel {
+            _ if self.quiet || silent => false,
+            Channel::Stdout => {
+                printed = print(render);
+                self.format().is_for_people()
+            }
+            Channel::Stderr if !self.output.is_empty() => false,
+            Channel::Stderr => {
+                // Its reader may have gone with that of the stream: a file or an exit code is still worth it.
+                let mut out = io::BufWriter::new(io::stderr().lock());
+                failed |= render(&mut out).and_then(|()| out.flush()).is_err();
+                self.format().is_for_people()
+            }
+        };
+        // The log of a job shows why it failed, whatever became of the report.
+        let told = shown && channel == Channel::Stderr;
+        for verdict in report.failed().filter(|_| !told) {
+            let hint = verdict.hint.as_ref().filter(|_| !shown).map(human::words);
+            let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            complain(&format!("gate {}{hint}", human::words(&verdict.line())));
+        }
+        match printed {
+            // Who reads no further still wants to know whether the gates held.
+            Err(error) if error.is_broken_pipe() && status == ExitStatus::GateFailed => {}
+            printed => printed?,
         }
         Ok(if failed && status == ExitStatus::Done { ExitStatus::Partial } else { status })
     }

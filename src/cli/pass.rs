@@ -18,9 +18,9 @@ use super::{
 use crate::{
     error::Error,
     event::Event,
-    facts::{Arrivals, Arrived, Facts},
+    facts::{Arrivals, Arrived, Detail, Facts},
     input::{Lost, Outlet, Relay},
-    measure::{Millis, Prices},
+    measure::{Millis, Prices, Usd},
     scan::{self, Options, Unread, Watch},
 };
 
@@ -48,8 +48,10 @@ pub(super) trait Keeper {
     fn signal(&mut self, number: i32, typed: bool);
     /// The command ended.
     fn child_ended(&mut self) {}
-    /// How it is now; only asked for by those who said so.
-    fn look(&mut self, _: &Now) {}
+    /// How it is now, for those who said that they watch; what there is to say about it.
+    fn look(&mut self, _: &Now) -> Option<String> {
+        None
+    }
     /// Whether to stop, although the stream has not ended.
     fn is_over(&mut self, relay: &Relay) -> bool;
 }
@@ -80,13 +82,14 @@ impl Pass<'_> {
     /// Passes the stream on until it ends or its keeper ends it.
     pub(super) fn run(self, wires: Wires, keeper: &mut dyn Keeper) -> Passed {
         let Self { from, outlets, printer, mut show, watched, options, prices } = self;
+        let kept = options.detail >= Detail::Responses;
         let relay = Relay::start(from, outlets);
         let facts = Arc::new(Mutex::new(Facts::new(options.detail)));
         let arrivals = Arc::new(Mutex::new(Arrivals::default()));
         let watcher =
             Watcher { arrivals: Arc::clone(&arrivals), relay: relay.clone(), printer, show: show.clone() };
         parse(&relay, options, &facts, watcher, wires.sender);
-        let mut counter = Counter { counted: Now::default(), next: Instant::now(), records: 0 };
+        let mut counter = Counter { counted: Now::default(), next: Instant::now(), records: 0, kept };
         let mut broken = false;
         let unread = loop {
             match wires.receiver.recv_timeout(TICK) {
@@ -99,7 +102,9 @@ impl Pass<'_> {
             if !broken && (watched || show.is_wanted()) {
                 let now = counter.count(&facts, &arrivals, &relay, prices);
                 show.show(now);
-                keeper.look(now);
+                if let Some(message) = keeper.look(now) {
+                    show.around(|| complain(&message));
+                }
             }
             let ended = relay.wait(Duration::ZERO);
             if broken && ended {
@@ -233,6 +238,14 @@ struct Counter {
     counted: Now,
     next: Instant,
     records: u64,
+    /// Whether responses are kept one by one.
+    kept: bool,
+}
+
+/// What responses cost at least that no figure holds yet.
+fn owed(facts: Facts, prices: &Prices) -> Option<Usd> {
+    let owed = facts.ledger(prices).responses.iter().filter_map(|response| response.owed).collect::<Vec<_>>();
+    (!owed.is_empty()).then(|| owed.into_iter().sum())
 }
 
 impl Counter {
@@ -252,12 +265,14 @@ impl Counter {
             };
             if let Some(facts) = copy {
                 self.records = facts.records();
+                self.counted.owed = self.kept.then(|| owed(facts.clone(), prices)).flatten();
                 self.counted.account = facts.settle(prices);
             }
             self.next = Instant::now() + COUNT.max(begun.elapsed() * 10);
         }
         if let Ok(arrivals) = arrivals.try_lock() {
             self.counted.running = arrivals.running();
+            self.counted.turns = arrivals.turns();
         }
         self.counted.elapsed = millis(relay.elapsed());
         self.counted.silence = millis(relay.silence().as_millis().try_into().unwrap_or(u64::MAX));

@@ -80,20 +80,42 @@ pub(super) fn narrowed_with(
     variables: &Variables,
     output: &args::Output,
 ) -> Result<Narrowed, Error> {
-    let zone = asked.narrow.zone()?;
-    let filter = Filter { outcomes: question.outcomes.to_vec(), ..asked.narrow.filter(&zone)? };
-    let prices = plan::prices(&asked.pricing)?;
+    let scope = Scope::of(asked, question)?;
     let wanted = plan::wanted(&asked.input, variables, question.history)?;
-    // Which sessions are left depends on all their records, whichever report asks.
-    let detail = if filter.is_empty() { question.detail } else { question.detail.max(Detail::Records) };
-    let mut reading = read(input::find(&wanted), &asked.input, detail, output)?;
-    let mut ledger = rows(std::mem::take(&mut reading.scan.facts), &prices);
-    let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
-    ledger.suggest_projects(|source| folder(&names, source));
-    let before = ledger.sessions.len();
-    filter.apply(&mut ledger);
-    let nothing = before > 0 && ledger.sessions.is_empty();
-    Ok(Narrowed { ledger, names, zone, reading, nothing })
+    let reading = read(input::find(&wanted), &asked.input, scope.detail, output)?;
+    Ok(scope.narrow(rows, reading))
+}
+
+/// What counts, and how much of it has to be kept.
+pub(super) struct Scope {
+    zone: Zone,
+    filter: Filter,
+    pub(super) prices: Prices,
+    pub(super) detail: Detail,
+}
+
+impl Scope {
+    /// What a question asks for.
+    pub(super) fn of(asked: &args::Asked, question: &Question<'_>) -> Result<Self, Error> {
+        let zone = asked.narrow.zone()?;
+        let filter = Filter { outcomes: question.outcomes.to_vec(), ..asked.narrow.filter(&zone)? };
+        let prices = plan::prices(&asked.pricing)?;
+        // Which sessions are left depends on all their records, whichever report asks.
+        let detail = if filter.is_empty() { question.detail } else { question.detail.max(Detail::Records) };
+        Ok(Self { zone, filter, prices, detail })
+    }
+
+    /// Leaves the rows that count.
+    pub(super) fn narrow(self, rows: fn(Facts, &Prices) -> Ledger, mut reading: Reading) -> Narrowed {
+        let Self { zone, filter, prices, detail: _ } = self;
+        let mut ledger = rows(std::mem::take(&mut reading.scan.facts), &prices);
+        let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
+        ledger.suggest_projects(|source| folder(&names, source));
+        let before = ledger.sessions.len();
+        filter.apply(&mut ledger);
+        let nothing = before > 0 && ledger.sessions.is_empty();
+        Narrowed { ledger, names, zone, reading, nothing }
+    }
 }
 
 impl Narrowed {
@@ -110,7 +132,7 @@ impl Narrowed {
         style: Style,
     ) -> Result<ExitStatus, Error> {
         report.notes.extend(self.nothing_matches());
-        let status = status(&self.ledger.input, &self.reading.stop, self.reading.partial, false);
+        let status = status(&self.ledger.input, &self.reading.stop, self.reading.partial, &report);
         let status = rows.output.deliver(&report.arranged(arrangement)?.local(&self.zone), status, style)?;
         self.complain_of_nothing(status);
         Ok(status)

@@ -18,7 +18,8 @@ use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Facts},
     input::{Limits, Origin, Relay, Source, Stop},
-    report::{self, Names},
+    measure::{Prices, calendar::Zone},
+    report::{self, Gate, Names, View},
     scan::Options,
 };
 
@@ -49,6 +50,14 @@ pub struct Run {
     /// Pass over records larger than this, such as 512K, 64M or 1G
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = args::size)]
     pub max_record: usize,
+    /// What has to hold.
+    #[command(flatten)]
+    pub gates: args::Gates,
+    /// Stop the command as soon as it costs or takes more than --max-cost or --max-duration allows
+    ///
+    /// By SIGINT, then SIGTERM, then SIGKILL. Before a result comes, the cost is what input and cache tokens cost at least.
+    #[arg(long, help_heading = "Gates")]
+    pub stop_on_gate: bool,
     /// Wait so long between SIGINT, SIGTERM and SIGKILL when the command is stopped
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub grace: Duration,
@@ -73,6 +82,11 @@ pub enum Print {
 
 /// Runs the command.
 pub(super) fn run(run: &Run, variables: &Variables, color: clap::ColorChoice) -> Result<ExitStatus, Error> {
+    if run.stop_on_gate && run.gates.max_cost.is_none() && run.gates.max_duration.is_none() {
+        let wrong =
+            "--stop-on-gate needs --max-cost or --max-duration: the other gates are judged at the end";
+        return Err(Error::Usage(wrong.to_owned()));
+    }
     let prices = plan::prices(&run.pricing)?;
     let mut outlets: Vec<_> = run.tee.as_deref().map(pass::copy).transpose()?.into_iter().collect();
     if run.stream.print.is_none() {
@@ -89,15 +103,17 @@ pub(super) fn run(run: &Run, variables: &Variables, color: clap::ColorChoice) ->
             return Ok(not_started(run, &error));
         }
     };
-    let mut keeper = Keeping { child };
+    let mut keeper = Keeping { child, gates: run.stop_on_gate.then_some(&run.gates) };
     let limits = Limits { max_record: run.max_record, ..Limits::default() };
-    let options = Options { limits, stop: Stop::default(), detail: Detail::Totals, ..Options::default() };
+    // What has no result yet is told by its responses.
+    let detail = run.gates.gates().iter().map(Gate::detail).fold(Detail::Responses, Detail::max);
+    let options = Options { limits, stop: Stop::default(), detail, ..Options::default() };
     let pass = Pass {
         from: Box::new(stdout),
         outlets,
         printer: run.stream.print.map(|Print::Text| Printer::new(variables.style(color).color)),
         show: run.live.start(run.output.quiet, run.stream.print.is_none()),
-        watched: false,
+        watched: run.stop_on_gate,
         options,
         prices: &prices,
     };
@@ -121,7 +137,7 @@ fn not_started(run: &Run, error: &io::Error) -> ExitStatus {
 fn report(
     run: &Run,
     passed: Passed,
-    prices: &crate::measure::Prices,
+    prices: &Prices,
     variables: &Variables,
     color: clap::ColorChoice,
 ) -> Result<ExitStatus, Error> {
@@ -135,24 +151,31 @@ fn report(
         complain("no report: it failed as said above; the stream was passed on all the same");
         return Ok(ExitStatus::Partial);
     };
-    let account = facts.settle(prices);
+    let account = facts.clone().settle(prices);
+    let ledger = facts.ledger(prices);
     let names: Vec<String> = sources.iter().map(Source::name).collect();
-    let report = report::arrived(report::summary(&account, Names(&names)), &account, &arrived);
+    let view = View { ledger: &ledger, names: Names(&names), zone: &Zone::default() };
+    let mut report = report::arrived(report::summary(&account, view.names), &account, &arrived);
+    report.verdicts = report::judge(&view, &run.gates.gates(), Some(arrived.elapsed));
     let nothing = account.input.records == 0;
     if nothing && account.input.sources > 0 {
         complain("the command printed no log: add --output-format stream-json --verbose to `claude -p`");
     }
     let style = variables.style_of(color, &io::stderr());
+    let failed = report.failed().next().is_some();
     let status = if nothing { ExitStatus::NothingRead } else { ExitStatus::Done };
-    run.output.deliver_to(Channel::Stderr, &report, status, style)
+    let status = run.output.deliver_to(Channel::Stderr, &report, status, style)?;
+    Ok(if failed { ExitStatus::GateFailed } else { status })
 }
 
 /// Keeps the command.
-struct Keeping {
+struct Keeping<'a> {
     child: Child,
+    /// What it must not do, or be stopped.
+    gates: Option<&'a args::Gates>,
 }
 
-impl Keeper for Keeping {
+impl Keeper for Keeping<'_> {
     fn signal(&mut self, number: i32, typed: bool) {
         self.child.pass_on(number, typed);
     }
@@ -161,7 +184,16 @@ impl Keeper for Keeping {
         self.child.end();
     }
 
-    fn look(&mut self, _: &Now) {}
+    fn look(&mut self, now: &Now) -> Option<String> {
+        let gates = self.gates.filter(|_| !self.child.was_stopped())?;
+        let gate = match () {
+            () if gates.max_duration.is_some_and(|most| now.elapsed > most) => "max-duration",
+            () if gates.max_cost.zip(now.least()).is_some_and(|(most, cost)| cost > most) => "max-cost",
+            () => return None,
+        };
+        self.child.stop();
+        Some(format!("stopping the command: gate `{gate}` failed"))
+    }
 
     fn is_over(&mut self, relay: &Relay) -> bool {
         self.child.press();

@@ -10,8 +10,9 @@ use std::{
 use clap::{Args, ColorChoice, ValueHint};
 
 use super::{
-    Reading, args,
-    live::{Live, Now},
+    Reading, args, complain, describe,
+    live::Live,
+    on_interrupt,
     output::Channel,
     pass::{self, Keeper, Pass, Passed, Wires},
     plan::Variables,
@@ -52,6 +53,11 @@ impl Tee {
         self.tee.is_some() || self.stream.print.is_some()
     }
 
+    /// Whether the stream itself fills standard output; what is printed in readable form makes room for a line.
+    fn scrolls(&self) -> bool {
+        self.tee.is_some() && self.stream.print.is_none()
+    }
+
     /// Where the report goes.
     pub(super) fn channel(&self) -> Channel {
         if self.uses_stdout() { Channel::Stderr } else { Channel::Stdout }
@@ -62,7 +68,18 @@ impl Tee {
         self.live.live.is_some()
     }
 
-    /// Reads standard input in one of these ways, if it is asked for or someone would see it; else it is read as ever.
+    /// Whether these sources are to be read while they are passed on, printed or shown.
+    pub(super) fn looks_at(&self, sources: &[Source]) -> Result<bool, Error> {
+        let wrong = match (is_pipe(sources), &self.tee, self.live.live) {
+            (false, Some(_), _) => "--tee passes standard input on: it cannot be used with files",
+            (false, None, Some(_)) => "--live shows what comes through a pipe: it cannot be used with files",
+            (false, None, None) => return Ok(self.stream.print.is_some()),
+            (true, ..) => return Ok(self.uses_stdout() || self.live.would_show(self.scrolls())),
+        };
+        Err(Error::Usage(wrong.to_owned()))
+    }
+
+    /// Reads them so. When records arrived is known of a pipe.
     pub(super) fn read(
         &self,
         sources: &[Source],
@@ -71,17 +88,15 @@ impl Tee {
         detail: Detail,
         prices: &Prices,
         (variables, color): (&Variables, ColorChoice),
-    ) -> Result<Option<(Reading, Arrived)>, Error> {
-        if !matches!(sources, [Source { origin: Origin::Stdin, .. }]) {
-            self.refuse()?;
-            return Ok(self
-                .stream
-                .print
-                .map(|Print::Text| self.read_files(sources, input, detail, variables, color)));
-        }
-        let show = self.live.start(output.quiet || input.no_progress, self.uses_stdout());
-        if !self.uses_stdout() && !show.is_wanted() {
-            return Ok(None);
+    ) -> Result<(Reading, Option<Arrived>), Error> {
+        let mut printer = Printer::new(variables.style(color).color);
+        let stop = Stop::default();
+        let limits = Limits { max_record: input.max_record, ..Limits::default() };
+        let options = Options { threads: 1, limits, stop: stop.clone(), detail };
+        if !is_pipe(sources) {
+            on_interrupt(&stop);
+            let scan = scan::scan_watched(sources, &options, &mut printer);
+            return Ok((told(sources, scan, stop, false), None));
         }
         let copy = self.tee.iter().flatten().map(|path| pass::copy(path));
         let mut outlets = copy.collect::<Result<Vec<_>, _>>()?;
@@ -90,58 +105,32 @@ impl Tee {
         }
         let wires = Wires::new();
         wires.listen().map_err(Error::Write)?;
-        let stop = Stop::default();
         let mut keeper = Piping { stop: stop.clone(), interrupted: None };
-        let limits = Limits { max_record: input.max_record, ..Limits::default() };
-        let pass = Pass {
-            from: Box::new(io::stdin()),
-            outlets,
-            printer: self.stream.print.map(|Print::Text| Printer::new(variables.style(color).color)),
-            show,
-            watched: false,
-            options: Options { threads: 1, limits, stop: stop.clone(), detail },
-            prices,
-        };
+        let show = self.live.start(output.quiet || input.no_progress, self.scrolls());
+        let printer = self.stream.print.map(|Print::Text| printer);
+        let pass =
+            Pass { from: Box::new(io::stdin()), outlets, printer, show, watched: false, options, prices };
         let Passed { facts, unread, arrived, lost } = pass.run(wires, &mut keeper);
         let incomplete = pass::complain_of(&lost) || facts.is_none();
-        let scan =
-            Scan { facts: facts.unwrap_or_else(|| Facts::new(detail)), unread: unread.into_iter().collect() };
+        let facts = facts.unwrap_or_else(|| Facts::new(detail));
         if keeper.interrupted.is_some() {
             stop.flag().store(true, Ordering::Relaxed);
         }
-        let partial = incomplete || !scan.unread.is_empty();
-        Ok(Some((Reading { sources: sources.to_vec(), scan, stop, partial }, arrived)))
+        let scan = Scan { facts, unread: unread.into_iter().collect() };
+        Ok((told(sources, scan, stop, incomplete), Some(arrived)))
     }
+}
 
-    /// Prints what stands in files, one after another.
-    fn read_files(
-        &self,
-        sources: &[Source],
-        input: &args::Input,
-        detail: Detail,
-        variables: &Variables,
-        color: ColorChoice,
-    ) -> (Reading, Arrived) {
-        let stop = Stop::default();
-        super::on_interrupt(&stop);
-        let limits = Limits { max_record: input.max_record, ..Limits::default() };
-        let options = Options { threads: 1, limits, stop: stop.clone(), detail };
-        let scan = scan::scan_watched(sources, &options, &mut Printer::new(variables.style(color).color));
-        let partial = !scan.unread.is_empty();
-        (Reading { sources: sources.to_vec(), scan, stop, partial }, Arrived::default())
-    }
+/// Whether standard input is all there is.
+fn is_pipe(sources: &[Source]) -> bool {
+    matches!(sources, [Source { origin: Origin::Stdin, .. }])
+}
 
-    /// Files are not passed on: whoever has them can read them.
-    fn refuse(&self) -> Result<(), Error> {
-        let wrong = match () {
-            () if self.tee.is_some() => "--tee passes standard input on: it cannot be used with files",
-            () if self.live.live.is_some() => {
-                "--live shows what comes through a pipe: it cannot be used with files"
-            }
-            () => return Ok(()),
-        };
-        Err(Error::Usage(wrong.to_owned()))
-    }
+/// Says what could not be read.
+fn told(sources: &[Source], scan: Scan, stop: Stop, incomplete: bool) -> Reading {
+    scan.unread.iter().for_each(|unread| complain(&describe(unread, sources)));
+    let partial = incomplete || !scan.unread.is_empty();
+    Reading { sources: sources.to_vec(), scan, stop, partial }
 }
 
 /// Keeps a pipe.
@@ -157,8 +146,6 @@ impl Keeper for Piping {
             self.stop.flag().store(true, Ordering::Relaxed);
         }
     }
-
-    fn look(&mut self, _: &Now) {}
 
     fn is_over(&mut self, _: &Relay) -> bool {
         self.stop.is_set() || self.interrupted.is_some_and(|since| since.elapsed() > LAST_WORDS)

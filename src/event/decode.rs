@@ -9,7 +9,8 @@ use super::{
     dialect::{Dialect, Signs},
     fields::{
         AgentFields, AgentKey, CallFields, CallKey, CompactionFields, CompactionKey, EventFields, EventKey,
-        MessageFields, MessageKey, ModelFields, ModelKey, RecordFields, RecordKey, UsageFields, UsageKey,
+        MessageFields, MessageKey, ModelFields, ModelKey, RecordFields, RecordKey, ServerFields, ServerKey,
+        UsageFields, UsageKey,
     },
     json::Json,
     kind::{Discriminator, Kind, Type},
@@ -152,6 +153,10 @@ fn system<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
             millis(fields, RecordKey::DurationMs).map_or(Body::Plain, Body::TurnDuration)
         }
         Some("compact_boundary") => compaction::<O>(fields),
+        Some("init") => {
+            let servers = fields.get(RecordKey::McpServers).filter(|json| json.is_array());
+            servers.map_or(Body::Plain, |json| Body::Servers(json.source()))
+        }
         _ => Body::Plain,
     }
 }
@@ -316,6 +321,16 @@ pub fn agent_of_outcome(outcome: &str) -> Option<(Text<'_>, Option<Text<'_>>)> {
     memchr::memmem::find(outcome.as_bytes(), b"\"agentId\"")?;
     let fields: AgentFields<'_> = Obvious::fields(Json::checked(outcome))?;
     Some((fields.text(AgentKey::Id)?, fields.text(AgentKey::Type)))
+}
+
+/// Name and status of each MCP server that a process began with; one without a name is left out.
+pub fn servers_of(servers: &str) -> Vec<(Text<'_>, Option<Text<'_>>)> {
+    let all = Obvious::elements(Json::checked(servers)).unwrap_or_default();
+    let server = |json| {
+        let fields: ServerFields<'_> = Obvious::fields(json)?;
+        Some((fields.text(ServerKey::Name)?, fields.text(ServerKey::Status)))
+    };
+    all.into_iter().filter_map(server).collect()
 }
 
 fn millis(fields: &RecordFields<'_>, key: RecordKey) -> Option<Millis> {

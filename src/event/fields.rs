@@ -159,6 +159,7 @@ fields! {
         CamelRetryDelay = "retryInMs"
         SnakeCompaction = "compact_metadata"
         CamelCompaction = "compactMetadata"
+        McpServers = "mcp_servers"
     }
 }
 
@@ -251,6 +252,14 @@ fields! {
         Id = "agentId"
         Type = "agentType"
         Wanted = "subagent_type"
+    }
+}
+
+fields! {
+    /// Of an entry of `mcp_servers`.
+    ServerFields by ServerKey {
+        Name = "name"
+        Status = "status"
     }
 }
 

@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 
 pub use block::{BlockId, BlockKind};
-pub use decode::{agent_of_input, agent_of_outcome};
+pub use decode::{agent_of_input, agent_of_outcome, servers_of};
 pub use dialect::Dialect;
 pub use kind::{Home, Kind, KindId, Row};
 pub use obvious::obvious;
@@ -149,6 +149,8 @@ pub enum Body<'a> {
     CostState(Usd, Vec<ModelUse<'a>>),
     /// The bridge's form of a tool result.
     Answer(ToolResult<'a>),
+    /// A process begins: its MCP servers, as JSON text.
+    Servers(&'a str),
 }
 
 /// A message and what stands beside it in its record.

@@ -88,6 +88,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
                 insert(&mut self.facts.sessions, key, session);
             }
             Body::Answer(answer) => self.answer(answer, self.event.time, 0),
+            Body::Servers(servers) => self.detail_servers(servers),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::{Latencies, Name, key::Id};
 use crate::{
@@ -15,6 +15,8 @@ use crate::{
 pub struct Arrivals {
     asked: HashMap<Id, (Name, Millis), foldhash::fast::RandomState>,
     answered: HashMap<Id, Option<Millis>, foldhash::fast::RandomState>,
+    /// Responses of the main agent.
+    responses: HashSet<Id, foldhash::fast::RandomState>,
     first: Option<Millis>,
 }
 
@@ -34,7 +36,13 @@ impl Arrivals {
     pub fn absorb(&mut self, event: &Event<'_>, now: Millis) {
         self.first.get_or_insert(now);
         match &event.body {
-            Body::Message(message) | Body::Nested(message, _) => self.message(message, now),
+            Body::Message(message) => {
+                let response = message.response.as_ref().and_then(|response| response.id.as_deref());
+                let is_main = event.agent.call.is_none() && !event.agent.side;
+                self.responses.extend(response.filter(|_| is_main).map(Id::of));
+                self.message(message, now);
+            }
+            Body::Nested(message, _) => self.message(message, now),
             Body::Answer(answer) => self.answer(answer, now),
             _ => {}
         }
@@ -69,6 +77,11 @@ impl Arrivals {
         let mut open: Vec<(Name, Millis)> = open.map(|(_, call)| call.clone()).collect();
         open.sort_by(|(one, first), (other, second)| first.cmp(second).then_with(|| one.cmp(other)));
         open
+    }
+
+    /// How often the main agent answered: its turns, as the CLI counts them.
+    pub fn turns(&self) -> u64 {
+        self.responses.len() as u64
     }
 
     /// What it comes to, if it ends now.

@@ -122,7 +122,7 @@ pub(super) struct Bill<'a> {
     /// What the CLI said of it.
     pub(super) reported: Option<Reported>,
     /// Responses follow the last result: they were never paid.
-    cut: bool,
+    pub(super) cut: bool,
 }
 
 impl Bill<'_> {

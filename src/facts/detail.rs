@@ -164,6 +164,8 @@ pub(crate) enum What {
     Denials(Vec<Option<Name>>),
     /// An interactive turn took this long.
     TurnDuration(Millis),
+    /// A process began with these MCP servers: their names, and how each is.
+    Servers(Vec<(Name, Option<Name>)>),
     /// A tool ran on the server; which of the record's blocks tells it.
     Server(Option<Name>, usize),
 }
@@ -183,6 +185,7 @@ impl What {
             Self::Prompt => "prompt",
             Self::Denials(_) => "denials",
             Self::TurnDuration(_) => "duration",
+            Self::Servers(_) => "servers",
             Self::Server(_, index) => return Cow::Owned(format!("server tool {index}")),
         })
     }

@@ -8,6 +8,8 @@ mod build;
 mod divide;
 mod events;
 mod explain;
+mod owed;
+mod source;
 mod split;
 
 pub use explain::{Figure, Step, Told};
@@ -50,8 +52,12 @@ pub struct Ledger {
     pub compactions: Vec<Compaction>,
     /// What humans asked.
     pub prompts: Vec<Mark>,
+    /// MCP servers, each once a session and status.
+    pub servers: Vec<Server>,
     /// Every record, where that was asked for.
     pub records: Vec<Record>,
+    /// What was read, one by one.
+    pub sources: Vec<Source>,
 }
 
 /// Where and when something happened, and to whom.
@@ -139,6 +145,9 @@ pub struct Response {
     pub price: Option<Usd>,
     /// The same where its counts can be final at all: a stream alone has only placeholders.
     pub computed: Option<Usd>,
+    /// What it costs at least, where its session's figure does not hold it: its price if its counts are final, else that of
+    /// its input and cache tokens alone.
+    pub owed: Option<Usd>,
     /// Whether its token counts are final.
     pub is_final: bool,
     /// How many calls it asks for.
@@ -298,6 +307,32 @@ pub struct Compaction {
     pub after: Option<u64>,
 }
 
+/// An MCP server of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// When and where it was first told to be so.
+    pub mark: Mark,
+    /// Its name.
+    pub name: Name,
+    /// How it is: `connected`, `failed`, `needs-auth`, `pending` and others.
+    pub status: Option<Name>,
+}
+
+/// A source that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Which.
+    pub id: SourceId,
+    /// Indices of the sessions that it tells of, in order; none if it holds no record.
+    pub sessions: Vec<usize>,
+    /// How much of it is no record.
+    pub invalid: u64,
+    /// The first of that, if it is among the first of all sources.
+    pub first_invalid: Option<At>,
+    /// Where the record begins that its end cuts off.
+    pub truncated: Option<At>,
+}
+
 /// One record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -335,7 +370,9 @@ macro_rules! marks {
             faults,
             compactions,
             prompts,
+            servers,
             records,
+            sources: _,
         } = $ledger;
         let own = orphans.$iter().chain(prompts.$iter());
         let own = own.chain(responses.$iter().map(|one| &$($mutable)? one.mark));
@@ -347,6 +384,7 @@ macro_rules! marks {
         let own = own.chain(denials.$iter().map(|one| &$($mutable)? one.mark));
         let own = own.chain(faults.$iter().map(|one| &$($mutable)? one.mark));
         let own = own.chain(compactions.$iter().map(|one| &$($mutable)? one.mark));
+        let own = own.chain(servers.$iter().map(|one| &$($mutable)? one.mark));
         own.chain(records.$iter().map(|one| &$($mutable)? one.mark))
     }};
 }

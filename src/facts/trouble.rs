@@ -21,11 +21,14 @@ pub(crate) struct Invalids {
     pub(crate) count: u64,
     /// The first ones, sorted by place.
     pub(crate) first: Vec<Invalid>,
+    /// All of them, by source.
+    pub(crate) by_source: BTreeMap<SourceId, u64>,
 }
 
 impl Invalids {
     pub(crate) fn push(&mut self, invalid: Invalid) {
         self.count += 1;
+        *self.by_source.entry(invalid.place.source).or_default() += 1;
         self.keep(invalid);
     }
 
@@ -40,8 +43,11 @@ impl Invalids {
 
 impl Merge for Invalids {
     fn merge(&mut self, other: Self) {
-        let Self { count, first } = other;
+        let Self { count, first, by_source } = other;
         self.count += count;
+        for (source, count) in by_source {
+            *self.by_source.entry(source).or_default() += count;
+        }
         for invalid in first {
             self.keep(invalid);
         }
@@ -91,7 +97,12 @@ impl Tails {
 
     /// Sources that end inside an object.
     pub(crate) fn truncated(&self) -> u64 {
-        self.0.values().filter(|tail| tail.unfinished.is_some()).count() as u64
+        self.places().count() as u64
+    }
+
+    /// Where they are cut off.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Place> {
+        self.0.values().filter_map(|tail| tail.unfinished.as_ref()).map(|unfinished| unfinished.place)
     }
 }
 

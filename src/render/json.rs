@@ -9,7 +9,7 @@ use serde_json::{
 };
 
 use super::human::{is_harmful, words};
-use crate::report::{Data, Head, Report, Table, Value};
+use crate::report::{Data, Head, Report, Table, Value, gates};
 
 /// Raised when a documented key changes its name or meaning.
 pub(super) const SCHEMA_VERSION: u64 = 1;
@@ -60,6 +60,9 @@ impl Serialize for Whole<'_> {
                 let notes: Vec<String> = table.more.iter().chain(&self.0.notes).map(words).collect();
                 map.serialize_entry("notes", &notes)?;
             }
+        }
+        if !self.0.verdicts.is_empty() && !matches!(self.0.data, Data::Bare(_)) {
+            map.serialize_entry("gates", &Tree(&gates(&self.0.verdicts, words)))?;
         }
         map.end()
     }

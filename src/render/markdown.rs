@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::human;
-use crate::report::{Data, Head, Line, Part, Report, Section, Table, Tone, Value};
+use crate::report::{Data, Head, Line, Part, Report, Section, Table, Tone, Value, gate_lines};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut paragraphs: Vec<String> = Vec::new();
@@ -16,6 +16,15 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             }
             (Section::Rows, Data::Tree(_) | Data::Bare(_)) => {} // keys of its own are no rows
         }
+    }
+    if !report.verdicts.is_empty() {
+        let lines = gate_lines(&report.verdicts);
+        let item = |(line, hint): &(Line, Option<Line>)| {
+            let hint = hint.as_ref().map(|hint| format!("\n  - {}", sentence(hint)));
+            format!("- {}{}", sentence(line), hint.unwrap_or_default())
+        };
+        let items: Vec<String> = lines.iter().map(item).collect();
+        paragraphs.extend(["### Gates".to_owned(), items.join("\n")]);
     }
     if !report.notes.is_empty() {
         paragraphs.push(list(&report.notes));

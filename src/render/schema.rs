@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::json::{SCHEMA_VERSION, Tree, pretty};
-use crate::report::{Entry, Head, Key, Keys, Shape, Unit, Value};
+use crate::report::{Entry, GATES, Head, Key, Keys, Shape, Unit, Value};
 
 /// Writes the JSON Schema of a report.
 pub fn schema(entry: &Entry, out: &mut dyn Write) -> io::Result<()> {
@@ -29,7 +29,15 @@ pub fn schema(entry: &Entry, out: &mut dyn Write) -> io::Result<()> {
         ("title", Value::text(format!("ccstat {}", entry.name))),
         ("description", entry.doc.into()),
     ];
-    whole.extend(members(properties));
+    let mut members = members(properties);
+    if entry.gated {
+        optional(
+            &mut members,
+            "gates",
+            described(of_key(GATES), "How each gate that was asked for turned out."),
+        );
+    }
+    whole.extend(members);
     pretty(&Tree(&Value::map(whole)), out)
 }
 
@@ -44,6 +52,15 @@ fn members(properties: Vec<(&'static str, Members)>) -> Members {
     let required = Value::List(properties.iter().map(|(key, _)| (*key).into()).collect());
     let properties = Value::map(properties.into_iter().map(|(key, schema)| (key, Value::map(schema))));
     object([("type", "object".into()), ("properties", properties), ("required", required)])
+}
+
+/// Adds a key that need not be there.
+fn optional(members: &mut Members, key: &str, schema: Members) {
+    for (_, properties) in members.iter_mut().filter(|(name, _)| *name == "properties") {
+        if let Value::Map(all) = properties {
+            all.push((key.to_owned(), Value::map(schema.clone())));
+        }
+    }
 }
 
 fn rows(heads: &[Head]) -> Members {

@@ -7,7 +7,7 @@ use comfy_table::{Cell, CellAlignment, LineStyle, Table as Grid, TableStyle};
 use unicode_width::UnicodeWidthStr;
 
 use super::{Style, human};
-use crate::report::{Data, Line, Report, Section, Shown, Table, Tone, Unit, Value};
+use crate::report::{Data, Line, Report, Section, Shown, Table, Tone, Unit, Value, gate_lines};
 
 /// Narrower than this a name says nothing any more.
 const NARROWEST_NAME: usize = 12;
@@ -34,10 +34,23 @@ pub(super) fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::R
             (Section::Rows, Data::Tree(_) | Data::Bare(_)) => {} // keys of its own are no rows
         }
     }
+    if !report.verdicts.is_empty() {
+        writeln!(out)?;
+        write_gates(report, style, out)?;
+    }
     if !report.screen.is_empty() && !report.notes.is_empty() {
         writeln!(out)?;
     }
     report.notes.iter().try_for_each(|line| write_line(line, style, out))
+}
+
+fn write_gates(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    painted("Gates", Paint::new().bold(), style, out)?;
+    writeln!(out)?;
+    gate_lines(&report.verdicts).iter().try_for_each(|(line, hint)| {
+        write_line(line, style, out)?;
+        hint.iter().try_for_each(|hint| write_marked("  ", Paint::new(), hint, style, out))
+    })
 }
 
 fn write_line(line: &Line, style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -47,6 +60,10 @@ fn write_line(line: &Line, style: Style, out: &mut dyn Write) -> io::Result<()> 
         Tone::Bad => ("✗ ", AnsiColor::Red.on_default().bold()),
         Tone::Plain => ("", Paint::new()),
     };
+    write_marked(mark, paint, line, style, out)
+}
+
+fn write_marked(mark: &str, paint: Paint, line: &Line, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let indent = " ".repeat(mark.width());
     for (index, row) in wrap(&human::words(line), style.width.map(|width| usize::from(width) - indent.len()))
         .iter()

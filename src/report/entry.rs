@@ -11,6 +11,8 @@ pub struct Entry {
     pub doc: &'static str,
     /// What programs find in it.
     pub shape: Shape,
+    /// Whether gates can be asked for with it: then programs find `gates` too.
+    pub gated: bool,
 }
 
 /// What programs find in a report.
@@ -43,12 +45,19 @@ pub enum Key {
 impl Entry {
     /// A report of rows.
     pub const fn rows(name: &'static str, doc: &'static str, heads: fn() -> Vec<Head>) -> Self {
-        Self { name, doc, shape: Shape::Rows(heads) }
+        Self { name, doc, shape: Shape::Rows(heads), gated: false }
     }
 
     /// A report with keys of its own.
     pub const fn tree(name: &'static str, doc: &'static str, keys: Keys) -> Self {
-        Self { name, doc, shape: Shape::Tree(keys) }
+        Self { name, doc, shape: Shape::Tree(keys), gated: false }
+    }
+
+    /// The same, with gates that can be asked for.
+    #[must_use]
+    pub const fn gated(mut self) -> Self {
+        self.gated = true;
+        self
     }
 
     /// The report of this name.

@@ -147,6 +147,7 @@ impl Filter {
         ledger.faults.retain(|fault| plain(&fault.mark));
         ledger.compactions.retain(|one| plain(&one.mark));
         ledger.prompts.retain(plain);
+        ledger.servers.retain(|server| plain(&server.mark));
         ledger.records.retain(|record| plain(&record.mark));
         self.narrow_sessions(ledger, &sessions);
     }
@@ -211,6 +212,11 @@ impl Filter {
         let find = |at: usize| moved[at].unwrap_or(0);
         ledger.marks_mut().for_each(|mark| mark.session = find(mark.session));
         ledger.agents.iter_mut().for_each(|agent| agent.session = moved[agent.session].unwrap_or(usize::MAX));
+        // A source without sessions is no answer to a question about some of them.
+        ledger.sources.retain_mut(|source| {
+            source.sessions = source.sessions.iter().filter_map(|&at| moved[at]).collect();
+            !source.sessions.is_empty()
+        });
     }
 }
 

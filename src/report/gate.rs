@@ -1,7 +1,87 @@
 //! Gates: what was asked to hold, and whether it did.
 
-use super::{Line, Value};
-use crate::measure::Millis;
+mod kind;
+mod limit;
+mod run;
+mod words;
+
+pub use kind::Kind;
+pub(super) use limit::turn_counts;
+pub(super) use run::{Run, Runs};
+pub use words::gate_lines;
+pub(crate) use words::{GATES, gates};
+
+use super::{Line, Value, View};
+use crate::{
+    facts::{Detail, ledger::At},
+    measure::{Millis, Usd},
+};
+
+/// Something that is asked to hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Gate {
+    /// It costs no more than this.
+    MaxCost(Usd),
+    /// No more agentic turns than this, as the CLI counts them.
+    MaxTurns(u64),
+    /// It takes no longer than this.
+    MaxDuration(Millis),
+    /// No more calls fail than this.
+    MaxToolErrors(u64),
+    /// No greater part of the answered calls fails than this, 1 for all of them.
+    MaxToolErrorRate(f64),
+    /// No more calls are refused than this.
+    MaxDenials(u64),
+    /// There is none of these.
+    FailOn(Kind),
+}
+
+impl Gate {
+    /// Its name: that of its option, or of its kind.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::MaxCost(_) => "max-cost",
+            Self::MaxTurns(_) => "max-turns",
+            Self::MaxDuration(_) => "max-duration",
+            Self::MaxToolErrors(_) => "max-tool-errors",
+            Self::MaxToolErrorRate(_) => "max-tool-error-rate",
+            Self::MaxDenials(_) => "max-denials",
+            Self::FailOn(kind) => kind.name(),
+        }
+    }
+
+    /// How much has to be kept of what is read, to judge it.
+    pub fn detail(&self) -> Detail {
+        match self {
+            Self::FailOn(Kind::Invalid) => Detail::Totals,
+            Self::FailOn(Kind::Unknown) => Detail::Records,
+            _ => Detail::Rows,
+        }
+    }
+
+    fn limit(&self) -> Value {
+        match *self {
+            Self::MaxCost(cost) => cost.into(),
+            Self::MaxTurns(count) | Self::MaxToolErrors(count) | Self::MaxDenials(count) => count.into(),
+            Self::MaxDuration(duration) => duration.into(),
+            Self::MaxToolErrorRate(rate) => Value::Share(rate),
+            Self::FailOn(_) => Value::Count(0),
+        }
+    }
+
+    /// What it finds, run by run.
+    fn found(&self, court: &Court<'_>) -> Vec<Found> {
+        match *self {
+            Self::MaxCost(most) => limit::cost(court, most),
+            Self::MaxTurns(most) => limit::turns(court, most),
+            Self::MaxDuration(most) => limit::duration(court, most),
+            Self::MaxToolErrors(most) => kind::counted(court, Kind::ToolError, most),
+            Self::MaxToolErrorRate(most) => limit::error_rate(court, most),
+            Self::MaxDenials(most) => kind::counted(court, Kind::Denial, most),
+            Self::FailOn(kind) => kind::counted(court, kind, 0),
+        }
+    }
+}
 
 /// One gate that was asked for, and how it turned out.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,4 +104,57 @@ pub struct Verdict {
     pub what: Line,
     /// What to do about it.
     pub hint: Option<Line>,
+}
+
+/// What one gate finds in one run.
+struct Found {
+    held: bool,
+    figure: Value,
+    at: Option<At>,
+    what: Line,
+    hint: Option<Line>,
+}
+
+/// What is judged: the rows, and to which run each belongs.
+struct Court<'a> {
+    view: &'a View<'a>,
+    runs: &'a Runs,
+    /// How long it took by the clock of whoever ran it.
+    elapsed: Option<Millis>,
+}
+
+/// Judges everything that was read as one. Whoever ran it knows how long it took; else the log is asked.
+pub fn judge(view: &View<'_>, gates: &[Gate], elapsed: Option<Millis>) -> Vec<Verdict> {
+    judge_runs(view, gates, &Runs::whole(), elapsed).pop().unwrap_or_default()
+}
+
+/// Judges every run by itself: the verdicts of each, in the order of the runs.
+pub(super) fn judge_each(view: &View<'_>, gates: &[Gate], runs: &Runs) -> Vec<Vec<Verdict>> {
+    judge_runs(view, gates, runs, None)
+}
+
+fn judge_runs(view: &View<'_>, gates: &[Gate], runs: &Runs, elapsed: Option<Millis>) -> Vec<Vec<Verdict>> {
+    let mut all: Vec<Vec<Verdict>> = vec![Vec::with_capacity(gates.len()); runs.len()];
+    if gates.is_empty() {
+        return all;
+    }
+    let court = Court { view, runs, elapsed };
+    let walls = limit::walls(&court);
+    for gate in gates {
+        for (run, found) in gate.found(&court).into_iter().enumerate() {
+            let Found { held, figure, at, what, hint } = found;
+            all[run].push(Verdict {
+                gate: gate.name(),
+                run: runs.name(run, view),
+                wall: walls[run],
+                held,
+                limit: gate.limit(),
+                figure,
+                at: at.map(|at| (view.names.get(at.source).to_owned(), at.line)),
+                what,
+                hint: hint.filter(|_| !held),
+            });
+        }
+    }
+    all
 }

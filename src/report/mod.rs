@@ -4,6 +4,7 @@ mod agents;
 mod arrange;
 mod calls;
 mod ccusage;
+mod check;
 mod contents;
 mod cost;
 mod entry;
@@ -29,13 +30,15 @@ pub use agents::agents;
 pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
 pub use calls::calls;
 pub use ccusage::{Preset, ccusage};
+pub use check::check;
 pub use contents::contents;
 pub use cost::{By, blocks, cost, daily, monthly, weekly};
 pub use entry::{Entry, Key, Keys, Shape, reports};
 pub use explain::explain;
 pub use export::{Export, TABLES};
 pub use filter::{Agents, Filter, Pattern};
-pub use gate::Verdict;
+pub(crate) use gate::{GATES, gates};
+pub use gate::{Gate, Kind, Verdict, gate_lines, judge};
 pub use kinds::kinds;
 pub use prices::prices;
 pub use records::records;
@@ -54,6 +57,7 @@ pub const REPORTS: &[Entry] = &[
     summary::ENTRY,
     sessions::ENTRY,
     show::ENTRY,
+    check::ENTRY,
     turns::ENTRY,
     tools::ENTRY,
     calls::ENTRY,

@@ -7,7 +7,7 @@ use super::{
     sum::{Stands, place_columns},
 };
 use crate::{
-    facts::ledger::{At, Call, End, Mark},
+    facts::ledger::{At, Call, End, Mark, Turn},
     measure::{Millis, Time},
 };
 
@@ -50,6 +50,19 @@ struct Row {
     last: Option<Time>,
     wait: Option<Millis>,
     is_loop: bool,
+}
+
+/// The same input to the same tool, refused or failed again and again in a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Loop<'a> {
+    /// Index of the session.
+    pub(super) session: usize,
+    /// Which tool.
+    pub(super) tool: &'a str,
+    /// How often.
+    pub(super) count: u64,
+    /// Where it began.
+    pub(super) at: Option<At>,
 }
 
 impl Stands for Row {
@@ -115,6 +128,16 @@ impl<'a> Repeats<'a> {
         };
         row.add(mark.time, wait);
         row.is_loop |= input.is_some() && row.count >= LOOP;
+    }
+
+    /// Those that are loops.
+    fn loops(self) -> impl Iterator<Item = Loop<'a>> {
+        self.rows.into_iter().filter(|(_, row)| row.is_loop).map(|(same, row)| Loop {
+            session: same.session,
+            tool: same.what,
+            count: row.count,
+            at: row.at,
+        })
     }
 
     /// The most frequent first; what all of them come to; and how many are loops.
@@ -218,14 +241,33 @@ fn error_columns() -> Vec<Column<Row>> {
     columns
 }
 
-/// Refused calls, the same ones together.
-pub fn denials(view: &View<'_>) -> Report {
+fn refused<'a>(view: &'a View<'a>) -> Repeats<'a> {
     let mut repeats = Repeats::new(view);
     for denial in &view.ledger.denials {
         let input = denial.call.map(|call| view.ledger.calls[call].input);
         repeats.add("denial", &denial.tool, &denial.mark, input, None);
     }
-    let (rows, total, loops) = repeats.finish();
+    repeats
+}
+
+fn failed<'a>(view: &'a View<'a>) -> Repeats<'a> {
+    let mut repeats = Repeats::new(view);
+    for call in view.ledger.calls.iter().filter(|call: &&Call| call.end == End::Error) {
+        repeats.add("tool", &call.tool, &call.mark, Some(call.input), None);
+    }
+    repeats
+}
+
+/// The same input to the same tool, refused or failed again and again.
+pub(super) fn loops<'a>(view: &'a View<'a>) -> Vec<Loop<'a>> {
+    let mut loops: Vec<Loop<'a>> = refused(view).loops().chain(failed(view).loops()).collect();
+    loops.sort_by_key(|one| one.at);
+    loops
+}
+
+/// Refused calls, the same ones together.
+pub fn denials(view: &View<'_>) -> Report {
+    let (rows, total, loops) = refused(view).finish();
     let columns = denial_columns();
     let table = Table::of("Denials", &columns, &rows).with_total(&columns, &total).on_screen(30);
     Report::of(
@@ -235,17 +277,17 @@ pub fn denials(view: &View<'_>) -> Report {
     )
 }
 
+/// How a turn failed: the CLI reports API failures as `success` with a flag.
+pub(super) fn failure(turn: &Turn) -> &str {
+    if &*turn.subtype == "success" { "success with is_error" } else { &turn.subtype }
+}
+
 /// Failures, the same ones together.
 pub fn errors(view: &View<'_>) -> Report {
     let ledger = view.ledger;
-    let mut repeats = Repeats::new(view);
-    for call in ledger.calls.iter().filter(|call: &&Call| call.end == End::Error) {
-        repeats.add("tool", &call.tool, &call.mark, Some(call.input), None);
-    }
+    let mut repeats = failed(view);
     for turn in ledger.turns.iter().filter(|turn| turn.counted && !turn.ok) {
-        // The CLI reports API failures as `success` with a flag.
-        let name = if &*turn.subtype == "success" { "success with is_error" } else { &*turn.subtype };
-        repeats.add("turn", name, &turn.mark, None, None);
+        repeats.add("turn", failure(turn), &turn.mark, None, None);
     }
     for fault in &ledger.faults {
         let sort = if fault.retried { "retry" } else { "api" };

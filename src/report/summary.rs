@@ -16,7 +16,8 @@ pub(super) const ENTRY: Entry = Entry::tree(
     "summary",
     "What happened: how it ended, what needs attention, tools, tokens, cost and kinds of records.",
     keys::KEYS,
-);
+)
+.gated();
 
 /// The names of the sources, by their number.
 #[derive(Clone, Copy, Debug)]

@@ -460,4 +460,9 @@ impl Report {
     pub fn of(name: &'static str, table: Table, notes: Vec<Line>) -> Self {
         Self { name, data: Data::Rows(table), notes, verdicts: Vec::new(), screen: vec![Section::Rows] }
     }
+
+    /// The gates that did not hold.
+    pub fn failed(&self) -> impl Iterator<Item = &Verdict> {
+        self.verdicts.iter().filter(|verdict| !verdict.held)
+    }
 }

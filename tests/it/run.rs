@@ -226,5 +226,5 @@ fn plain_lines_say_every_so_often_what_happens() {
     let told = String::from_utf8(seen.stderr).unwrap();
     let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("ccstat: ")).collect();
     assert!((2..8).contains(&lines.len()), "{told}");
-    assert!(lines.iter().any(|line| line.contains("1 response")), "{told}");
+    assert!(lines.iter().any(|line| line.contains("turn 1")), "{told}");
 }

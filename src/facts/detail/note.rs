@@ -201,6 +201,21 @@ impl Reading<'_, '_, '_> {
         }
     }
 
+    /// Notes the MCP servers of a process. Most have none.
+    pub(in crate::facts) fn detail_servers(&mut self, servers: &str) {
+        if self.facts.details.as_ref().is_none_or(|details| details.level < Detail::Rows) {
+            return;
+        }
+        let names = &mut self.facts.names;
+        let own = |(name, status): (event::Text<'_>, Option<event::Text<'_>>)| {
+            (names.get(&name), status.map(|status| names.get(&status)))
+        };
+        let servers: Vec<(Name, Option<Name>)> = event::servers_of(servers).into_iter().map(own).collect();
+        if !servers.is_empty() {
+            self.happened(What::Servers(servers));
+        }
+    }
+
     pub(in crate::facts) fn detail_record(&mut self) {
         if self.facts.details.as_ref().is_none_or(|details| details.level < Detail::Records) {
             return;

@@ -51,6 +51,7 @@ impl Facts {
         let (bills, _) = bills(&self, &differences, prices);
         let mut book = Book::new(&self, &details, &bills, counted);
         book.responses(prices);
+        book.owed(prices, &bills);
         book.calls();
         book.entries(prices, &bills);
         if explained {
@@ -61,6 +62,7 @@ impl Facts {
         book.happenings(&differences);
         book.records();
         book.agents_tree();
+        book.sources();
         Ledger { input, ..book.ledger }
     }
 }
@@ -81,7 +83,7 @@ pub(super) struct Book<'a> {
     pub(super) facts: &'a Facts,
     pub(super) details: &'a Details,
     pub(super) owners: Owners<'a>,
-    lines: Lines,
+    pub(super) lines: Lines,
     pub(super) ledger: Ledger,
     pub(super) sessions: Hashed<&'a SessionKey, usize>,
     agents: Hashed<(usize, Whose), usize>,
@@ -90,7 +92,7 @@ pub(super) struct Book<'a> {
     /// Where the record stands that counts for a uuid.
     pub(super) counted: Hashed<Id, Spot>,
     /// What the facts know of each response.
-    told: Vec<&'a responses::Response>,
+    pub(super) told: Vec<&'a responses::Response>,
     /// Index of the response, and tool, of each call.
     tools: Vec<(usize, Name)>,
 }
@@ -218,6 +220,7 @@ impl<'a> Book<'a> {
                 tokens,
                 price,
                 computed: computed(told, price),
+                owed: None,
                 answered: told.model.get().cloned(),
                 is_final: told.has_usage && (told.saved && told.stopped || told.delta),
                 calls: 0,
@@ -391,7 +394,7 @@ pub(super) fn gists<'m, T>(
 }
 
 /// How many lines stand before each unit of each source: a row keeps only the line within its unit.
-struct Lines(HashMap<SourceId, Vec<(u64, u64)>>);
+pub(super) struct Lines(HashMap<SourceId, Vec<(u64, u64)>>);
 
 impl Lines {
     fn of(facts: &Facts) -> Self {
@@ -407,7 +410,7 @@ impl Lines {
     }
 
     /// The line of a record in its source, from 1.
-    fn get(&self, source: SourceId, offset: u64, line: u64) -> u64 {
+    pub(super) fn get(&self, source: SourceId, offset: u64, line: u64) -> u64 {
         let before = self.0.get(&source).map_or(0, |units| {
             let after = units.partition_point(|&(unit, _)| unit <= offset);
             after.checked_sub(1).map_or(0, |at| units[at].1)

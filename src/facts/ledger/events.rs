@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::{
-    Call, Compaction, Denial, End, Fault, Ledger, Mark, Record, ServerUse, Turn, Wait,
+    Call, Compaction, Denial, End, Fault, Ledger, Mark, Record, Server, ServerUse, Turn, Wait,
     build::{Book, Gist, gists},
 };
 use crate::{
@@ -116,6 +116,8 @@ impl Book<'_> {
             .collect();
         let mut retries: Vec<(Fault, Dialect)> = Vec::new();
         let mut failed = None;
+        // Every turn of a process tells its servers again.
+        let mut known: HashSet<(usize, Name, Option<Name>)> = HashSet::new();
         for (_, gist, one) in all {
             let mark = self.mark(&gist);
             match &one.what {
@@ -136,6 +138,14 @@ impl Book<'_> {
                 What::Server(tool, _) => {
                     let tool = tool.clone().unwrap_or_else(|| Name::from(NO_TOOL));
                     self.ledger.server_uses.push(ServerUse { mark, tool });
+                }
+                What::Servers(servers) => {
+                    for (name, status) in servers {
+                        let (name, status) = (Name::clone(name), status.clone());
+                        if known.insert((mark.session, Name::clone(&name), status.clone())) {
+                            self.ledger.servers.push(Server { mark: mark.clone(), name, status });
+                        }
+                    }
                 }
                 What::Denials(tools) => {
                     let failed = failed.get_or_insert_with(|| Failed::of(&self.ledger.calls));

@@ -1,0 +1,198 @@
+//! Gates: the options that say what has to hold, and `check`, which judges each run by itself.
+
+use clap::Args;
+
+use super::{
+    args::Rows,
+    plan::Variables,
+    rows::{Question, answer},
+};
+use crate::{
+    error::{Error, ExitStatus},
+    facts::Detail,
+    measure::{Millis, Usd},
+    render::Style,
+    report::{self, Gate, Kind, View},
+};
+
+/// What has to hold: where it does not, the program ends with 1, after the report.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Gates")]
+pub struct Gates {
+    /// Exit with 1 if it cost more than this, in dollars such as 5 or 0.50
+    ///
+    /// Before a result comes, it is judged by what input and cache tokens cost at least. A model without a price makes it
+    /// fail: see --pricing.
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    pub max_cost: Option<Usd>,
+    /// Exit with 1 if it took more agentic turns than this
+    ///
+    /// As the results count them; a session without a result is judged by the responses of its main agent.
+    #[arg(long, value_name = "N")]
+    pub max_turns: Option<u64>,
+    /// Exit with 1 if it took longer than this, such as 90s, 10m or 1h30m
+    ///
+    /// The sum of the turns, else the time from the first record to the last. A number alone is seconds.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub max_duration: Option<Millis>,
+    /// Exit with 1 if more tool calls than this failed
+    #[arg(long, value_name = "N")]
+    pub max_tool_errors: Option<u64>,
+    /// Exit with 1 if a greater part of the answered tool calls failed, such as 10% or 0.1
+    #[arg(long, value_name = "RATE", value_parser = share)]
+    pub max_tool_error_rate: Option<f64>,
+    /// Exit with 1 if more tool calls than this were refused
+    #[arg(long, value_name = "N")]
+    pub max_denials: Option<u64>,
+    /// Exit with 1 if there is any of these, such as denial,error,no-result
+    #[arg(long, value_name = "KIND", value_enum, value_delimiter = ',')]
+    pub fail_on: Vec<Kind>,
+    /// The same as --fail-on invalid
+    #[arg(long)]
+    pub strict: bool,
+}
+
+impl Gates {
+    /// The gates that were asked for, each once.
+    pub fn gates(&self) -> Vec<Gate> {
+        let Self { max_cost, max_turns, max_duration, max_tool_errors, .. } = *self;
+        let limits = [
+            max_cost.map(Gate::MaxCost),
+            max_turns.map(Gate::MaxTurns),
+            max_duration.map(Gate::MaxDuration),
+            max_tool_errors.map(Gate::MaxToolErrors),
+            self.max_tool_error_rate.map(Gate::MaxToolErrorRate),
+            self.max_denials.map(Gate::MaxDenials),
+        ];
+        let mut kinds: Vec<Kind> = Vec::new();
+        for kind in self.fail_on.iter().copied().chain(self.strict.then_some(Kind::Invalid)) {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        limits.into_iter().flatten().chain(kinds.into_iter().map(Gate::FailOn)).collect()
+    }
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// What every report has.
+    #[command(flatten)]
+    pub rows: Rows,
+    /// What has to hold.
+    #[command(flatten)]
+    pub gates: Gates,
+}
+
+pub(super) fn check(check: &Check, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
+    let Check { rows, gates } = check;
+    let gates = gates.gates();
+    let detail = gates.iter().map(Gate::detail).fold(Detail::Rows, Detail::max);
+    let make = |view: &View<'_>| report::check(view, &gates);
+    answer(rows, &Question { detail, ..Question::run("check", &make) }, variables, style)
+}
+
+/// `5`, `$5`, `0.50`.
+fn dollars(text: &str) -> Result<Usd, String> {
+    let amount = number(text.strip_prefix('$').unwrap_or(text));
+    amount.map(Usd::from_dollars).ok_or_else(|| "not an amount: give dollars such as 5 or 0.50".to_owned())
+}
+
+/// `10%`, `0.1`.
+fn share(text: &str) -> Result<f64, String> {
+    let (digits, whole) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits.trim_end(), 100.0));
+    let rate = number(digits).map(|number| number / whole).filter(|rate| *rate <= 1.0);
+    rate.ok_or_else(|| "not a part of a whole: give it as 10% or 0.1".to_owned())
+}
+
+/// `30s`, `10m`, `1h30m`; a number alone is seconds.
+fn duration(text: &str) -> Result<Millis, String> {
+    let wrong = || "not a duration: give a time such as 90s, 10m or 1h30m".to_owned();
+    if let Some(seconds) = number(text) {
+        return Ok(Millis::from_number(seconds * 1000.0));
+    }
+    let mut rest = text;
+    let mut sum = 0.0;
+    while !rest.is_empty() {
+        let digits = rest.find(|letter: char| letter.is_ascii_alphabetic()).ok_or_else(wrong)?;
+        let unit = rest[digits..].find(|letter: char| !letter.is_ascii_alphabetic());
+        let end = unit.map_or(rest.len(), |length| digits + length);
+        let millis = match &rest[digits..end] {
+            "ms" => 1.0,
+            "s" => 1000.0,
+            "m" | "min" => 60_000.0,
+            "h" => 3_600_000.0,
+            "d" => 86_400_000.0,
+            _ => return Err(wrong()),
+        };
+        sum += number(&rest[..digits]).ok_or_else(wrong)? * millis;
+        rest = rest[end..].trim_start();
+    }
+    if text.is_empty() { Err(wrong()) } else { Ok(Millis::from_number(sum)) }
+}
+
+/// A number as people write one: digits, perhaps with a point.
+fn number(text: &str) -> Option<f64> {
+    let plain = !text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit() || letter == '.');
+    text.parse().ok().filter(|_| plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum;
+
+    use super::*;
+
+    #[test]
+    fn amounts_are_dollars() {
+        for (text, nanos) in [("5", 5_000_000_000), ("$5", 5_000_000_000), ("0.50", 500_000_000), ("0", 0)] {
+            assert_eq!(dollars(text), Ok(Usd::from_nanos(nanos)), "{text}");
+        }
+        for text in ["", "$", "x", "-1", "5 USD", "1e3", "inf", "nan", "1.2.3"] {
+            assert!(dollars(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn rates_are_parts_of_a_whole() {
+        for (text, rate) in [("10%", 0.1), ("0.1", 0.1), ("100 %", 1.0), ("0", 0.0), ("1", 1.0)] {
+            assert_eq!(share(text), Ok(rate), "{text}");
+        }
+        for text in ["", "%", "10", "101%", "-1%", "x"] {
+            assert!(share(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_have_units_and_numbers_alone_are_seconds() {
+        let known = [
+            ("30s", 30_000),
+            ("10m", 600_000),
+            ("1h30m", 5_400_000),
+            ("1h 30m", 5_400_000),
+            ("1.5h", 5_400_000),
+            ("250ms", 250),
+            ("90", 90_000),
+        ];
+        for (text, millis) in known {
+            assert_eq!(duration(text), Ok(Millis::new(millis)), "{text}");
+        }
+        for text in ["", "x", "10x", "m", "1h30", "-5s", "5 parsecs"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_kind_is_typed_by_the_name_that_its_verdict_has() {
+        for kind in Kind::value_variants() {
+            assert_eq!(kind.to_possible_value().unwrap().get_name(), kind.name());
+        }
+    }
+
+    #[test]
+    fn every_gate_is_asked_for_once() {
+        let twice = Gates { fail_on: vec![Kind::Invalid, Kind::Invalid], strict: true, ..Gates::default() };
+        assert_eq!(twice.gates(), [Gate::FailOn(Kind::Invalid)]);
+    }
+}

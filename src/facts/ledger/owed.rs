@@ -1,0 +1,65 @@
+//! What responses cost at least that no figure of their session holds: a run that goes on, or was cut off.
+
+use std::collections::HashSet;
+
+use super::build::Book;
+use crate::{
+    facts::{cost::Bill, key::SessionKey},
+    measure::{Prices, Tokens, Usd},
+};
+
+impl Book<'_> {
+    /// Finds what each response adds to the cost of its session. Until a `result` comes, the output tokens of a stream are
+    /// placeholders, so that only input and cache tokens can be charged.
+    pub(super) fn owed(&mut self, prices: &Prices, bills: &[Bill<'_>]) {
+        let unpaid = self.unpaid(bills);
+        let mut reported = vec![false; self.ledger.sessions.len()];
+        for bill in bills.iter().filter(|bill| bill.reported.is_some()) {
+            if let Some(&session) = self.sessions.get(bill.key) {
+                reported[session] = true;
+            }
+        }
+        for (at, told) in self.told.iter().enumerate() {
+            let response = &mut self.ledger.responses[at];
+            let counts = if reported[response.mark.session] {
+                unpaid.contains(&at)
+            } else {
+                response.computed.is_none() // what is computed is in the session's figure
+            };
+            if !counts {
+                continue;
+            }
+            let floor = || -> Option<Usd> {
+                let tokens = Tokens { output: 0, ..response.tokens };
+                prices.cost(&response.model, &tokens, told.fast, told.in_us).filter(|_| told.has_usage)
+            };
+            response.owed = if response.is_final { response.price } else { floor() };
+        }
+    }
+
+    /// The responses that follow the last result of their session, in a source where it was cut off. One that also stands
+    /// before a result is paid.
+    fn unpaid(&self, bills: &[Bill<'_>]) -> HashSet<usize> {
+        let cut = |bill: &&Bill<'_>| bill.cut && bill.reported.as_ref().is_some_and(|told| !told.saved);
+        let cut: HashSet<&SessionKey> = bills.iter().filter(cut).map(|bill| bill.key).collect();
+        let (mut unpaid, mut paid) = (HashSet::new(), HashSet::new());
+        if cut.is_empty() {
+            return unpaid; // nearly always, and then nothing is looked up
+        }
+        for (id, telling) in &self.details.tellings {
+            let moment = &telling.moment;
+            if !cut.contains(&moment.session) {
+                continue;
+            }
+            let (source, offset) = (moment.seat.source(), moment.seat.spot.offset());
+            let Some(ending) = self.facts.endings.get(&(source, moment.session.clone())) else { continue };
+            let Some(&at) = self.responses.get(id) else { continue };
+            match ending.result {
+                Some(result) if offset < result.0 => paid.insert(at),
+                _ => unpaid.insert(at),
+            };
+        }
+        unpaid.retain(|at| !paid.contains(at));
+        unpaid
+    }
+}

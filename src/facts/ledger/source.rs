@@ -1,0 +1,47 @@
+//! What was read, source by source: which sessions it tells of, and what of it is no record.
+
+use std::collections::BTreeMap;
+
+use super::{At, Source, build::Book};
+use crate::input::{Place, SourceId};
+
+impl Book<'_> {
+    pub(super) fn sources(&mut self) {
+        let facts = self.facts;
+        let at = |place: Place| At {
+            source: place.source,
+            line: self.lines.get(place.source, place.offset, place.line),
+            offset: place.offset,
+        };
+        let mut sources: BTreeMap<SourceId, Source> = BTreeMap::new();
+        for &(id, _) in facts.units.keys() {
+            sources.entry(id).or_insert_with(|| Source {
+                id,
+                sessions: Vec::new(),
+                invalid: facts.invalids.by_source.get(&id).copied().unwrap_or(0),
+                first_invalid: None,
+                truncated: None,
+            });
+        }
+        for (key, session) in &facts.sessions {
+            let Some(&index) = self.sessions.get(key) else { continue };
+            for id in session.sources.iter() {
+                if let Some(source) = sources.get_mut(id) {
+                    source.sessions.push(index);
+                }
+            }
+        }
+        for place in facts.invalids.first.iter().rev().map(|invalid| invalid.place) {
+            if let Some(source) = sources.get_mut(&place.source) {
+                source.first_invalid = Some(at(place));
+            }
+        }
+        for place in facts.tails.places() {
+            if let Some(source) = sources.get_mut(&place.source) {
+                source.truncated = Some(at(place));
+            }
+        }
+        self.ledger.sources = sources.into_values().collect();
+        self.ledger.sources.iter_mut().for_each(|source| source.sessions.sort_unstable());
+    }
+}

@@ -1,0 +1,217 @@
+//! `check`: every gate for each run by itself, one row a run.
+
+use super::{
+    Column, Entry as Listed, Gate, Line, Outcome, Report, Shown, Table, Tone, Unit, Value, Verdict, View,
+    gate::{Run, Runs, judge_each, turn_counts},
+    heads, outcomes,
+    sessions::cost_notes,
+    sum::{Calls, call_columns, text},
+};
+use crate::{
+    facts::{ToolCount, ledger::Call},
+    measure::{Usd, add},
+};
+
+pub(super) const ENTRY: Listed =
+    Listed::rows("check", "Runs against gates, one a row: which failed, and how each run ended.", || {
+        heads(&columns())
+    })
+    .gated();
+
+#[derive(Default)]
+struct Row {
+    verdict: Value,
+    short: Value,
+    session: Value,
+    file: Value,
+    source: Value,
+    outcome: Option<Outcome>,
+    turns: u64,
+    num_turns: u64,
+    calls: ToolCount,
+    cost: Option<Usd>,
+    failed: Vec<Value>,
+    verdicts: Vec<Verdict>,
+}
+
+impl Calls for Row {
+    fn calls(&self) -> &ToolCount {
+        &self.calls
+    }
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(
+            Unit::Text,
+            "verdict",
+            "Verdict",
+            "`ok` or `FAILED`; missing where no gate was asked for.",
+            |row: &Row| row.verdict.clone(),
+        ),
+        Column::new(Unit::Text, "run", "Run", "The beginning of its session's id.", |row: &Row| {
+            row.short.clone()
+        })
+        .shown(Shown::Screen),
+        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| row.session.clone())
+            .shown(Shown::Data),
+        Column::new(
+            Unit::Text,
+            "file",
+            "Log",
+            "The name of the log that it was first seen in.",
+            |row: &Row| row.file.clone(),
+        )
+        .shown(Shown::Screen),
+        Column::new(Unit::Text, "source", "Source", "The log that it was first seen in.", |row: &Row| {
+            row.source.clone()
+        })
+        .shown(Shown::Data),
+        Column::new(
+            Unit::Text,
+            "outcome",
+            "Outcome",
+            "How it ended: ok, error, denied (a call was refused), no-result (killed, running or empty), unknown.",
+            |row: &Row| text(row.outcome.map(Outcome::name)),
+        ),
+        Column::new(Unit::List, "failed", "Failed gates", "The gates that did not hold.", |row: &Row| {
+            Value::List(row.failed.clone())
+        }),
+        Column::new(Unit::Count, "turns", "Turns", "Ends of turns.", |row: &Row| row.turns.into())
+            .shown(Shown::Roomy),
+        Column::new(
+            Unit::Count,
+            "num_turns",
+            "Agentic turns",
+            "Agentic turns, as `--max-turns` counts them.",
+            |row: &Row| row.num_turns.into(),
+        )
+        .shown(Shown::Data),
+    ];
+    columns.extend(call_columns());
+    // On a narrow screen which gates failed comes before how much it did.
+    for column in &mut columns {
+        column.head.shown = match column.head.key {
+            "ok" | "open" => Shown::Data,
+            "calls" => Shown::Roomy,
+            _ => column.head.shown,
+        };
+    }
+    columns.push(Column::new(
+        Unit::Usd,
+        "cost_usd",
+        "Cost",
+        "Cost at API prices: as the CLI reported it, else computed from tokens.",
+        |row: &Row| row.cost.into(),
+    ));
+    columns
+}
+
+/// One row a run, the failed ones first.
+pub fn check(view: &View<'_>, gates: &[Gate]) -> Report {
+    let runs = Runs::each(view.ledger);
+    let mut rows = rows(view, &runs);
+    for (row, verdicts) in rows.iter_mut().zip(judge_each(view, gates, &runs)) {
+        row.failed = verdicts.iter().filter(|one| !one.held).map(|one| one.gate.into()).collect();
+        let verdict = if row.failed.is_empty() { "ok" } else { "FAILED" };
+        row.verdict = if gates.is_empty() { Value::Missing } else { verdict.into() };
+        row.verdicts = verdicts;
+    }
+    rows.sort_by_key(|row| row.failed.is_empty());
+    let (columns, total) = (columns(), total(&rows));
+    let table = Table::of("Runs", &columns, &rows).with_total(&columns, &total);
+    let mut notes = vec![note(&rows, gates)];
+    notes.extend(cost_notes(view.ledger));
+    let verdicts = rows.into_iter().flat_map(|row| row.verdicts).collect();
+    Report { verdicts, ..Report::of("check", table, notes) }
+}
+
+fn rows(view: &View<'_>, runs: &Runs) -> Vec<Row> {
+    let ledger = view.ledger;
+    let (outcomes, shorts) = (outcomes(ledger), shorts(view, runs));
+    let row = |(run, short): (&Run, Value)| {
+        let session = run.session.and_then(|at| ledger.sessions[at].id.as_deref());
+        Row {
+            short,
+            session: text(session),
+            file: file(view.names.get(run.source)).into(),
+            source: view.names.get(run.source).into(),
+            // A source without a record is a run of which nothing came.
+            outcome: Some(run.session.map_or(Outcome::NoResult, |at| outcomes[at])),
+            ..Row::default()
+        }
+    };
+    let mut rows: Vec<Row> = runs.iter().zip(shorts).map(row).collect();
+    let mut calls: Vec<Vec<&Call>> = vec![Vec::new(); rows.len()];
+    for call in &ledger.calls {
+        if let Some(run) = runs.of_session(call.mark.session) {
+            calls[run].push(call);
+        }
+    }
+    for ((row, calls), turns) in rows.iter_mut().zip(calls).zip(turn_counts(view, runs)) {
+        row.calls = ToolCount::of(calls.into_iter());
+        row.num_turns = turns;
+    }
+    for turn in ledger.turns.iter().filter(|turn| turn.counted) {
+        if let Some(run) = runs.of_session(turn.mark.session) {
+            rows[run].turns += 1;
+        }
+    }
+    for entry in &ledger.entries {
+        if let Some(run) = runs.of_session(entry.mark.session) {
+            add(&mut rows[run].cost, entry.cost);
+        }
+    }
+    rows
+}
+
+/// The last part of a path: runs of one folder differ in nothing else.
+fn file(source: &str) -> &str {
+    source.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(source)
+}
+
+fn total(rows: &[Row]) -> Row {
+    let mut total = Row::default();
+    for row in rows {
+        total.turns += row.turns;
+        total.num_turns = total.num_turns.saturating_add(row.num_turns);
+        let ToolCount { calls, ok, errors, denied, open, latency: _ } = row.calls;
+        let sum = &mut total.calls;
+        sum.calls += calls;
+        sum.ok += ok;
+        sum.errors += errors;
+        sum.denied += denied;
+        sum.open += open;
+        add(&mut total.cost, row.cost);
+    }
+    total
+}
+
+/// The beginning of each run's id that no other run's has, and eight letters at least.
+fn shorts(view: &View<'_>, runs: &Runs) -> Vec<Value> {
+    let id = |run: &Run| run.session.and_then(|at| view.ledger.sessions[at].id.as_deref());
+    let mut sorted: Vec<&str> = runs.iter().filter_map(id).collect();
+    sorted.sort_unstable();
+    let shared =
+        |one: &str, two: &str| one.bytes().zip(two.bytes()).take_while(|(one, two)| one == two).count();
+    let short = |run: &Run| {
+        let Some(id) = id(run) else { return Value::Missing };
+        let at = sorted.partition_point(|other| *other < id);
+        let before = at.checked_sub(1).map_or(0, |before| shared(sorted[before], id));
+        let after = sorted.get(at + 1).map_or(0, |after| shared(after, id));
+        id.get(..before.max(after).saturating_add(1).max(8)).unwrap_or(id).into()
+    };
+    runs.iter().map(short).collect()
+}
+
+/// How many held, or how to ask.
+fn note(rows: &[Row], gates: &[Gate]) -> Line {
+    let (all, failed) = (rows.len() as u64, rows.iter().filter(|row| !row.failed.is_empty()).count() as u64);
+    if gates.is_empty() {
+        return Line::new(Tone::Warning)
+            .word("no gate was asked for: add --fail-on denial,error,no-result, --max-cost 5 and others, see ccstat help check");
+    }
+    let line = Line::new(if failed == 0 { Tone::Good } else { Tone::Bad });
+    let line = line.count(all, " run: ", " runs: ");
+    line.value(all - failed).word(" ok, ").value(failed).word(" failed")
+}

@@ -1,0 +1,451 @@
+//! What there may be none of: the kinds of `--fail-on`, each with how it is found and what is said of it.
+
+use std::collections::BTreeMap;
+
+use super::{Court, Found};
+use crate::{
+    facts::ledger::{At, Call, End, Mark, Response, Session},
+    input::SourceId,
+    report::{
+        Line, Tone, Value,
+        repeats::{Loop, failure, loops},
+    },
+};
+
+/// Names that a line lists.
+const EXAMPLES: usize = 5;
+
+/// What there may be none of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+pub enum Kind {
+    /// A call was refused
+    Denial,
+    /// A turn failed, or the API for good
+    Error,
+    /// A call failed
+    ToolError,
+    /// A run was printed without a result, or a source holds no record
+    NoResult,
+    /// A call has no answer
+    OpenCall,
+    /// An answer has no call
+    Orphan,
+    /// Something is no record
+    Invalid,
+    /// A source ends inside a record
+    Truncated,
+    /// A kind of record or block is not known to ccstat
+    Unknown,
+    /// A model has no price, and the CLI reported no cost
+    Unpriced,
+    /// The cost does not hold everything
+    Incomplete,
+    /// An MCP server failed when the run began
+    McpFailed,
+    /// The same input to the same tool was refused, or failed, three times or more in a session
+    Loop,
+}
+
+impl Kind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    fn row(self) -> &'static Row {
+        match self {
+            Self::Denial => &DENIAL,
+            Self::Error => &ERROR,
+            Self::ToolError => &TOOL_ERROR,
+            Self::NoResult => &NO_RESULT,
+            Self::OpenCall => &OPEN_CALL,
+            Self::Orphan => &ORPHAN,
+            Self::Invalid => &INVALID,
+            Self::Truncated => &TRUNCATED,
+            Self::Unknown => &UNKNOWN,
+            Self::Unpriced => &UNPRICED,
+            Self::Incomplete => &INCOMPLETE,
+            Self::McpFailed => &MCP_FAILED,
+            Self::Loop => &LOOP,
+        }
+    }
+}
+
+/// One kind: how it is found, and what is said of it.
+struct Row {
+    name: &'static str,
+    /// All that count, of all runs.
+    find: for<'a> fn(&Court<'a>) -> Vec<Item<'a>>,
+    /// Whether names count, however often each was seen.
+    by_name: bool,
+    /// What one of them is, and what several are.
+    words: [&'static str; 2],
+    /// What to do about it.
+    hint: Hint,
+}
+
+/// What to do about it.
+enum Hint {
+    /// The same for all.
+    Words(&'static str),
+    /// It depends on which tools were refused.
+    Allow,
+}
+
+/// One that counts.
+struct Item<'a> {
+    whose: Whose,
+    at: Option<At>,
+    /// Which tool, model, server and so on.
+    name: Option<&'a str>,
+    /// Id of the call.
+    id: Option<&'a str>,
+    count: u64,
+}
+
+/// What decides to which run it belongs.
+#[derive(Clone, Copy)]
+enum Whose {
+    Session(usize),
+    Source(SourceId),
+}
+
+impl<'a> Item<'a> {
+    fn of(mark: &Mark, name: Option<&'a str>, id: Option<&'a str>) -> Self {
+        Self { whose: Whose::Session(mark.session), at: mark.at, name, id, count: 1 }
+    }
+}
+
+/// Those of one run.
+#[derive(Clone, Default)]
+pub(super) struct Tally<'a> {
+    pub(super) count: u64,
+    pub(super) at: Option<At>,
+    /// The first's name and id.
+    first: (Option<&'a str>, Option<&'a str>),
+    names: BTreeMap<&'a str, u64>,
+}
+
+impl<'a> Tally<'a> {
+    fn add(&mut self, item: &Item<'a>) {
+        let earlier = match (item.at, self.at) {
+            (Some(at), Some(known)) => at < known,
+            (at, known) => self.count == 0 || at.is_some() && known.is_none(),
+        };
+        if earlier {
+            (self.at, self.first) = (item.at, (item.name, item.id));
+        }
+        self.count += item.count;
+        if let Some(name) = item.name {
+            *self.names.entry(name).or_default() += item.count;
+        }
+    }
+
+    /// `: Bash, Write; first toolu_01 (Write)`.
+    pub(super) fn named(&self, mut line: Line) -> Line {
+        // What was seen most often says most.
+        let mut names: Vec<(&str, u64)> = self.names.iter().map(|(&name, &count)| (name, count)).collect();
+        names.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        for (at, (name, _)) in names.iter().take(EXAMPLES).enumerate() {
+            line = line.word(if at == 0 { ": " } else { ", " }).value(*name);
+        }
+        if let Some(more @ 1..) = names.len().checked_sub(EXAMPLES) {
+            line = line.word(" and ").value(more as u64).word(" more");
+        }
+        match self.first {
+            (Some(name), Some(id)) => line.word("; first ").value(id).word(" (").value(name).word(")"),
+            (None, Some(id)) => line.word("; first ").value(id),
+            (_, None) => line,
+        }
+    }
+}
+
+/// How many of a kind each run has.
+pub(super) fn tallies<'a>(court: &Court<'a>, kind: Kind) -> Vec<Tally<'a>> {
+    let row = kind.row();
+    let mut tallies: Vec<Tally<'a>> = vec![Tally::default(); court.runs.len()];
+    for item in (row.find)(court) {
+        let run = match item.whose {
+            Whose::Session(session) => court.runs.of_session(session),
+            Whose::Source(source) => court.runs.of_source(source),
+        };
+        if let Some(tally) = run.and_then(|run| tallies.get_mut(run)) {
+            tally.add(&item);
+        }
+    }
+    if row.by_name {
+        tallies.iter_mut().for_each(|tally| tally.count = tally.names.len() as u64);
+    }
+    tallies
+}
+
+/// Judges each run by how many of a kind it has.
+pub(super) fn counted(court: &Court<'_>, kind: Kind, most: u64) -> Vec<Found> {
+    let row = kind.row();
+    let found = |tally: &Tally<'_>| {
+        let held = tally.count <= most;
+        let tone = if held { Tone::Good } else { Tone::Bad };
+        let [one, many] = row.words;
+        Found {
+            held,
+            figure: Value::Count(tally.count),
+            at: tally.at,
+            what: tally.named(Line::new(tone).count(tally.count, one, many)),
+            hint: Some(match row.hint {
+                Hint::Words(words) => Line::new(Tone::Plain).word(words),
+                Hint::Allow => allow(tally),
+            }),
+        }
+    };
+    tallies(court, kind).iter().map(found).collect()
+}
+
+/// How to allow what was refused. A name that is more than a name is no part of a command to type.
+fn allow(tally: &Tally<'_>) -> Line {
+    let is_plain =
+        |name: &&str| name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.:".contains(letter));
+    let tools: Vec<&str> = tally.names.keys().copied().filter(is_plain).collect();
+    let line = Line::new(Tone::Plain).word("to allow it, add --allowedTools ");
+    let line =
+        if tools.is_empty() { line.word("TOOL") } else { line.word("\"").value(tools.join(",")).word("\"") };
+    line.word(
+        " to the claude command, or a rule to permissions.allow in settings.json, or choose another \
+         --permission-mode; a deny rule or a hook goes before these",
+    )
+}
+
+const DENIAL: Row = Row {
+    name: "denial",
+    find: |court| {
+        let ledger = court.view.ledger;
+        let id = |call: Option<usize>| call.and_then(|call| ledger.calls[call].id.as_deref());
+        ledger.denials.iter().map(|one| Item::of(&one.mark, Some(&one.tool), id(one.call))).collect()
+    },
+    by_name: false,
+    words: [" call was denied", " calls were denied"],
+    hint: Hint::Allow,
+};
+
+const ERROR: Row = Row {
+    name: "error",
+    find: |court| {
+        let ledger = court.view.ledger;
+        let turns = ledger.turns.iter().filter(|turn| turn.counted && !turn.ok);
+        let turns = turns.map(|turn| Item::of(&turn.mark, Some(failure(turn)), None));
+        let faults = ledger.faults.iter().filter(|fault| !fault.retried);
+        turns.chain(faults.map(|fault| Item::of(&fault.mark, Some(&fault.kind), None))).collect()
+    },
+    by_name: false,
+    words: [" error of a turn or the API", " errors of turns and the API"],
+    hint: Hint::Words("see each with its place: ccstat errors"),
+};
+
+fn calls<'a>(court: &Court<'a>, end: End) -> Vec<Item<'a>> {
+    let calls = court.view.ledger.calls.iter().filter(|call: &&Call| call.end == end);
+    calls.map(|call| Item::of(&call.mark, Some(&call.tool), call.id.as_deref())).collect()
+}
+
+const TOOL_ERROR: Row = Row {
+    name: "tool-error",
+    find: |court| calls(court, End::Error),
+    by_name: false,
+    words: [" call failed", " calls failed"],
+    hint: Hint::Words("see each with its place: ccstat calls"),
+};
+
+const NO_RESULT: Row = Row {
+    name: "no-result",
+    find: no_result,
+    by_name: false,
+    words: [" run has no result", " runs have no result"],
+    hint: Hint::Words("it was killed, is still running, or its log was cut off or never written"),
+};
+
+/// Sessions that were printed and never ended, at the last response or call of each; and sources without a record.
+fn no_result<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
+    let (ledger, names) = (court.view.ledger, court.view.names);
+    let mut last: Vec<Option<At>> = vec![None; ledger.sessions.len()];
+    let marks = ledger.responses.iter().map(|one| &one.mark).chain(ledger.calls.iter().map(|one| &one.mark));
+    marks.for_each(|mark| last[mark.session] = last[mark.session].max(mark.at));
+    let begins = |source| At { source, line: 1, offset: 0 };
+    let open = |session: &Session| session.id.is_some() && session.streamed && !session.has_result;
+    let open =
+        ledger.sessions.iter().enumerate().filter(|(_, session)| open(session)).map(|(at, session)| Item {
+            whose: Whose::Session(at),
+            at: last[at].or(Some(begins(session.source))),
+            name: session.id.as_deref(),
+            id: None,
+            count: 1,
+        });
+    let empty = ledger.sources.iter().filter(|source| source.sessions.is_empty()).map(|source| Item {
+        whose: Whose::Source(source.id),
+        at: Some(begins(source.id)),
+        name: Some(names.get(source.id)),
+        id: None,
+        count: 1,
+    });
+    open.chain(empty).collect()
+}
+
+const OPEN_CALL: Row = Row {
+    name: "open-call",
+    find: |court| calls(court, End::Open),
+    by_name: false,
+    words: [" call has no answer", " calls have no answer"],
+    hint: Hint::Words("the run ended, or its log was cut off, before the tool answered"),
+};
+
+const ORPHAN: Row = Row {
+    name: "orphan",
+    find: |court| court.view.ledger.orphans.iter().map(|mark| Item::of(mark, None, None)).collect(),
+    by_name: false,
+    words: [" answer has no call", " answers have no call"],
+    hint: Hint::Words("the log begins in the middle, or the call stands in a file that was not read"),
+};
+
+const INVALID: Row = Row {
+    name: "invalid",
+    find: invalid,
+    by_name: false,
+    words: [" value is no record", " values are no records"],
+    hint: Hint::Words(
+        "keep what else is printed out of the log: standard error, and what hooks and wrappers say",
+    ),
+};
+
+/// What is no record. All that was read has all of it, also where a filter left rows out.
+fn invalid<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
+    let ledger = court.view.ledger;
+    let first = |source: Option<SourceId>| {
+        let mut places = ledger.input.invalid_places.iter();
+        places.find(|place| source.is_none_or(|source| source == place.source))
+    };
+    let item = |source: SourceId, count: u64, only: Option<SourceId>| {
+        let place = first(only);
+        Item {
+            whose: Whose::Source(source),
+            at: place.map(|place| At { source: place.source, line: place.line, offset: place.offset }),
+            name: place.map(|place| &*place.reason),
+            id: None,
+            count,
+        }
+    };
+    if court.runs.is_whole() {
+        let any = ledger.input.invalid > 0;
+        return any.then(|| item(SourceId(0), ledger.input.invalid, None)).into_iter().collect();
+    }
+    let broken = ledger.sources.iter().filter(|source| source.invalid > 0);
+    broken.map(|source| item(source.id, source.invalid, Some(source.id))).collect()
+}
+
+const TRUNCATED: Row = Row {
+    name: "truncated",
+    find: |court| {
+        let (ledger, names) = (court.view.ledger, court.view.names);
+        let torn = ledger.sources.iter().filter(|source| source.truncated.is_some()).map(|source| Item {
+            whose: Whose::Source(source.id),
+            at: source.truncated,
+            name: Some(names.get(source.id)),
+            id: None,
+            count: 1,
+        });
+        torn.collect()
+    },
+    by_name: false,
+    words: [" source ends inside a record", " sources end inside a record"],
+    hint: Hint::Words("whoever wrote it was stopped, or is still writing"),
+};
+
+const UNKNOWN: Row = Row {
+    name: "unknown",
+    find: |court| {
+        let mut items = Vec::new();
+        for record in &court.view.ledger.records {
+            let kind = (!record.known).then_some(&*record.kind);
+            let blocks = record.blocks.iter().filter(|(_, known, _)| !known).map(|(name, ..)| &**name);
+            items.extend(kind.into_iter().chain(blocks).map(|name| Item::of(&record.mark, Some(name), None)));
+        }
+        items
+    },
+    by_name: true,
+    words: [" unknown kind or block", " unknown kinds and blocks"],
+    hint: Hint::Words("see each with its place: ccstat kinds; a newer ccstat may know it"),
+};
+
+const UNPRICED: Row = Row {
+    name: "unpriced",
+    find: |court| {
+        let ledger = court.view.ledger;
+        let lacks = |session: usize, model: &str| {
+            ledger.sessions[session].unpriced.iter().any(|unpriced| **unpriced == *model)
+        };
+        let told = ledger.responses.iter().filter(|one| lacks(one.mark.session, &one.model));
+        told.map(|one| Item::of(&one.mark, Some(&one.model), one.id.as_deref())).collect()
+    },
+    by_name: true,
+    words: [" model has no price", " models have no price"],
+    hint: Hint::Words("give its price with --pricing FILE"),
+};
+
+const INCOMPLETE: Row = Row {
+    name: "incomplete",
+    find: |court| {
+        let ledger = court.view.ledger;
+        let first = |counts: fn(&Response) -> bool| {
+            let mut first: Vec<Option<At>> = vec![None; ledger.sessions.len()];
+            let all = ledger.responses.iter().rev().filter(|one| counts(one));
+            all.for_each(|one| first[one.mark.session] = one.mark.at);
+            first
+        };
+        let (owed, unfinished) = (first(|one| one.owed.is_some()), first(|one| !one.is_final));
+        let open = ledger.sessions.iter().enumerate().filter(|(_, session)| !session.complete);
+        open.map(|(at, session)| Item {
+            whose: Whose::Session(at),
+            at: owed[at].or(unfinished[at]),
+            name: session.id.as_deref(),
+            id: None,
+            count: 1,
+        })
+        .collect()
+    },
+    by_name: false,
+    words: [" session has a cost that is not complete", " sessions have costs that are not complete"],
+    hint: Hint::Words(
+        "let the run end with a result, read the saved session too, or add --include-partial-messages to the claude command",
+    ),
+};
+
+const MCP_FAILED: Row = Row {
+    name: "mcp-failed",
+    find: |court| {
+        let servers = court.view.ledger.servers.iter();
+        let failed = servers.filter(|server| server.status.as_deref() == Some("failed"));
+        failed.map(|server| Item::of(&server.mark, Some(&server.name), None)).collect()
+    },
+    by_name: false,
+    words: [" MCP server failed", " MCP servers failed"],
+    hint: Hint::Words("see why: claude mcp list, or run the claude command with --debug"),
+};
+
+fn looped<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
+    let item = |one: Loop<'a>| Item {
+        whose: Whose::Session(one.session),
+        at: one.at,
+        name: Some(one.tool),
+        id: None,
+        count: 1,
+    };
+    loops(court.view).into_iter().map(item).collect()
+}
+
+const LOOP: Row = Row {
+    name: "loop",
+    find: looped,
+    by_name: false,
+    words: [
+        " loop of the same input, refused or failed again and again",
+        " loops of the same input, refused or failed again and again",
+    ],
+    hint: Hint::Words("see how often and where: ccstat denials and ccstat errors"),
+};

@@ -1,0 +1,219 @@
+//! What there may be only so much of: money, turns, time, and failures among the answers.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Court, Found,
+    kind::{Kind, tallies},
+};
+use crate::{
+    facts::ledger::{At, End, Mark},
+    measure::{Millis, Time, Usd, add},
+    report::{Line, Tone, Value, sum::ratio},
+};
+
+impl Court<'_> {
+    fn run_of(&self, mark: &Mark) -> Option<usize> {
+        self.runs.of_session(mark.session)
+    }
+
+    /// For each run something that begins as nothing.
+    fn each<T: Clone + Default>(&self) -> Vec<T> {
+        vec![T::default(); self.runs.len()]
+    }
+}
+
+fn tone(held: bool) -> Tone {
+    if held { Tone::Good } else { Tone::Bad }
+}
+
+/// Amounts with their places, run by run.
+type Parts<T> = Vec<Vec<(Option<At>, T)>>;
+
+/// Where the sum of these amounts passes the limit, in the order they stand; what stands nowhere comes last.
+fn passed<T: Copy + Default + PartialOrd + std::ops::AddAssign>(
+    mut parts: Vec<(Option<At>, T)>,
+    most: T,
+) -> Option<At> {
+    parts.sort_by_key(|(at, _)| (at.is_none(), *at));
+    let mut sum = T::default();
+    let over = parts.iter().find(|(_, amount)| {
+        sum += *amount;
+        sum > most
+    });
+    over.and_then(|(at, _)| *at)
+}
+
+/// What each run cost, where that is known.
+#[derive(Clone, Default)]
+struct Cost<'a> {
+    /// The figures of its sessions, and what is owed beside them.
+    sum: Option<Usd>,
+    unpriced: BTreeSet<&'a str>,
+    /// There is more than can be known.
+    open: bool,
+}
+
+/// Judges the cost: as it is reported, and by its lower bound where it is not known in full.
+pub(super) fn cost(court: &Court<'_>, most: Usd) -> Vec<Found> {
+    let ledger = court.view.ledger;
+    let mut costs: Vec<Cost<'_>> = court.each();
+    let mut parts: Parts<Usd> = court.each();
+    let told = ledger.entries.iter().map(|entry| (&entry.mark, entry.cost));
+    let owed = ledger.responses.iter().map(|one| (&one.mark, one.owed));
+    for (mark, cost) in told.chain(owed) {
+        let (Some(run), Some(cost)) = (court.run_of(mark), cost) else { continue };
+        add(&mut costs[run].sum, cost);
+        parts[run].push((mark.at, cost));
+    }
+    for (at, session) in ledger.sessions.iter().enumerate() {
+        let Some(run) = court.runs.of_session(at) else { continue };
+        costs[run].open |= !session.complete;
+        costs[run].unpriced.extend(session.unpriced.iter().map(|model| &**model));
+    }
+    let unpriced = tallies(court, Kind::Unpriced);
+    let judged = costs.into_iter().zip(parts).zip(unpriced);
+    judged.map(|((cost, parts), unpriced)| judged_cost(&cost, parts, unpriced.at, most)).collect()
+}
+
+fn judged_cost(cost: &Cost<'_>, parts: Vec<(Option<At>, Usd)>, unpriced: Option<At>, most: Usd) -> Found {
+    if !cost.unpriced.is_empty() {
+        let models = Value::List(cost.unpriced.iter().map(|model| Value::text(*model)).collect());
+        return Found {
+            held: false,
+            figure: Value::Missing,
+            at: unpriced,
+            what: Line::new(Tone::Bad).word("the cost is not known: no price for ").value(models),
+            hint: Some(Line::new(Tone::Plain).word("give its price with --pricing FILE")),
+        };
+    }
+    let held = cost.sum.is_none_or(|sum| sum <= most);
+    let line = Line::new(tone(held));
+    let what = match cost.sum {
+        None => line.word("nothing tells of a cost"),
+        Some(sum) if cost.open => line.word("the cost is at least ").value(sum),
+        Some(sum) => line.word("the cost is ").value(sum),
+    };
+    let hint = Line::new(Tone::Plain)
+        .word("see where it comes from: ccstat explain cost; claude stops by itself with --max-budget-usd");
+    let at = if held { None } else { passed(parts, most) };
+    Found { held, figure: cost.sum.into(), at, what, hint: Some(hint) }
+}
+
+/// Judges agentic turns: as the CLI counts them, else responses of the main agent.
+pub(super) fn turns(court: &Court<'_>, most: u64) -> Vec<Found> {
+    let parts = turn_parts(court);
+    let judged = parts.into_iter().map(|parts| {
+        let count = parts.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
+        let held = count <= most;
+        Found {
+            held,
+            figure: count.into(),
+            at: if held { None } else { passed(parts, most) },
+            what: Line::new(tone(held)).word("it took ").count(count, " turn", " turns"),
+            hint: Some(Line::new(Tone::Plain).word("claude stops by itself with --max-turns")),
+        }
+    });
+    judged.collect()
+}
+
+fn turn_parts(court: &Court<'_>) -> Parts<u64> {
+    let ledger = court.view.ledger;
+    let mut parts: Parts<u64> = court.each();
+    let mut ended: Vec<bool> = ledger.sessions.iter().map(|session| session.has_result).collect();
+    for turn in ledger.turns.iter().filter(|turn| turn.counted) {
+        ended[turn.mark.session] = true;
+        if let Some(run) = court.run_of(&turn.mark) {
+            parts[run].push((turn.mark.at, turn.num_turns));
+        }
+    }
+    let main = ledger.responses.iter().map(|one| &one.mark).filter(|mark| mark.agent.is_none());
+    for mark in main.filter(|mark| !ended[mark.session]) {
+        if let Some(run) = court.run_of(mark) {
+            parts[run].push((mark.at, 1));
+        }
+    }
+    parts
+}
+
+/// The agentic turns of each run.
+pub(in crate::report) fn turn_counts(view: &crate::report::View<'_>, runs: &super::Runs) -> Vec<u64> {
+    let parts = turn_parts(&Court { view, runs, elapsed: None });
+    parts.iter().map(|parts| parts.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count))).collect()
+}
+
+/// How long each run took: by the clock, else by its turns, else from its first to its last record.
+pub(super) fn walls(court: &Court<'_>) -> Vec<Option<Millis>> {
+    let span = |(first, last): (Option<Time>, Option<Time>)| Some(last?.since(first?));
+    let mut spans: Vec<(Option<Time>, Option<Time>)> = court.each();
+    for (at, session) in court.view.ledger.sessions.iter().enumerate() {
+        let Some(run) = court.runs.of_session(at) else { continue };
+        let (first, last) = spans[run];
+        spans[run] = (first.into_iter().chain(session.started).min(), last.max(session.ended));
+    }
+    let turns = wall_parts(court).into_iter().map(|parts| {
+        parts.into_iter().fold(None, |mut sum, (_, wall)| {
+            add(&mut sum, wall);
+            sum
+        })
+    });
+    turns.zip(spans).map(|(turns, times)| court.elapsed.or(turns).or(span(times))).collect()
+}
+
+fn wall_parts(court: &Court<'_>) -> Parts<Millis> {
+    let ledger = court.view.ledger;
+    let mut parts: Parts<Millis> = court.each();
+    let turns = ledger.turns.iter().filter_map(|turn| Some((&turn.mark, turn.wall?)));
+    for (mark, wall) in turns.chain(ledger.waits.iter().map(|wait| (&wait.mark, wait.wall))) {
+        if let Some(run) = court.run_of(mark) {
+            parts[run].push((mark.at, wall));
+        }
+    }
+    parts
+}
+
+/// Judges how long it took. Where nothing tells, nothing says that it took too long.
+pub(super) fn duration(court: &Court<'_>, most: Millis) -> Vec<Found> {
+    let judged = walls(court).into_iter().zip(wall_parts(court)).map(|(wall, parts)| {
+        let held = wall.is_none_or(|wall| wall <= most);
+        let line = Line::new(tone(held));
+        Found {
+            held,
+            figure: wall.into(),
+            at: if held { None } else { passed(parts, most) },
+            what: match wall {
+                Some(wall) => line.word("it took ").value(wall),
+                None => line.word("nothing tells how long it took"),
+            },
+            hint: Some(Line::new(Tone::Plain).word("see what took so long: ccstat turns and ccstat calls")),
+        }
+    });
+    judged.collect()
+}
+
+/// Judges which part of the answered calls failed; of no answer there is no part.
+pub(super) fn error_rate(court: &Court<'_>, most: f64) -> Vec<Found> {
+    let mut answered: Vec<u64> = court.each();
+    for call in &court.view.ledger.calls {
+        let counts = match call.end {
+            End::Ok | End::Error => true,
+            End::Denied | End::Open => false,
+        };
+        if let (true, Some(run)) = (counts, court.run_of(&call.mark)) {
+            answered[run] += 1;
+        }
+    }
+    let judged = tallies(court, Kind::ToolError).into_iter().zip(answered).map(|(failed, answered)| {
+        let rate = ratio(failed.count, answered);
+        let held = rate.is_none_or(|rate| rate <= most);
+        let line = Line::new(tone(held)).value(failed.count).word(" of ");
+        Found {
+            held,
+            figure: rate.map_or(Value::Missing, Value::Share),
+            at: failed.at,
+            what: failed.named(line.count(answered, " answered call failed", " answered calls failed")),
+            hint: Some(Line::new(Tone::Plain).word("see each with its place: ccstat calls")),
+        }
+    });
+    judged.collect()
+}

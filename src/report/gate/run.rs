@@ -1,0 +1,93 @@
+//! Runs: what is judged by itself. A run is a session, or a source that names none.
+
+use std::collections::BTreeMap;
+
+use crate::{facts::ledger::Ledger, input::SourceId, report::View};
+
+/// To which run a row belongs.
+///
+/// Records without an id belong to the first session of their source that has one, and so does what is no record at all.
+/// A source that holds no record is a run of its own: something was started, and nothing came of it.
+#[derive(Clone, Debug)]
+pub(in crate::report) struct Runs {
+    /// For each run its sessions, or the source that has none.
+    all: Vec<Run>,
+    of_session: Vec<usize>,
+    of_source: BTreeMap<SourceId, usize>,
+    /// Everything is one run.
+    whole: bool,
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub(in crate::report) struct Run {
+    /// The session that gives it its name; none if its source holds no record.
+    pub(in crate::report) session: Option<usize>,
+    /// The source that it was first seen in.
+    pub(in crate::report) source: SourceId,
+}
+
+impl Runs {
+    /// All that was read as one run.
+    pub(super) fn whole() -> Self {
+        Self { all: Vec::new(), of_session: Vec::new(), of_source: BTreeMap::new(), whole: true }
+    }
+
+    /// Each by itself, by their first moments; sources without a record come last.
+    pub(in crate::report) fn each(ledger: &Ledger) -> Self {
+        let named = |&&at: &&usize| ledger.sessions[at].id.is_some();
+        let mut leads: Vec<usize> = (0..ledger.sessions.len()).collect();
+        for source in &ledger.sources {
+            let Some(&lead) = source.sessions.iter().find(named) else { continue };
+            source.sessions.iter().filter(|at| !named(at)).for_each(|&at| leads[at] = lead);
+        }
+        let mut runs = Self { whole: false, ..Self::whole() };
+        let mut of_lead = vec![0; leads.len()];
+        for (at, _) in leads.iter().enumerate().filter(|&(at, &lead)| at == lead) {
+            of_lead[at] = runs.all.len();
+            runs.all.push(Run { session: Some(at), source: ledger.sessions[at].source });
+        }
+        runs.of_session = leads.iter().map(|&lead| of_lead[lead]).collect();
+        for source in &ledger.sources {
+            let first = source.sessions.iter().find(named).or(source.sessions.first());
+            let run = first.map_or(runs.all.len(), |&at| runs.of_session[at]);
+            if first.is_none() {
+                runs.all.push(Run { session: None, source: source.id });
+            }
+            runs.of_source.insert(source.id, run);
+        }
+        runs
+    }
+
+    /// How many there are.
+    pub(in crate::report) fn len(&self) -> usize {
+        if self.whole { 1 } else { self.all.len() }
+    }
+
+    /// Whether everything is one run.
+    pub(super) fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// Each, in order; none where everything is one.
+    pub(in crate::report) fn iter(&self) -> impl Iterator<Item = &Run> {
+        self.all.iter()
+    }
+
+    /// The run of a session.
+    pub(in crate::report) fn of_session(&self, session: usize) -> Option<usize> {
+        if self.whole { Some(0) } else { self.of_session.get(session).copied() }
+    }
+
+    /// The run that a source's broken lines count for.
+    pub(super) fn of_source(&self, source: SourceId) -> Option<usize> {
+        if self.whole { Some(0) } else { self.of_source.get(&source).copied() }
+    }
+
+    /// The session's id, or the name of the source; nothing where everything is one run.
+    pub(super) fn name(&self, run: usize, view: &View<'_>) -> Option<String> {
+        let run = self.all.get(run)?;
+        let id = run.session.and_then(|at| view.ledger.sessions[at].id.as_deref());
+        Some(id.unwrap_or_else(|| view.names.get(run.source)).to_owned())
+    }
+}
