@@ -171,28 +171,25 @@ impl Output {
             }
         }
         let silent = status == ExitStatus::NothingRead && self.format().is_for_people();
+        let hidden = self.quiet || silent || (channel == Channel::Stderr && !self.output.is_empty());
+        let shown = !hidden && self.format().is_for_people();
+        // On standard error people find the gates in the report itself; a program finds the report last.
+        if channel == Channel::Stderr && !shown {
+            complain_of_gates(report, shown);
+        }
         let render = |out: &mut dyn Write| render::render(report, self.format(), style, out);
-        let mut printed = Ok(());
-        let shown = match channel {
-            _ if self.quiet || silent => false,
-            Channel::Stdout => {
-                printed = print(render);
-                self.format().is_for_people()
-            }
-            Channel::Stderr if !self.output.is_empty() => false,
+        let printed = match channel {
+            _ if hidden => Ok(()),
+            Channel::Stdout => print(render),
             Channel::Stderr => {
                 // Its reader may have gone with that of the stream: a file or an exit code is still worth it.
                 let mut out = io::BufWriter::new(io::stderr().lock());
                 failed |= render(&mut out).and_then(|()| out.flush()).is_err();
-                self.format().is_for_people()
+                Ok(())
             }
         };
-        // The log of a job shows why it failed, whatever became of the report.
-        let told = shown && channel == Channel::Stderr;
-        for verdict in report.failed().filter(|_| !told) {
-            let hint = verdict.hint.as_ref().filter(|_| !shown).map(human::words);
-            let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-            complain(&format!("gate {}{hint}", human::words(&verdict.line())));
+        if channel == Channel::Stdout {
+            complain_of_gates(report, shown);
         }
         match printed {
             // Who reads no further still wants to know whether the gates held.
@@ -200,6 +197,16 @@ impl Output {
             printed => printed?,
         }
         Ok(if failed && status == ExitStatus::Done { ExitStatus::Partial } else { status })
+    }
+}
+
+/// The log of a job shows why it failed, whatever became of the report: a line for each gate, with its hint unless the
+/// report shows that.
+fn complain_of_gates(report: &Report, shown: bool) {
+    for verdict in report.failed() {
+        let hint = verdict.hint.as_ref().filter(|_| !shown).map(human::words);
+        let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        complain(&format!("gate {}{hint}", human::words(&verdict.line())));
     }
 }
 

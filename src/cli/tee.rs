@@ -108,6 +108,9 @@ impl Tee {
         let mut keeper = Piping { stop: stop.clone(), interrupted: None };
         let show = self.live.start(output.quiet || input.no_progress, self.scrolls());
         let printer = self.stream.print.map(|Print::Text| printer);
+        // What has no result yet is told by its responses.
+        let detail = if show.is_wanted() { detail.max(Detail::Responses) } else { detail };
+        let options = Options { detail, ..options };
         let pass =
             Pass { from: Box::new(io::stdin()), outlets, printer, show, watched: false, options, prices };
         let Passed { facts, unread, arrived, lost } = pass.run(wires, &mut keeper);

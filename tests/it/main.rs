@@ -25,3 +25,4 @@ mod show;
 mod sources;
 mod stories;
 mod support;
+mod tee;

@@ -228,3 +228,48 @@ fn plain_lines_say_every_so_often_what_happens() {
     assert!((2..8).contains(&lines.len()), "{told}");
     assert!(lines.iter().any(|line| line.contains("turn 1")), "{told}");
 }
+
+#[test]
+fn a_gate_that_fails_ends_run_with_one_and_says_which_call_and_how_to_allow_it() {
+    let seen = output(&["--fail-on", "denial"], "cat \"$1\"", &denied());
+    let told = String::from_utf8(seen.stderr.clone()).unwrap();
+    assert_eq!((code(&seen), seen.stdout == fs::read(denied()).unwrap()), (1, true));
+    for word in
+        ["denial failed: 2, limit 0, at -:4", "toolu_2132534000101 (Bash)", "--allowedTools \"Bash,Write\""]
+    {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+    let held = output(&["--fail-on", "no-result", "--max-cost", "1"], "cat \"$1\"; exit 6", &denied());
+    assert_eq!(code(&held), 6, "where gates hold, run ends as the command did");
+}
+
+#[test]
+fn a_command_that_takes_too_long_is_stopped_ever_more_firmly() {
+    let begun = Instant::now();
+    let script = "trap '' INT TERM; cat \"$1\"; while :; do sleep 0.1; done";
+    let options = ["--max-duration", "0.5", "--stop-on-gate", "--grace", "0.3", "--json"];
+    let seen = output(&options, script, &denied());
+    let report = report(&seen);
+    assert_eq!(
+        (code(&seen), &report["input"]["records"], &report["gates"][0]["held"]),
+        (1, &10.into(), &false.into())
+    );
+    assert!((1..20).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_command_that_costs_too_much_is_stopped_before_its_result() {
+    // Nearly all of its cost is in the tokens of its first responses; the result never comes.
+    let script = "trap 'exit 130' INT; head -n 4 \"$1\"; while :; do sleep 0.1; done";
+    let options = ["--max-cost", "0.000001", "--stop-on-gate", "--json"];
+    let seen = output(&options, script, &denied());
+    let told = String::from_utf8_lossy(&seen.stderr).into_owned();
+    assert!(told.contains("stopping the command: gate `max-cost` failed"), "{told}");
+    assert_eq!((code(&seen), &report(&seen)["gates"][0]["gate"]), (1, &"max-cost".into()));
+}
+
+#[test]
+fn to_stop_on_a_gate_there_must_be_one_that_can() {
+    let seen = output(&["--stop-on-gate", "--fail-on", "denial"], "cat \"$1\"", &denied());
+    assert_eq!((code(&seen), seen.stdout.len()), (2, 0));
+}
