@@ -19,15 +19,15 @@ use super::{
 };
 use crate::measure::{Millis, Time, Tokens, Usd};
 
-/// The event that a record of this length tells; `None` if it has no string `type`.
+/// The event that a record tells which stands like this; `None` if it has no string `type`.
 #[inline]
-pub(super) fn event<'a, O: Open<'a>>(record: &Record<'a>, bytes: u64) -> Option<Event<'a>> {
+pub(super) fn event<'a, O: Open<'a>>(record: &Record<'a>, text: &'a str) -> Option<Event<'a>> {
     let name = record.fields.get(RecordKey::Type)?.string()?;
-    Some(named::<O>(record, name, bytes))
+    Some(named::<O>(record, name, text))
 }
 
 /// The same by its type. It has one way out, so that the event, which is large, is made where it stays.
-fn named<'a, O: Open<'a>>(record: &Record<'a>, name: Text<'a>, bytes: u64) -> Event<'a> {
+fn named<'a, O: Open<'a>>(record: &Record<'a>, name: Text<'a>, text: &'a str) -> Event<'a> {
     let fields = &record.fields;
     let kind = Type::of(&name);
     let sub = discriminator::<O>(record, kind);
@@ -43,7 +43,7 @@ fn named<'a, O: Open<'a>>(record: &Record<'a>, name: Text<'a>, bytes: u64) -> Ev
         prompt: kind == Type::User && is_prompt::<O>(record),
         cwd: fields.text(RecordKey::Cwd),
         agent: agent(fields),
-        bytes,
+        text,
         body: Body::Plain,
         kind: Kind::of(name, sub),
     };

@@ -15,6 +15,7 @@ mod record;
 mod said;
 #[cfg(target_arch = "x86_64")]
 mod skim;
+mod trace;
 
 use std::borrow::Cow;
 
@@ -28,6 +29,7 @@ pub use obvious::obvious;
 pub use said::{Said, said};
 #[cfg(target_arch = "x86_64")]
 pub use skim::{Skimmer, skim};
+pub use trace::trace;
 
 use crate::measure::{Millis, Time, Tokens, Usd};
 
@@ -103,8 +105,8 @@ pub struct Event<'a> {
     pub cwd: Option<Text<'a>>,
     /// Whose it is.
     pub agent: Agent<'a>,
-    /// Its length.
-    pub bytes: u64,
+    /// As it stands.
+    pub text: &'a str,
     /// What facts are read from it.
     pub body: Body<'a>,
 }

@@ -22,8 +22,8 @@ pub fn obvious(bytes: &[u8]) -> Result<Event<'_>, Flaw> {
         return Err(json::is_valid(text).map_or_else(|error| not_json(&error), |()| Flaw::NotARecord));
     }
     let record = json::object(text).map_err(|error| not_json(&error))?;
-    let bytes = text.trim_matches([' ', '\t', '\r', '\n']).len() as u64;
-    event::<Obvious>(&Record::of::<Obvious>(wanted(&record)), bytes).ok_or(Flaw::NotARecord)
+    let text = text.trim_matches([' ', '\t', '\r', '\n']);
+    event::<Obvious>(&Record::of::<Obvious>(wanted(&record)), text).ok_or(Flaw::NotARecord)
 }
 
 /// serde_json's words without its position, which counts from the piece, not from the line.

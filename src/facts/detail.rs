@@ -32,6 +32,8 @@ pub enum Detail {
     Records,
     /// What calls were given and what they answered.
     Content,
+    /// The records that tell of permissions, questions, commands, hooks, tasks and requests, as they stand.
+    Traces,
 }
 
 impl Detail {
@@ -213,6 +215,8 @@ pub(crate) struct Record {
     pub(crate) bytes: u64,
     /// Its blocks: name, whether a table knows it, length.
     pub(crate) blocks: SmallVec<[(Name, bool, u64); 1]>,
+    /// As it stands, where it leaves traces and they are kept.
+    pub(crate) text: Option<Box<str>>,
 }
 
 /// What a call was given, and what it answered.

@@ -350,6 +350,8 @@ pub struct Record {
     pub bytes: u64,
     /// Its blocks, unless another copy counts for them: name, whether a table knows it, length.
     pub blocks: Vec<(Name, bool, u64)>,
+    /// As it stands, where it leaves traces and they were asked for: JSON, perhaps without its longest texts.
+    pub text: Option<Box<str>>,
 }
 
 /// The marks of all rows; a new sort of rows that is forgotten here does not compile.

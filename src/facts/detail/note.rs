@@ -221,6 +221,8 @@ impl Reading<'_, '_, '_> {
             return;
         }
         let moment = self.moment(self.event.time);
+        let traces = self.facts.details.as_ref().is_some_and(|details| details.level >= Detail::Traces);
+        let text = if traces { event::trace(self.event) } else { None };
         let names = &mut self.facts.names;
         let blocks = match &self.event.body {
             event::Body::Message(message) => message
@@ -240,8 +242,9 @@ impl Reading<'_, '_, '_> {
             known: kind.is_known(),
             dialect: self.event.dialect,
             uuid: self.uuid,
-            bytes: self.event.bytes,
+            bytes: self.event.text.len() as u64,
             blocks,
+            text,
         };
         if let Some(details) = self.details() {
             details.records.push(record);

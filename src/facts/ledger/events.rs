@@ -220,6 +220,7 @@ impl Book<'_> {
                 copy: record.uuid.is_some_and(|uuid| !first.insert(uuid)),
                 bytes: record.bytes,
                 blocks: if counts { record.blocks.to_vec() } else { Vec::new() },
+                text: record.text.clone(),
             });
         }
     }

@@ -1,0 +1,100 @@
+//! Records that leave traces of what was allowed, asked, hooked, started and controlled, small enough to be kept whole.
+
+use serde_json::Value;
+
+use super::{Dialect, Event};
+
+/// Longer records are kept without their longest texts.
+const WHOLE: usize = 16 << 10;
+
+/// Letters that are left of a text that is too long.
+const LEFT: usize = 1024;
+
+/// Types whose every record leaves a trace. Beside them: attachments of some kinds, and everything of the bridge.
+const TYPES: &[&str] = &[
+    "user",
+    "system",
+    "result",
+    "control_request",
+    "control_response",
+    "control_cancel_request",
+    "command_lifecycle",
+    "rate_limit_event",
+    "tool_progress",
+    "queue-operation",
+    "mode",
+    "permission-mode",
+    "progress",
+];
+
+/// What attachments leave traces: the beginnings of their types.
+const ATTACHMENTS: &[&str] =
+    &["hook_", "command_permissions", "skill_listing", "agent_listing", "queued_command", "plan_mode"];
+
+/// The record as JSON, if it leaves a trace. One that is very long is kept with its longest texts cut.
+pub fn trace(event: &Event<'_>) -> Option<Box<str>> {
+    let name = event.kind.name();
+    if !leaves_trace(&name, event.dialect) {
+        return None;
+    }
+    if event.text.len() <= WHOLE {
+        return Some(event.text.into());
+    }
+    let mut record: Value = serde_json::from_str(event.text).ok()?;
+    cut(&mut record);
+    Some(record.to_string().into())
+}
+
+fn leaves_trace(name: &str, dialect: Dialect) -> bool {
+    let (kind, sub) = name.split_once('/').unwrap_or((name, ""));
+    match kind {
+        "attachment" => ATTACHMENTS.iter().any(|start| sub.starts_with(start)),
+        "assistant" | "stream_event" | "stream_delta" | "thinking_delta" => false,
+        _ => dialect == Dialect::Bridge || TYPES.contains(&kind),
+    }
+}
+
+/// Cuts every long text in a value.
+fn cut(value: &mut Value) {
+    match value {
+        Value::String(text) if text.len() > LEFT => {
+            let end = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= LEFT).last().unwrap_or(0);
+            text.truncate(end);
+            text.push('…');
+        }
+        Value::Array(values) => values.iter_mut().for_each(cut),
+        Value::Object(members) => members.values_mut().for_each(cut),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::decode;
+
+    fn traced(record: &str) -> Option<Box<str>> {
+        trace(&decode(record.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn a_record_is_kept_as_it_stands() {
+        let record = r#"{"type":"control_request","request_id":"1","request":{"subtype":"interrupt"}}"#;
+        assert_eq!(traced(&format!("  {record} ")).as_deref(), Some(record));
+        assert_eq!(traced(r#"{"type":"assistant","session_id":"s","message":{"content":[]}}"#), None);
+        assert_eq!(traced(r#"{"type":"attachment","sessionId":"s","attachment":{"type":"date"}}"#), None);
+        assert!(
+            traced(r#"{"type":"attachment","sessionId":"s","attachment":{"type":"hook_success"}}"#).is_some()
+        );
+    }
+
+    #[test]
+    fn a_long_record_loses_its_long_texts_alone() {
+        let long = "é".repeat(20_000);
+        let record =
+            format!(r#"{{"type":"user","session_id":"s","message":{{"content":"{long}"}},"uuid":"u"}}"#);
+        let kept: Value = serde_json::from_str(&traced(&record).unwrap()).unwrap();
+        assert_eq!(kept["uuid"], "u");
+        assert_eq!(kept["message"]["content"].as_str().unwrap().chars().count(), 513);
+    }
+}
