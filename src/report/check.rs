@@ -74,7 +74,7 @@ fn columns() -> Vec<Column<Row>> {
             "How it ended: ok, error, denied (a call was refused), no-result (killed, running or empty), unknown.",
             |row: &Row| text(row.outcome.map(Outcome::name)),
         ),
-        Column::new(Unit::List, "failed", "Failed gates", "The gates that did not hold.", |row: &Row| {
+        Column::new(Unit::List, "failed", "Failed", "The gates that did not hold.", |row: &Row| {
             Value::List(row.failed.clone())
         }),
         Column::new(Unit::Count, "turns", "Turns", "Ends of turns.", |row: &Row| row.turns.into())

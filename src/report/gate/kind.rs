@@ -99,7 +99,7 @@ struct Item<'a> {
     at: Option<At>,
     /// Which tool, model, server and so on.
     name: Option<&'a str>,
-    /// Id of the call.
+    /// What tells it from the others: the id of the call, or what is wrong with it.
     id: Option<&'a str>,
     count: u64,
 }
@@ -155,7 +155,7 @@ impl<'a> Tally<'a> {
         }
         match self.first {
             (Some(name), Some(id)) => line.word("; first ").value(id).word(" (").value(name).word(")"),
-            (None, Some(id)) => line.word("; first ").value(id),
+            (None, Some(id)) => line.word("; the first: ").value(id),
             (_, None) => line,
         }
     }
@@ -326,8 +326,8 @@ fn invalid<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
         Item {
             whose: Whose::Source(source),
             at: place.map(|place| At { source: place.source, line: place.line, offset: place.offset }),
-            name: place.map(|place| &*place.reason),
-            id: None,
+            name: None,
+            id: place.map(|place| &*place.reason),
             count,
         }
     };
