@@ -59,13 +59,17 @@ fn columns() -> Vec<Column<Row>> {
             Unit::Text,
             "file",
             "Log",
-            "The name of the log that it was first seen in.",
+            "The name of the log that its main agent was first seen in.",
             |row: &Row| row.file.clone(),
         )
         .shown(Shown::Screen),
-        Column::new(Unit::Text, "source", "Source", "The log that it was first seen in.", |row: &Row| {
-            row.source.clone()
-        })
+        Column::new(
+            Unit::Text,
+            "source",
+            "Source",
+            "The log that its main agent was first seen in.",
+            |row: &Row| row.source.clone(),
+        )
         .shown(Shown::Data),
         Column::new(
             Unit::Text,

@@ -129,12 +129,12 @@ pub(super) struct Tally<'a> {
 
 impl<'a> Tally<'a> {
     fn add(&mut self, item: &Item<'a>) {
-        let earlier = match (item.at, self.at) {
-            (Some(at), Some(known)) => at < known,
-            (at, known) => self.count == 0 || at.is_some() && known.is_none(),
-        };
-        if earlier {
-            (self.at, self.first) = (item.at, (item.name, item.id));
+        // One record may tell of several, and rows that stand at one place are in no order.
+        let rank =
+            |at: Option<At>, (name, id): (Option<&'a str>, Option<&'a str>)| (at.is_none(), at, id, name);
+        let first = (item.name, item.id);
+        if self.count == 0 || rank(item.at, first) < rank(self.at, self.first) {
+            (self.at, self.first) = (item.at, first);
         }
         self.count += item.count;
         if let Some(name) = item.name {
