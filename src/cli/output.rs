@@ -3,7 +3,7 @@
 use std::{
     ffi::{OsStr, OsString},
     fs,
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
 };
 
@@ -156,9 +156,10 @@ impl Output {
         } else {
             print(|out| render::render(report, self.format(), style, out))
         };
-        // The log of a job shows why it failed, whatever became of the report.
-        let shown = !self.quiet && self.format().is_for_people();
-        for verdict in report.failed() {
+        // The log of a job shows why it failed, whatever became of the report. Who sees it on a screen need not read it twice.
+        let shown = !self.quiet && !silent && self.format().is_for_people();
+        let seen = shown && io::stdout().is_terminal();
+        for verdict in report.failed().filter(|_| !seen) {
             let hint = verdict.hint.as_ref().filter(|_| !shown).map(human::words);
             let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
             complain(&format!("gate {}{hint}", human::words(&verdict.line())));
