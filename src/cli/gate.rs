@@ -23,7 +23,7 @@ pub struct Gates {
     ///
     /// Before a result comes, it is judged by what input and cache tokens cost at least. A model without a price makes it
     /// fail: see --pricing.
-    #[arg(long, value_name = "USD", value_parser = dollars)]
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub max_cost: Option<Usd>,
     /// Exit with 1 if it took more agentic turns than this
     ///
@@ -33,13 +33,13 @@ pub struct Gates {
     /// Exit with 1 if it took longer than this, such as 90s, 10m or 1h30m
     ///
     /// The sum of the turns, else the time from the first record to the last. A number alone is seconds.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration, allow_negative_numbers = true)]
     pub max_duration: Option<Millis>,
     /// Exit with 1 if more tool calls than this failed
     #[arg(long, value_name = "N")]
     pub max_tool_errors: Option<u64>,
     /// Exit with 1 if a greater part of the answered tool calls failed, such as 10% or 0.1
-    #[arg(long, value_name = "RATE", value_parser = share)]
+    #[arg(long, value_name = "RATE", value_parser = share, allow_negative_numbers = true)]
     pub max_tool_error_rate: Option<f64>,
     /// Exit with 1 if more tool calls than this were refused
     #[arg(long, value_name = "N")]

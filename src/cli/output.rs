@@ -3,7 +3,7 @@
 use std::{
     ffi::{OsStr, OsString},
     fs,
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
 };
 
@@ -188,7 +188,8 @@ impl Output {
                 Ok(())
             }
         };
-        if channel == Channel::Stdout {
+        // Who sees it on a screen need not read it twice.
+        if channel == Channel::Stdout && !(shown && io::stdout().is_terminal()) {
             complain_of_gates(report, shown);
         }
         match printed {

@@ -56,10 +56,9 @@ fn members(properties: Vec<(&'static str, Members)>) -> Members {
 
 /// Adds a key that need not be there.
 fn optional(members: &mut Members, key: &str, schema: Members) {
-    for (_, properties) in members.iter_mut().filter(|(name, _)| *name == "properties") {
-        if let Value::Map(all) = properties {
-            all.push((key.to_owned(), Value::map(schema.clone())));
-        }
+    let properties = members.iter_mut().find(|(name, _)| *name == "properties");
+    if let Some((_, Value::Map(all))) = properties {
+        all.push((key.to_owned(), Value::map(schema)));
     }
 }
 

@@ -59,13 +59,17 @@ fn columns() -> Vec<Column<Row>> {
             Unit::Text,
             "file",
             "Log",
-            "The name of the log that it was first seen in.",
+            "The name of the log that its main agent was first seen in.",
             |row: &Row| row.file.clone(),
         )
         .shown(Shown::Screen),
-        Column::new(Unit::Text, "source", "Source", "The log that it was first seen in.", |row: &Row| {
-            row.source.clone()
-        })
+        Column::new(
+            Unit::Text,
+            "source",
+            "Source",
+            "The log that its main agent was first seen in.",
+            |row: &Row| row.source.clone(),
+        )
         .shown(Shown::Data),
         Column::new(
             Unit::Text,
@@ -74,7 +78,7 @@ fn columns() -> Vec<Column<Row>> {
             "How it ended: ok, error, denied (a call was refused), no-result (killed, running or empty), unknown.",
             |row: &Row| text(row.outcome.map(Outcome::name)),
         ),
-        Column::new(Unit::List, "failed", "Failed gates", "The gates that did not hold.", |row: &Row| {
+        Column::new(Unit::List, "failed", "Failed", "The gates that did not hold.", |row: &Row| {
             Value::List(row.failed.clone())
         }),
         Column::new(Unit::Count, "turns", "Turns", "Ends of turns.", |row: &Row| row.turns.into())

@@ -19,6 +19,7 @@ use crate::{
 pub(crate) const LINES: &[(&str, &[&str], bool)] = &[
     ("summary", &["summarize"], true),
     ("sessions", &["sessions"], true),
+    ("check", &["check", "--max-turns", "1000"], true),
     ("turns", &["turns"], true),
     ("tools", &["tools"], true),
     ("calls", &["calls"], true),

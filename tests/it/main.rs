@@ -11,6 +11,7 @@ mod cli;
 mod explain;
 mod export;
 mod formats;
+mod gates;
 mod kinds;
 mod ledger;
 mod pages;

@@ -73,6 +73,22 @@ fn every_report_of_rows_is_as_its_schema_says() {
 }
 
 #[test]
+fn gates_are_as_the_schemas_say() {
+    for (report, command) in [("summary", "summarize"), ("check", "check")] {
+        let schema = schema(report);
+        let gates =
+            ["--fail-on", "denial,invalid,no-result", "--max-cost", "0.01", "--max-tool-error-rate", "0"];
+        for log in ["logs", "recordings/2.1.325/stream", "bad/five-broken-lines.jsonl"] {
+            let words = [&[command, "--json", log], &gates[..]].concat();
+            let report: Value = serde_json::from_str(&run_with(&words).1).unwrap();
+            assert!(report["gates"].as_array().is_some_and(|gates| gates.len() >= 5));
+            holds(&schema, &report, &format!("{command} {log}"));
+        }
+    }
+    assert!(schema("turns")["properties"].get("gates").is_none(), "no gate can be asked for with it");
+}
+
+#[test]
 fn a_schema_finds_what_is_wrong() {
     let schema = schema("summary");
     let validator = jsonschema::draft202012::new(&schema).unwrap();

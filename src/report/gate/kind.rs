@@ -99,7 +99,7 @@ struct Item<'a> {
     at: Option<At>,
     /// Which tool, model, server and so on.
     name: Option<&'a str>,
-    /// Id of the call.
+    /// What tells it from the others: the id of the call, or what is wrong with it.
     id: Option<&'a str>,
     count: u64,
 }
@@ -129,12 +129,12 @@ pub(super) struct Tally<'a> {
 
 impl<'a> Tally<'a> {
     fn add(&mut self, item: &Item<'a>) {
-        let earlier = match (item.at, self.at) {
-            (Some(at), Some(known)) => at < known,
-            (at, known) => self.count == 0 || at.is_some() && known.is_none(),
-        };
-        if earlier {
-            (self.at, self.first) = (item.at, (item.name, item.id));
+        // One record may tell of several, and rows that stand at one place are in no order.
+        let rank =
+            |at: Option<At>, (name, id): (Option<&'a str>, Option<&'a str>)| (at.is_none(), at, id, name);
+        let first = (item.name, item.id);
+        if self.count == 0 || rank(item.at, first) < rank(self.at, self.first) {
+            (self.at, self.first) = (item.at, first);
         }
         self.count += item.count;
         if let Some(name) = item.name {
@@ -155,7 +155,7 @@ impl<'a> Tally<'a> {
         }
         match self.first {
             (Some(name), Some(id)) => line.word("; first ").value(id).word(" (").value(name).word(")"),
-            (None, Some(id)) => line.word("; first ").value(id),
+            (None, Some(id)) => line.word("; the first: ").value(id),
             (_, None) => line,
         }
     }
@@ -326,8 +326,8 @@ fn invalid<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
         Item {
             whose: Whose::Source(source),
             at: place.map(|place| At { source: place.source, line: place.line, offset: place.offset }),
-            name: place.map(|place| &*place.reason),
-            id: None,
+            name: None,
+            id: place.map(|place| &*place.reason),
             count,
         }
     };

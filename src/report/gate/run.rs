@@ -23,7 +23,7 @@ pub(in crate::report) struct Runs {
 pub(in crate::report) struct Run {
     /// The session that gives it its name; none if its source holds no record.
     pub(in crate::report) session: Option<usize>,
-    /// The source that it was first seen in.
+    /// The source that its main agent was first seen in; subagents may have files of their own.
     pub(in crate::report) source: SourceId,
 }
 
@@ -41,11 +41,15 @@ impl Runs {
             let Some(&lead) = source.sessions.iter().find(named) else { continue };
             source.sessions.iter().filter(|at| !named(at)).for_each(|&at| leads[at] = lead);
         }
+        let mut main: Vec<Option<SourceId>> = vec![None; ledger.sessions.len()];
+        for mark in ledger.responses.iter().rev().map(|one| &one.mark).filter(|mark| mark.agent.is_none()) {
+            main[mark.session] = mark.at.map(|at| at.source).or(main[mark.session]);
+        }
         let mut runs = Self { whole: false, ..Self::whole() };
         let mut of_lead = vec![0; leads.len()];
         for (at, _) in leads.iter().enumerate().filter(|&(at, &lead)| at == lead) {
             of_lead[at] = runs.all.len();
-            runs.all.push(Run { session: Some(at), source: ledger.sessions[at].source });
+            runs.all.push(Run { session: Some(at), source: main[at].unwrap_or(ledger.sessions[at].source) });
         }
         runs.of_session = leads.iter().map(|&lead| of_lead[lead]).collect();
         for source in &ledger.sources {
