@@ -80,6 +80,7 @@ pub(super) fn narrowed_with(
     variables: &Variables,
     output: &args::Output,
 ) -> Result<Narrowed, Error> {
+    output.fits(question.report)?;
     let zone = asked.narrow.zone()?;
     let filter = Filter { outcomes: question.outcomes.to_vec(), ..asked.narrow.filter(&zone)? };
     let prices = plan::prices(&asked.pricing)?;
