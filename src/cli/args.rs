@@ -8,6 +8,7 @@ pub use super::{
     explain::Explain,
     export::Export,
     generate::{Generate, Shell, What},
+    github::Github,
     narrow::Narrow,
     output::{Arrange, Output, Shape, Target},
     show::Show,
@@ -205,6 +206,9 @@ pub struct Summarize {
     /// Exit with 1 if a record is invalid
     #[arg(long)]
     pub strict: bool,
+    /// Whether to tell GitHub.
+    #[command(flatten)]
+    pub github: Github,
 }
 
 /// Arguments of `prices`.

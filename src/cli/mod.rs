@@ -4,6 +4,7 @@ pub mod args;
 mod explain;
 mod export;
 mod generate;
+mod github;
 mod help;
 mod narrow;
 mod output;
@@ -129,7 +130,7 @@ fn schema(schema: &args::Schema, style: Style) -> Result<ExitStatus, Error> {
 }
 
 fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
-    let args::Summarize { asked, output, strict } = summarize;
+    let args::Summarize { asked, output, strict, github } = summarize;
     output.fits("summary")?;
     if asked.narrow.narrows()? {
         return summarize_narrowed(summarize, variables, style);
@@ -140,7 +141,9 @@ fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -
     let account = reading.scan.facts.settle(&prices);
     let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
     let status = status(&account.input, &reading.stop, reading.partial, *strict);
-    let status = output.deliver(&report::summary(&account, Names(&names)), status, style)?;
+    let report = report::summary(&account, Names(&names));
+    let status = github.tell(&report, &account, Names(&names), variables, status);
+    let status = output.deliver(&report, status, style)?;
     // Where every source was named on standard error already, there is nothing to add.
     if status == ExitStatus::NothingRead && !(reading.partial && account.input.bytes == 0) {
         complain(&nothing_read(&account.input, &reading.sources));
@@ -154,7 +157,7 @@ fn summarize_narrowed(
     variables: &Variables,
     style: Style,
 ) -> Result<ExitStatus, Error> {
-    let args::Summarize { asked, output, strict } = summarize;
+    let args::Summarize { asked, output, strict, github } = summarize;
     let question = Question {
         report: "summary",
         history: false,
@@ -166,6 +169,8 @@ fn summarize_narrowed(
     let mut report = (question.make)(&narrowed.view());
     report.notes.extend(narrowed.nothing_matches());
     let status = status(&narrowed.ledger.input, &narrowed.reading.stop, narrowed.reading.partial, *strict);
+    let view = narrowed.view();
+    let status = github.tell(&report, &view.ledger.account(), view.names, variables, status);
     let status = output.deliver(&report, status, style)?;
     narrowed.complain_of_nothing(status);
     Ok(status)
