@@ -9,6 +9,7 @@ pub use super::{
     export::Export,
     gate::{Check, Gates},
     generate::{Generate, Shell, What},
+    github::Github,
     narrow::Narrow,
     output::{Arrange, Output, Shape, Target},
     run::Run,
@@ -222,6 +223,9 @@ pub struct Summarize {
     /// What to do with a pipe.
     #[command(flatten)]
     pub tee: Tee,
+    /// Whether to tell GitHub.
+    #[command(flatten)]
+    pub github: Github,
 }
 
 /// Arguments of `prices`.

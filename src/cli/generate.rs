@@ -116,6 +116,7 @@ fn page(command: &Command, out: &mut dyn Write) -> io::Result<()> {
     commands(command).to_writer(out)?;
     man.render_options_section(out)?;
     list("COLUMNS", &help::columns(command)).to_writer(out)?;
+    list("OUTPUTS FOR GITHUB", &help::outputs(command)).to_writer(out)?;
     list("EXIT STATUS", &help::endings(command)).to_writer(out)?;
     examples(command).to_writer(out)?;
     see_also(command).to_writer(out)

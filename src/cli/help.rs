@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clap::{Command, CommandFactory, builder::Styles};
 
-use super::args::Cli;
+use super::{args::Cli, github};
 use crate::{error::ExitStatus, report::Entry};
 
 /// What a command is about.
@@ -55,6 +55,10 @@ pub(super) const TOPICS: &[Topic] = &[
             (
                 "A screen for the log of a job, and files for later",
                 "ccstat summarize run.jsonl -o run.json -o run.md",
+            ),
+            (
+                "A step of a workflow on GitHub, and its result as a test",
+                "ccstat summarize run.jsonl --github -o run.xml",
             ),
         ],
     },
@@ -273,6 +277,12 @@ pub(super) fn columns(command: &Command) -> Vec<(&'static str, &'static str)> {
     heads.iter().map(|head| (head.key, head.doc)).collect()
 }
 
+/// Name and meaning of each output that a command gives to GitHub.
+pub(super) fn outputs(command: &Command) -> Vec<(&'static str, &'static str)> {
+    let tells = command.get_arguments().any(|argument| argument.get_id() == "github");
+    if tells { github::outputs() } else { Vec::new() }
+}
+
 /// How a command can end; only those that read logs have something to say.
 pub(super) fn endings(command: &Command) -> Vec<(String, &'static str)> {
     if !command.get_arguments().any(|argument| argument.get_id() == "paths") {
@@ -296,7 +306,11 @@ fn explained(command: Command) -> Command {
     for (what, line) in examples(&command) {
         let _ = write!(short, "\n  {what}:\n    {line}");
     }
-    let long = [("Columns", pairs(&columns(&command))), ("Exit status", pairs(&endings(&command)))];
+    let long = [
+        ("Columns", pairs(&columns(&command))),
+        ("Outputs for GitHub", pairs(&outputs(&command))),
+        ("Exit status", pairs(&endings(&command))),
+    ];
     let long = long.into_iter().filter(|(_, text)| !text.is_empty());
     let long: String = long.map(|(heading, text)| format!("{heading}:\n{text}\n")).collect();
     match examples(&command) {

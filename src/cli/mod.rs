@@ -6,6 +6,7 @@ mod explain;
 mod export;
 mod gate;
 mod generate;
+mod github;
 mod help;
 mod live;
 mod narrow;
@@ -73,7 +74,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Explain(explain) => explain::explain(explain, &variables, style),
         Command::Export(export) => export::export(export, &variables, style),
         Command::Sessions(sessions) => {
-            let make = shaped(&sessions.shape, report::sessions, Preset::Sessions);
+            let make = shaped(&sessions.shape, &sessions.rows.output, report::sessions, Preset::Sessions)?;
             let detail = if sessions.shape.ccusage { Detail::Rows } else { Detail::Calls };
             let question = Question { detail, ..Question::history("sessions", &make) };
             ask(&sessions.rows, Question { outcomes: &sessions.outcome, ..question })
@@ -83,23 +84,24 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             ask(&cost.rows, Question::history("cost", &make))
         }
         Command::Daily(preset) => {
-            let make = shaped(&preset.shape, report::daily, Preset::Daily);
+            let make = shaped(&preset.shape, &preset.rows.output, report::daily, Preset::Daily)?;
             ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("daily", &make) })
         }
         Command::Weekly(preset) => {
-            let make = shaped(&preset.shape, report::weekly, Preset::Weekly);
+            let make = shaped(&preset.shape, &preset.rows.output, report::weekly, Preset::Weekly)?;
             ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("weekly", &make) })
         }
         Command::Monthly(preset) => {
-            let make = shaped(&preset.shape, report::monthly, Preset::Monthly);
+            let make = shaped(&preset.shape, &preset.rows.output, report::monthly, Preset::Monthly)?;
             ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("monthly", &make) })
         }
         Command::Blocks(preset) => {
             let now = Some(calendar::now());
-            let make = shaped(&preset.shape, report::blocks, Preset::Blocks { now });
+            let make = shaped(&preset.shape, &preset.rows.output, report::blocks, Preset::Blocks { now })?;
             ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("blocks", &make) })
         }
         Command::Prices(prices) => {
+            prices.output.fits("prices")?;
             let arrangement = prices.arrange.arrangement("prices")?;
             let report = report::prices(&plan::prices(&prices.pricing)?).arranged(&arrangement)?;
             prices.output.deliver(&report, ExitStatus::Done, style)
@@ -112,11 +114,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
 /// A report in its own shape, or in the one that dashboards read.
 fn shaped(
     shape: &args::Shape,
+    output: &args::Output,
     make: fn(&View<'_>) -> report::Report,
     preset: Preset,
-) -> impl Fn(&View<'_>) -> report::Report {
+) -> Result<impl Fn(&View<'_>) -> report::Report + use<>, Error> {
     let ccusage = shape.ccusage;
-    move |view| if ccusage { report::ccusage(view, preset) } else { make(view) }
+    if ccusage {
+        output.fits("ccusage")?;
+    }
+    Ok(move |view: &View<'_>| if ccusage { report::ccusage(view, preset) } else { make(view) })
 }
 
 /// Help and version are answers; everything else is wrong usage.

@@ -32,7 +32,7 @@ pub struct Output {
     /// Write the report to a file too; may be given several times
     ///
     /// The format is the one before an equals sign, as in csv=report.data, or that of the extension: .txt (table), .json,
-    /// .jsonl, .csv, .tsv or .md. A file is written whole or not at all.
+    /// .jsonl, .csv, .tsv, .md, .xml (junit) or .prom. A file is written whole or not at all.
     #[arg(long, short = 'o', value_name = "[FORMAT=]FILE", value_hint = ValueHint::FilePath, value_parser = OsStringValueParser::new().try_map(Target::new))]
     pub output: Vec<Target>,
     /// Print nothing to standard output and show no progress
@@ -89,8 +89,11 @@ impl Target {
     }
 }
 
+fn name(format: &Format) -> Option<String> {
+    format.to_possible_value().map(|value| value.get_name().to_owned())
+}
+
 fn names() -> Vec<String> {
-    let name = |format: &Format| format.to_possible_value().map(|value| value.get_name().to_owned());
     Format::value_variants().iter().filter_map(name).collect()
 }
 
@@ -125,6 +128,20 @@ impl Output {
     /// The format on standard output.
     pub fn format(&self) -> Format {
         if self.json { Format::Json } else { self.format }
+    }
+
+    /// Refuses formats in which this report cannot be written, before anything is read.
+    pub(super) fn fits(&self, report: &str) -> Result<(), Error> {
+        let targets = self.output.iter().map(|target| target.format);
+        let unfit = |format: &Format| !format.fits(report);
+        let Some(format) = [self.format()].into_iter().chain(targets).find(unfit) else { return Ok(()) };
+        let fit: Vec<String> =
+            Format::value_variants().iter().filter(|format| format.fits(report)).filter_map(name).collect();
+        Err(Error::Usage(format!(
+            "the report `{report}` cannot be written as {}, use one of {}",
+            name(&format).unwrap_or_default(),
+            fit.join(", ")
+        )))
     }
 
     /// Refuses to write a report over a log that it is about: `-o run.jsonl` is easily typed.
@@ -283,7 +300,7 @@ mod tests {
         assert_eq!(target("b=a.md"), Ok((Format::Markdown, "b=a.md".to_owned())));
         assert_eq!(
             target("a.pdf"),
-            Err("no format, write FORMAT=FILE with one of table, json, jsonl, csv, tsv, markdown".to_owned())
+            Err(format!("no format, write FORMAT=FILE with one of {}", names().join(", ")))
         );
         assert!(target("csv=").is_err() && target("a").is_err());
     }

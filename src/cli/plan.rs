@@ -26,6 +26,10 @@ pub(super) struct Variables {
     columns: Option<u16>,
     no_color: bool,
     force_color: bool,
+    /// Where GitHub Actions reads the summary of a step.
+    pub(super) github_summary: Option<PathBuf>,
+    /// Where it reads the outputs of a step.
+    pub(super) github_output: Option<PathBuf>,
 }
 
 impl Variables {
@@ -41,6 +45,8 @@ impl Variables {
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
             no_color: get("NO_COLOR").is_some(),
             force_color: forced("FORCE_COLOR") || forced("CLICOLOR_FORCE"),
+            github_summary: get("GITHUB_STEP_SUMMARY").map(PathBuf::from),
+            github_output: get("GITHUB_OUTPUT").map(PathBuf::from),
         }
     }
 

@@ -80,6 +80,7 @@ pub(super) fn narrowed_with(
     variables: &Variables,
     output: &args::Output,
 ) -> Result<Narrowed, Error> {
+    output.fits(question.report)?;
     let scope = Scope::of(asked, question)?;
     let wanted = plan::wanted(&asked.input, variables, question.history)?;
     let reading = read(input::find(&wanted), &asked.input, scope.detail, output)?;

@@ -53,6 +53,9 @@ pub struct Run {
     /// What has to hold.
     #[command(flatten)]
     pub gates: args::Gates,
+    /// Whether to tell GitHub.
+    #[command(flatten)]
+    pub github: args::Github,
     /// Stop the command as soon as it costs or takes more than --max-cost or --max-duration allows
     ///
     /// By SIGINT, then SIGTERM, then SIGKILL. Before a result comes, the cost is what input and cache tokens cost at least.
@@ -87,6 +90,7 @@ pub(super) fn run(run: &Run, variables: &Variables, color: clap::ColorChoice) ->
             "--stop-on-gate needs --max-cost or --max-duration: the other gates are judged at the end";
         return Err(Error::Usage(wrong.to_owned()));
     }
+    run.output.fits("summary")?;
     let prices = plan::prices(&run.pricing)?;
     let mut outlets: Vec<_> = run.tee.as_deref().map(pass::copy).transpose()?.into_iter().collect();
     if run.stream.print.is_none() {
@@ -164,6 +168,7 @@ fn report(
     let style = variables.style_of(color, &io::stderr());
     let failed = report.failed().next().is_some();
     let status = if nothing { ExitStatus::NothingRead } else { ExitStatus::Done };
+    let status = run.github.tell(&report, &account, view.names, variables, status);
     let status = run.output.deliver_to(Channel::Stderr, &report, status, style)?;
     Ok(if failed { ExitStatus::GateFailed } else { status })
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     error::{Error, ExitStatus},
-    facts::{Arrived, Detail, Facts, ledger::Ledger},
+    facts::{Account, Arrived, Detail, Facts, ledger::Ledger},
     input::{self, Source},
     measure::{Prices, calendar::Zone},
     report::{self, Gate, Names, Report, View},
@@ -23,6 +23,7 @@ pub(super) fn summarize(
     variables: &Variables,
     color: ColorChoice,
 ) -> Result<ExitStatus, Error> {
+    asked.output.fits("summary")?;
     let task = Task { asked, gates: asked.gates.gates(), variables, color };
     let lean = task.gates.iter().all(|gate| gate.detail() == Detail::Totals);
     if lean && !asked.asked.narrow.narrows()? { task.lean() } else { task.narrowed() }
@@ -50,7 +51,7 @@ impl Task<'_> {
         let view = View { ledger: &ledger, names: Names(&names), zone: &Zone::default() };
         report.verdicts = report::judge(&view, &self.gates, None);
         let status = status(&account.input, &reading.stop, reading.partial, &report);
-        let status = self.deliver(&report, status)?;
+        let status = self.deliver(&report, &account, view.names, status)?;
         // Where every source was named on standard error already, there is nothing to add.
         if status == ExitStatus::NothingRead && !(reading.partial && account.input.bytes == 0) {
             complain(&nothing_read(&account.input, &reading.sources));
@@ -70,15 +71,16 @@ impl Task<'_> {
         let scope = Scope::of(&self.asked.asked, &question)?;
         let (reading, arrived) = self.read(scope.detail, &scope.prices)?;
         let narrowed = scope.narrow(Facts::ledger, reading);
-        let mut report = (question.make)(&narrowed.view());
+        let account = narrowed.ledger.account();
+        let mut report = report::summary(&account, narrowed.view().names);
         if let Some(arrived) = arrived {
-            report = report::arrived(report, &narrowed.ledger.account(), &arrived);
+            report = report::arrived(report, &account, &arrived);
         }
         report.notes.extend(narrowed.nothing_matches());
         report.verdicts = report::judge(&narrowed.view(), &self.gates, None);
         let reading = &narrowed.reading;
         let status = status(&narrowed.ledger.input, &reading.stop, reading.partial, &report);
-        let status = self.deliver(&report, status)?;
+        let status = self.deliver(&report, &account, narrowed.view().names, status)?;
         narrowed.complain_of_nothing(status);
         Ok(status)
     }
@@ -99,7 +101,14 @@ impl Task<'_> {
         Ok((read(search, &asked.input, detail, output)?, None))
     }
 
-    fn deliver(&self, report: &Report, status: ExitStatus) -> Result<ExitStatus, Error> {
+    fn deliver(
+        &self,
+        report: &Report,
+        account: &Account,
+        names: Names<'_>,
+        status: ExitStatus,
+    ) -> Result<ExitStatus, Error> {
+        let status = self.asked.github.tell(report, account, names, self.variables, status);
         let channel = self.asked.tee.channel();
         let style = match channel {
             Channel::Stdout => self.variables.style(self.color),

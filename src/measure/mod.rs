@@ -176,6 +176,11 @@ impl Millis {
         self.0 as f64 / 1000.0
     }
 
+    /// The duration in whole microseconds.
+    pub(crate) fn micros(self) -> i64 {
+        self.0
+    }
+
     /// This duration less another, but never below zero.
     #[must_use]
     pub fn less(self, other: Self) -> Self {

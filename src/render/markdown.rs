@@ -32,12 +32,12 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", paragraphs.join("\n\n"))
 }
 
-fn list(lines: &[Line]) -> String {
+pub(super) fn list(lines: &[Line]) -> String {
     let item = |line: &Line| format!("- {}", sentence(line));
     lines.iter().map(item).collect::<Vec<_>>().join("\n")
 }
 
-fn sentence(line: &Line) -> String {
+pub(super) fn sentence(line: &Line) -> String {
     let mark = match line.tone {
         Tone::Good => "✓ ",
         Tone::Warning => "! ",
@@ -53,6 +53,12 @@ fn sentence(line: &Line) -> String {
 
 /// The title, the table, and what was left out of it.
 fn drawn(table: &Table) -> Vec<String> {
+    let more = table.more.iter().map(sentence);
+    [format!("### {}", table.title), pipes(table).join("\n")].into_iter().chain(more).collect()
+}
+
+/// The lines of a table: its head, the rule below it, the rows.
+pub(super) fn pipes(table: &Table) -> Vec<String> {
     let row = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
     let rule = |head: &Head| if head.unit.is_numeric() { "--:" } else { ":--" };
     let heads = table.columns.iter().map(|head| head.head.to_owned()).collect();
@@ -62,15 +68,14 @@ fn drawn(table: &Table) -> Vec<String> {
     if let Some(total) = table.total_shown() {
         rows.push(row(total.iter().map(|value| bold(&cell(value))).collect()));
     }
-    let more = table.more.iter().map(sentence);
-    [format!("### {}", table.title), rows.join("\n")].into_iter().chain(more).collect()
+    rows
 }
 
 fn bold(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("**{text}**") }
 }
 
-fn cell(value: &Value) -> String {
+pub(super) fn cell(value: &Value) -> String {
     match value {
         Value::Text(_) | Value::List(_) | Value::Map(_) => text(&human::value(value)),
         // A bar is drawn with blanks, which Markdown would take away.

@@ -24,7 +24,8 @@ pub(super) const ENTRY: Entry = Entry::tree(
 pub struct Names<'a>(pub &'a [String]);
 
 impl<'a> Names<'a> {
-    pub(super) fn get(&self, source: SourceId) -> &'a str {
+    /// The name of a source; that of standard input for one without.
+    pub fn get(&self, source: SourceId) -> &'a str {
         self.0.get(source.0 as usize).map_or("-", |name| name)
     }
 }

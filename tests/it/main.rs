@@ -7,6 +7,7 @@
 
 mod broken;
 mod ccusage;
+mod ci;
 mod cli;
 mod explain;
 mod export;

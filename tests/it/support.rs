@@ -90,7 +90,8 @@ pub(crate) fn invalid_lines(account: &Account) -> Vec<u64> {
 /// The program, in an environment that says nothing.
 pub(crate) fn ccstat(arguments: &[&str]) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
-    for variable in ["CLAUDE_CONFIG_DIR", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"] {
+    let spoken = ["CLAUDE_CONFIG_DIR", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"];
+    for variable in spoken.iter().chain(&["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"]) {
         command.env_remove(variable);
     }
     command.env("TZ", "UTC").env("HOME", testdata("no-such-home")).current_dir(testdata("")).args(arguments);

@@ -1,0 +1,470 @@
+//! `--github`: what a workflow reads, in the files that GitHub names, and notes beside the lines of its log.
+
+use std::{
+    fs,
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::Path,
+};
+
+use clap::Args;
+
+use super::{complain, plan::Variables};
+use crate::{
+    error::{Error, ExitStatus},
+    facts::Account,
+    render::{self, human},
+    report::{Names, Report, Verdict},
+};
+
+/// Whether to tell GitHub.
+#[derive(Debug, Args)]
+pub struct Github {
+    /// Write a step summary, outputs and annotations for GitHub Actions
+    ///
+    /// The summary goes to the file that GITHUB_STEP_SUMMARY names, the outputs to that of GITHUB_OUTPUT; both are added to.
+    /// Annotations go to standard error: failed gates, failed turns, runs without a result, denied calls, invalid records.
+    /// Where a variable is not set, that is said and the rest is done.
+    #[arg(long)]
+    pub github: bool,
+}
+
+/// One output of the step.
+struct Output {
+    name: &'static str,
+    doc: &'static str,
+    value: fn(&Told<'_>) -> String,
+}
+
+/// What the outputs are made of.
+struct Told<'a> {
+    report: &'a Report,
+    account: &'a Account,
+}
+
+/// Every output once, in the order they are written. What is not known is empty.
+const OUTPUTS: &[Output] = &[
+    Output {
+        name: "result",
+        doc: "success, denied, error, no-result or unknown: the worst of all runs.",
+        value: |told| result(told.account).to_owned(),
+    },
+    Output {
+        name: "cost_usd",
+        doc: "Cost in dollars, an estimate at API prices.",
+        value: |told| told.account.cost.total.map(|cost| cost.to_string()).unwrap_or_default(),
+    },
+    Output {
+        name: "cost_complete",
+        doc: "Whether nothing is known to be missing from it: true or false.",
+        value: |told| told.account.cost.complete.to_string(),
+    },
+    Output {
+        name: "turns",
+        doc: "Turns as the CLI counts them: the sum of num_turns.",
+        value: |told| told.account.turns.num_turns.to_string(),
+    },
+    Output {
+        name: "turns_total",
+        doc: "Results, one for each prompt that was answered.",
+        value: |told| told.account.turns.total.to_string(),
+    },
+    Output {
+        name: "denials",
+        doc: "Calls that were refused.",
+        value: |told| told.account.denials.total.to_string(),
+    },
+    Output {
+        name: "errors",
+        doc: "Failed calls, failed turns and API errors together.",
+        value: |told| {
+            let errors = &told.account.errors;
+            (errors.tool + errors.turn + errors.api).to_string()
+        },
+    },
+    Output {
+        name: "tool_errors",
+        doc: "Calls that failed.",
+        value: |told| told.account.errors.tool.to_string(),
+    },
+    Output { name: "calls", doc: "Tool calls.", value: |told| told.account.tools.total.calls.to_string() },
+    Output {
+        name: "duration_ms",
+        doc: "Wall time of the turns in milliseconds.",
+        value: |told| told.account.duration.wall.map(|wall| wall.to_string()).unwrap_or_default(),
+    },
+    Output {
+        name: "input_tokens",
+        doc: "Prompt tokens that came from no cache.",
+        value: |told| told.account.tokens.input.to_string(),
+    },
+    Output {
+        name: "output_tokens",
+        doc: "Tokens that the models wrote.",
+        value: |told| told.account.tokens.output.to_string(),
+    },
+    Output {
+        name: "models",
+        doc: "Models, comma separated.",
+        value: |told| human::text(&told.account.models.join(",")).into_owned(),
+    },
+    Output { name: "sessions", doc: "Sessions.", value: |told| told.account.sessions.to_string() },
+    Output {
+        name: "invalid",
+        doc: "Lines and values that are no record.",
+        value: |told| told.account.input.invalid.to_string(),
+    },
+    Output {
+        name: "gates",
+        doc: "ok or failed; empty if no gate was asked for.",
+        value: |told| match &*told.report.verdicts {
+            [] => String::new(),
+            verdicts if verdicts.iter().all(|verdict| verdict.held) => "ok".to_owned(),
+            _ => "failed".to_owned(),
+        },
+    },
+    Output {
+        name: "failed_gates",
+        doc: "Names of the gates that failed, comma separated.",
+        value: |told| failed_gates(&told.report.verdicts),
+    },
+    Output {
+        name: "comment",
+        doc: "Markdown for a comment on a pull request, as --format comment writes it.",
+        value: |told| comment(told.report),
+    },
+];
+
+/// Name and meaning of each output, for the help.
+pub(super) fn outputs() -> Vec<(&'static str, &'static str)> {
+    OUTPUTS.iter().map(|output| (output.name, output.doc)).collect()
+}
+
+/// How it ended, in one word: the worst of its runs, in the order of `report::Outcome`.
+fn result(account: &Account) -> &'static str {
+    let (turns, denials) = (&account.turns, account.denials.total);
+    match () {
+        () if turns.errors > 0 => "error",
+        // A run that printed nothing at all has no result either.
+        () if turns.no_result_sessions > 0 || account.input.records == 0 => "no-result",
+        () if denials > 0 => "denied",
+        () if turns.total > 0 => "success",
+        () => "unknown",
+    }
+}
+
+fn failed_gates(verdicts: &[Verdict]) -> String {
+    let mut names: Vec<&str> =
+        verdicts.iter().filter(|verdict| !verdict.held).map(|verdict| verdict.gate).collect();
+    // A gate that failed in several runs is one name.
+    let mut known = std::collections::HashSet::new();
+    names.retain(|name| known.insert(*name));
+    names.join(",")
+}
+
+fn comment(report: &Report) -> String {
+    let mut out = Vec::new();
+    let written = render::render(report, render::Format::Comment, render::Style::default(), &mut out);
+    written.map(|()| String::from_utf8_lossy(&out).trim_end().to_owned()).unwrap_or_default()
+}
+
+impl Github {
+    /// Tells GitHub of a report, if that was asked for. How the program ends is what it was, or worse.
+    pub(super) fn tell(
+        &self,
+        report: &Report,
+        account: &Account,
+        names: Names<'_>,
+        variables: &Variables,
+        status: ExitStatus,
+    ) -> ExitStatus {
+        if !self.github {
+            return status;
+        }
+        let lines = annotations(report, account, names);
+        // If standard error is gone, there is nobody to tell.
+        let _ = io::stderr().lock().write_all(lines.as_bytes());
+        let summary = render::folded(report) + "\n\n";
+        let outputs = written(&Told { report, account });
+        let mut failed = false;
+        for (variable, path, text) in [
+            ("GITHUB_STEP_SUMMARY", &variables.github_summary, &summary),
+            ("GITHUB_OUTPUT", &variables.github_output, &outputs),
+        ] {
+            let Some(path) = path else {
+                complain(&format!(
+                    "--github has nowhere to write to: GitHub Actions sets `{variable}`; set it to a file to try it"
+                ));
+                continue;
+            };
+            if let Err(source) = append(path, text) {
+                complain(&Error::WriteFile { path: path.clone(), source }.to_string());
+                failed = true;
+            }
+        }
+        if failed && status == ExitStatus::Done { ExitStatus::Partial } else { status }
+    }
+}
+
+/// Adds to a file, on a line of its own: others may have written to it before, and not ended their last line.
+fn append(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = fs::OpenOptions::new().read(true).append(true).create(true).open(path)?;
+    let mut last = [b'\n'];
+    if file.seek(SeekFrom::End(-1)).is_ok() {
+        file.read_exact(&mut last)?;
+    }
+    let end = if last == *b"\n" { "" } else { "\n" };
+    file.write_all(format!("{end}{text}").as_bytes())
+}
+
+/// All outputs, as GitHub reads them.
+fn written(told: &Told<'_>) -> String {
+    OUTPUTS.iter().map(|output| assignment(output.name, &(output.value)(told))).collect()
+}
+
+/// `name=value`, or for several lines all until one that is not among them.
+fn assignment(name: &str, value: &str) -> String {
+    if !value.contains(['\n', '\r']) {
+        return format!("{name}={value}\n");
+    }
+    let mut end = "ccstat_end".to_owned();
+    while value.contains(&end) {
+        end.push('_');
+    }
+    format!("{name}<<{end}\n{value}\n{end}\n")
+}
+
+/// How serious an annotation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    Error,
+    Warning,
+}
+
+impl Level {
+    /// Its command.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+}
+
+/// A note that GitHub shows beside a line of a file, or on the page of the run.
+struct Annotation {
+    level: Level,
+    title: String,
+    message: String,
+    at: Option<(String, u64)>,
+}
+
+impl Annotation {
+    fn new(level: Level, title: &str, message: String) -> Self {
+        Self { level, title: title.to_owned(), message, at: None }
+    }
+
+    /// The command that makes it, on a line of its own.
+    fn line(&self) -> String {
+        let place = self.at.as_ref().map(|(file, line)| format!(",file={},line={line}", property(file)));
+        let (level, title) = (self.level.name(), property(&self.title));
+        format!("::{level} title={title}{}::{}\n", place.unwrap_or_default(), data(&self.message))
+    }
+}
+
+/// Text in a command: after `human` there are no line ends, but the rule is the whole rule.
+fn data(text: &str) -> String {
+    human::text(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// Text in a property of a command, which ends at a colon or a comma.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// As many of a level as GitHub shows of one step.
+const SHOWN: u64 = 10;
+
+/// The commands of all annotations, errors first.
+fn annotations(report: &Report, account: &Account, names: Names<'_>) -> String {
+    let mut all: Vec<Annotation> = report.verdicts.iter().filter(|verdict| !verdict.held).map(gate).collect();
+    all.extend(endings(account));
+    all.extend(denials(account));
+    all.extend(invalid(account, names));
+    // Only the first places of invalid records are kept; the others count all the same.
+    let unplaced = account.input.invalid.saturating_sub(account.input.invalid_places.len() as u64);
+    let errors = cut(&all, Level::Error, 0);
+    errors + &cut(&all, Level::Warning, unplaced)
+}
+
+/// The annotations of a level, and one for those that GitHub would not show.
+fn cut(all: &[Annotation], level: Level, more: u64) -> String {
+    let of_level: Vec<&Annotation> = all.iter().filter(|one| one.level == level).collect();
+    let count = of_level.len() as u64 + more;
+    let shown = if count > SHOWN { SHOWN - 1 } else { SHOWN };
+    let mut lines: String = of_level.iter().zip(0..shown).map(|(one, _)| one.line()).collect();
+    if count > SHOWN {
+        let message = format!("and {} more like these, see the summary of the step", count - shown);
+        lines += &Annotation::new(level, "ccstat", message).line();
+    }
+    lines
+}
+
+fn gate(verdict: &Verdict) -> Annotation {
+    let run = verdict.run.as_ref().map(|run| format!(" in {run}")).unwrap_or_default();
+    let message = render::gate_lines(verdict).join("; ");
+    Annotation {
+        at: verdict.at.clone().filter(|(source, _)| source != "-"),
+        ..Annotation::new(Level::Error, &format!("Gate {} failed{run}", verdict.gate), message)
+    }
+}
+
+/// Turns that failed, and runs that never ended.
+fn endings(account: &Account) -> Vec<Annotation> {
+    let turns = &account.turns;
+    let failed = turns.failed_by_subtype.iter().map(|(subtype, &count)| {
+        // The CLI reports API failures as `success` with a flag.
+        let subtype = if subtype == "success" { "success with is_error" } else { subtype };
+        let message = format!("{}: {subtype}", counted(count, "turn", "turns", "failed"));
+        Annotation::new(Level::Error, "Turn failed", message)
+    });
+    let message = format!(
+        "{} a result: killed, or still running",
+        counted(turns.no_result_sessions, "session", "sessions", "without")
+    );
+    let killed = (turns.no_result_sessions > 0).then(|| Annotation::new(Level::Error, "No result", message));
+    failed.chain(killed).collect()
+}
+
+fn denials(account: &Account) -> Vec<Annotation> {
+    let denied = account.denials.by_tool.iter().map(|(tool, &count)| {
+        let message = format!("{}: {tool}", counted(count, "call", "calls", "denied"));
+        Annotation::new(Level::Warning, "Call denied", message)
+    });
+    denied.collect()
+}
+
+fn invalid(account: &Account, names: Names<'_>) -> Vec<Annotation> {
+    let one = |place: &crate::facts::InvalidPlace| {
+        let source = names.get(place.source).to_owned();
+        let message = format!("{source}:{} is no record: {}", place.line, place.reason);
+        Annotation {
+            at: (source != "-").then_some((source, place.line)),
+            ..Annotation::new(Level::Warning, "Invalid record", message)
+        }
+    };
+    account.input.invalid_places.iter().map(one).collect()
+}
+
+/// `1 call denied`, `2 calls denied`.
+fn counted(count: u64, one: &str, many: &str, what: &str) -> String {
+    format!("{count} {} {what}", if count == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        facts::InvalidPlace,
+        input::SourceId,
+        render::held,
+        report::{self, Line, Tone, Value},
+    };
+
+    fn annotated(account: &Account, verdicts: Vec<Verdict>) -> String {
+        let names = ["a%b:1,2.jsonl".to_owned()];
+        let report = Report { verdicts, ..report::summary(account, Names(&names)) };
+        annotations(&report, account, Names(&names))
+    }
+
+    #[test]
+    fn a_value_of_several_lines_ends_where_it_ends() {
+        assert_eq!(assignment("a", "b=c<<d"), "a=b=c<<d\n");
+        assert_eq!(assignment("a", "x\nccstat_end\ny"), "a<<ccstat_end_\nx\nccstat_end\ny\nccstat_end_\n");
+    }
+
+    #[test]
+    fn how_it_ended_is_one_word_and_the_worst() {
+        let mut account = Account::default();
+        assert_eq!(result(&account), "no-result");
+        account.input.records = 1;
+        assert_eq!(result(&account), "unknown");
+        account.turns.total = 2;
+        assert_eq!(result(&account), "success");
+        account.denials.total = 1;
+        assert_eq!(result(&account), "denied");
+        account.turns.no_result_sessions = 1;
+        assert_eq!(result(&account), "no-result");
+        account.turns.errors = 1;
+        assert_eq!(result(&account), "error");
+    }
+
+    #[test]
+    fn hostile_names_give_no_commands() {
+        let mut account = Account::default();
+        account.denials.by_tool.insert("x%0A\n::error::y\u{202e}".to_owned(), 2);
+        let place = InvalidPlace { source: SourceId(0), line: 7, offset: 0, reason: "100 %".to_owned() };
+        account.input.invalid_places.push(place);
+        account.input.invalid = 1;
+        assert_eq!(
+            annotated(&account, Vec::new()),
+            "::warning title=Call denied::2 calls denied: x%250A\\u{a}::error::y\\u{202e}\n\
+             ::warning title=Invalid record,file=a%25b%3A1%2C2.jsonl,line=7::a%25b:1,2.jsonl:7 is no record: 100 %25\n"
+        );
+    }
+
+    #[test]
+    fn a_failed_gate_is_an_error_at_its_place() {
+        let failed = Verdict {
+            held: false,
+            limit: Value::Count(0),
+            figure: Value::Count(2),
+            at: Some(("a.jsonl".to_owned(), 7)),
+            what: Line::new(Tone::Bad).word("2 calls denied"),
+            hint: Some(Line::new(Tone::Plain).word("allow it")),
+            ..held("denial", Some("s1"))
+        };
+        let text = annotated(&Account::default(), vec![held("x", None), failed.clone(), failed]);
+        assert_eq!(
+            text.lines().next(),
+            Some(
+                "::error title=Gate denial failed in s1,file=a.jsonl,line=7::2 calls denied; found 2, allowed 0; at a.jsonl:7; allow it"
+            )
+        );
+        assert_eq!(text.lines().count(), 2);
+    }
+
+    #[test]
+    fn no_more_than_ten_of_a_level_are_shown_and_the_rest_is_counted() {
+        let mut account = Account::default();
+        for at in 0..12 {
+            account.denials.by_tool.insert(format!("t{at:02}"), 1);
+        }
+        account.input.invalid = 300;
+        let text = annotated(&account, Vec::new());
+        assert_eq!(text.lines().count(), 10);
+        let last = "::warning title=ccstat::and 303 more like these, see the summary of the step";
+        assert_eq!(text.lines().last(), Some(last));
+    }
+
+    #[test]
+    fn gates_that_failed_are_named_once() {
+        let failed = |gate, run| Verdict { held: false, ..held(gate, run) };
+        let verdicts =
+            [failed("b", Some("1")), failed("a", Some("1")), failed("b", Some("2")), held("c", None)];
+        assert_eq!(failed_gates(&verdicts), "b,a");
+    }
+
+    #[test]
+    fn outputs_have_names_of_their_own_and_are_explained() {
+        let names: std::collections::BTreeSet<&str> = OUTPUTS.iter().map(|output| output.name).collect();
+        assert_eq!(names.len(), OUTPUTS.len());
+        for output in OUTPUTS {
+            assert!(
+                output.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'),
+                "{}",
+                output.name
+            );
+            assert!(output.doc.ends_with('.'), "{}", output.name);
+        }
+    }
+}

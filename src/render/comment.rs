@@ -1,0 +1,265 @@
+//! Markdown for a comment on a pull request: the answer on top, the tables folded, and never too long to be posted.
+
+use std::io::{self, Write};
+
+use super::{Format, at, human, markdown};
+use crate::report::{Data, Line, Part, Report, Section, Table, Tone, Value, Verdict};
+
+/// What GitHub takes is 65,536; the rest is for what a bot puts around it.
+const LIMIT: usize = 65_000;
+
+/// Letters of a name or a path before it is cut: nobody reads more, and one name must not take the room of all others.
+const LETTERS: usize = 100;
+
+/// Gates that are listed.
+const GATES: usize = 20;
+
+/// The figures that are seen at once: heading, and where it stands in the summary.
+const FIGURES: &[(&str, &str)] = &[
+    ("Cost", "cost.total_usd"),
+    ("Input", "tokens.input"),
+    ("Output", "tokens.output"),
+    ("Cache read", "tokens.cache_read"),
+    ("Turns", "turns.total"),
+    ("Duration", "duration.wall_ms"),
+    ("Calls", "tools.calls"),
+    ("Errors", "tools.errors"),
+    ("Denied", "tools.denied"),
+];
+
+pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    // By this a bot finds the comment that it wrote before. A report that is no verdict has its own.
+    let marker = if Format::Junit.fits(report.name) { String::new() } else { format!(" {}", report.name) };
+    writeln!(out, "<!-- ccstat{marker} -->\n{}", folded(report))
+}
+
+/// The same without the line by which a bot finds it, and without a line end.
+pub fn folded(report: &Report) -> String {
+    let mut page = Page::default();
+    for section in &report.screen {
+        if let Section::Verdict(line) = section {
+            page.put(&format!("**{}**", markdown::sentence(&short_line(line))));
+        }
+    }
+    gates(&report.verdicts, &mut page);
+    for section in &report.screen {
+        if let Section::Attention(lines) = section {
+            page.list(lines);
+        }
+    }
+    figures(&report.data, &mut page);
+    tables(report, &mut page);
+    page.list(&report.notes);
+    page.text
+}
+
+fn gates(verdicts: &[Verdict], page: &mut Page) {
+    let failed: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.held).collect();
+    match (failed.len(), verdicts.len()) {
+        (_, 0) => return,
+        (0, 1) => return page.put("✓ The gate held"),
+        (0, all) => return page.put(&format!("✓ All {all} gates held")),
+        (some, all) => page.put(&format!("✗ {some} of {all} gates failed:")),
+    }
+    let mut items: Vec<String> = failed.iter().take(GATES).map(|verdict| gate(verdict)).collect();
+    if failed.len() > GATES {
+        items.push(format!("- and {} more", failed.len() - GATES));
+    }
+    page.put_lines(&items);
+}
+
+/// One gate that failed: what was found, where, and what to do.
+fn gate(verdict: &Verdict) -> String {
+    let said = |line: &Line| markdown::sentence(&Line { tone: Tone::Plain, ..short_line(line) });
+    let value = |value: &Value| markdown::cell(&short(value));
+    let mut text = format!("- **{}**", verdict.gate);
+    if let Some(run) = &verdict.run {
+        text += &format!(" in {}", value(&run.as_str().into()));
+    }
+    text += &format!(": {}", said(&verdict.what));
+    if verdict.limit != Value::Missing {
+        text += &format!(" (found {}, allowed {})", value(&verdict.figure), value(&verdict.limit));
+    }
+    if let Some((source, line)) = &verdict.at {
+        text += &format!(" at {}:{line}", value(&source.as_str().into()));
+    }
+    match &verdict.hint {
+        Some(hint) => text + "<br>" + &said(hint),
+        None => text,
+    }
+}
+
+fn figures(data: &Data, page: &mut Page) {
+    let known: Vec<(&str, &Value)> =
+        FIGURES.iter().filter_map(|&(head, path)| Some((head, at(data, path)?))).collect();
+    if known.is_empty() {
+        return;
+    }
+    // An amount that lacks something is a lower bound, as it is in the first line.
+    let is_low = at(data, "cost.complete") == Some(&Value::Flag(false));
+    let cell = |value: &Value| match value {
+        Value::Usd(_) if is_low => format!("at least {}", human::value(value)),
+        value => human::value(value),
+    };
+    let row = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+    page.put_lines(&[
+        row(known.iter().map(|(head, _)| (*head).to_owned()).collect()),
+        format!("|{}|", vec!["--:"; known.len()].join("|")),
+        row(known.iter().map(|(_, value)| cell(value)).collect()),
+    ]);
+}
+
+fn tables(report: &Report, page: &mut Page) {
+    for section in &report.screen {
+        match (section, &report.data) {
+            (Section::Table(table), _) | (Section::Rows, Data::Rows(table)) => page.fold(&table.for_people()),
+            (Section::Rows, Data::Tree(_) | Data::Bare(_))
+            | (Section::Verdict(_) | Section::Attention(_), _) => {}
+        }
+    }
+}
+
+/// Paragraphs within the limit: what has no room any more is left out, and that is said.
+#[derive(Default)]
+struct Page {
+    text: String,
+    length: usize,
+    is_full: bool,
+}
+
+impl Page {
+    /// Room for the sentence that says that there is no more.
+    const RESERVE: usize = 100;
+
+    /// Letters as the site counts them.
+    fn length(text: &str) -> usize {
+        text.chars().map(char::len_utf16).sum()
+    }
+
+    fn left(&self) -> usize {
+        (LIMIT - Self::RESERVE).saturating_sub(self.length + 2)
+    }
+
+    fn put(&mut self, paragraph: &str) {
+        if self.is_full {
+            return;
+        }
+        self.is_full = Self::length(paragraph) > self.left();
+        let paragraph =
+            if self.is_full { "The rest is left out: it is too long for a comment." } else { paragraph };
+        let blank = if self.text.is_empty() { "" } else { "\n\n" };
+        self.text.push_str(blank);
+        self.text.push_str(paragraph);
+        self.length += Self::length(paragraph) + blank.len();
+    }
+
+    fn put_lines(&mut self, lines: &[String]) {
+        self.put(&lines.join("\n"));
+    }
+
+    fn list(&mut self, lines: &[Line]) {
+        if !lines.is_empty() {
+            let lines: Vec<Line> = lines.iter().map(short_line).collect();
+            self.put(&markdown::list(&lines));
+        }
+    }
+
+    /// A table that one opens, with as many of its rows as there is room for.
+    fn fold(&mut self, table: &Table) {
+        let mut table = table.clone();
+        table.rows.iter_mut().flatten().for_each(|cell| *cell = short(cell));
+        let lines = markdown::pipes(&table);
+        let open = format!("<details><summary>{}</summary>\n", table.title);
+        let mut left = self.left().saturating_sub(Self::length(&open) + 200);
+        let fits = |line: &&String| match left.checked_sub(Self::length(line) + 1) {
+            Some(rest) => {
+                left = rest;
+                true
+            }
+            None => false,
+        };
+        let kept: Vec<String> = lines.iter().take_while(fits).cloned().collect();
+        let (head, rows) = (2, table.rows.len());
+        let cut = rows.saturating_sub(kept.len().saturating_sub(head));
+        let mut text = [&[open][..], &kept].concat().join("\n");
+        if cut > 0 && kept.len() > head {
+            text += &format!("\n\nand {cut} more, for which a comment has no room");
+        } else if let Some(more) = &table.more {
+            text += &format!("\n\n{}", markdown::sentence(more));
+        }
+        self.put(&(text + "\n\n</details>"));
+    }
+}
+
+fn short_line(line: &Line) -> Line {
+    let part = |part: &Part| match part {
+        Part::Word(word) => Part::Word(word),
+        Part::Value(value) => Part::Value(short(value)),
+    };
+    Line { tone: line.tone, parts: line.parts.iter().map(part).collect() }
+}
+
+/// A text that is not longer than a person reads.
+fn short(value: &Value) -> Value {
+    match value {
+        Value::Text(text) if text.chars().nth(LETTERS).is_some() => {
+            Value::Text(text.chars().take(LETTERS - 1).chain(['…']).collect())
+        }
+        Value::List(values) => Value::List(values.iter().map(short).collect()),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::held, *};
+    use crate::report::{Column, Unit};
+
+    fn written(report: &Report) -> String {
+        let mut out = Vec::new();
+        write(report, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_failed_gate_says_what_where_and_what_to_do() {
+        let columns: &[Column<()>] = &[];
+        let mut report = Report::of("check", Table::of("Gates", columns, &[]), Vec::new());
+        report.verdicts = vec![
+            Verdict {
+                held: false,
+                limit: Value::Count(0),
+                figure: Value::Count(2),
+                at: Some(("a|b.jsonl".to_owned(), 7)),
+                what: Line::new(Tone::Bad).word("2 calls denied: ").value("<b>Bash"),
+                hint: Some(Line::new(Tone::Plain).word("allow it")),
+                ..held("denial", Some("s1"))
+            },
+            held("max-cost", None),
+        ];
+        let text = written(&report);
+        assert!(text.starts_with("<!-- ccstat -->\n✗ 1 of 2 gates failed:\n\n"), "{text}");
+        let item =
+            r"- **denial** in s1: 2 calls denied: \<b\>Bash (found 2, allowed 0) at a\|b.jsonl:7<br>allow it";
+        assert!(text.lines().any(|line| line == item), "{text}");
+    }
+
+    #[test]
+    fn a_comment_is_never_too_long_to_be_posted() {
+        let columns: &[Column<String>] = &[
+            Column::new(Unit::Text, "tool", "Tool", "Name.", |row: &String| Value::text(row.as_str())),
+            Column::new(Unit::Count, "calls", "Calls", "Times.", |_| Value::Count(1)),
+        ];
+        let rows: Vec<String> =
+            (0..1500).map(|at| format!("{at}{}", "\u{e0001}😀".repeat(at % 300))).collect();
+        let lines: Vec<Line> = rows.iter().map(|row| Line::new(Tone::Plain).value(row.as_str())).collect();
+        for (rows, notes) in [(&rows[..], &lines[..3]), (&rows[..], &lines[..]), (&rows[..0], &lines[..])] {
+            let report = Report::of("tools", Table::of("Tools", columns, rows), notes.to_vec());
+            let text = written(&report);
+            let length = text.encode_utf16().count();
+            assert!(length <= 65_536 && text.ends_with('\n'), "{length}");
+            assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
+            assert!(text.contains("left out") || text.contains("no room"), "{length}");
+        }
+    }
+}

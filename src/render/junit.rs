@@ -1,0 +1,239 @@
+//! JUnit's XML, which every CI system reads: a suite for each run, a test for each gate.
+
+use std::io::{self, Write};
+
+use super::human;
+use crate::{
+    measure::{Millis, Usd},
+    report::{Report, Section, Value, Verdict},
+};
+
+pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let suites = suites(report);
+    writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
+    writeln!(
+        out,
+        r#"<testsuites name="ccstat" tests="{}" failures="{}" errors="{}"{}>"#,
+        suites.iter().map(Suite::tests).sum::<usize>(),
+        suites.iter().map(Suite::failures).sum::<usize>(),
+        suites.iter().map(Suite::errors).sum::<usize>(),
+        time(suites.iter().filter_map(|suite| suite.wall).reduce(|mut sum, wall| {
+            sum += wall;
+            sum
+        })),
+    )?;
+    for suite in &suites {
+        suite.write(out)?;
+    }
+    writeln!(out, "</testsuites>")
+}
+
+/// What one run is judged by.
+struct Suite<'a> {
+    /// Which run; `None` for all that was read.
+    of: Option<&'a str>,
+    name: &'a str,
+    wall: Option<Millis>,
+    /// Whether there is a test for reading itself: where nothing else is asked, and where nothing was read.
+    run: Option<Run>,
+    verdicts: Vec<&'a Verdict>,
+    /// What a person reads first.
+    words: Vec<String>,
+}
+
+/// How the test for reading itself ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Run {
+    /// There were records.
+    Read,
+    /// There were none, so nothing can be said to be well.
+    NothingRead,
+}
+
+/// The verdicts by run, in the order in which they come.
+fn suites(report: &Report) -> Vec<Suite<'_>> {
+    let mut suites: Vec<Suite<'_>> = Vec::new();
+    for verdict in &report.verdicts {
+        let of = verdict.run.as_deref();
+        let at = suites.iter().position(|suite| suite.of == of).unwrap_or(suites.len());
+        if at == suites.len() {
+            suites.push(Suite::new(report, of));
+        }
+        suites[at].wall = suites[at].wall.or(verdict.wall);
+        suites[at].verdicts.push(verdict);
+    }
+    if is_empty(report) {
+        suites.push(Suite { run: Some(Run::NothingRead), ..Suite::new(report, None) });
+    } else if suites.is_empty() {
+        suites.push(Suite { run: Some(Run::Read), wall: wall(report), ..Suite::new(report, None) });
+    }
+    suites
+}
+
+fn words(report: &Report) -> Vec<String> {
+    let line = |section: &Section| match section {
+        Section::Verdict(line) => vec![human::words(line)],
+        Section::Attention(lines) => lines.iter().map(human::words).collect(),
+        Section::Table(_) | Section::Rows => Vec::new(),
+    };
+    report.screen.iter().flat_map(line).collect()
+}
+
+fn is_empty(report: &Report) -> bool {
+    super::at(&report.data, "input.records") == Some(&Value::Count(0))
+}
+
+fn wall(report: &Report) -> Option<Millis> {
+    match super::at(&report.data, "duration.wall_ms") {
+        Some(&Value::Millis(wall)) => Some(wall),
+        _ => None,
+    }
+}
+
+impl<'a> Suite<'a> {
+    fn new(report: &'a Report, of: Option<&'a str>) -> Self {
+        let words = if of.is_none() { words(report) } else { Vec::new() };
+        Self { of, name: of.unwrap_or(report.name), wall: None, run: None, verdicts: Vec::new(), words }
+    }
+
+    fn tests(&self) -> usize {
+        self.verdicts.len() + usize::from(self.run.is_some())
+    }
+
+    fn failures(&self) -> usize {
+        self.verdicts.iter().filter(|verdict| !verdict.held).count()
+    }
+
+    fn errors(&self) -> usize {
+        usize::from(self.run == Some(Run::NothingRead))
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let name = escaped(self.name);
+        writeln!(
+            out,
+            r#"  <testsuite name="{name}" tests="{}" failures="{}" errors="{}" skipped="0"{}>"#,
+            self.tests(),
+            self.failures(),
+            self.errors(),
+            time(self.wall),
+        )?;
+        match self.run {
+            None => {}
+            Some(Run::Read) => writeln!(out, r#"    <testcase classname="{name}" name="run" time="0"/>"#)?,
+            Some(Run::NothingRead) => {
+                writeln!(out, r#"    <testcase classname="{name}" name="run" time="0">"#)?;
+                writeln!(out, r#"      <error type="nothing-read" message="no records were read"/>"#)?;
+                writeln!(out, "    </testcase>")?;
+            }
+        }
+        for verdict in &self.verdicts {
+            test(&name, verdict, out)?;
+        }
+        if !self.words.is_empty() {
+            writeln!(out, "    <system-out>{}</system-out>", escaped_lines(&self.words))?;
+        }
+        writeln!(out, "  </testsuite>")
+    }
+}
+
+/// One gate. Judging takes no time; the run's own is at its suite.
+fn test(class: &str, verdict: &Verdict, out: &mut dyn Write) -> io::Result<()> {
+    let gate = escaped(verdict.gate);
+    let open = format!(r#"    <testcase classname="{class}" name="{gate}" time="0""#);
+    if verdict.held {
+        return writeln!(out, "{open}/>");
+    }
+    let message = escaped(&human::words(&verdict.what));
+    let text = escaped_lines(&super::gate_lines(verdict));
+    writeln!(
+        out,
+        "{open}>\n      <failure type=\"{gate}\" message=\"{message}\">{text}</failure>\n    </testcase>"
+    )
+}
+
+fn escaped_lines(lines: &[String]) -> String {
+    lines.iter().map(|line| escaped(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// `time="0.409"`, in seconds; nothing where it is not known.
+fn time(wall: Option<Millis>) -> String {
+    let seconds = |wall: Millis| Usd::from_nanos(i128::from(wall.micros()) * 1000);
+    wall.map(|wall| format!(" time=\"{}\"", seconds(wall))).unwrap_or_default()
+}
+
+/// Text that is no markup and holds nothing that XML cannot.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len() + 8);
+    for letter in human::text(text).chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&apos;"),
+            '\u{fffe}' | '\u{ffff}' => safe.extend(letter.escape_unicode()),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::held, *};
+    use crate::report::{Column, Line, Table, Tone};
+
+    fn written(verdicts: Vec<Verdict>) -> String {
+        let columns: &[Column<()>] = &[];
+        let mut report = Report::of("check", Table::of("Gates", columns, &[]), Vec::new());
+        report.verdicts = verdicts;
+        let mut out = Vec::new();
+        write(&report, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_run_is_a_suite_and_a_gate_is_a_test() {
+        let failed = Verdict {
+            held: false,
+            wall: Some(Millis::new(1500)),
+            limit: Value::Count(0),
+            figure: Value::Count(2),
+            at: Some(("a.jsonl".to_owned(), 7)),
+            what: Line::new(Tone::Bad).word("2 calls denied: ").value("Ba<s>h\u{1b}\u{ffff}"),
+            hint: Some(Line::new(Tone::Plain).word("allow it with --allowedTools")),
+            ..held("denial", Some("run \"1\""))
+        };
+        let text = written(vec![failed, held("max-cost", Some("run \"1\"")), held("x", None)]);
+        assert_eq!(
+            text,
+            r#"<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="ccstat" tests="3" failures="1" errors="0" time="1.5">
+  <testsuite name="run &quot;1&quot;" tests="2" failures="1" errors="0" skipped="0" time="1.5">
+    <testcase classname="run &quot;1&quot;" name="denial" time="0">
+      <failure type="denial" message="2 calls denied: Ba&lt;s&gt;h\u{1b}\u{ffff}">2 calls denied: Ba&lt;s&gt;h\u{1b}\u{ffff}
+found 2, allowed 0
+at a.jsonl:7
+allow it with --allowedTools</failure>
+    </testcase>
+    <testcase classname="run &quot;1&quot;" name="max-cost" time="0"/>
+  </testsuite>
+  <testsuite name="check" tests="1" failures="0" errors="0" skipped="0">
+    <testcase classname="check" name="x" time="0"/>
+  </testsuite>
+</testsuites>
+"#
+        );
+    }
+
+    #[test]
+    fn a_report_without_gates_is_one_test_that_passes() {
+        let text = written(Vec::new());
+        assert!(
+            text.contains(r#"<testsuite name="check" tests="1" failures="0" errors="0" skipped="0">"#),
+            "{text}"
+        );
+        assert!(text.contains(r#"<testcase classname="check" name="run" time="0"/>"#), "{text}");
+    }
+}

@@ -1,0 +1,373 @@
+//! What CI systems read: metrics, tests, comments, and what GitHub is told.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+use serde_json::Value;
+
+use crate::{
+    formats::{LINES, hostile_log, is_plain_markdown, tables_are_whole, words},
+    support::{ccstat, log, run, run_with},
+};
+
+/// One series: its labels and its number.
+type Series = (BTreeMap<String, String>, f64);
+
+/// Prometheus' text format, read strictly: each family once and in one piece, no series twice.
+fn metrics(text: &str) -> BTreeMap<String, Vec<Series>> {
+    assert!(text.ends_with('\n'));
+    let mut families: BTreeMap<String, Vec<Series>> = BTreeMap::new();
+    let (mut current, mut typed) = (String::new(), false);
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("# HELP ") {
+            let (name, help) = rest.split_once(' ').expect("a help has words");
+            assert!(is_name(name) && help.ends_with('.') && !help.contains("\\u{"), "{line}");
+            assert!(families.insert(name.to_owned(), Vec::new()).is_none(), "{name} comes twice");
+            (current, typed) = (name.to_owned(), false);
+        } else if let Some(rest) = line.strip_prefix("# TYPE ") {
+            assert_eq!(rest, format!("{current} gauge"));
+            assert!(!std::mem::replace(&mut typed, true), "{line}");
+            let other = ["_total", "_count", "_sum", "_bucket", "_info"];
+            assert!(!other.iter().any(|end| current.ends_with(end)), "{current} is no gauge's name");
+        } else {
+            assert!(typed, "{line}");
+            let (labels, number) = series(line.strip_prefix(&*current).expect("a sample of its family"));
+            let family = families.get_mut(&current).unwrap();
+            assert!(family.iter().all(|(known, _)| *known != labels), "twice: {line}");
+            family.push((labels, number));
+        }
+    }
+    assert!(families.values().all(|family| !family.is_empty()), "a family without a sample");
+    families
+}
+
+fn is_name(name: &str) -> bool {
+    name.starts_with(|letter: char| letter.is_ascii_alphabetic())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// `{a="b"} 1`, or `1` alone.
+fn series(text: &str) -> Series {
+    let mut labels = BTreeMap::new();
+    let Some(mut rest) = text.strip_prefix('{') else {
+        return (labels, text.strip_prefix(' ').expect("a blank").parse().expect("a number"));
+    };
+    loop {
+        let (name, value) = rest.split_once("=\"").expect("a label");
+        assert!(is_name(name) && !name.starts_with("__"), "{name}");
+        let mut letters = value.char_indices();
+        let mut text = String::new();
+        let end = loop {
+            match letters.next().expect("a closing quote") {
+                (at, '"') => break at,
+                (_, '\\') => text.push(match letters.next().expect("an escape").1 {
+                    'n' => '\n',
+                    letter @ ('\\' | '"') => letter,
+                    other => panic!("no escape: {other}"),
+                }),
+                (_, letter) => text.push(letter),
+            }
+        };
+        assert!(labels.insert(name.to_owned(), text).is_none(), "{name} comes twice");
+        rest = &value[end + 1..];
+        match rest.strip_prefix(',') {
+            Some(more) => rest = more,
+            None => return (labels, rest.strip_prefix("} ").expect("an end").parse().expect("a number")),
+        }
+    }
+}
+
+#[test]
+fn every_report_is_metrics_with_the_numbers_of_its_rows() {
+    for line in LINES {
+        for log in ["recordings/2.1.325/stream", "recordings/2.1.50/transcript", "logs/week"] {
+            let of = |format| run_with(&[&words(line, &[log])[..], &["--format", format]].concat()).1;
+            let metrics = metrics(&of("prometheus"));
+            let json: Value = serde_json::from_str(&of("json")).unwrap();
+            let Some(rows) = json["rows"].as_array() else { continue };
+            assert_eq!(metrics[&format!("ccstat_{}_rows", line.0)], [(BTreeMap::new(), rows.len() as f64)]);
+            let mut compared = 0;
+            for key in rows.first().into_iter().flat_map(|row| row.as_object().unwrap().keys()) {
+                let Some(family) = metrics.get(&format!("ccstat_{}_{key}", line.0)) else { continue };
+                let told: Vec<f64> = family.iter().map(|series| series.1).collect();
+                let number =
+                    |value: &Value| value.as_f64().or(value.as_bool().map(|flag| f64::from(u8::from(flag))));
+                let known: Vec<f64> = rows.iter().filter_map(|row| number(&row[key])).collect();
+                assert_eq!(told, known, "{}.{key}", line.0);
+                compared += 1;
+            }
+            // A price has its unit in the name, so no key of theirs is the name alone.
+            assert!(compared > 0 || rows.is_empty() || line.0 == "prices", "{} {log}", line.0);
+        }
+    }
+}
+
+#[test]
+fn hostile_names_are_labels_and_nothing_else() {
+    let log = log(hostile_log());
+    for line in LINES.iter().filter(|line| line.2) {
+        let words = words(line, &[log.path().to_str().unwrap()]);
+        let text = run_with(&[&words[..], &["--format", "prometheus"]].concat()).1;
+        let families = metrics(&text);
+        assert!(families.keys().all(|name| name.starts_with(&format!("ccstat_{}", line.0))), "{}", line.0);
+    }
+}
+
+#[test]
+fn the_summary_in_metrics_is_in_base_units() {
+    let text = run_with(&["summarize", "logs/nightly-denied.jsonl", "--format", "prometheus"]).1;
+    let metrics = metrics(&text);
+    let one = |name: &str| metrics[name].iter().map(|series| series.1).collect::<Vec<_>>();
+    assert_eq!(one("ccstat_summary_cost_total_usd"), [0.007968]);
+    assert_eq!(one("ccstat_summary_duration_wall_seconds"), [0.409]);
+    assert_eq!(one("ccstat_summary_duration_first_timestamp_seconds"), [1_794_786_160.014]);
+    assert_eq!(one("ccstat_summary_turns"), [1.0]);
+    let tools: Vec<&str> =
+        metrics["ccstat_summary_denials_by_tool"].iter().map(|series| &*series.0["tool"]).collect();
+    assert_eq!(tools, ["Bash", "Write"]);
+    assert!(!metrics.contains_key("ccstat_summary_cost_computed_usd"), "what is missing has no sample");
+}
+
+/// JUnit's XML: suites with the attributes that every reader wants, and counts that are those of the tests.
+fn tests(xml: &str) -> Vec<(String, String, Option<String>)> {
+    let document = roxmltree::Document::parse(xml).unwrap_or_else(|error| panic!("{error}: {xml}"));
+    let root = document.root_element();
+    assert!(root.has_tag_name("testsuites"));
+    let mut tests = Vec::new();
+    let number =
+        |node: roxmltree::Node<'_, '_>, name: &str| node.attribute(name).unwrap().parse::<usize>().unwrap();
+    for suite in root.children().filter(roxmltree::Node::is_element) {
+        assert!(suite.has_tag_name("testsuite") && suite.attribute("name").is_some());
+        let cases: Vec<_> = suite.children().filter(|node| node.has_tag_name("testcase")).collect();
+        let with = |tag: &str| {
+            cases.iter().filter(|case| case.children().any(|node| node.has_tag_name(tag))).count()
+        };
+        assert_eq!(number(suite, "tests"), cases.len());
+        assert_eq!((number(suite, "failures"), number(suite, "errors")), (with("failure"), with("error")));
+        for case in cases {
+            assert_eq!(case.attribute("classname"), suite.attribute("name"));
+            let problem = case.first_element_child().map(|node| {
+                assert!(node.attribute("type").is_some() && node.attribute("message").is_some());
+                node.tag_name().name().to_owned()
+            });
+            let text = |name: &str| case.attribute(name).unwrap().to_owned();
+            tests.push((text("classname"), text("name"), problem));
+        }
+    }
+    assert_eq!(number(root, "tests"), tests.len());
+    tests
+}
+
+#[test]
+fn without_gates_a_run_is_one_test() {
+    let xml = run_with(&["summarize", "logs/nightly-denied.jsonl", "--format", "junit"]).1;
+    assert_eq!(tests(&xml), [("summary".to_owned(), "run".to_owned(), None)]);
+    assert!(xml.contains(r#" time="0.409">"#), "{xml}");
+    let hostile = log(hostile_log());
+    assert_eq!(tests(&run_with(&["summarize", hostile.path().to_str().unwrap(), "-f", "junit"]).1).len(), 1);
+}
+
+#[test]
+fn a_run_of_which_nothing_was_read_is_no_test_that_passes() {
+    let empty = log("");
+    let (code, xml, _) = run_with(&["summarize", empty.path().to_str().unwrap(), "--format", "junit"]);
+    assert_eq!(code, 3);
+    assert_eq!(tests(&xml), [("summary".to_owned(), "run".to_owned(), Some("error".to_owned()))]);
+}
+
+#[test]
+fn a_format_that_does_not_fit_is_wrong_usage_before_anything_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for words in [
+        &["tools", "no-such-log.jsonl", "--format", "junit"][..],
+        &["prices", "-o", &file("a.xml")],
+        &["show", "latest", "no-such-log.jsonl", "-o", &file("a.xml")],
+        &["daily", "--ccusage", "no-such-log.jsonl", "-o", &file("a.prom")],
+        &["sessions", "--ccusage", "no-such-log.jsonl", "-o", &format!("comment={}", file("a"))],
+    ] {
+        let (code, stdout, stderr) = run_with(words);
+        assert_eq!((code, &*stdout), (2, ""), "{words:?}");
+        assert!(stderr.contains("cannot be written as ") && stderr.contains("use one of "), "{stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(run_with(&["summarize", "logs/gateway.jsonl", "-q", "-o", &file("a.xml")]).0, 0);
+    assert!(!tests(&fs::read_to_string(file("a.xml")).unwrap()).is_empty());
+}
+
+#[test]
+fn a_comment_is_folded_and_its_names_are_no_markup() {
+    let hostile = log(hostile_log());
+    for line in LINES {
+        for log in ["recordings/2.1.325/stream", hostile.path().to_str().unwrap()] {
+            let text = run_with(&[&words(line, &[log])[..], &["--format", "comment"]].concat()).1;
+            let marker = if line.0 == "summary" { "" } else { &format!(" {}", line.0) };
+            assert!(text.starts_with(&format!("<!-- ccstat{marker} -->\n")), "{text}");
+            assert!(text.encode_utf16().count() <= 65_536);
+            tables_are_whole(&text);
+            let ours = |line: &&str| !line.starts_with(['<']) || line.starts_with("<!-- -->");
+            let (foreign, tags): (Vec<&str>, Vec<&str>) = text.lines().partition(ours);
+            let known = |tag: &&str| {
+                ["<!-- ccstat", "</details>"].iter().any(|known| tag.starts_with(known))
+                    || tag.strip_prefix("<details><summary>").is_some_and(|tag| tag.ends_with("</summary>"))
+            };
+            assert!(tags.iter().all(known), "{tags:?}");
+            // A bar is drawn between backticks.
+            if line.0 != "show" {
+                is_plain_markdown(&foreign.join("\n"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cost_that_lacks_something_is_a_lower_bound_in_a_comment() {
+    let hostile = log(hostile_log());
+    let of = |logs: &[&str]| run_with(&[&["summarize", "-f", "comment"], logs].concat()).1;
+    let whole = of(&["logs/nightly-denied.jsonl"]);
+    assert!(whole.contains("| $0.007968 | 312 |") && !whole.contains("at least"), "{whole}");
+    let lacking = of(&["logs/nightly-denied.jsonl", hostile.path().to_str().unwrap()]);
+    assert!(lacking.contains("| at least $0.007968 | "), "{lacking}");
+}
+
+/// The file of outputs, read as GitHub reads it.
+fn outputs(text: &str) -> BTreeMap<String, String> {
+    let mut outputs = BTreeMap::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let (equals, here) = (line.find('='), line.find("<<"));
+        let (name, value) = match (equals, here) {
+            (Some(equals), here) if here.is_none_or(|here| equals < here) => {
+                (&line[..equals], line[equals + 1..].to_owned())
+            }
+            (_, Some(here)) => {
+                let end = &line[here + 2..];
+                let value: Vec<&str> = lines.by_ref().take_while(|line| *line != end).collect();
+                (&line[..here], value.join("\n"))
+            }
+            _ => panic!("no output: {line}"),
+        };
+        outputs.insert(name.to_owned(), value);
+    }
+    outputs
+}
+
+/// A run with `--github` in a folder: how it ended, standard error, the summary of the step, its outputs.
+fn told(folder: &Path, words: &[&str]) -> (i32, String, String, BTreeMap<String, String>) {
+    let (summary, output) = (folder.join("summary.md"), folder.join("output"));
+    let mut command = ccstat(&[words, &["--github", "-q"]].concat());
+    command.env("GITHUB_STEP_SUMMARY", &summary).env("GITHUB_OUTPUT", &output);
+    let (code, stdout, stderr) = run(&mut command);
+    assert_eq!(stdout, "");
+    (code, stderr, fs::read_to_string(summary).unwrap(), outputs(&fs::read_to_string(output).unwrap()))
+}
+
+#[test]
+fn github_is_told_in_files_that_are_added_to() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("summary.md"), "before").unwrap();
+    fs::write(folder.path().join("output"), "other=1").unwrap();
+    let (code, stderr, summary, outputs) = told(folder.path(), &["summarize", "logs/nightly-denied.jsonl"]);
+    assert_eq!(code, 0);
+    assert_eq!(
+        stderr,
+        "::warning title=Call denied::1 call denied: Bash\n::warning title=Call denied::1 call denied: Write\n"
+    );
+    let comment = run_with(&["summarize", "logs/nightly-denied.jsonl", "-f", "comment"]).1;
+    let (marker, body) = comment.trim_end().split_once('\n').unwrap();
+    assert_eq!(marker, "<!-- ccstat -->");
+    assert_eq!(summary.trim_end(), format!("before\n{body}"));
+    assert_eq!(outputs["comment"], comment.trim_end(), "a value of several lines comes back whole");
+    for (name, value) in [
+        ("other", "1"),
+        ("result", "denied"),
+        ("cost_usd", "0.007968"),
+        ("cost_complete", "true"),
+        ("turns", "3"),
+        ("turns_total", "1"),
+        ("denials", "2"),
+        ("errors", "0"),
+        ("calls", "2"),
+        ("duration_ms", "409"),
+        ("models", "claude-opus-5-5"),
+        ("gates", ""),
+        ("failed_gates", ""),
+    ] {
+        assert_eq!(outputs[name], value, "{name}");
+    }
+}
+
+#[test]
+fn a_narrowed_summary_is_told_as_it_is_narrowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["summarize", "logs/nightly-denied.jsonl", "--tool", "Bash"];
+    let outputs = told(folder.path(), &words).3;
+    let json: Value = serde_json::from_str(&run_with(&[&words[..], &["--json"]].concat()).1).unwrap();
+    assert_eq!(outputs["denials"], json["denials"]["total"].to_string());
+    assert_eq!(outputs["denials"], "1");
+}
+
+#[test]
+fn every_output_is_in_the_help() {
+    let folder = tempfile::tempdir().unwrap();
+    let outputs = told(folder.path(), &["summarize", "logs/nightly-denied.jsonl"]).3;
+    let help = run_with(&["summarize", "--help"]).1;
+    let listed: BTreeSet<&str> = help
+        .lines()
+        .skip_while(|line| *line != "Outputs for GitHub:")
+        .skip(1)
+        .take_while(|line| line.starts_with("  "))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(listed, outputs.keys().map(String::as_str).collect());
+}
+
+/// A refused call of a tool with this name, a failed turn, and lines that are no records.
+fn hostile_run(tool: &str, noise: usize) -> String {
+    let denial = serde_json::json!({"tool_name": tool, "tool_use_id": "t1", "tool_input": {}});
+    let record = serde_json::json!({
+        "type": "result", "subtype": "error_during_execution", "is_error": true, "session_id": "s", "uuid": "u",
+        "num_turns": 1, "permission_denials": [denial],
+    });
+    format!("{record}\n{}", "noise\n".repeat(noise))
+}
+
+#[test]
+fn names_cannot_command_github() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = log(hostile_run("a%0A\n::error::b\r\n::set-output name=x::y", 20));
+    let (code, stderr, summary, outputs) = told(folder.path(), &["summarize", log.path().to_str().unwrap()]);
+    assert_eq!((code, &*outputs["result"]), (0, "error"));
+    let commands: Vec<&str> = stderr.lines().collect();
+    assert_eq!(commands[0], "::error title=Turn failed::1 turn failed: error_during_execution");
+    assert_eq!(
+        commands[1],
+        r"::warning title=Call denied::1 call denied: a%250A\u{a}::error::b\u{d}\u{a}::set-output name=x::y"
+    );
+    assert!(
+        commands[2].starts_with("::warning title=Invalid record,file=") && commands[2].contains(",line=2::")
+    );
+    let last = "::warning title=ccstat::and 12 more like these, see the summary of the step";
+    assert_eq!((commands.len(), commands.last()), (11, Some(&last)));
+    assert!(!summary.lines().any(|line| line.starts_with("::")), "{summary}");
+}
+
+#[test]
+fn what_github_does_not_name_is_said_and_what_cannot_be_written_ends_with_4() {
+    let words = ["summarize", "logs/gateway.jsonl", "-q", "--github"];
+    let (code, _, stderr) = run_with(&words);
+    assert_eq!(code, 0, "a dry run on one's own machine");
+    assert!(stderr.contains("`GITHUB_OUTPUT`") && stderr.contains("`GITHUB_STEP_SUMMARY`"), "{stderr}");
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = ccstat(&words);
+    command.env("GITHUB_STEP_SUMMARY", folder.path().join("no/summary.md"));
+    command.env("GITHUB_OUTPUT", folder.path().join("output"));
+    let (code, _, stderr) = run(&mut command);
+    assert_eq!(code, 4);
+    assert!(stderr.starts_with("ccstat: cannot write `") && stderr.lines().count() == 1, "{stderr}");
+    assert!(folder.path().join("output").exists(), "the other file is written");
+}
