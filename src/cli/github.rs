@@ -18,6 +18,7 @@ use crate::{
 
 /// Whether to tell GitHub.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub struct Github {
     /// Write a step summary, outputs and annotations for GitHub Actions
     ///

@@ -74,6 +74,24 @@ pub(super) const TOPICS: &[Topic] = &[
         ],
     },
     Topic {
+        command: "run",
+        group: Group::Run,
+        examples: &[
+            (
+                "A job that fails if a call was denied or it cost more than two dollars",
+                "ccstat run --fail-on denial,no-result --max-cost 2 -- claude -p fix --output-format stream-json --verbose",
+            ),
+            (
+                "Stop a run that takes too long, and keep its log",
+                "ccstat run --max-duration 20m --stop-on-gate --tee run.jsonl -- ./agent.sh",
+            ),
+            (
+                "Read along in a terminal",
+                "ccstat run --print text -- claude -p fix --output-format stream-json --verbose",
+            ),
+        ],
+    },
+    Topic {
         command: "tools",
         group: Group::Run,
         examples: &[

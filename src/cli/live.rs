@@ -18,6 +18,7 @@ use crate::{
 
 /// Whether to say what happens while it happens.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "While it runs")]
 pub struct Live {
     /// Show what happens now, on standard error: a line that changes, or plain lines for a CI log
     ///

@@ -22,6 +22,7 @@ use crate::{
 
 /// How to write the report, and where.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub struct Output {
     /// Write the report as this
     #[arg(long, short = 'f', value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
@@ -236,6 +237,7 @@ pub(super) fn print(render: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result
 
 /// In whose shape the report is written.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub struct Shape {
     /// Write JSON in the shape of ccusage, for dashboards that read that
     ///
@@ -254,6 +256,7 @@ impl Shape {
 
 /// The order of rows, how many, and which columns.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub struct Arrange {
     /// Sort by this column; KEY:asc or KEY:desc to choose the order
     ///

@@ -39,7 +39,7 @@ pub struct Run {
     #[command(flatten)]
     pub stream: Stream,
     /// Keep a copy of the stream in this file
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "While it runs")]
     pub tee: Option<PathBuf>,
     /// What to show meanwhile.
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub struct Run {
     #[command(flatten)]
     pub pricing: args::Pricing,
     /// Pass over records larger than this, such as 512K, 64M or 1G
-    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = args::size)]
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = args::size, help_heading = "While it runs")]
     pub max_record: usize,
     /// What has to hold.
     #[command(flatten)]
@@ -62,12 +62,13 @@ pub struct Run {
     #[arg(long, help_heading = "Gates")]
     pub stop_on_gate: bool,
     /// Wait so long between SIGINT, SIGTERM and SIGKILL when the command is stopped
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = "Gates")]
     pub grace: Duration,
 }
 
 /// What to do with a stream.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "While it runs")]
 pub struct Stream {
     /// Print what the assistant says and which tools it calls, instead of the stream itself
     ///

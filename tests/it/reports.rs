@@ -320,3 +320,24 @@ fn subagents_are_told_from_the_main_agent_in_both_dialects() {
         assert_eq!(of("general-purpose")[0]["depth"], 1);
     }
 }
+
+#[test]
+fn calls_of_one_record_come_in_its_order() {
+    let block =
+        |id: u32| format!(r#"{{"type":"tool_use","id":"toolu_{id}","name":"Bash","input":{{"n":{id}}}}}"#);
+    let blocks: Vec<String> = (0..12).map(block).collect();
+    let record = format!(
+        r#"{{"type":"assistant","session_id":"s","message":{{"id":"m","role":"assistant","content":[{}]}}}}"#,
+        blocks.join(",")
+    );
+    let log = log(record);
+    // Identities are hashed with a key of the process: what depended on them would change from run to run.
+    let ids: Vec<String> = (0..12).map(|id| format!("toolu_{id}")).collect();
+    for _ in 0..3 {
+        let (_, out, _) = run_with(&["calls", "--json", log.path().to_str().unwrap()]);
+        let report: Value = serde_json::from_str(&out).unwrap();
+        let seen: Vec<&str> =
+            report["rows"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap()).collect();
+        assert_eq!(seen, ids);
+    }
+}

@@ -149,7 +149,7 @@ impl<'a> Book<'a> {
 
     /// Where something stands that several records tell of.
     pub(super) fn mark(&mut self, gist: &Gist<'_>) -> Mark {
-        let Gist { first, owner, time } = gist;
+        let Gist { first, owner, time, row: _ } = gist;
         let session = self.sessions.get(owner).copied().unwrap_or(0);
         let began = self.ledger.sessions.get(session).and_then(|one| one.version.as_ref());
         Mark {
@@ -266,11 +266,13 @@ impl<'a> Book<'a> {
         // The answer that counts is the earliest, as for how the call ended.
         let mut best: Vec<Option<(Earliest, Seat)>> = vec![None; self.ledger.calls.len()];
         let mut orphans: BTreeMap<Id, Gist<'_>> = BTreeMap::new();
-        for (id, answer) in &self.details.answers {
+        for (row, (id, answer)) in self.details.answers.iter().enumerate() {
             let Some(&at) = self.calls.get(id) else {
                 match orphans.entry(*id) {
-                    btree_map::Entry::Occupied(known) => known.into_mut().add(&answer.moment, &self.owners),
-                    btree_map::Entry::Vacant(free) => drop(free.insert(Gist::of(&answer.moment))),
+                    btree_map::Entry::Occupied(known) => {
+                        known.into_mut().add(&answer.moment, row, &self.owners)
+                    }
+                    btree_map::Entry::Vacant(free) => drop(free.insert(Gist::of(&answer.moment, row))),
                 }
                 continue;
             };
@@ -348,21 +350,28 @@ pub(super) struct Gist<'m> {
     pub(super) first: &'m Moment,
     owner: &'m SessionKey,
     time: Earliest,
+    /// Which of the gathered rows is the first: those of one record were gathered in its order.
+    row: usize,
 }
 
 impl<'m> Gist<'m> {
-    pub(super) fn of(moment: &'m Moment) -> Self {
-        Self { first: moment, owner: &moment.session, time: moment.time }
+    fn of(moment: &'m Moment, row: usize) -> Self {
+        Self { first: moment, owner: &moment.session, time: moment.time, row }
     }
 
-    pub(super) fn add(&mut self, moment: &'m Moment, owners: &Owners<'_>) {
+    fn add(&mut self, moment: &'m Moment, row: usize, owners: &Owners<'_>) {
         self.time.merge(moment.time);
         if moment.seat < self.first.seat {
-            self.first = moment;
+            (self.first, self.row) = (moment, row);
         }
         if *self.owner != moment.session {
             self.owner = owners.earlier(self.owner, &moment.session);
         }
+    }
+
+    /// Where it stands, also within a record.
+    pub(super) fn order(&self) -> (Seat, usize) {
+        (self.first.seat, self.row)
     }
 }
 
@@ -374,22 +383,22 @@ pub(super) fn gists<'m, T>(
 ) -> Vec<(Id, Gist<'m>, &'m T)> {
     let mut index: Hashed<Id, usize> = Hashed::default();
     let mut gists: Vec<(Id, Gist<'m>, &'m T)> = Vec::new();
-    for (id, row) in rows {
+    for (at, (id, row)) in rows.iter().enumerate() {
         match index.entry(*id) {
             Entry::Occupied(known) => {
                 let (_, gist, first) = &mut gists[*known.get()];
-                gist.add(moment(row), owners);
+                gist.add(moment(row), at, owners);
                 if moment(row).seat < moment(first).seat {
                     *first = row;
                 }
             }
             Entry::Vacant(free) => {
                 free.insert(gists.len());
-                gists.push((*id, Gist::of(moment(row)), row));
+                gists.push((*id, Gist::of(moment(row), at), row));
             }
         }
     }
-    gists.sort_by_key(|(id, gist, _)| (gist.first.seat, *id));
+    gists.sort_by_key(|(_, gist, _)| gist.order());
     gists
 }
 

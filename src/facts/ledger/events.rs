@@ -69,12 +69,9 @@ impl Book<'_> {
             .into_iter()
             .map(|(id, gist, _)| (id, gist))
             .collect();
-        let mut all: Vec<_> = facts
-            .denied
-            .iter()
-            .map(|(id, told)| (told_of.get(&id).map(|gist| gist.first.seat), id, told))
-            .collect();
-        all.sort_unstable_by_key(|&(seat, id, _)| (seat, id));
+        let mut all: Vec<_> =
+            facts.denied.iter().map(|(id, told)| (told_of.get(&id).map(Gist::order), id, told)).collect();
+        all.sort_unstable_by_key(|&(order, id, _)| (order, id));
         for (_, id, told) in all {
             let call = self.calls.get(&id).copied();
             let mut mark = told_of.get(&id).map_or_else(Mark::default, |gist| self.mark(gist));
