@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ColorChoice, Parser, Subcommand, builder::PossibleValuesParser};
 
 pub use super::{
+    diff::Diff,
     explain::Explain,
     export::Export,
     generate::{Generate, Shell, What},
@@ -73,6 +74,12 @@ pub enum Command {
     /// the context was; a bar shows when it was within the session. Message text is not shown. Without PATH it reads
     /// standard input, or the saved sessions if nothing is piped into it.
     Show(Show),
+    /// Compare two runs, or two sets of them: cost, tokens, time, failures
+    ///
+    /// BASE and HEAD are each a file, a folder, a pattern, or - for standard input. One run a side is compared by its
+    /// totals. Of several runs (a run is a session, or a source that names none) the means are compared, with their standard
+    /// deviation and the 95 % interval of the difference. What is not known on one side has no difference.
+    Diff(Diff),
     /// Show tokens and cost by day, project, model, tool, agent and more
     ///
     /// A session's cost is divided over its responses in proportion to what their tokens cost, and by model as the CLI

@@ -1,6 +1,7 @@
 //! Arguments: the only module that knows a terminal.
 
 pub mod args;
+mod diff;
 mod explain;
 mod export;
 mod generate;
@@ -59,6 +60,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Kinds(rows) => {
             ask(rows, Question { detail: Detail::Records, ..Question::run("kinds", &report::kinds) })
         }
+        Command::Diff(diff) => diff::diff(diff, style),
         Command::Show(show) => show::show(show, &variables, style),
         Command::Explain(explain) => explain::explain(explain, &variables, style),
         Command::Export(export) => export::export(export, &variables, style),

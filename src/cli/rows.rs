@@ -4,7 +4,7 @@ use super::{Reading, args, complain, nothing_read, plan, plan::Variables, read, 
 use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Facts, ledger::Ledger},
-    input::{self, Source, SourceId},
+    input::{self, Source, SourceId, Wanted},
     measure::{Prices, calendar::Zone},
     render::Style,
     report::{Arrangement, Filter, Line, Names, Outcome, Report, Tone, View},
@@ -80,13 +80,24 @@ pub(super) fn narrowed_with(
     variables: &Variables,
     output: &args::Output,
 ) -> Result<Narrowed, Error> {
-    let zone = asked.narrow.zone()?;
-    let filter = Filter { outcomes: question.outcomes.to_vec(), ..asked.narrow.filter(&zone)? };
-    let prices = plan::prices(&asked.pricing)?;
     let wanted = plan::wanted(&asked.input, variables, question.history)?;
+    narrowed_of(&wanted, rows, asked, (question.detail, question.outcomes), output)
+}
+
+/// The same of what is named here, not of the paths among the arguments.
+pub(super) fn narrowed_of(
+    wanted: &Wanted,
+    rows: fn(Facts, &Prices) -> Ledger,
+    asked: &args::Asked,
+    (detail, outcomes): (Detail, &[Outcome]),
+    output: &args::Output,
+) -> Result<Narrowed, Error> {
+    let zone = asked.narrow.zone()?;
+    let filter = Filter { outcomes: outcomes.to_vec(), ..asked.narrow.filter(&zone)? };
+    let prices = plan::prices(&asked.pricing)?;
     // Which sessions are left depends on all their records, whichever report asks.
-    let detail = if filter.is_empty() { question.detail } else { question.detail.max(Detail::Records) };
-    let mut reading = read(input::find(&wanted), &asked.input, detail, output)?;
+    let detail = if filter.is_empty() { detail } else { detail.max(Detail::Records) };
+    let mut reading = read(input::find(wanted), &asked.input, detail, output)?;
     let mut ledger = rows(std::mem::take(&mut reading.scan.facts), &prices);
     let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
     ledger.suggest_projects(|source| folder(&names, source));

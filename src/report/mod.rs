@@ -6,6 +6,7 @@ mod calls;
 mod ccusage;
 mod contents;
 mod cost;
+mod diff;
 mod entry;
 mod explain;
 mod export;
@@ -31,6 +32,7 @@ pub use calls::calls;
 pub use ccusage::{Preset, ccusage};
 pub use contents::contents;
 pub use cost::{By, blocks, cost, daily, monthly, weekly};
+pub use diff::{Allowance, Growth, diff};
 pub use entry::{Entry, Key, Keys, Shape, reports};
 pub use explain::explain;
 pub use export::{Export, TABLES};
@@ -71,4 +73,5 @@ pub const REPORTS: &[Entry] = &[
     records::ENTRY,
     contents::ENTRY,
     explain::ENTRY,
+    diff::ENTRY,
 ];
