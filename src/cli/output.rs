@@ -52,7 +52,7 @@ pub struct Target {
 impl Target {
     /// `FORMAT=FILE`, or a file whose extension says the format.
     fn new(argument: OsString) -> Result<Self, String> {
-        if let Some((name, path)) = argument.to_str().and_then(|text| text.split_once('='))
+        if let Some((Some(name), path)) = argument.to_str().map(format_and_path)
             && let Ok(format) = Format::from_str(name, true)
         {
             return match path {
@@ -77,6 +77,14 @@ impl Target {
         let written =
             if is_special(&path) { write_through(&path, render) } else { write_whole(&path, render) };
         written.map_err(|source| Error::WriteFile { path: self.path.clone(), source })
+    }
+}
+
+/// What stands before an equals sign, if it is the name of a format, and the rest.
+pub(super) fn format_and_path(text: &str) -> (Option<&str>, &str) {
+    match text.split_once('=') {
+        Some((name, path)) if Format::from_str(name, true).is_ok() => (Some(name), path),
+        _ => (None, text),
     }
 }
 

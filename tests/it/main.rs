@@ -8,6 +8,7 @@
 mod broken;
 mod ccusage;
 mod cli;
+mod config;
 mod diff;
 mod explain;
 mod export;
