@@ -112,6 +112,11 @@ fn columns() -> Vec<Column<Row>> {
             row.of(&row.head, |spread| Some(spread.mean))
         }),
         number("change", "Change", "Head less base.", |row: &Row| row.difference(row.change())),
+        // Before the percentage: where both do not fit, what may be chance matters more.
+        number("margin", "± 95 %", "Half of the 95 % interval of the change.", |row: &Row| {
+            row.value(row.interval().map(|(low, high)| (high - low) / 2.0))
+        })
+        .shown(Shown::Screen),
         Column::new(
             Unit::Share,
             "relative",
@@ -121,10 +126,6 @@ fn columns() -> Vec<Column<Row>> {
                 row.relative().map_or(Value::Missing, |part| Value::Change(Box::new(Value::Share(part))))
             },
         ),
-        number("margin", "± 95 %", "Half of the 95 % interval of the change.", |row: &Row| {
-            row.value(row.interval().map(|(low, high)| (high - low) / 2.0))
-        })
-        .shown(Shown::Screen),
         number("low", "Low", "Lower end of the 95 % interval of the change, by Welch's t.", |row: &Row| {
             row.difference(row.interval().map(|(low, _)| low))
         })
