@@ -168,6 +168,17 @@ pub(super) const TOPICS: &[Topic] = &[
         ],
     },
     Topic {
+        command: "diff",
+        group: Group::Run,
+        examples: &[
+            ("What a change of the prompt did", "ccstat diff before.jsonl after.jsonl"),
+            (
+                "Fail if runs of a branch cost a tenth more than those of main",
+                "ccstat diff runs/main runs/branch --max-cost-increase 10%",
+            ),
+        ],
+    },
+    Topic {
         command: "explain",
         group: Group::Run,
         examples: &[

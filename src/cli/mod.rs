@@ -2,6 +2,8 @@
 
 pub mod args;
 mod child;
+mod config;
+mod diff;
 mod explain;
 mod export;
 mod gate;
@@ -35,6 +37,7 @@ use crate::{
     scan::{self, Options, Progress, Unread},
 };
 use args::{Cli, Command};
+use config::Problem;
 use output::print;
 use plan::Variables;
 use progress::Bar;
@@ -47,12 +50,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     let asked = ["-h", "--help", "help"].map(OsString::from);
     let is_asked = arguments.len() < 2 || arguments.iter().any(|word| asked.contains(word));
     let command = if is_asked { help::command() } else { Cli::command() };
-    let parsed = command.try_get_matches_from(arguments);
-    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
-        Err(error) => return usage(&error),
-    };
     let variables = Variables::read();
+    let parsed = config::matches(command, arguments, &variables);
+    let cli = match parsed.and_then(|matches| Ok(Cli::from_arg_matches(&matches)?)) {
+        Ok(cli) => cli,
+        Err(problem) => return wrong(problem),
+    };
     let style = variables.style(cli.color);
     let ask = |rows: &args::Rows, question: Question<'_>| answer(rows, &question, &variables, style);
     match &cli.command {
@@ -70,6 +73,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Kinds(rows) => {
             ask(rows, Question { detail: Detail::Records, ..Question::run("kinds", &report::kinds) })
         }
+        Command::Diff(diff) => diff::diff(diff, style),
         Command::Show(show) => show::show(show, &variables, style),
         Command::Explain(explain) => explain::explain(explain, &variables, style),
         Command::Export(export) => export::export(export, &variables, style),
@@ -126,8 +130,15 @@ fn shaped(
 }
 
 /// Help and version are answers; everything else is wrong usage.
-fn usage(error: &clap::Error) -> Result<ExitStatus, Error> {
+fn wrong(problem: Problem) -> Result<ExitStatus, Error> {
+    let (error, origins) = match problem {
+        Problem::Arguments(error, origins) => (error, origins),
+        Problem::Settings(error) => return Err(error),
+    };
     error.print().map_err(Error::Write)?;
+    for origin in origins {
+        complain(&format!("that was not typed, it is {origin}"));
+    }
     Ok(if error.use_stderr() { ExitStatus::Usage } else { ExitStatus::Done })
 }
 

@@ -4,7 +4,7 @@ use super::{Reading, args, complain, nothing_read, plan, plan::Variables, read, 
 use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Facts, ledger::Ledger},
-    input::{self, Source, SourceId},
+    input::{self, Source, SourceId, Wanted},
     measure::{Prices, calendar::Zone},
     render::Style,
     report::{Arrangement, Filter, Line, Names, Outcome, Report, Tone, View},
@@ -81,9 +81,20 @@ pub(super) fn narrowed_with(
     output: &args::Output,
 ) -> Result<Narrowed, Error> {
     output.fits(question.report)?;
-    let scope = Scope::of(asked, question)?;
     let wanted = plan::wanted(&asked.input, variables, question.history)?;
-    let reading = read(input::find(&wanted), &asked.input, scope.detail, output)?;
+    narrowed_of(&wanted, rows, asked, (question.detail, question.outcomes), output)
+}
+
+/// The same of what is named here, not of the paths among the arguments.
+pub(super) fn narrowed_of(
+    wanted: &Wanted,
+    rows: fn(Facts, &Prices) -> Ledger,
+    asked: &args::Asked,
+    (detail, outcomes): (Detail, &[Outcome]),
+    output: &args::Output,
+) -> Result<Narrowed, Error> {
+    let scope = Scope::of(asked, detail, outcomes)?;
+    let reading = read(input::find(wanted), &asked.input, scope.detail, output)?;
     Ok(scope.narrow(rows, reading))
 }
 
@@ -96,13 +107,13 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// What a question asks for.
-    pub(super) fn of(asked: &args::Asked, question: &Question<'_>) -> Result<Self, Error> {
+    /// What is asked for with so much detail, of sessions that ended like this.
+    pub(super) fn of(asked: &args::Asked, detail: Detail, outcomes: &[Outcome]) -> Result<Self, Error> {
         let zone = asked.narrow.zone()?;
-        let filter = Filter { outcomes: question.outcomes.to_vec(), ..asked.narrow.filter(&zone)? };
+        let filter = Filter { outcomes: outcomes.to_vec(), ..asked.narrow.filter(&zone)? };
         let prices = plan::prices(&asked.pricing)?;
         // Which sessions are left depends on all their records, whichever report asks.
-        let detail = if filter.is_empty() { question.detail } else { question.detail.max(Detail::Records) };
+        let detail = if filter.is_empty() { detail } else { detail.max(Detail::Records) };
         Ok(Self { zone, filter, prices, detail })
     }
 

@@ -7,7 +7,7 @@ use super::{
     output::Channel,
     plan::{self, Variables},
     read,
-    rows::{Question, Scope},
+    rows::Scope,
     spare, status,
 };
 use crate::{
@@ -61,14 +61,7 @@ impl Task<'_> {
 
     /// The same of some rows, or with gates, which take the records one by one.
     fn narrowed(&self) -> Result<ExitStatus, Error> {
-        let question = Question {
-            report: "summary",
-            history: false,
-            detail: Detail::Records,
-            outcomes: &[],
-            make: &|view| report::summary(&view.ledger.account(), view.names),
-        };
-        let scope = Scope::of(&self.asked.asked, &question)?;
+        let scope = Scope::of(&self.asked.asked, Detail::Records, &[])?;
         let (reading, arrived) = self.read(scope.detail, &scope.prices)?;
         let narrowed = scope.narrow(Facts::ledger, reading);
         let account = narrowed.ledger.account();

@@ -79,7 +79,8 @@ impl Labels {
             Value::Count(count) | Value::Bytes(count) => count.to_string(),
             Value::Usd(amount) => amount.to_string(),
             Value::Millis(duration) => duration.to_string(),
-            Value::Share(share) => share.to_string(),
+            Value::Number(number) | Value::Share(number) => number.to_string(),
+            Value::Change(amount) => return self.push_value(name, amount),
         };
         if !text.is_empty() {
             self.push(name, &text);
@@ -258,10 +259,12 @@ fn name(path: &str, unit: Unit) -> String {
         Unit::Bytes => without("_bytes") + "_bytes",
         Unit::Share => without("_rate") + "_ratio",
         Unit::Time => without("_time") + "_timestamp_seconds",
-        Unit::Count | Unit::Flag | Unit::Text | Unit::List | Unit::Bar => match path.strip_suffix("_count") {
-            Some(counted) => counted.to_owned() + "_number",
-            None => without("_total"),
-        },
+        Unit::Count | Unit::Number | Unit::Flag | Unit::Text | Unit::List | Unit::Bar => {
+            match path.strip_suffix("_count") {
+                Some(counted) => counted.to_owned() + "_number",
+                None => without("_total"),
+            }
+        }
     }
 }
 
@@ -284,7 +287,8 @@ fn number(value: &Value) -> Option<String> {
         Value::Usd(amount) => amount.to_string(),
         Value::Millis(duration) => seconds(Millis::micros(*duration)),
         Value::Time(time) | Value::Local(time, _) => seconds(Time::micros(*time)),
-        Value::Share(share) => ((share * 1e6).round() / 1e6).to_string(),
+        Value::Number(number) | Value::Share(number) => ((number * 1e6).round() / 1e6).to_string(),
+        Value::Change(amount) => return number(amount),
         Value::Flag(flag) => u8::from(*flag).to_string(),
         Value::Missing | Value::Text(_) | Value::Bar(..) | Value::List(_) | Value::Map(_) => return None,
     })

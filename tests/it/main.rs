@@ -9,6 +9,8 @@ mod broken;
 mod ccusage;
 mod ci;
 mod cli;
+mod config;
+mod diff;
 mod explain;
 mod export;
 mod formats;
