@@ -1,5 +1,7 @@
 //! The conductor: input → event → facts, on as many threads as there is work for.
 
+pub mod follow;
+
 use std::{
     io::{self, Read},
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -60,7 +62,11 @@ pub struct Unread {
 
 /// Reads all sources.
 pub fn scan(sources: &[Source], options: &Options, progress: &Progress) -> Scan {
-    let mut plan = Plan::of(sources, options);
+    carry_out(Plan::of(sources, options), sources, options, progress)
+}
+
+/// Reads all units of a plan.
+fn carry_out(mut plan: Plan, sources: &[Source], options: &Options, progress: &Progress) -> Scan {
     progress.total.store(plan.total.unwrap_or(0), Ordering::Relaxed);
     plan.units.sort_by_key(|unit| std::cmp::Reverse(unit.size));
     let threads = match options.threads {
@@ -95,6 +101,16 @@ struct Unit {
     source: SourceId,
     range: Range,
     size: u64,
+    count: Count,
+}
+
+/// Where lines are counted from: a unit that goes on with an earlier one counts on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    /// Offset where counting began.
+    since: u64,
+    /// Lines counted already.
+    lines: u64,
 }
 
 /// All units, largest first when they are read.
@@ -126,7 +142,7 @@ impl Plan {
         };
         self.total = self.total.zip(stored).map(|(total, stored)| total + stored);
         self.size += stored.unwrap_or(0);
-        let whole = Unit { source: id, range: Range::ALL, size: stored.unwrap_or(u64::MAX) };
+        let whole = Unit::whole(id, stored.unwrap_or(u64::MAX));
         if stored.is_none_or(|stored| stored <= options.limits.unit) {
             return self.units.push(whole);
         }
@@ -134,7 +150,7 @@ impl Plan {
             Ok(Opened { bytes: Bytes::File(mut file, length), .. }) => {
                 let shape = input::shape_of(&mut file, &options.limits).unwrap_or(Shape::Document);
                 match shape {
-                    Shape::Lines => self.cut(id, length, options.limits.unit),
+                    Shape::Lines => self.cut(id, length, None, options.limits.unit),
                     Shape::Document => self.units.push(whole),
                 }
             }
@@ -146,16 +162,23 @@ impl Plan {
         }
     }
 
-    /// Cuts a file of lines. The last unit goes on to whatever the end is by then.
-    fn cut(&mut self, source: SourceId, length: u64, unit: u64) {
+    /// Cuts a file of lines. The last unit goes on to this end, or to whatever it is by then.
+    fn cut(&mut self, source: SourceId, length: u64, last: Option<u64>, unit: u64) {
         let mut start = 0;
         while start < length {
             let next = start + unit.max(1);
-            let end = (next < length).then_some(next);
+            let end = if next < length { Some(next) } else { last };
             let range = Range { start, end, shape: Some(Shape::Lines) };
-            self.units.push(Unit { source, range, size: unit });
+            self.units.push(Unit { source, range, size: unit, count: Count { since: start, lines: 0 } });
             start = next;
         }
+    }
+}
+
+impl Unit {
+    /// A source that is read by one worker.
+    fn whole(source: SourceId, size: u64) -> Self {
+        Self { source, range: Range::ALL, size, count: Count::default() }
     }
 }
 
@@ -172,14 +195,27 @@ fn worker(
         if options.stop.is_set() {
             break;
         }
-        let source = &sources[unit.source.0 as usize];
-        match open(source, options) {
-            Ok(Some(mut bytes)) => read(&mut bytes, unit, options, progress, &mut buffer, &mut done),
-            Ok(None) => {}
-            Err(error) => done.unread.push(Unread { source: unit.source, offset: None, error }),
-        }
+        done.take(unit, sources, options, progress, &mut buffer);
     }
     done
+}
+
+impl Scan {
+    /// Reads one more unit.
+    fn take(
+        &mut self,
+        unit: Unit,
+        sources: &[Source],
+        options: &Options,
+        progress: &Progress,
+        buffer: &mut Vec<u8>,
+    ) {
+        match open(&sources[unit.source.0 as usize], options) {
+            Ok(Some(mut bytes)) => read(&mut bytes, unit, options, progress, buffer, self),
+            Ok(None) => {}
+            Err(error) => self.unread.push(Unread { source: unit.source, offset: None, error }),
+        }
+    }
 }
 
 /// Opens a source, unless it was only found and turns out to be no log.
@@ -224,7 +260,7 @@ fn read(
     let mut judge = Judge {
         facts: &mut done.facts,
         source,
-        unit: unit.range.start,
+        count: unit.count,
         max_record: options.limits.max_record,
         blank: 0,
         tail: None,
@@ -234,7 +270,7 @@ fn read(
     let (amount, result) = input::read_all(bytes, unit.range, &options.limits, buffer, &mut judge);
     judge.finish();
     let blank = judge.blank;
-    done.facts.unit(source, unit.range.start, amount.lines);
+    done.facts.unit(source, unit.count.since, amount.lines);
     let sources = u64::from(unit.range.start == 0);
     done.facts.count(Counts { sources, bytes: amount.bytes, lines: amount.lines, blank, records: 0 });
     if let Err(error) = result {
@@ -246,7 +282,7 @@ fn read(
 struct Judge<'a> {
     facts: &'a mut Facts,
     source: SourceId,
-    unit: u64,
+    count: Count,
     max_record: usize,
     blank: u64,
     /// The last line so far that is not blank, and why it is unfinished if it is.
@@ -257,7 +293,7 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn place(&self, offset: u64, line: u64) -> Place {
-        Place { source: self.source, offset, unit: self.unit, line }
+        Place { source: self.source, offset, unit: self.count.since, line }
     }
 
     /// A line that is not blank, or a thing that was cut out: what was unfinished before it was not the last.
@@ -310,10 +346,26 @@ impl Judge<'_> {
                 let at = usize::try_from(offset - place.offset).unwrap_or(bytes.len());
                 self.facts.invalid(self.place(offset, line), reason(&bytes[at..]));
             }
-            other => self.found(offset, line, other),
+            other => self.piece(offset, line, other),
         };
         cutter.feed(bytes, &mut tell);
         cutter.end(&mut tell);
+    }
+
+    /// A piece of something that is not simply one object per line.
+    fn piece(&mut self, offset: u64, line: u64, found: Found<'_>) {
+        let place = self.place(offset, line);
+        if found != Found::Blank {
+            self.follow(place);
+        }
+        match found {
+            Found::Value(bytes) => self.value(place, bytes),
+            Found::Noise => self.facts.invalid(place, "expected a JSON object".to_owned()),
+            Found::Broken => self.facts.invalid(place, "broken JSON".to_owned()),
+            Found::Unfinished => self.tail = Some((place, Some("unfinished object".to_owned()))),
+            Found::TooLarge => self.facts.invalid(place, "larger than --max-record".to_owned()),
+            Found::Blank => self.blank += 1,
+        }
     }
 
     fn value(&mut self, place: Place, bytes: &[u8]) {
@@ -343,6 +395,7 @@ impl Feed for Judge<'_> {
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
         // UTF-8 is checked for all lines at once, and line by line only where that fails.
         let mut skimmer = simdutf8::basic::from_utf8(block).ok().map(Skimmer::new);
+        let line = self.count.lines + line;
         let (mut start, mut count) = (0, 0);
         while start < block.len() {
             let (here, number) = (offset + start as u64, line + count);
@@ -360,18 +413,7 @@ impl Feed for Judge<'_> {
     }
 
     fn found(&mut self, offset: u64, line: u64, found: Found<'_>) {
-        let place = self.place(offset, line);
-        if found != Found::Blank {
-            self.follow(place);
-        }
-        match found {
-            Found::Value(bytes) => self.value(place, bytes),
-            Found::Noise => self.facts.invalid(place, "expected a JSON object".to_owned()),
-            Found::Broken => self.facts.invalid(place, "broken JSON".to_owned()),
-            Found::Unfinished => self.tail = Some((place, Some("unfinished object".to_owned()))),
-            Found::TooLarge => self.facts.invalid(place, "larger than --max-record".to_owned()),
-            Found::Blank => self.blank += 1,
-        }
+        self.piece(offset, self.count.lines + line, found);
     }
 
     fn stopped(&self) -> bool {

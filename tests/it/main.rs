@@ -10,6 +10,7 @@ mod ccusage;
 mod cli;
 mod explain;
 mod export;
+mod follow;
 mod formats;
 mod kinds;
 mod ledger;
