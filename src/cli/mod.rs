@@ -3,6 +3,7 @@
 pub mod args;
 mod explain;
 mod export;
+mod follow;
 mod generate;
 mod help;
 mod narrow;
@@ -10,7 +11,9 @@ mod output;
 mod plan;
 mod progress;
 mod rows;
+mod screen;
 mod show;
+mod signal;
 
 use std::{ffi::OsString, io::Write, sync::Arc};
 
@@ -19,13 +22,14 @@ use clap::{CommandFactory, FromArgMatches};
 use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Input},
-    input::{self, Limits, Origin, Search, Source, Stop},
+    input::{self, Limits, Origin, Search, Source, Stop, Wanted},
     measure::calendar,
     render::{self, Format, Style, human},
-    report::{self, Entry, Names, Preset, View},
+    report::{self, Arrangement, Entry, Names, Preset, Report, View},
     scan::{self, Options, Progress, Unread},
 };
 use args::{Cli, Command};
+use follow::Follow;
 use output::print;
 use plan::Variables;
 use progress::Bar;
@@ -43,8 +47,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    let variables = Variables::read();
-    let style = variables.style(cli.color);
+    let variables = Variables::read(cli.color);
+    let style = variables.style();
     let ask = |rows: &args::Rows, question: Question<'_>| answer(rows, &question, &variables, style);
     match &cli.command {
         Command::Summarize(summarize) => self::summarize(summarize, &variables, style),
@@ -85,8 +89,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("monthly", &make) })
         }
         Command::Blocks(preset) => {
-            let now = Some(calendar::now());
-            let make = shaped(&preset.shape, report::blocks, Preset::Blocks { now });
+            // Now is when the report is made: with --follow that is again and again.
+            let preset_now = || Preset::Blocks { now: Some(calendar::now()) };
+            let make = |view: &View<'_>| shaped(&preset.shape, report::blocks, preset_now())(view);
             ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("blocks", &make) })
         }
         Command::Prices(prices) => {
@@ -130,10 +135,16 @@ fn summarize(summarize: &args::Summarize, variables: &Variables, style: Style) -
     }
     let prices = plan::prices(&asked.pricing)?;
     let wanted = plan::wanted(&asked.input, variables, false)?;
-    let reading = read(input::find(&wanted), &asked.input, Detail::Totals, output)?;
+    let names = |sources: &[Source]| sources.iter().map(Source::name).collect::<Vec<String>>();
+    let make = |reading: Reading| {
+        let account = reading.scan.facts.settle(&prices);
+        Ok(report::summary(&account, Names(&names(&reading.sources))))
+    };
+    let reading = gather(wanted, asked, Detail::Totals, output, variables, &make)?;
     let account = reading.scan.facts.settle(&prices);
-    let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
+    let names = names(&reading.sources);
     let status = status(&account.input, &reading.stop, reading.partial, *strict);
+    let style = reading.style.unwrap_or(style);
     let status = output.deliver(&report::summary(&account, Names(&names)), status, style)?;
     // Where every source was named on standard error already, there is nothing to add.
     if status == ExitStatus::NothingRead && !(reading.partial && account.input.bytes == 0) {
@@ -156,11 +167,11 @@ fn summarize_narrowed(
         outcomes: &[],
         make: &|view| report::summary(&view.ledger.account(), view.names),
     };
-    let narrowed = rows::narrowed(asked, &question, variables, output)?;
+    let narrowed = rows::narrowed(asked, &question, variables, output, &Arrangement::default())?;
     let mut report = (question.make)(&narrowed.view());
     report.notes.extend(narrowed.nothing_matches());
     let status = status(&narrowed.ledger.input, &narrowed.reading.stop, narrowed.reading.partial, *strict);
-    let status = output.deliver(&report, status, style)?;
+    let status = output.deliver(&report, status, narrowed.reading.style.unwrap_or(style))?;
     narrowed.complain_of_nothing(status);
     Ok(status)
 }
@@ -169,9 +180,28 @@ fn summarize_narrowed(
 struct Reading {
     sources: Vec<Source>,
     scan: scan::Scan,
-    stop: Stop,
+    /// A signal ended it.
+    stop: Option<ExitStatus>,
+    /// How text is laid out by now: while something is followed, windows change their size.
+    style: Option<Style>,
     /// Some source could not be read to its end.
     partial: bool,
+}
+
+/// Reads what is there, or follows it until a signal comes; `make` makes the report that is shown meanwhile.
+fn gather(
+    wanted: Wanted,
+    asked: &args::Asked,
+    detail: Detail,
+    output: &args::Output,
+    variables: &Variables,
+    make: &dyn Fn(Reading) -> Result<Report, Error>,
+) -> Result<Reading, Error> {
+    let args::Asked { input, follow, .. } = asked;
+    if *follow {
+        return Follow { input, output, variables, detail, make }.read(wanted);
+    }
+    read(input::find(&wanted), input, detail, output)
 }
 
 fn read(
@@ -196,7 +226,8 @@ fn read(
         complain(&describe(unread, &search.sources));
     }
     let partial = !search.missing.is_empty() || !scan.unread.is_empty();
-    Ok(Reading { sources: search.sources, scan, stop, partial })
+    let stop = stop.is_set().then_some(ExitStatus::Interrupted);
+    Ok(Reading { sources: search.sources, scan, stop, style: None, partial })
 }
 
 /// The first interrupt asks for the report of what was read, a second one ends at once.
@@ -218,9 +249,11 @@ fn describe(unread: &Unread, sources: &[Source]) -> String {
     }
 }
 
-fn status(input: &Input, stop: &Stop, partial: bool, strict: bool) -> ExitStatus {
+fn status(input: &Input, stop: &Option<ExitStatus>, partial: bool, strict: bool) -> ExitStatus {
+    if let Some(stopped) = stop {
+        return *stopped;
+    }
     match () {
-        () if stop.is_set() => ExitStatus::Interrupted,
         () if input.records == 0 => ExitStatus::NothingRead,
         () if strict && input.invalid > 0 => ExitStatus::GateFailed,
         () if partial => ExitStatus::Partial,

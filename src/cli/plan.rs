@@ -19,33 +19,42 @@ use crate::{
 /// The variables that are obeyed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Variables {
+    color: ColorChoice,
     config_dir: Option<String>,
     home: Option<PathBuf>,
     columns: Option<u16>,
     no_color: bool,
     force_color: bool,
+    dumb: bool,
 }
 
 impl Variables {
-    /// Those of this process.
+    /// Those of this process, and what was said of colours.
     #[expect(clippy::disallowed_methods, reason = "the one place that looks at the environment")]
-    pub(super) fn read() -> Self {
+    pub(super) fn read(color: ColorChoice) -> Self {
         let get = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let text = |name: &str| get(name).and_then(|value: OsString| value.into_string().ok());
         let forced = |name: &str| text(name).is_some_and(|value| value != "0");
         Self {
+            color,
             config_dir: text("CLAUDE_CONFIG_DIR"),
             home: std::env::home_dir(),
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
             no_color: get("NO_COLOR").is_some(),
             force_color: forced("FORCE_COLOR") || forced("CLICOLOR_FORCE"),
+            dumb: text("TERM").is_none_or(|name| name == "dumb"),
         }
     }
 
-    /// How text on standard output is laid out.
-    pub(super) fn style(&self, color: ColorChoice) -> Style {
+    /// Whether standard output is a screen that can be drawn on.
+    pub(super) fn can_draw(&self) -> bool {
+        io::stdout().is_terminal() && !self.dumb
+    }
+
+    /// How text on standard output is laid out; of a terminal, as large as it is now.
+    pub(super) fn style(&self) -> Style {
         let terminal = io::stdout().is_terminal();
-        let color = match color {
+        let color = match self.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
             ColorChoice::Auto if self.no_color => false,

@@ -1,10 +1,10 @@
 //! Commands that show rows: read, keep what is asked for, make the report, write it.
 
-use super::{Reading, args, complain, nothing_read, plan, plan::Variables, read, status};
+use super::{Reading, args, complain, gather, nothing_read, plan, plan::Variables, status};
 use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Facts, ledger::Ledger},
-    input::{self, Source, SourceId},
+    input::{Source, SourceId},
     measure::{Prices, calendar::Zone},
     render::Style,
     report::{Arrangement, Filter, Line, Names, Outcome, Report, Tone, View},
@@ -54,7 +54,7 @@ pub(super) fn answer(
     style: Style,
 ) -> Result<ExitStatus, Error> {
     let arrangement = rows.arrange.arrangement(question.report)?;
-    let narrowed = narrowed(&rows.asked, question, variables, &rows.output)?;
+    let narrowed = narrowed(&rows.asked, question, variables, &rows.output, &arrangement)?;
     let report = (question.make)(&narrowed.view());
     let status = narrowed.deliver(report, rows, &arrangement, style);
     // The program ends now: giving every row back by itself would only take time.
@@ -68,8 +68,9 @@ pub(super) fn narrowed(
     question: &Question<'_>,
     variables: &Variables,
     output: &args::Output,
+    arrangement: &Arrangement,
 ) -> Result<Narrowed, Error> {
-    narrowed_with(Facts::ledger, asked, question, variables, output)
+    narrowed_with(Facts::ledger, asked, question, variables, output, arrangement)
 }
 
 /// The same, with rows that are made of the facts like this.
@@ -79,39 +80,60 @@ pub(super) fn narrowed_with(
     question: &Question<'_>,
     variables: &Variables,
     output: &args::Output,
+    arrangement: &Arrangement,
 ) -> Result<Narrowed, Error> {
     let zone = asked.narrow.zone()?;
-    let filter = Filter { outcomes: question.outcomes.to_vec(), ..asked.narrow.filter(&zone)? };
+    // What is relative to now is resolved when a report is made: with --follow that is again and again.
+    let filter = || -> Result<Filter, Error> {
+        Ok(Filter { outcomes: question.outcomes.to_vec(), ..asked.narrow.filter(&zone)? })
+    };
     let prices = plan::prices(&asked.pricing)?;
     let wanted = plan::wanted(&asked.input, variables, question.history)?;
     // Which sessions are left depends on all their records, whichever report asks.
-    let detail = if filter.is_empty() { question.detail } else { question.detail.max(Detail::Records) };
-    let mut reading = read(input::find(&wanted), &asked.input, detail, output)?;
-    let mut ledger = rows(std::mem::take(&mut reading.scan.facts), &prices);
-    let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
-    ledger.suggest_projects(|source| folder(&names, source));
-    let before = ledger.sessions.len();
-    filter.apply(&mut ledger);
-    let nothing = before > 0 && ledger.sessions.is_empty();
-    Ok(Narrowed { ledger, names, zone, reading, nothing })
+    let detail = if filter()?.is_empty() { question.detail } else { question.detail.max(Detail::Records) };
+    let narrow = |mut reading: Reading| {
+        let ledger = rows(std::mem::take(&mut reading.scan.facts), &prices);
+        Ok(Narrowed::new(ledger, reading, &filter()?, zone.clone()))
+    };
+    let make = |reading: Reading| {
+        let narrowed: Narrowed = narrow(reading)?;
+        narrowed.finished((question.make)(&narrowed.view()), arrangement)
+    };
+    narrow(gather(wanted, asked, detail, output, variables, &make)?)
 }
 
 impl Narrowed {
+    /// Leaves the rows that count.
+    fn new(mut ledger: Ledger, reading: Reading, filter: &Filter, zone: Zone) -> Self {
+        let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
+        ledger.suggest_projects(|source| folder(&names, source));
+        let before = ledger.sessions.len();
+        filter.apply(&mut ledger);
+        let nothing = before > 0 && ledger.sessions.is_empty();
+        Self { ledger, names, zone, reading, nothing }
+    }
+
     pub(super) fn view(&self) -> View<'_> {
         View { ledger: &self.ledger, names: Names(&self.names), zone: &self.zone }
+    }
+
+    /// The report that was made of it, as it is written.
+    fn finished(&self, mut report: Report, arrangement: &Arrangement) -> Result<Report, Error> {
+        report.notes.extend(self.nothing_matches());
+        Ok(report.arranged(arrangement)?.local(&self.zone))
     }
 
     /// Writes the report that was made of it.
     pub(super) fn deliver(
         &self,
-        mut report: Report,
+        report: Report,
         rows: &args::Rows,
         arrangement: &Arrangement,
         style: Style,
     ) -> Result<ExitStatus, Error> {
-        report.notes.extend(self.nothing_matches());
         let status = status(&self.ledger.input, &self.reading.stop, self.reading.partial, false);
-        let status = rows.output.deliver(&report.arranged(arrangement)?.local(&self.zone), status, style)?;
+        let report = self.finished(report, arrangement)?;
+        let status = rows.output.deliver(&report, status, self.reading.style.unwrap_or(style))?;
         self.complain_of_nothing(status);
         Ok(status)
     }

@@ -6,6 +6,8 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
 };
+#[cfg(target_os = "linux")]
+use std::{io::Read, process::Stdio, time::Duration};
 
 use ccstat::{
     facts::Detail,
@@ -19,7 +21,7 @@ use ccstat::{
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use crate::support::{recording, testdata};
+use crate::support::{ccstat, recording, run, run_with, testdata};
 
 /// A folder that is followed, with all details kept, in small units.
 struct Story {
@@ -256,6 +258,177 @@ fn a_file_that_may_not_be_read_is_read_when_it_may() {
     for mode in [0o000, 0o600] {
         fs::set_permissions(story.path("b.jsonl"), fs::Permissions::from_mode(mode)).unwrap();
         story.changes("other permissions");
+    }
+}
+
+/// The program while it follows, with its standard output kept.
+#[cfg(target_os = "linux")]
+struct Child(std::process::Child);
+
+#[cfg(target_os = "linux")]
+impl Child {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+        command.args(arguments).env("TZ", "UTC").stdin(Stdio::null());
+        let child = Self(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+        // SIGINT is the second of the bits of signals that are caught.
+        child.wait_until(|status| {
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim();
+            u64::from_str_radix(caught, 16).unwrap() & 0b10 != 0
+        });
+        child
+    }
+
+    fn wait_until(&self, holds: impl Fn(&str) -> bool) {
+        for _ in 0..1000 {
+            if holds(&fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap()) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("it never came to that");
+    }
+
+    /// Time that it had a processor for.
+    fn busy(&self) -> Duration {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).unwrap();
+        let fields: Vec<u64> =
+            stat.rsplit_once(')').unwrap().1.split(' ').filter_map(|field| field.parse().ok()).collect();
+        // Fields 14 and 15 in ticks of 10 ms; the first of these is the 4th, as the 3rd is a letter.
+        Duration::from_millis(10 * (fields[14 - 4] + fields[15 - 4]))
+    }
+
+    /// Sends a signal; how it ended then, and what it wrote.
+    fn end(self, signal: &str) -> (Option<i32>, String, String) {
+        let kill = std::process::Command::new("kill").args([signal, &self.0.id().to_string()]).status();
+        assert!(kill.unwrap().success());
+        let output = self.0.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_last_report_is_that_of_the_files_as_they_are_then() {
+    let [log, other] = logs();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let named = folder.path().to_str().unwrap();
+    for (signal, code, command) in
+        [("-INT", 130, "summarize"), ("-TERM", 143, "sessions"), ("-HUP", 129, "tools")]
+    {
+        fs::write(path("b.jsonl"), &log[..log.len() / 2]).unwrap();
+        let child = Child::start(&[command, "--follow", "--format", "json", named]);
+        std::thread::sleep(Duration::from_millis(400));
+        fs::write(path("b.jsonl"), &log).unwrap();
+        fs::write(path("a.jsonl"), &other).unwrap();
+        std::thread::sleep(Duration::from_millis(700));
+        fs::write(path("c.jsonl"), &other[..other.len() / 3]).unwrap(); // just before the end
+        let (ended, report, said) = child.end(signal);
+        assert_eq!((ended, &*said), (Some(code), ""), "{command}");
+        assert_eq!(report, run_with(&[command, "--format", "json", named]).1, "{command}");
+        fs::remove_file(path("a.jsonl")).unwrap();
+        fs::remove_file(path("c.jsonl")).unwrap();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_is_named_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("later.jsonl");
+    let out = folder.path().join("report.json");
+    let child =
+        Child::start(&["summarize", "--follow", path.to_str().unwrap(), "-q", "-o", out.to_str().unwrap()]);
+    std::thread::sleep(Duration::from_millis(400));
+    fs::write(&path, "{\"type\":\"user\"}\n{\"type\":").unwrap();
+    std::thread::sleep(Duration::from_millis(400));
+    assert!(!out.exists(), "files are written at the end");
+    let (code, stdout, stderr) = child.end("-INT");
+    assert_eq!((code, &*stdout), (Some(130), ""));
+    let waiting = "No such file or directory (os error 2); waiting for it\n";
+    assert!(stderr.starts_with("ccstat: cannot read `") && stderr.ends_with(waiting), "{stderr}");
+    let (_, report, _) = run_with(&["summarize", "--json", path.to_str().unwrap()]);
+    assert_eq!(fs::read_to_string(out).unwrap(), report);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_to_do_takes_next_to_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in 0..500 {
+        fs::write(folder.path().join(format!("{name}.jsonl")), "{\"type\":\"user\"}\n").unwrap();
+    }
+    let child = Child::start(&["summarize", "--follow", folder.path().to_str().unwrap()]);
+    std::thread::sleep(Duration::from_secs(2)); // for the first read
+    let before = child.busy();
+    std::thread::sleep(Duration::from_secs(4));
+    let busy = child.busy() - before;
+    assert!(busy < Duration::from_millis(80), "{busy:?} of 4 s"); // 40 ms are 1 %, a tick is 10 ms
+    assert_eq!(child.end("-INT").0, Some(130));
+}
+
+/// A terminal of this size: what a program draws on, and what one sees of it.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the standard library cannot make a terminal")]
+fn terminal(columns: u16, rows: u16) -> (std::os::fd::OwnedFd, fs::File) {
+    use std::os::fd::FromRawFd;
+    let (mut seen, mut drawn) = (0, 0);
+    let mut size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let (no_name, no_settings) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: both numbers and the size live as long as the call, and the rest may be null.
+    let made = unsafe { libc::openpty(&mut seen, &mut drawn, no_name, no_settings, &mut size) };
+    assert_eq!(made, 0, "no terminal");
+    // SAFETY: both were opened just now, and belong to nobody else.
+    unsafe { (std::os::fd::OwnedFd::from_raw_fd(drawn), fs::File::from_raw_fd(seen)) }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_shows_what_changes_and_is_as_before_at_the_end() {
+    let [log, _] = logs();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    fs::write(&path, "").unwrap();
+    let arguments = ["--color", "never", "tools", path.to_str().unwrap()];
+    let (drawn, mut seen) = terminal(80, 4);
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    command.args(arguments).arg("--follow").env("TERM", "xterm").env_remove("COLUMNS").env("TZ", "UTC");
+    let child = command.stdin(Stdio::null()).stdout(drawn).stderr(Stdio::piped()).spawn().unwrap();
+    drop(command); // it holds the terminal too
+    let reader = std::thread::spawn(move || {
+        let mut all = Vec::new();
+        let _ = seen.read_to_end(&mut all); // a terminal that nobody holds any more ends with an error
+        String::from_utf8(all).unwrap()
+    });
+    std::thread::sleep(Duration::from_millis(600));
+    fs::write(&path, &log).unwrap();
+    std::thread::sleep(Duration::from_millis(900));
+    assert_eq!(Child(child).end("-INT").0, Some(130));
+    let all = reader.join().unwrap();
+    let (before, live) = all.split_once("\x1b[?1049h").unwrap();
+    let (live, after) = live.split_once("\x1b[?1049l").unwrap();
+    assert_eq!(before, "");
+    for text in
+        ["nothing to report yet", "no change yet", "Bash", "more lines", "last change", "following 1 file"]
+    {
+        assert!(live.contains(text), "{text}: {live:?}");
+    }
+    assert!(live.contains("\x1b[?25l") && live.ends_with("\x1b[?7h\x1b[?25h"), "the cursor is shown again");
+    let plain = run(ccstat(&arguments).env("COLUMNS", "80")).1;
+    assert_eq!(after.replace("\r\n", "\n"), plain);
+}
+
+#[test]
+fn a_pipe_cannot_be_followed() {
+    for arguments in [&["summarize", "--follow"][..], &["tools", "--follow", "-"]] {
+        let (code, stdout, stderr) = run(ccstat(arguments).write_stdin("{\"type\":\"user\"}\n"));
+        assert_eq!((code, &*stdout), (2, ""));
+        assert!(
+            stderr.starts_with("ccstat: cannot follow standard input: name a file or a folder"),
+            "{stderr}"
+        );
     }
 }
 
