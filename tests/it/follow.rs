@@ -410,9 +410,14 @@ fn a_terminal_shows_what_changes_and_is_as_before_at_the_end() {
     let (before, live) = all.split_once("\x1b[?1049h").unwrap();
     let (live, after) = live.split_once("\x1b[?1049l").unwrap();
     assert_eq!(before, "");
-    for text in
-        ["nothing to report yet", "no change yet", "Bash", "more lines", "last change", "following 1 file"]
-    {
+    for text in [
+        "nothing to report yet",
+        "no change yet",
+        "Error rate",
+        "2 more lines",
+        "last change",
+        "following 1 file",
+    ] {
         assert!(live.contains(text), "{text}: {live:?}");
     }
     assert!(live.contains("\x1b[?25l") && live.ends_with("\x1b[?7h\x1b[?25h"), "the cursor is shown again");
