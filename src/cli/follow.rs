@@ -22,7 +22,7 @@ use crate::{
     report::Report,
     scan::{
         Options, Progress,
-        follow::{Followed, Look},
+        follow::{Followed, Look, Seen},
     },
 };
 
@@ -32,8 +32,12 @@ const BUSY: Duration = Duration::from_millis(250);
 /// The same after a while without news.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// Of this many parts of the time looking takes one, for glances and for sweeps each, when nothing happens.
-const LOOKING: u32 = 250;
+/// Of this many parts of the time sweeps take one when nothing happens. Both kinds of looks together take less than a
+/// hundredth.
+const SWEEPING: u32 = 150;
+
+/// The same for glances, which need less.
+const GLANCING: u32 = 400;
 
 /// Of this many parts of the time reading takes at most one, and drawing another.
 const WORKING: u32 = 5;
@@ -62,15 +66,13 @@ impl Follow<'_> {
         let signals = Signals::catch(move || last.leave());
         let mut followed = self.begin(wanted, &signals);
         // Who asks for the end during the first read gets what was read until then, as without --follow.
-        let end = match signals.wait(Duration::ZERO) {
-            Some(end) => end,
-            None => {
-                let end = self.watch(&mut followed, &signals, &screen);
-                screen.leave();
-                let end = end?;
-                followed.look(Look::Sweep);
-                end
-            }
+        let end = if signals.stop().is_set() {
+            signals.wait(IDLE).unwrap_or(ExitStatus::Interrupted)
+        } else {
+            let end = self.watch(&mut followed, &signals, &screen);
+            screen.leave();
+            followed.look(Look::Sweep);
+            end?
         };
         self.output.spare(followed.sources())?;
         let style = Some(self.variables.style());
@@ -111,9 +113,9 @@ impl Follow<'_> {
             if start < rhythm.next().1 {
                 continue; // it is time to draw, not to look
             }
-            let changed = followed.look(look);
-            rhythm.looked(look, start, Instant::now(), changed);
-            if let Some(picture) = picture.as_mut().filter(|_| changed) {
+            let seen = followed.look(look);
+            rhythm.looked(look, start, Instant::now(), seen);
+            if let Some(picture) = picture.as_mut().filter(|_| seen == Seen::News) {
                 picture.changed();
             }
         }
@@ -174,11 +176,13 @@ struct Rhythm {
     pause: Duration,
     glance: Instant,
     sweep: Instant,
+    /// Before this no sweep is worth its time, whatever was seen.
+    rest: Instant,
 }
 
 impl Rhythm {
     fn new(now: Instant) -> Self {
-        Self { pause: BUSY, glance: now + BUSY, sweep: now + BUSY }
+        Self { pause: BUSY, glance: now + BUSY, sweep: now + BUSY, rest: now }
     }
 
     /// The next look, and when it is due. A sweep is a glance too.
@@ -187,13 +191,24 @@ impl Rhythm {
     }
 
     /// A look is over: the next one is due the later the longer it took.
-    fn looked(&mut self, look: Look, start: Instant, now: Instant, changed: bool) {
-        self.pause = if changed { BUSY } else { (self.pause * 5 / 4).min(IDLE) };
-        let parts = if changed { WORKING } else { LOOKING };
-        let due = now + self.pause.max((now - start) * parts);
+    fn looked(&mut self, look: Look, start: Instant, now: Instant, seen: Seen) {
+        let took = now - start;
+        self.pause = if seen == Seen::Nothing { (self.pause * 5 / 4).min(IDLE) } else { BUSY };
+        let parts = match (seen, look) {
+            (Seen::News, _) => WORKING,
+            (Seen::Nothing | Seen::Folder, Look::Sweep) => SWEEPING,
+            (Seen::Nothing | Seen::Folder, Look::Glance) => GLANCING,
+        };
+        let due = now + self.pause.max(took * parts);
         match look {
-            Look::Sweep => (self.sweep, self.glance) = (due, self.glance.max(now + self.pause)),
             Look::Glance => self.glance = due,
+            Look::Sweep => {
+                (self.sweep, self.glance) = (due, self.glance.max(now + self.pause));
+                self.rest = now + took * WORKING;
+            }
+        }
+        if seen == Seen::Folder {
+            self.sweep = self.sweep.min(self.rest.max(now));
         }
     }
 }
@@ -299,7 +314,7 @@ mod tests {
     use super::*;
 
     /// Looks for so long at what takes so long: how often each, and the part of the time that it took.
-    fn looks(glance: Duration, sweep: Duration, changed: bool) -> (u32, u32, f64) {
+    fn looks(glance: Duration, sweep: Duration, seen: Seen) -> (u32, u32, f64) {
         let begin = Instant::now();
         let mut rhythm = Rhythm::new(begin);
         let (mut glances, mut sweeps) = (0, 0);
@@ -314,30 +329,38 @@ mod tests {
                 Look::Sweep => sweep,
             };
             *(if look == Look::Glance { &mut glances } else { &mut sweeps }) += 1;
-            rhythm.looked(look, start, start + took, changed);
+            rhythm.looked(look, start, start + took, seen);
         }
     }
 
     #[test]
     fn however_long_looks_take_they_take_less_than_a_hundredth_of_the_time() {
         for (glance, sweep) in [(20, 50), (300, 60_000), (300, 2_000_000), (100_000, 1_000_000)] {
-            let (_, _, part) = looks(Duration::from_micros(glance), Duration::from_micros(sweep), false);
+            let (_, _, part) =
+                looks(Duration::from_micros(glance), Duration::from_micros(sweep), Seen::Nothing);
             assert!(part < 0.01, "{glance} µs, {sweep} µs: {part}");
         }
     }
 
     #[test]
     fn a_few_files_are_looked_at_each_second_and_more_often_while_they_change() {
-        let (glances, sweeps, _) = looks(Duration::from_micros(20), Duration::from_micros(50), false);
+        let (glances, sweeps, _) = looks(Duration::from_micros(20), Duration::from_micros(50), Seen::Nothing);
         assert!((590..620).contains(&(glances + sweeps)), "{glances} {sweeps}");
-        let (glances, sweeps, _) = looks(Duration::from_micros(20), Duration::from_micros(50), true);
+        let (glances, sweeps, _) = looks(Duration::from_micros(20), Duration::from_micros(50), Seen::News);
         assert!((2390..2410).contains(&(glances + sweeps)), "{glances} {sweeps}");
     }
 
     #[test]
     fn among_many_files_those_that_live_are_looked_at_as_often_as_ever() {
-        let (glances, sweeps, _) = looks(Duration::from_micros(300), Duration::from_millis(60), false);
-        assert!(glances > 550 && (35..42).contains(&sweeps), "{glances} {sweeps}");
+        let (glances, sweeps, _) =
+            looks(Duration::from_micros(300), Duration::from_millis(60), Seen::Nothing);
+        assert!(glances > 530 && (60..70).contains(&sweeps), "{glances} {sweeps}");
+    }
+
+    #[test]
+    fn a_folder_that_changes_is_swept_soon_but_not_all_the_time() {
+        let (_, sweeps, part) = looks(Duration::from_micros(300), Duration::from_millis(60), Seen::Folder);
+        assert!(sweeps > 1000 && part < 0.21, "{sweeps} {part}");
     }
 
     #[test]

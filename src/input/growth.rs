@@ -62,6 +62,11 @@ fn identity(_: &Metadata) -> ((u64, u64), (i64, i64)) {
     ((0, 0), (0, 0))
 }
 
+/// When something was added to a folder or removed from it; `None` if it cannot be looked at.
+pub fn folder_time(folder: &Path) -> Option<SystemTime> {
+    folder.metadata().and_then(|about| about.modified()).ok()
+}
+
 /// How a file is read that may grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {

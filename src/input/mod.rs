@@ -12,7 +12,7 @@ mod shape;
 
 pub use cut::{Cutter, Found};
 pub use find::{Environment, Missing, Origin, Search, Source, Wanted, find};
-pub use growth::{Growth, Mark, Stamp, grown, growth};
+pub use growth::{Growth, Mark, Stamp, folder_time, grown, growth};
 pub use open::{Bytes, Opened};
 pub use pipe::Stop;
 pub use place::{Place, SourceId};

@@ -10,7 +10,13 @@
 //! ten thousand folders, and tells nothing wrong when events are lost. What that costs is up to who calls
 //! [`Followed::look`].
 
-use std::{cmp::Reverse, io, path::Path};
+use std::{
+    cmp::Reverse,
+    collections::BTreeSet,
+    io,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
 use super::{Count, Options, Plan, Progress, Scan, Unit, Unread, begins_with_record, carry_out};
 use crate::input::{
@@ -30,6 +36,17 @@ pub enum Look {
     Sweep,
 }
 
+/// What a look has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// All is as it was.
+    Nothing,
+    /// A folder where something lives has changed: a sweep may find more.
+    Folder,
+    /// News, and they are read.
+    News,
+}
+
 /// Sources that are followed.
 pub struct Followed {
     wanted: Wanted,
@@ -39,6 +56,8 @@ pub struct Followed {
     files: Vec<File>,
     /// Files that were written last, the latest first.
     hot: Vec<usize>,
+    /// The folders that they are in, and when these changed last.
+    folders: Vec<(PathBuf, Option<SystemTime>)>,
     /// What is known of whole lines and whole files.
     base: Scan,
     buffer: Vec<u8>,
@@ -86,6 +105,7 @@ impl Followed {
             search: Search::default(),
             files: Vec::new(),
             hot: Vec::new(),
+            folders: Vec::new(),
             base: Scan::default(),
             buffer: Vec::new(),
         };
@@ -105,8 +125,31 @@ impl Followed {
         &self.search.missing
     }
 
-    /// Looks for news and reads them; whether there are any.
-    pub fn look(&mut self, look: Look) -> bool {
+    /// Looks for news and reads them.
+    pub fn look(&mut self, look: Look) -> Seen {
+        let news = self.has_news(look);
+        if look == Look::Sweep {
+            self.note_folders();
+        }
+        if news {
+            return Seen::News; // whether a folder has changed too is seen next time
+        }
+        if self.folders.iter().all(|(folder, time)| input::folder_time(folder) == *time) {
+            return Seen::Nothing;
+        }
+        self.note_folders();
+        Seen::Folder
+    }
+
+    /// Where new files are to be expected: where others were written last.
+    fn note_folders(&mut self) {
+        let folders: BTreeSet<&Path> =
+            self.hot.iter().filter_map(|at| path(&self.search.sources[*at]).ok()?.parent()).collect();
+        self.folders =
+            folders.into_iter().map(|folder| (folder.to_owned(), input::folder_time(folder))).collect();
+    }
+
+    fn has_news(&mut self, look: Look) -> bool {
         let mut changed = false;
         if look == Look::Sweep {
             let search = input::find(&self.wanted);
@@ -168,6 +211,7 @@ impl Followed {
         let modified = |at: &usize| self.files[*at].stamp.as_ref().and_then(Stamp::modified);
         self.hot.sort_by_key(|at| Reverse(modified(at)));
         self.hot.truncate(HOT);
+        self.note_folders();
         true
     }
 

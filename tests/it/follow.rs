@@ -5,9 +5,10 @@ use std::{
     fs,
     io::Write,
     path::{Path, PathBuf},
+    time::Duration,
 };
 #[cfg(target_os = "linux")]
-use std::{io::Read, process::Stdio, time::Duration};
+use std::{io::Read, process::Stdio};
 
 use ccstat::{
     facts::Detail,
@@ -15,7 +16,7 @@ use ccstat::{
     measure::Prices,
     scan::{
         self, Options, Progress, Scan,
-        follow::{Followed, Look},
+        follow::{Followed, Look, Seen},
     },
 };
 use proptest::prelude::*;
@@ -74,7 +75,7 @@ impl Story {
     /// A look finds news, and after it everything is as if it were read for the first time.
     #[track_caller]
     fn changes(&mut self, when: &str) {
-        assert!(self.followed.look(Look::Sweep), "{when}: no change was seen");
+        assert_eq!(self.followed.look(Look::Sweep), Seen::News, "{when}");
         self.check(when);
     }
 
@@ -121,7 +122,9 @@ fn a_file_that_grows_in_odd_pieces_is_known_at_every_step() {
             story.append("a.jsonl", piece);
             story.changes("a piece more");
         }
-        assert!(!story.followed.look(Look::Sweep) && !story.followed.look(Look::Glance), "nothing happened");
+        for look in [Look::Sweep, Look::Glance] {
+            assert_eq!(story.followed.look(look), Seen::Nothing);
+        }
     }
 }
 
@@ -143,11 +146,14 @@ fn a_glance_sees_what_is_written_to_a_file_that_is_known() {
     let [log, _] = logs();
     let mut story = Story::new(&[("a.jsonl", &log)]);
     story.append("a.jsonl", &log);
-    assert!(story.followed.look(Look::Glance));
+    assert_eq!(story.followed.look(Look::Glance), Seen::News);
     story.check("grown");
+    assert_eq!(story.followed.look(Look::Glance), Seen::Nothing);
+    std::thread::sleep(Duration::from_millis(20)); // a tick of the clock of files
     story.write("b.jsonl", &log);
-    assert!(!story.followed.look(Look::Glance), "others are not looked for");
-    assert!(story.followed.look(Look::Sweep));
+    assert_eq!(story.followed.look(Look::Glance), Seen::Folder, "that there is more is seen, not what");
+    assert_eq!(story.followed.look(Look::Sweep), Seen::News);
+    story.check("one more");
 }
 
 #[test]
@@ -375,10 +381,10 @@ fn nothing_to_do_takes_next_to_nothing() {
 fn terminal(columns: u16, rows: u16) -> (std::os::fd::OwnedFd, fs::File) {
     use std::os::fd::FromRawFd;
     let (mut seen, mut drawn) = (0, 0);
-    let mut size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     let (no_name, no_settings) = (std::ptr::null_mut(), std::ptr::null_mut());
     // SAFETY: both numbers and the size live as long as the call, and the rest may be null.
-    let made = unsafe { libc::openpty(&mut seen, &mut drawn, no_name, no_settings, &mut size) };
+    let made = unsafe { libc::openpty(&mut seen, &mut drawn, no_name, no_settings, &size) };
     assert_eq!(made, 0, "no terminal");
     // SAFETY: both were opened just now, and belong to nobody else.
     unsafe { (std::os::fd::OwnedFd::from_raw_fd(drawn), fs::File::from_raw_fd(seen)) }
