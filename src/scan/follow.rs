@@ -210,7 +210,8 @@ impl Followed {
         self.hot = (0..self.files.len()).collect();
         let modified = |at: &usize| self.files[*at].stamp.as_ref().and_then(Stamp::modified);
         self.hot.sort_by_key(|at| Reverse(modified(at)));
-        self.hot.truncate(HOT);
+        // What was written long before others was not written just now, and ten thousand marks take their time.
+        self.hot.drain(self.hot.len().min(HOT)..).for_each(|at| self.files[at].fresh = false);
         self.note_folders();
         true
     }
