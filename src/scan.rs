@@ -1,5 +1,7 @@
 //! The conductor: input → event → facts, on as many threads as there is work for.
 
+pub mod follow;
+
 use std::{
     io::{self, Read},
     sync::{
@@ -64,7 +66,11 @@ pub struct Unread {
 
 /// Reads all sources.
 pub fn scan(sources: &[Source], options: &Options, progress: &Progress) -> Scan {
-    let mut plan = Plan::of(sources, options);
+    carry_out(Plan::of(sources, options), sources, options, progress)
+}
+
+/// Reads all units of a plan.
+fn carry_out(mut plan: Plan, sources: &[Source], options: &Options, progress: &Progress) -> Scan {
     progress.total.store(plan.total.unwrap_or(0), Ordering::Relaxed);
     plan.units.sort_by_key(|unit| std::cmp::Reverse(unit.size));
     let threads = match options.threads {
@@ -99,6 +105,16 @@ struct Unit {
     source: SourceId,
     range: Range,
     size: u64,
+    count: Count,
+}
+
+/// Where lines are counted from: a unit that goes on with an earlier one counts on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    /// Offset where counting began.
+    since: u64,
+    /// Lines counted already.
+    lines: u64,
 }
 
 /// Looks at each record of a stream as it comes, beside the facts.
@@ -150,7 +166,7 @@ fn watched(
         input::read_all(&mut bytes, Range::ALL, &options.limits, &mut Vec::new(), &mut feed);
     feed.judge(|judge| {
         judge.finish();
-        judge.count(amount);
+        judge.tally(amount, true);
     });
     result.err().map(|error| Unread { source, offset: Some(amount.bytes), error })
 }
@@ -171,7 +187,7 @@ impl Shared<'_> {
         let mut one = Judge {
             watch: Some(&mut *self.watch),
             rest: std::mem::take(&mut self.rest),
-            ..Judge::new(&mut facts, self.source, 0, self.options, self.progress)
+            ..Judge::new(&mut facts, self.source, Count::default(), self.options, self.progress)
         };
         let done = judge(&mut one);
         self.rest = one.rest;
@@ -225,7 +241,7 @@ impl Plan {
         };
         self.total = self.total.zip(stored).map(|(total, stored)| total + stored);
         self.size += stored.unwrap_or(0);
-        let whole = Unit { source: id, range: Range::ALL, size: stored.unwrap_or(u64::MAX) };
+        let whole = Unit::whole(id, stored.unwrap_or(u64::MAX));
         if stored.is_none_or(|stored| stored <= options.limits.unit) {
             return self.units.push(whole);
         }
@@ -233,7 +249,7 @@ impl Plan {
             Ok(Opened { bytes: Bytes::File(mut file, length), .. }) => {
                 let shape = input::shape_of(&mut file, &options.limits).unwrap_or(Shape::Document);
                 match shape {
-                    Shape::Lines => self.cut(id, length, options.limits.unit),
+                    Shape::Lines => self.cut(id, length, None, options.limits.unit),
                     Shape::Document => self.units.push(whole),
                 }
             }
@@ -245,16 +261,23 @@ impl Plan {
         }
     }
 
-    /// Cuts a file of lines. The last unit goes on to whatever the end is by then.
-    fn cut(&mut self, source: SourceId, length: u64, unit: u64) {
+    /// Cuts a file of lines. The last unit goes on to this end, or to whatever it is by then.
+    fn cut(&mut self, source: SourceId, length: u64, last: Option<u64>, unit: u64) {
         let mut start = 0;
         while start < length {
             let next = start + unit.max(1);
-            let end = (next < length).then_some(next);
+            let end = if next < length { Some(next) } else { last };
             let range = Range { start, end, shape: Some(Shape::Lines) };
-            self.units.push(Unit { source, range, size: unit });
+            self.units.push(Unit { source, range, size: unit, count: Count { since: start, lines: 0 } });
             start = next;
         }
+    }
+}
+
+impl Unit {
+    /// A source that is read by one worker.
+    fn whole(source: SourceId, size: u64) -> Self {
+        Self { source, range: Range::ALL, size, count: Count::default() }
     }
 }
 
@@ -271,14 +294,27 @@ fn worker(
         if options.stop.is_set() {
             break;
         }
-        let source = &sources[unit.source.0 as usize];
-        match open(source, options) {
-            Ok(Some(mut bytes)) => read(&mut bytes, unit, options, progress, &mut buffer, &mut done),
-            Ok(None) => {}
-            Err(error) => done.unread.push(Unread { source: unit.source, offset: None, error }),
-        }
+        done.take(unit, sources, options, progress, &mut buffer);
     }
     done
+}
+
+impl Scan {
+    /// Reads one more unit.
+    fn take(
+        &mut self,
+        unit: Unit,
+        sources: &[Source],
+        options: &Options,
+        progress: &Progress,
+        buffer: &mut Vec<u8>,
+    ) {
+        match open(&sources[unit.source.0 as usize], options) {
+            Ok(Some(mut bytes)) => read(&mut bytes, unit, options, progress, buffer, self),
+            Ok(None) => {}
+            Err(error) => self.unread.push(Unread { source: unit.source, offset: None, error }),
+        }
+    }
 }
 
 /// Opens a source, unless it was only found and turns out to be no log.
@@ -320,10 +356,11 @@ fn read(
     done: &mut Scan,
 ) {
     let source = unit.source;
-    let mut judge = Judge::new(&mut done.facts, source, unit.range.start, options, progress);
+    let start = unit.range.start == 0;
+    let mut judge = Judge::new(&mut done.facts, source, unit.count, options, progress);
     let (amount, result) = input::read_all(bytes, unit.range, &options.limits, buffer, &mut judge);
     judge.finish();
-    judge.count(amount);
+    judge.tally(amount, start);
     if let Err(error) = result {
         done.unread.push(Unread { source, offset: Some(unit.range.start + amount.bytes), error });
     }
@@ -333,7 +370,7 @@ fn read(
 struct Judge<'a> {
     facts: &'a mut Facts,
     source: SourceId,
-    unit: u64,
+    count: Count,
     max_record: usize,
     rest: Rest,
     stop: &'a Stop,
@@ -353,13 +390,13 @@ impl<'a> Judge<'a> {
     fn new(
         facts: &'a mut Facts,
         source: SourceId,
-        unit: u64,
+        count: Count,
         options: &'a Options,
         progress: &'a Progress,
     ) -> Self {
         let Options { limits, stop, .. } = options;
         let (max_record, rest) = (limits.max_record, Rest::default());
-        Self { facts, source, unit, max_record, rest, stop, progress, watch: None }
+        Self { facts, source, count, max_record, rest, stop, progress, watch: None }
     }
 
     /// Takes in a record; its text is for whoever looks on.
@@ -372,7 +409,7 @@ impl<'a> Judge<'a> {
     }
 
     fn place(&self, offset: u64, line: u64) -> Place {
-        Place { source: self.source, offset, unit: self.unit, line }
+        Place { source: self.source, offset, unit: self.count.since, line }
     }
 
     /// A line that is not blank, or a thing that was cut out: what was unfinished before it was not the last.
@@ -433,10 +470,26 @@ impl<'a> Judge<'a> {
                 let at = usize::try_from(offset - place.offset).unwrap_or(bytes.len());
                 self.facts.invalid(self.place(offset, line), reason(&bytes[at..]));
             }
-            other => self.found(offset, line, other),
+            other => self.piece(offset, line, other),
         };
         cutter.feed(bytes, &mut tell);
         cutter.end(&mut tell);
+    }
+
+    /// A piece of something that is not simply one object per line.
+    fn piece(&mut self, offset: u64, line: u64, found: Found<'_>) {
+        let place = self.place(offset, line);
+        if found != Found::Blank {
+            self.follow(place);
+        }
+        match found {
+            Found::Value(bytes) => self.value(place, bytes),
+            Found::Noise => self.facts.invalid(place, "expected a JSON object".to_owned()),
+            Found::Broken => self.facts.invalid(place, "broken JSON".to_owned()),
+            Found::Unfinished => self.rest.tail = Some((place, Some("unfinished object".to_owned()))),
+            Found::TooLarge => self.facts.invalid(place, "larger than --max-record".to_owned()),
+            Found::Blank => self.rest.blank += 1,
+        }
     }
 
     fn value(&mut self, place: Place, bytes: &[u8]) {
@@ -447,10 +500,10 @@ impl<'a> Judge<'a> {
     }
 
     /// Notes what there was in all.
-    fn count(&mut self, amount: Amount) {
+    fn tally(&mut self, amount: Amount, is_start: bool) {
         let Amount { bytes, lines } = amount;
-        self.facts.unit(self.source, self.unit, lines);
-        let (sources, blank) = (u64::from(self.unit == 0), self.rest.blank);
+        self.facts.unit(self.source, self.count.since, lines);
+        let (sources, blank) = (u64::from(is_start), self.rest.blank);
         self.facts.count(Counts { sources, bytes, lines, blank, records: 0 });
     }
 
@@ -474,6 +527,7 @@ impl Feed for Judge<'_> {
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
         // UTF-8 is checked for all lines at once, and line by line only where that fails.
         let mut skimmer = simdutf8::basic::from_utf8(block).ok().map(Skimmer::new);
+        let line = self.count.lines + line;
         let (mut start, mut count) = (0, 0);
         while start < block.len() {
             let (here, number) = (offset + start as u64, line + count);
@@ -491,18 +545,7 @@ impl Feed for Judge<'_> {
     }
 
     fn found(&mut self, offset: u64, line: u64, found: Found<'_>) {
-        let place = self.place(offset, line);
-        if found != Found::Blank {
-            self.follow(place);
-        }
-        match found {
-            Found::Value(bytes) => self.value(place, bytes),
-            Found::Noise => self.facts.invalid(place, "expected a JSON object".to_owned()),
-            Found::Broken => self.facts.invalid(place, "broken JSON".to_owned()),
-            Found::Unfinished => self.rest.tail = Some((place, Some("unfinished object".to_owned()))),
-            Found::TooLarge => self.facts.invalid(place, "larger than --max-record".to_owned()),
-            Found::Blank => self.rest.blank += 1,
-        }
+        self.piece(offset, self.count.lines + line, found);
     }
 
     fn stopped(&self) -> bool {

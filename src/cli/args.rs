@@ -164,6 +164,13 @@ pub struct Asked {
     /// What to read.
     #[command(flatten)]
     pub input: Input,
+    /// Go on reading as files grow and appear, and show the report as it changes
+    ///
+    /// On a terminal the report is drawn again a few times a second while something happens; Ctrl-C ends, and prints the
+    /// last one. Elsewhere, and for data, -q and -o, it is written once, at the end. The exit status is then that of the
+    /// signal. Files may be cut, replaced or removed meanwhile, and what is named need not exist yet.
+    #[arg(long)]
+    pub follow: bool,
     /// Prices.
     #[command(flatten)]
     pub pricing: Pricing,

@@ -99,6 +99,9 @@ pub(super) fn diff(diff: &Diff, style: Style) -> Result<ExitStatus, Error> {
     let Diff { rows, limits } = diff;
     rows.output.fits("diff")?;
     let arrangement = rows.arrange.arrangement("diff")?;
+    if rows.asked.follow {
+        return Err(Error::Usage("two sides are compared once: --follow cannot be used here".to_owned()));
+    }
     let [base, head] = &rows.asked.input.paths[..] else {
         return Err(Error::Usage("two sides are compared: give BASE and HEAD".to_owned()));
     };
@@ -109,7 +112,7 @@ pub(super) fn diff(diff: &Diff, style: Style) -> Result<ExitStatus, Error> {
     }
     let base = read(Some(base), rows)?;
     // Who interrupts the first side does not want to wait for the second.
-    let head = read(Some(head).filter(|_| !base.reading.stop.is_set()), rows)?;
+    let head = read(Some(head).filter(|_| base.reading.stop.is_none()), rows)?;
     let mut report = report::diff(&base.view(), &head.view(), &limits.asked());
     for (side, name) in [(&base, "base: "), (&head, "head: ")] {
         report.notes.extend(side.nothing_matches().map(|mut line| {
@@ -134,7 +137,7 @@ fn read(side: Option<&PathBuf>, rows: &Rows) -> Result<Narrowed, Error> {
 fn status(base: &Narrowed, head: &Narrowed, verdicts: &[Verdict]) -> ExitStatus {
     let any = |is: fn(&Narrowed) -> bool| is(base) || is(head);
     match () {
-        () if any(|side| side.reading.stop.is_set()) => ExitStatus::Interrupted,
+        () if any(|side| side.reading.stop.is_some()) => ExitStatus::Interrupted,
         () if any(|side| side.ledger.input.records == 0) => ExitStatus::NothingRead,
         () if verdicts.iter().any(|verdict| !verdict.held) => ExitStatus::GateFailed,
         () if any(|side| side.reading.partial) => ExitStatus::Partial,
@@ -145,7 +148,7 @@ fn status(base: &Narrowed, head: &Narrowed, verdicts: &[Verdict]) -> ExitStatus 
 /// Says which side is empty, unless its source was named already.
 fn complain_of_nothing(side: &Narrowed, name: &str) {
     let input = &side.ledger.input;
-    if input.records == 0 && !side.reading.stop.is_set() && !(side.reading.partial && input.bytes == 0) {
+    if input.records == 0 && side.reading.stop.is_none() && !(side.reading.partial && input.bytes == 0) {
         complain(&format!("{name}: {}", nothing_read(input, &side.reading.sources)));
     }
 }

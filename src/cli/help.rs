@@ -56,6 +56,7 @@ pub(super) const TOPICS: &[Topic] = &[
                 "A screen for the log of a job, and files for later",
                 "ccstat summarize run.jsonl -o run.json -o run.md",
             ),
+            ("A run that goes on, as it goes on", "ccstat summarize --follow run.jsonl"),
             (
                 "A step of a workflow on GitHub, and its result as a test",
                 "ccstat summarize run.jsonl --github -o run.xml",
@@ -230,7 +231,7 @@ pub(super) const TOPICS: &[Topic] = &[
         command: "blocks",
         group: Group::History,
         examples: &[
-            ("Today's windows", "ccstat blocks --since today"),
+            ("Today's windows, as they fill", "ccstat blocks --since today --follow"),
             ("The dearest ones", "ccstat blocks --sort cost_usd --limit 5"),
         ],
     },

@@ -24,6 +24,8 @@ pub(super) const PREFIX: &str = "CCSTAT_";
 /// The variables that are obeyed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Variables {
+    /// What was said of colours.
+    pub(super) color: ColorChoice,
     config_dir: Option<String>,
     home: Option<PathBuf>,
     columns: Option<u16>,
@@ -35,6 +37,7 @@ pub(super) struct Variables {
     pub(super) github_output: Option<PathBuf>,
     /// Those that stand for options, by their whole names.
     pub(super) options: Vec<(String, OsString)>,
+    dumb: bool,
 }
 
 impl Variables {
@@ -49,6 +52,7 @@ impl Variables {
         };
         let forced = |name: &str| text(name).is_some_and(|value| value != "0");
         Self {
+            color: ColorChoice::Auto,
             config_dir: text("CLAUDE_CONFIG_DIR"),
             home: std::env::home_dir(),
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
@@ -57,18 +61,24 @@ impl Variables {
             github_summary: get("GITHUB_STEP_SUMMARY").map(PathBuf::from),
             github_output: get("GITHUB_OUTPUT").map(PathBuf::from),
             options: std::env::vars_os().filter_map(option).collect(),
+            dumb: text("TERM").is_none_or(|name| name == "dumb"),
         }
     }
 
-    /// How text on standard output is laid out.
-    pub(super) fn style(&self, color: ColorChoice) -> Style {
-        self.style_of(color, &io::stdout())
+    /// Whether standard output is a screen that can be drawn on.
+    pub(super) fn can_draw(&self) -> bool {
+        io::stdout().is_terminal() && !self.dumb
+    }
+
+    /// How text on standard output is laid out; of a terminal, as large as it is now.
+    pub(super) fn style(&self) -> Style {
+        self.style_of(&io::stdout())
     }
 
     /// How text on this stream is laid out.
-    pub(super) fn style_of(&self, color: ColorChoice, stream: &(impl IsTerminal + AsFd)) -> Style {
+    pub(super) fn style_of(&self, stream: &(impl IsTerminal + AsFd)) -> Style {
         let terminal = stream.is_terminal();
-        let color = match color {
+        let color = match self.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
             ColorChoice::Auto if self.no_color => false,

@@ -13,6 +13,7 @@ mod config;
 mod diff;
 mod explain;
 mod export;
+mod follow;
 mod formats;
 mod gates;
 mod kinds;
