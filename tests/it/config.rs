@@ -148,7 +148,7 @@ fn a_wrong_key_is_told_with_its_line_and_the_nearest() {
     );
     assert_eq!(
         told("[tools]\nstrict = true\n"),
-        "ccstat: `strict` in `ccstat.toml`, line 2 is no option of `tools`, but of `summarize`\n"
+        "ccstat: `strict` in `ccstat.toml`, line 2 is no option of `tools`, but of `summarize`, `run`, `check`\n"
     );
     assert_eq!(
         told("tools = 3\n"),

@@ -226,7 +226,7 @@ fn an_unknown_cost_has_no_change_and_passes_no_gate() {
         assert_eq!(code, 1);
         assert_eq!(
             stderr,
-            "ccstat: gate max-cost-increase failed: cost of one side is not known; allowed is 1000.0 %\n"
+            "ccstat: gate max-cost-increase failed: –, limit 1000.0 %: cost of one side is not known\n"
         );
     }
 }
@@ -258,7 +258,7 @@ fn gates_hold_and_fail_by_part_and_by_amount() {
     let (_, _, stderr) = run_with(&["diff", FIVE, SIX, "--max-cost-increase", "10%"]);
     assert_eq!(
         stderr,
-        "ccstat: gate max-cost-increase failed: cost +$0.006706 (+126.7 %), from $0.005294 to $0.012; allowed is 10.0 %\n"
+        "ccstat: gate max-cost-increase failed: +126.7 %, limit 10.0 %: cost +$0.006706 (+126.7 %), from $0.005294 to $0.012\n"
     );
 }
 
