@@ -161,12 +161,12 @@ impl Rule {
         if let Some(rest) = tool.strip_prefix(&self.tool) {
             return is_server(&self.tool) && rest.starts_with("__");
         }
-        match (&self.content, self.tool.as_str(), family(tool)) {
-            (_, "Task" | "Agent", Family::Agent) => true,
-            (Some(Content::Path(_)), "Edit", Family::Edit(_)) => true,
-            (Some(Content::Path(_)), "Read", Family::Read(_)) => true,
-            _ => false,
-        }
+        matches!(
+            (&self.content, self.tool.as_str(), family(tool)),
+            (_, "Task" | "Agent", Family::Agent)
+                | (Some(Content::Path(_)), "Edit", Family::Edit(_))
+                | (Some(Content::Path(_)), "Read", Family::Read(_))
+        )
     }
 
     /// Whether it is about a command with exactly this text.

@@ -29,6 +29,8 @@ pub struct Word {
     pub raw: String,
     /// Whether only the shell knows what it becomes: it has a variable or a substitution.
     pub expands: bool,
+    /// Whether it has a pattern (`*`, `?`, `[…]`) or a list (`{a,b}`) that the shell replaces.
+    pub varies: bool,
 }
 
 /// A redirection.
@@ -60,8 +62,8 @@ pub enum Unsplit {
     /// `$'…'`, `${x:-…}`.
     #[error("it has an expansion that only a shell understands (`${{…}}` or `$'…'`)")]
     Expansion,
-    /// A command whose name is a variable.
-    #[error("the name of a command is a variable")]
+    /// A command whose name is a variable or a pattern.
+    #[error("the name of a command is a variable or a pattern")]
     Variable,
     /// `( … )`, `{ … }`, functions, and parentheses that do not fit.
     #[error("it has parentheses or braces of the shell")]
@@ -112,6 +114,9 @@ const WRAPPERS: &[(&str, &[&str], usize)] = &[
     ("xargs", &["-n", "-I", "-P", "-L", "-d", "-s", "-a", "-E"], 0),
 ];
 
+/// Wrappers that take assignments before the command; after others `A=b` is the name of one.
+const ASSIGNING: &[&str] = &["sudo", "doas", "env"];
+
 impl Part {
     /// Its words with single blanks between, without redirections.
     pub fn bare(&self) -> String {
@@ -121,15 +126,15 @@ impl Part {
     /// The words of the command that really runs: without `A=b` before it and without wrappers such as `sudo`,
     /// `timeout 5` and `xargs`.
     pub fn core(&self) -> &[Word] {
-        let mut words = &self.words[..];
+        let mut words = after_assignments(&self.words);
         loop {
-            let assigned = words.iter().take_while(|word| is_assignment(&word.raw)).count();
-            words = &words[assigned..];
             let Some((first, rest)) = words.split_first() else { return words };
             let wrapper = WRAPPERS.iter().find(|(name, ..)| *name == program(&first.text));
-            let Some((_, valued, operands)) = wrapper else { return words };
-            let after = skip_flags(rest, valued);
-            let after = after.get(*operands..).unwrap_or_default();
+            let Some((name, valued, operands)) = wrapper else { return words };
+            let mut after = skip_flags(rest, valued).get(*operands..).unwrap_or_default();
+            if ASSIGNING.contains(name) {
+                after = after_assignments(after);
+            }
             if after.is_empty() {
                 return words;
             }
@@ -162,6 +167,10 @@ pub(super) fn program(word: &str) -> &str {
 
 fn joined(words: &[Word]) -> String {
     words.iter().map(|word| word.raw.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+fn after_assignments(words: &[Word]) -> &[Word] {
+    &words[words.iter().take_while(|word| is_assignment(&word.raw)).count()..]
 }
 
 /// `NAME=…`, as it stands before a command.

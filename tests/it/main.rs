@@ -14,6 +14,7 @@ mod formats;
 mod kinds;
 mod ledger;
 mod pages;
+mod permission;
 mod plain;
 mod recordings;
 mod reports;

@@ -114,12 +114,11 @@ impl Row {
 /// The words that are no flags and no values of flags before a subcommand.
 fn subcommands(rest: &[Word]) -> impl Iterator<Item = &str> {
     let mut value = false;
-    let plain = rest.iter().map(|word| word.text.as_str()).filter(move |word| {
+    rest.iter().map(|word| word.text.as_str()).filter(move |word| {
         let skipped = value || word.starts_with('-');
         value = !value && VALUED.contains(word);
         !skipped
-    });
-    plain
+    })
 }
 
 /// Whether a word is or has a mark.

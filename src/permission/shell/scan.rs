@@ -105,14 +105,16 @@ impl Scanner {
 
     fn step(&mut self, letter: char, draft: &mut Draft) {
         match letter {
-            '\\' if self.peek(1) == Some('\n') => {
-                self.at += 2;
-                draft.end_word();
-                draft.part.text.push(' ');
-            }
+            // To a shell the two are not there at all: a word goes on.
+            '\\' if self.peek(1) == Some('\n') => self.at += 2,
             '\\' => self.escape(draft),
             '\'' => self.single(draft),
             '"' => self.double(draft),
+            // `$"…"` is a text that is translated.
+            '$' if self.peek(1) == Some('"') => {
+                self.doubt(Unsplit::Expansion);
+                self.plain(draft, letter);
+            }
             '$' => self.dollar(draft),
             '`' => self.nested(draft, 1, '`', Unsplit::Substitution),
             '(' => self.nested(draft, 1, ')', Unsplit::Group),
@@ -130,13 +132,30 @@ impl Scanner {
                 draft.end_word();
                 draft.part.text.push(letter);
             }
-            _ => self.plain(draft, letter),
+            _ => {
+                let pattern = self.is_pattern(letter);
+                self.plain(draft, letter);
+                if pattern {
+                    draft.word.get_or_insert_default().varies = true;
+                }
+            }
         }
     }
 
     fn plain(&mut self, draft: &mut Draft, letter: char) {
         self.at += 1;
         draft.push(&[letter], &letter.to_string());
+    }
+
+    /// Whether a letter outside of quotes begins a pattern or a list (`{a,b}`), which the shell replaces.
+    fn is_pattern(&self, letter: char) -> bool {
+        let list = || {
+            let inside =
+                self.letters[self.at + 1..].iter().take_while(|letter| !letter.is_ascii_whitespace());
+            inside.clone().any(|letter| *letter == '}')
+                && inside.into_iter().any(|letter| ",.".contains(*letter))
+        };
+        "*?[".contains(letter) || letter == '{' && list()
     }
 
     fn escape(&mut self, draft: &mut Draft) {
@@ -170,7 +189,8 @@ impl Scanner {
                 None => return self.doubt(Unsplit::Quote),
                 Some('"') => break,
                 Some('\\') => match self.peek(1) {
-                    Some(next) if "$`\"\\\n".contains(next) => self.escape(draft),
+                    Some('\n') => self.at += 2,
+                    Some(next) if "$`\"\\".contains(next) => self.escape(draft),
                     Some(_) | None => self.plain(draft, '\\'),
                 },
                 Some('$') => self.dollar(draft),
@@ -187,6 +207,8 @@ impl Scanner {
             Some('(') => return self.nested(draft, 2, ')', Unsplit::Substitution),
             Some('{') if !self.names_variable() => self.doubt(Unsplit::Expansion),
             Some('\'') => self.doubt(Unsplit::Expansion),
+            // The name goes on in the next line.
+            Some('\\') if self.peek(2) == Some('\n') => self.doubt(Unsplit::Expansion),
             // `$` before a blank or a quote stands for itself.
             Some(next) if !next.is_alphanumeric() && !"_{?!$#@*-".contains(next) => {
                 return self.plain(draft, '$');
@@ -237,6 +259,11 @@ impl Scanner {
         let writes = operator.contains('>');
         let copies = operator == ">&" || operator == "<&";
         draft.redirect = Some(Redirect { writes, target: Word::default(), copies });
+        // `>&-` is whole: what follows is the next word.
+        if copies && self.peek(0) == Some('-') {
+            self.plain(draft, '-');
+            draft.end_word();
+        }
     }
 
     /// Remembers where a document ends; its text is passed over at the end of the line.
@@ -312,13 +339,13 @@ impl Scanner {
             part.words.remove(0);
         }
         if let Some(first) = part.core().first() {
-            let (expands, evals) = (first.expands, EVALS.contains(&first.text.as_str()));
-            if expands {
-                self.doubt(Unsplit::Variable);
-            }
-            if evals {
-                self.doubt(Unsplit::Eval);
-            }
+            let why = match first.text.as_str() {
+                name if EVALS.contains(&name) => Some(Unsplit::Eval),
+                _ if KEYWORDS.contains(&first.raw.as_str()) => Some(Unsplit::Control),
+                _ if first.expands || first.varies && first.text != "[" => Some(Unsplit::Variable),
+                _ => None,
+            };
+            why.into_iter().for_each(|why| self.doubt(why));
         }
         if !part.words.is_empty() || !part.redirects.is_empty() {
             self.parts.push(part);
@@ -329,14 +356,14 @@ impl Scanner {
 impl Draft {
     /// Adds letters to the word: as written, and as they are without quotes.
     fn push(&mut self, raw: &[char], text: &str) {
-        let word = self.word.get_or_insert_with(Word::default);
+        let word = self.word.get_or_insert_default();
         word.raw.extend(raw);
         word.text.push_str(text);
         self.part.text.extend(raw);
     }
 
     fn expands(&mut self) {
-        self.word.get_or_insert_with(Word::default).expands = true;
+        self.word.get_or_insert_default().expands = true;
     }
 
     fn end_word(&mut self) {

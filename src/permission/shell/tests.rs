@@ -29,7 +29,9 @@ const SPLIT: &[(&str, &[&str])] = &[
     ("echo a # && b", &["echo a"]),
     ("echo a#b", &["echo a#b"]),
     ("# note\nls", &["ls"]),
-    ("npm \\\n test", &["npm   test"]),
+    ("npm \\\n test", &["npm  test"]),
+    ("r\\\nm x", &["rm x"]),
+    ("[ -f x ] && ls *.rs {a,b}", &["[ -f x ]", "ls *.rs {a,b}"]),
     ("ls 2>&1 | tee x", &["ls 2>&1", "tee x"]),
     ("ls &> x && b", &["ls &> x", "b"]),
     ("ls >& x", &["ls >& x"]),
@@ -65,8 +67,13 @@ const UNSPLIT: &[(&str, Unsplit)] = &[
     ("echo a\\", Unsplit::Quote),
     ("echo ${x:-a}", Unsplit::Expansion),
     ("echo $'a\\'b'", Unsplit::Expansion),
+    ("echo $\"a\"", Unsplit::Expansion),
+    ("$\\\nCMD", Unsplit::Expansion),
     ("$CMD x", Unsplit::Variable),
     ("sudo $CMD", Unsplit::Variable),
+    ("r? x", Unsplit::Variable),
+    ("{rm,-rf,x}", Unsplit::Variable),
+    ("*", Unsplit::Variable),
     ("(a; b)", Unsplit::Group),
     ("{ a; b; }", Unsplit::Group),
     ("f() { rm x; }", Unsplit::Group),
@@ -75,6 +82,7 @@ const UNSPLIT: &[(&str, Unsplit)] = &[
     ("if a; then b; fi", Unsplit::Control),
     ("while true; do a; done", Unsplit::Control),
     ("! a", Unsplit::Control),
+    ("time ! a", Unsplit::Control),
     ("[[ -f x && -f y ]]", Unsplit::Control),
     ("eval 'rm x'", Unsplit::Eval),
     ("source x.sh", Unsplit::Eval),
@@ -118,6 +126,7 @@ fn redirections_are_no_words() {
     assert_eq!(part("ls >& out").written().count(), 1);
     assert_eq!(part("ls >&1x").written().count(), 1);
     assert_eq!(part("ls 2>&-").written().count(), 0);
+    assert_eq!(part(">&-rm x").bare(), "rm x");
     assert_eq!(part("ls &>> out").written().count(), 1);
     assert_eq!(part("cat <<< x").written().count(), 0);
 }
@@ -141,6 +150,7 @@ fn wrappers_and_assignments_are_taken_off() {
     }
     assert_eq!(core("sudo"), "sudo");
     assert_eq!(core("A=b"), "");
+    assert_eq!(core("command A=b"), "A=b");
     assert_eq!(core("echo A=b"), "echo A=b");
 }
 

@@ -135,8 +135,8 @@ fn what_cannot_be_split_gets_no_suggestion() {
     }
 }
 
-fn for_call(tool: &str, input: Value, breadth: Breadth) -> Option<(String, bool)> {
-    let suggestions = suggest(&[call(tool, &input)], breadth, Some(PROJECT));
+fn for_call(tool: &str, input: &Value, breadth: Breadth) -> Option<(String, bool)> {
+    let suggestions = suggest(&[call(tool, input)], breadth, Some(PROJECT));
     assert_eq!(suggestions.rules.len() + suggestions.refused.len(), 1);
     suggestions.rules.first().map(|one| (one.rule.to_string(), one.warning.is_some()))
 }
@@ -173,7 +173,7 @@ fn other_tools_get_what_their_rules_can_say() {
         ("ExitPlanMode", json!({}), Breadth::Exact, None),
     ];
     for (tool, input, breadth, expected) in cases {
-        assert_eq!(for_call(tool, input.clone(), breadth), expected, "{tool} {input} {breadth:?}");
+        assert_eq!(for_call(tool, &input, breadth), expected, "{tool} {input} {breadth:?}");
     }
 }
 
