@@ -9,7 +9,8 @@
 //! * [`facts`] owns, merges in any order, and settles at the end;
 //! * [`report`] sorts, groups and cuts, without a word about looks;
 //! * [`render`] writes, without a word about facts;
-//! * [`scan`] conducts the first three in parallel; [`measure`] has the words with units.
+//! * [`scan`] conducts the first three in parallel; [`measure`] has the words with units;
+//! * [`permission`] is a model of Claude Code's permission system: rules, modes, and what they would decide.
 //!
 //! ```
 //! use ccstat::{event, facts::Facts, input::{Place, SourceId}, measure::Prices};
@@ -30,6 +31,7 @@ pub mod event;
 pub mod facts;
 pub mod input;
 pub mod measure;
+pub mod permission;
 pub mod render;
 pub mod report;
 pub mod scan;

@@ -19,6 +19,7 @@ mod gates;
 mod kinds;
 mod ledger;
 mod pages;
+mod permission;
 mod plain;
 mod recordings;
 mod reports;

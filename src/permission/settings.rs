@@ -1,0 +1,283 @@
+//! `settings.json` (5.8): rules, the mode at the start, further folders.
+
+use serde_json::Value;
+
+use super::{
+    path::{in_home, resolve},
+    rule::{Rule, RuleError},
+    scope::{Behaviour, Mode, Scope},
+};
+
+/// What a settings file says about permissions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Where its rules count as kept.
+    pub scope: Scope,
+    /// Its rules, in the order of the file: allow, deny, ask.
+    pub rules: Vec<(Behaviour, Rule)>,
+    /// `defaultMode`.
+    pub mode: Option<Mode>,
+    /// `additionalDirectories`.
+    pub directories: Vec<String>,
+}
+
+/// Why a settings file cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// The text is not JSON.
+    #[error("settings file `{file}` is not valid JSON, correct it there: {source}")]
+    Json {
+        /// Name of the file.
+        file: String,
+        /// What is wrong, with line and column.
+        source: serde_json::Error,
+    },
+    /// A value of the wrong type.
+    #[error("settings file `{file}`: `{key}` must be {must}, not `{value}`")]
+    Value {
+        /// Name of the file.
+        file: String,
+        /// The key with its path.
+        key: String,
+        /// What has to stand there.
+        must: &'static str,
+        /// What stands there, shortened.
+        value: String,
+    },
+    /// A rule that is broken.
+    #[error("settings file `{file}`: `{key}` is no rule: {reason}")]
+    Rule {
+        /// Name of the file.
+        file: String,
+        /// The key with its path.
+        key: String,
+        /// What is wrong with it.
+        reason: RuleError,
+    },
+    /// A mode that does not exist.
+    #[error(
+        "settings file `{file}`: `{key}` is no mode, did you mean `{nearest}`? (known: {}): `{value}`",
+        Mode::ALL.iter().map(|mode| mode.word()).collect::<Vec<_>>().join(", ")
+    )]
+    Mode {
+        /// Name of the file.
+        file: String,
+        /// The key with its path.
+        key: String,
+        /// What stands there.
+        value: String,
+        /// The mode most like it.
+        nearest: Mode,
+    },
+}
+
+impl Settings {
+    /// Reads the text of a settings file. Without a scope, the name of the file decides
+    /// ([`scope_of`](Self::scope_of)). Keys that are not about permissions are passed over.
+    pub fn read(file: &str, text: &str, scope: Option<Scope>) -> Result<Self, SettingsError> {
+        let source = Source { file };
+        let text = text.trim_start_matches('\u{feff}');
+        let whole: Value = serde_json::from_str(text)
+            .map_err(|error| SettingsError::Json { file: file.to_owned(), source: error })?;
+        if !whole.is_object() {
+            return Err(source.value("the whole file", "an object", &whole));
+        }
+        let mut settings = Self {
+            scope: scope.unwrap_or_else(|| Self::scope_of(file)),
+            rules: Vec::new(),
+            mode: None,
+            directories: Vec::new(),
+        };
+        let Some(permissions) = given(&whole, "permissions") else { return Ok(settings) };
+        if !permissions.is_object() {
+            return Err(source.value("permissions", "an object", permissions));
+        }
+        for behaviour in Behaviour::ALL {
+            settings.rules.extend(source.rules(permissions, *behaviour)?);
+        }
+        settings.mode = source.mode(permissions)?;
+        let directories =
+            source.texts(permissions, "additionalDirectories", "a list of folders", "a folder")?;
+        settings.directories = directories.into_iter().map(|(_, path)| path.to_owned()).collect();
+        Ok(settings)
+    }
+
+    /// The scope that a file's name speaks for: `settings.local.json` is local, `managed-settings.json` is of the
+    /// organisation, one in the `.claude` folder of a home is the user's, all others are the project's.
+    pub fn scope_of(file: &str) -> Scope {
+        let file = file.replace('\\', "/");
+        let (folder, name) = file.rsplit_once('/').unwrap_or(("", &file));
+        let resolved = resolve(folder, None).unwrap_or_default();
+        match name {
+            "settings.local.json" => Scope::Local,
+            _ if name.starts_with("managed-settings") || folder.ends_with("managed-settings.d") => {
+                Scope::Policy
+            }
+            _ if in_home(&resolved) == Some(".claude") => Scope::User,
+            _ => Scope::Project,
+        }
+    }
+}
+
+/// The file that errors name.
+struct Source<'f> {
+    file: &'f str,
+}
+
+impl Source<'_> {
+    fn value(&self, key: &str, must: &'static str, value: &Value) -> SettingsError {
+        let text = value.to_string();
+        let short: String = text.chars().take(40).collect();
+        let value = if short.len() < text.len() { format!("{short}…") } else { short };
+        SettingsError::Value { file: self.file.to_owned(), key: key.to_owned(), must, value }
+    }
+
+    /// A list of texts, each with its key.
+    fn texts<'v>(
+        &self,
+        permissions: &'v Value,
+        name: &str,
+        must: &'static str,
+        each: &'static str,
+    ) -> Result<Vec<(String, &'v str)>, SettingsError> {
+        let key = format!("permissions.{name}");
+        let Some(value) = given(permissions, name) else { return Ok(Vec::new()) };
+        let Some(list) = value.as_array() else { return Err(self.value(&key, must, value)) };
+        let text = |(at, value): (usize, &'v Value)| {
+            let key = format!("{key}[{at}]");
+            let text = value.as_str().ok_or_else(|| self.value(&key, each, value))?;
+            Ok((key, text))
+        };
+        list.iter().enumerate().map(text).collect()
+    }
+
+    fn rules(
+        &self,
+        permissions: &Value,
+        behaviour: Behaviour,
+    ) -> Result<Vec<(Behaviour, Rule)>, SettingsError> {
+        let texts = self.texts(permissions, behaviour.word(), "a list of rules", "a rule in quotes")?;
+        let rule = |(key, text): (String, &str)| match Rule::parse(text) {
+            Ok(rule) => Ok((behaviour, rule)),
+            Err(reason) => Err(SettingsError::Rule { file: self.file.to_owned(), key, reason }),
+        };
+        texts.into_iter().map(rule).collect()
+    }
+
+    fn mode(&self, permissions: &Value) -> Result<Option<Mode>, SettingsError> {
+        let key = "permissions.defaultMode";
+        let Some(value) = given(permissions, "defaultMode") else { return Ok(None) };
+        let Some(word) = value.as_str() else { return Err(self.value(key, "the name of a mode", value)) };
+        let unknown = || SettingsError::Mode {
+            file: self.file.to_owned(),
+            key: key.to_owned(),
+            value: word.to_owned(),
+            nearest: Mode::nearest(word),
+        };
+        Mode::named(word).ok_or_else(unknown).map(Some)
+    }
+}
+
+/// A value that is there and not null.
+fn given<'v>(object: &'v Value, key: &str) -> Option<&'v Value> {
+    object.get(key).filter(|value| !value.is_null())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::permission::Context;
+
+    fn error(text: &str) -> String {
+        Settings::read("s.json", text, None).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn the_example_of_the_specification_is_read() {
+        let text = r#"{"model": "opus", "permissions": {
+            "allow": ["Bash(npm:*)", "Edit(.claude)", "Read"], "deny": ["Bash(rm -rf:*)"],
+            "ask": ["Write(/etc/*)"], "defaultMode": "acceptEdits",
+            "additionalDirectories": ["/path/to/extra"], "somethingNew": 4}}"#;
+        let settings = Settings::read(".claude/settings.json", text, None).expect("settings");
+        let shown: Vec<String> =
+            settings.rules.iter().map(|(behaviour, rule)| format!("{behaviour} {rule}")).collect();
+        let expected = [
+            "allow Bash(npm:*)",
+            "allow Edit(.claude)",
+            "allow Read",
+            "deny Bash(rm -rf:*)",
+            "ask Write(/etc/*)",
+        ];
+        assert_eq!(shown, expected);
+        assert_eq!((settings.scope, settings.mode), (Scope::Project, Some(Mode::AcceptEdits)));
+        assert_eq!(settings.directories, ["/path/to/extra"]);
+        for empty in ["{}", r#"{"permissions": {}}"#, r#"{"permissions": {"allow": null}}"#, "\u{feff}{}"] {
+            assert!(Settings::read("s.json", empty, None).is_ok_and(|settings| settings.rules.is_empty()));
+        }
+    }
+
+    #[test]
+    fn what_is_broken_is_told_with_file_key_and_reason() {
+        assert_eq!(
+            error(r#"{"permissions": {"allow": ["Read", "Edit", "Bash(npm"]}}"#),
+            "settings file `s.json`: `permissions.allow[2]` is no rule: a parenthesis is not closed in `Bash(npm`"
+        );
+        assert_eq!(
+            error(r#"{"permissions": {"deny": ["Read", 4]}}"#),
+            "settings file `s.json`: `permissions.deny[1]` must be a rule in quotes, not `4`"
+        );
+        assert_eq!(
+            error(r#"{"permissions": {"ask": "Read"}}"#),
+            "settings file `s.json`: `permissions.ask` must be a list of rules, not `\"Read\"`"
+        );
+        let mode = error(r#"{"permissions": {"defaultMode": "acceptEdit"}}"#);
+        assert!(mode.contains("`permissions.defaultMode` is no mode, did you mean `acceptEdits`?"), "{mode}");
+        assert!(mode.ends_with(": `acceptEdit`"), "{mode}");
+        assert!(error(r#"{"permissions": {"defaultMode": 1}}"#).contains("must be the name of a mode"));
+        assert!(error(r#"{"permissions": []}"#).contains("`permissions` must be an object, not `[]`"));
+        assert!(error("[]").contains("must be an object"));
+        let folders = error(r#"{"permissions": {"additionalDirectories": [{}]}}"#);
+        assert!(folders.contains("`permissions.additionalDirectories[0]` must be a folder"), "{folders}");
+    }
+
+    #[test]
+    fn broken_json_is_told_with_its_line_and_column() {
+        let told = error("{\n  \"permissions\": {,}\n}");
+        assert!(told.starts_with("settings file `s.json` is not valid JSON"), "{told}");
+        assert!(told.ends_with("at line 2 column 19"), "{told}");
+        assert!(error("").contains("not valid JSON"));
+    }
+
+    #[test]
+    fn the_name_of_a_file_says_its_scope() {
+        for (file, scope) in [
+            (".claude/settings.local.json", Scope::Local),
+            (".claude/settings.json", Scope::Project),
+            ("/home/dev/project/.claude/settings.json", Scope::Project),
+            ("/home/dev/.claude/settings.json", Scope::User),
+            ("~/.claude/settings.json", Scope::User),
+            ("/Users/dev/.claude/settings.json", Scope::User),
+            ("/etc/claude-code/managed-settings.json", Scope::Policy),
+            ("/etc/claude-code/managed-settings.d/10.json", Scope::Policy),
+            ("strict.json", Scope::Project),
+        ] {
+            assert_eq!(Settings::scope_of(file), scope, "{file}");
+        }
+    }
+
+    #[test]
+    fn the_strongest_file_names_the_mode() {
+        let file = |scope: Scope, mode: &str| {
+            let text = format!(r#"{{"permissions": {{"defaultMode": "{mode}", "allow": ["Read"]}}}}"#);
+            Settings::read("s.json", &text, Some(scope)).expect("settings")
+        };
+        let user = file(Scope::User, "plan");
+        let local = file(Scope::Local, "acceptEdits");
+        let policy = file(Scope::Policy, "dontAsk");
+        assert_eq!(Context::of_settings([&user, &local]).mode, Mode::AcceptEdits);
+        assert_eq!(Context::of_settings([&policy, &user, &local]).mode, Mode::DontAsk);
+        assert_eq!(Context::of_settings([]).mode, Mode::Default);
+        assert_eq!(Context::of_settings([&policy, &user, &local]).all_rules().count(), 3);
+    }
+}

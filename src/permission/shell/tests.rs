@@ -1,0 +1,171 @@
+use super::*;
+
+fn texts(command: &str) -> Vec<String> {
+    let parts = split(command).unwrap_or_else(|why| panic!("{command}: {why}"));
+    parts.into_iter().map(|part| part.text).collect()
+}
+
+/// Commands and their parts.
+const SPLIT: &[(&str, &[&str])] = &[
+    ("", &[]),
+    ("   ", &[]),
+    ("ls", &["ls"]),
+    ("npm ci && npm test", &["npm ci", "npm test"]),
+    ("a || b", &["a", "b"]),
+    ("a; b;", &["a", "b"]),
+    ("a & b", &["a", "b"]),
+    ("a &", &["a"]),
+    ("a | b |& c", &["a", "b", "c"]),
+    ("a\nb\n\nc", &["a", "b", "c"]),
+    ("a &&\n b", &["a", "b"]),
+    ("rm -rf / && npm test", &["rm -rf /", "npm test"]),
+    ("git status; curl x | sh", &["git status", "curl x", "sh"]),
+    ("echo 'a && b'", &["echo 'a && b'"]),
+    ("echo \"a; b\"; c", &["echo \"a; b\"", "c"]),
+    (r"echo a\;b", &[r"echo a\;b"]),
+    (r"echo a\&\&b c", &[r"echo a\&\&b c"]),
+    ("echo \"it's\" && b", &["echo \"it's\"", "b"]),
+    (r#"echo "a\"; b""#, &[r#"echo "a\"; b""#]),
+    ("echo a # && b", &["echo a"]),
+    ("echo a#b", &["echo a#b"]),
+    ("# note\nls", &["ls"]),
+    ("npm \\\n test", &["npm  test"]),
+    ("r\\\nm x", &["rm x"]),
+    ("[ -f x ] && ls *.rs {a,b}", &["[ -f x ]", "ls *.rs {a,b}"]),
+    ("ls 2>&1 | tee x", &["ls 2>&1", "tee x"]),
+    ("ls &> x && b", &["ls &> x", "b"]),
+    ("ls >& x", &["ls >& x"]),
+    ("ls > 'a b'; c", &["ls > 'a b'", "c"]),
+    ("cat <<< 'a; b'", &["cat <<< 'a; b'"]),
+    ("echo $HOME ${USER}; b", &["echo $HOME ${USER}", "b"]),
+    ("A=b npm test", &["A=b npm test"]),
+    ("find . -name '*.rs' -exec wc {} \\;", &["find . -name '*.rs' -exec wc {} \\;"]),
+    ("npm\u{a0}x && b", &["npm\u{a0}x", "b"]),
+    ("echo \"$\" '$(x)'", &["echo \"$\" '$(x)'"]),
+];
+
+#[test]
+fn commands_are_split_as_the_table_says() {
+    for (command, parts) in SPLIT {
+        assert_eq!(texts(command), *parts, "{command}");
+    }
+}
+
+/// Commands that cannot be split, and why.
+const UNSPLIT: &[(&str, Unsplit)] = &[
+    ("echo $(rm x)", Unsplit::Substitution),
+    ("echo `rm x`", Unsplit::Substitution),
+    ("echo \"$(rm x)\"", Unsplit::Substitution),
+    ("echo \"`rm x`\"", Unsplit::Substitution),
+    ("echo $((1+2))", Unsplit::Substitution),
+    ("diff <(a) <(b)", Unsplit::Process),
+    ("tee >(a)", Unsplit::Process),
+    ("cat <<END\nrm x\nEND", Unsplit::Heredoc),
+    ("cat <<-'END' > f\n\tx\n\tEND\nls", Unsplit::Heredoc),
+    ("echo 'a", Unsplit::Quote),
+    ("echo \"a", Unsplit::Quote),
+    ("echo a\\", Unsplit::Quote),
+    ("echo ${x:-a}", Unsplit::Expansion),
+    ("echo $'a\\'b'", Unsplit::Expansion),
+    ("echo $\"a\"", Unsplit::Expansion),
+    ("$\\\nCMD", Unsplit::Expansion),
+    ("$CMD x", Unsplit::Variable),
+    ("sudo $CMD", Unsplit::Variable),
+    ("r? x", Unsplit::Variable),
+    ("{rm,-rf,x}", Unsplit::Variable),
+    ("*", Unsplit::Variable),
+    ("(a; b)", Unsplit::Group),
+    ("{ a; b; }", Unsplit::Group),
+    ("f() { rm x; }", Unsplit::Group),
+    ("a )", Unsplit::Group),
+    ("for i in a b; do rm $i; done", Unsplit::Control),
+    ("if a; then b; fi", Unsplit::Control),
+    ("while true; do a; done", Unsplit::Control),
+    ("! a", Unsplit::Control),
+    ("time ! a", Unsplit::Control),
+    ("[[ -f x && -f y ]]", Unsplit::Control),
+    ("eval 'rm x'", Unsplit::Eval),
+    ("source x.sh", Unsplit::Eval),
+    (". x.sh", Unsplit::Eval),
+    ("&& a", Unsplit::Empty),
+    ("a ;; b", Unsplit::Control),
+    ("a &&", Unsplit::Empty),
+    ("a |\n\n", Unsplit::Empty),
+    ("a && ; b", Unsplit::Empty),
+    ("a >", Unsplit::Empty),
+];
+
+#[test]
+fn what_cannot_be_split_says_why() {
+    for (command, why) in UNSPLIT {
+        let told = split(command).map(|parts| parts.into_iter().map(|part| part.text).collect::<Vec<_>>());
+        assert_eq!(told.as_ref().err(), Some(why), "{command}: {told:?}");
+    }
+}
+
+#[test]
+fn what_runs_within_is_seen_all_the_same() {
+    let seen = |command: &str| pieces(command).0.iter().map(Part::core_text).collect::<Vec<_>>();
+    assert!(seen("echo \"$(rm -rf x)\"").contains(&"rm -rf x".to_owned()));
+    assert!(seen("for i in a; do rm $i; done").contains(&"rm $i".to_owned()));
+    assert!(seen("(cd x && rm y)").contains(&"rm y".to_owned()));
+    let document = seen("cat <<END > f\nrm x\nEND\nls");
+    assert_eq!(document, ["cat", "ls"], "the text of a document is no command");
+}
+
+#[test]
+fn redirections_are_no_words() {
+    let part = |command: &str| split(command).expect("splits").remove(0);
+    let ls = part("ls -l 2> err.txt >> 'out put' < in 2>&1 > /dev/null");
+    assert_eq!(ls.bare(), "ls -l");
+    let written: Vec<&str> = ls.written().map(|word| word.text.as_str()).collect();
+    assert_eq!(written, ["err.txt", "out put"]);
+    assert_eq!(ls.redirects.len(), 5);
+    assert_eq!(part("echo 2 > x").bare(), "echo 2");
+    assert_eq!(part("echo 2> x").bare(), "echo");
+    assert_eq!(part("ls >& out").written().count(), 1);
+    assert_eq!(part("ls >&1x").written().count(), 1);
+    assert_eq!(part("ls 2>&-").written().count(), 0);
+    assert_eq!(part(">&-rm x").bare(), "rm x");
+    assert_eq!(part("ls &>> out").written().count(), 1);
+    assert_eq!(part("cat <<< x").written().count(), 0);
+}
+
+#[test]
+fn wrappers_and_assignments_are_taken_off() {
+    let core = |command: &str| split(command).expect("splits").remove(0).core_text();
+    for command in [
+        "rm x",
+        "A=b rm x",
+        "sudo rm x",
+        "sudo -u me -n rm x",
+        "env -u Z A=b C=d rm x",
+        "timeout -s KILL 5 rm x",
+        "nice -n 5 nohup rm x",
+        "A=1 sudo env B=2 timeout 5s rm x",
+        "xargs -n 1 rm x",
+        "command -- rm x",
+    ] {
+        assert_eq!(core(command), "rm x", "{command}");
+    }
+    assert_eq!(core("sudo"), "sudo");
+    assert_eq!(core("A=b"), "");
+    assert_eq!(core("command A=b"), "A=b");
+    assert_eq!(core("echo A=b"), "echo A=b");
+}
+
+#[test]
+fn pipes_join_and_other_operators_part() {
+    let parts = split("a | b; c && d | e").expect("splits");
+    let [a, b, c, d, e] = &parts[..] else { panic!("{parts:?}") };
+    assert_eq!(a.pipeline, b.pipeline);
+    assert!(b.pipeline != c.pipeline && c.pipeline != d.pipeline);
+    assert_eq!(d.pipeline, e.pipeline);
+}
+
+#[test]
+fn deep_nesting_is_refused_and_harmless() {
+    let deep = "$(".repeat(100_000);
+    assert!(split(&deep).is_err());
+    assert!(split(&"(".repeat(100_000)).is_err());
+}
