@@ -134,7 +134,7 @@ fn the_table_of_modules_is_as_the_street_wants_it() {
     assert!(row("input").is_empty() && row("measure").is_empty());
     assert_eq!(row("event"), ["measure"]);
     assert_eq!(row("facts"), ["event", "measure", "input::Place", "input::SourceId"]);
-    assert_eq!(row("report"), ["facts", "measure", "input::SourceId"]);
+    assert_eq!(row("report"), ["facts", "measure", "permission", "input::SourceId"]);
     assert_eq!(row("render"), ["report", "measure"]);
     assert_eq!(row("error"), ["measure", "report::UnknownColumn"]);
     assert_eq!(row("scan"), ["input", "event", "facts"]);

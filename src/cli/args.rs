@@ -13,6 +13,7 @@ pub use super::{
     github::Github,
     narrow::Narrow,
     output::{Arrange, Output, Shape, Target},
+    permission::Permissions,
     run::Run,
     show::Show,
     tee::Tee,
@@ -92,6 +93,12 @@ pub enum Command {
     ///
     /// What an agent did by itself, without those that it started. Sessions without subagents are one row.
     Agents(Rows),
+    /// Show which calls were allowed or refused and by whom, try other settings, suggest rules
+    ///
+    /// One row a call: the decision, who took it and by which rule as far as the log says, and the mode in force; modes are rows
+    /// where they change. With --settings it says what those rules would have done to every recorded call, with --suggest which
+    /// rules would have let the refused calls through. This report shows content: what tools were called with.
+    Permissions(Permissions),
     /// Show one session as a timeline: prompts, responses, calls, failures
     ///
     /// SESSION is an id or its beginning, or `latest`. Every event has its time, how it ended, how long it took and how large

@@ -158,6 +158,18 @@ pub(super) const TOPICS: &[Topic] = &[
         ],
     },
     Topic {
+        command: "permissions",
+        group: Group::Run,
+        examples: &[
+            ("Who refused what in a run", "ccstat permissions run.jsonl"),
+            (
+                "What new settings would have done to the runs of a week",
+                "ccstat permissions --settings .claude/settings.json --since 7d ~/.claude/projects",
+            ),
+            ("Rules for what was refused", "ccstat permissions --suggest --breadth prefix run.jsonl"),
+        ],
+    },
+    Topic {
         command: "show",
         group: Group::Run,
         examples: &[

@@ -15,6 +15,7 @@ mod live;
 mod narrow;
 mod output;
 mod pass;
+mod permission;
 mod plan;
 mod print;
 mod progress;
@@ -79,6 +80,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             ask(rows, Question { detail: Detail::Records, ..Question::run("kinds", &report::kinds) })
         }
         Command::Diff(diff) => diff::diff(diff, style),
+        Command::Permissions(asked) => permission::permissions(asked, &variables, style),
         Command::Show(show) => show::show(show, &variables, style),
         Command::Explain(explain) => explain::explain(explain, &variables, style),
         Command::Export(export) => export::export(export, &variables, style),

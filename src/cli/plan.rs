@@ -137,18 +137,24 @@ fn path_of(bytes: &[u8]) -> PathBuf {
 /// The prices in force.
 pub(super) fn prices(pricing: &args::Pricing) -> Result<Prices, Error> {
     pricing.pricing.iter().try_fold(Prices::built_in(), |prices, path| {
-        let open = |source| Error::Open { path: path.clone(), source };
-        let mut text = String::new();
-        open_file(path).map_err(open)?.read_to_string(&mut text).map_err(open)?;
+        let text = read_text(path)?;
         // The prices of a `ccstat.toml` stand there among other things.
         let inline = config::prices(path, &text)?;
         Ok(prices.with_file(&path.to_string_lossy(), inline.as_deref().unwrap_or(&text))?)
     })
 }
 
+/// The whole text of a file that holds no records.
+pub(super) fn read_text(path: &Path) -> Result<String, Error> {
+    let open = |source| Error::Open { path: path.to_owned(), source };
+    let mut text = String::new();
+    open_file(path).map_err(open)?.read_to_string(&mut text).map_err(open)?;
+    Ok(text)
+}
+
 #[expect(
     clippy::disallowed_methods,
-    reason = "lists, prices and defaults are the files that hold no records"
+    reason = "lists, prices, settings and defaults are the files that hold no records"
 )]
 pub(super) fn open_file(path: &Path) -> io::Result<std::fs::File> {
     std::fs::File::open(path)

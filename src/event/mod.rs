@@ -27,7 +27,7 @@ pub use decode::{agent_of_input, agent_of_outcome, servers_of};
 pub use dialect::Dialect;
 pub use kind::{Home, Kind, KindId, Row};
 pub use obvious::obvious;
-pub use said::{Said, said};
+pub use said::{Said, main_input, said};
 #[cfg(target_arch = "x86_64")]
 pub use skim::{Skimmer, skim};
 pub use trace::trace;

@@ -119,7 +119,7 @@ fn text(value: &Value) -> Option<String> {
 }
 
 /// What a call is about: the one input that a person looks for first, else all of it.
-fn main_input(input: &Value) -> String {
+pub fn main_input(input: &Value) -> String {
     const FIRST: &[&str] = &[
         "command",
         "file_path",
@@ -132,7 +132,8 @@ fn main_input(input: &Value) -> String {
         "description",
         "prompt",
     ];
-    let known = FIRST.iter().find_map(|key| text(&input[*key]));
+    let question = || text(&input["questions"][0]["question"]);
+    let known = FIRST.iter().find_map(|key| text(&input[*key])).or_else(question);
     known.unwrap_or_else(|| match input {
         Value::Object(keys) if keys.is_empty() => String::new(),
         Value::Null => String::new(),

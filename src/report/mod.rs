@@ -15,6 +15,7 @@ mod filter;
 mod gate;
 mod kinds;
 mod local;
+mod permission;
 mod prices;
 mod records;
 mod repeats;
@@ -42,6 +43,7 @@ pub use filter::{Agents, Filter, Pattern};
 pub(crate) use gate::{GATES, gates};
 pub use gate::{Gate, Kind, Verdict, gate_lines, judge};
 pub use kinds::kinds;
+pub use permission::{Trial, permissions, suggestions};
 pub use prices::prices;
 pub use records::records;
 pub use repeats::{denials, errors};
@@ -67,6 +69,8 @@ pub const REPORTS: &[Entry] = &[
     repeats::ERRORS,
     kinds::ENTRY,
     agents::ENTRY,
+    permission::ENTRY,
+    permission::SUGGESTIONS,
     cost::ENTRY,
     cost::DAILY,
     cost::WEEKLY,

@@ -20,6 +20,7 @@ mod kinds;
 mod ledger;
 mod pages;
 mod permission;
+mod permissions;
 mod plain;
 mod recordings;
 mod reports;

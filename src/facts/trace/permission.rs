@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 
 use super::{text, traces};
-use crate::facts::ledger::{At, End, Ledger, Mark, Record};
+use crate::{
+    event,
+    facts::ledger::{At, Call, End, Ledger, Mark, Record},
+};
 
 /// What is known of the decision about one call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +34,13 @@ pub struct ModeChange {
     pub mark: Mark,
     /// The mode.
     pub mode: String,
+}
+
+/// What a call was made with, in one line: its command, file, address or question.
+pub fn subject(call: &Call) -> Option<String> {
+    let input: Value = serde_json::from_str(call.input_text.as_deref()?).ok()?;
+    let line = event::main_input(&input);
+    line.lines().next().map(str::to_owned).filter(|line| !line.is_empty())
 }
 
 /// The decision about each call of the ledger, and the modes that were in force.

@@ -1,0 +1,296 @@
+//! Permissions: what was allowed and refused, by whom; what other settings would have done; which rules would help.
+
+mod suggestion;
+
+pub(super) use suggestion::ENTRY as SUGGESTIONS;
+pub use suggestion::suggestions;
+
+use serde_json::Value as Json;
+
+use super::{
+    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    sum::{Stands, place_columns},
+};
+use crate::{
+    facts::{
+        ledger::{At, Call as Made, Mark},
+        trace::permission::{Decision as Did, ModeChange, decisions, subject},
+    },
+    measure::Time,
+    permission::{Call, Context, Decision, Mode, Placed, check, unmatched},
+};
+
+pub(super) const ENTRY: Listed = Listed::rows(
+    "permissions",
+    "Calls, and who allowed or refused them; modes as they change. With settings: what those would have done.",
+    || heads(&[columns(), would_columns()].concat()),
+);
+
+/// Settings to try on the calls that were made.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// The rules.
+    pub context: Context,
+    /// The mode, whatever was recorded; without it each call is tried in the mode that it was made in.
+    pub mode: Option<Mode>,
+}
+
+#[derive(Clone, Default)]
+struct Row {
+    sort: &'static str,
+    tool: Value,
+    what: Value,
+    did: Did,
+    would: Value,
+    by: Value,
+    differs: Option<bool>,
+    time: Option<Time>,
+    id: Value,
+    agent: Value,
+    session: Value,
+    source: Value,
+    place: Value,
+    at: Option<At>,
+}
+
+impl Stands for Row {
+    fn source(&self) -> &Value {
+        &self.source
+    }
+    fn at(&self) -> Option<At> {
+        self.at
+    }
+}
+
+fn text(text: &Option<String>) -> Value {
+    text.clone().into()
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(
+            Unit::Text,
+            "sort",
+            "Sort",
+            "`call`, or `mode` where the mode begins or changes.",
+            |row: &Row| row.sort.into(),
+        )
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "tool", "Tool", "The tool that was called.", |row: &Row| row.tool.clone()),
+        Column::new(
+            Unit::Text,
+            "what",
+            "What",
+            "What it was called with: its command, file, address or question, in one line. This is content.",
+            |row: &Row| row.what.clone(),
+        ),
+        Column::new(
+            Unit::Text,
+            "decision",
+            "Decision",
+            "`allowed` or `denied`; missing where it never came to that, or the log does not say.",
+            |row: &Row| {
+                row.did
+                    .allowed
+                    .map_or(Value::Missing, |allowed| if allowed { "allowed" } else { "denied" }.into())
+            },
+        ),
+        Column::new(
+            Unit::Text,
+            "decided_by",
+            "By",
+            "Who decided, as the log says: config, hook, user_reject, host and so on.",
+            |row: &Row| text(&row.did.source),
+        ),
+        Column::new(
+            Unit::Text,
+            "reason",
+            "Reason",
+            "Why, as the log says: rule, mode, hook and so on.",
+            |row: &Row| text(&row.did.reason),
+        ),
+        Column::new(
+            Unit::Text,
+            "rule",
+            "Rule",
+            "The rule, or the scope of the rule, where the log says it.",
+            |row: &Row| text(&row.did.rule),
+        ),
+        Column::new(Unit::Flag, "asked", "Asked", "Whether a person or a host was asked.", |row: &Row| {
+            if row.sort == "call" { Value::Flag(row.did.asked) } else { Value::Missing }
+        })
+        .maybe()
+        .shown(Shown::Roomy),
+        Column::new(Unit::Text, "mode", "Mode", "The mode in force, or the one that begins.", |row: &Row| {
+            text(&row.did.mode)
+        }),
+        Column::new(Unit::Time, "started", "Started", "When it was asked.", |row: &Row| row.time.into())
+            .shown(Shown::Roomy),
+        Column::new(Unit::Text, "agent", "Agent", "`main`, or the type of the subagent.", |row: &Row| {
+            row.agent.clone()
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "session", "Session", "Id of the session.", |row: &Row| row.session.clone())
+            .shown(Shown::Data),
+        Column::new(Unit::Text, "id", "Id", "Id of the call.", |row: &Row| row.id.clone()).shown(Shown::Data),
+        Column::new(Unit::Text, "place", "Place", "Where it was asked.", |row: &Row| row.place.clone())
+            .shown(Shown::Screen),
+    ];
+    columns.extend(place_columns());
+    columns
+}
+
+/// What is there only where settings are tried.
+fn would_columns() -> Vec<Column<Row>> {
+    let optional = |mut column: Column<Row>| {
+        column.head.optional = true;
+        column
+    };
+    vec![
+        optional(Column::new(
+            Unit::Text,
+            "would",
+            "Would",
+            "What the settings would have done: allow, deny, ask, or `tool decides` where a log cannot know.",
+            |row: &Row| row.would.clone(),
+        )),
+        optional(Column::new(
+            Unit::Text,
+            "would_by",
+            "By",
+            "The rule with its scope, the mode, or what else would have decided.",
+            |row: &Row| row.by.clone(),
+        )),
+        optional(
+            Column::new(
+                Unit::Flag,
+                "differs",
+                "Differs",
+                "Whether that is another end than the one it had: missing where that cannot be said.",
+                |row: &Row| row.differs.map_or(Value::Missing, Value::Flag),
+            )
+            .maybe(),
+        ),
+    ]
+}
+
+/// What was allowed and refused; with a trial, also what it would have done, the differences first.
+pub fn permissions(view: &View<'_>, trial: Option<&Trial>) -> Report {
+    let (told, modes) = decisions(view.ledger);
+    let mut rows: Vec<Row> =
+        view.ledger.calls.iter().zip(told).map(|(call, did)| Row::of(view, call, did)).collect();
+    let mut notes = nothing(&rows).into_iter().collect::<Vec<Line>>();
+    let mut columns = columns();
+    match trial {
+        None => {
+            rows.extend(modes.into_iter().map(|change| Row::of_mode(view, change)));
+            rows.sort_by_key(|row| (row.at.is_none(), row.at));
+            notes.extend(counted(&rows));
+        }
+        Some(trial) => {
+            notes.extend(tried(view, trial, &mut rows));
+            rows.sort_by_key(|row| (row.differs != Some(true), row.at.is_none(), row.at));
+            // How it came to pass is of less interest then than what would come to pass.
+            for column in &mut columns {
+                if ["decided_by", "reason", "rule", "asked", "mode", "place"].contains(&column.head.key) {
+                    column.head.shown = Shown::Data;
+                }
+            }
+            let after = columns.iter().position(|column| column.head.key == "decided_by").unwrap_or(0);
+            columns.splice(after..after, would_columns());
+        }
+    }
+    let table = Table::of("Permissions", &columns, &rows).on_screen(30);
+    Report::of(ENTRY.name, table, notes)
+}
+
+fn nothing(rows: &[Row]) -> Option<Line> {
+    rows.is_empty().then(|| Line::new(Tone::Good).word("no tool was called"))
+}
+
+fn counted(rows: &[Row]) -> Option<Line> {
+    let count = |wanted| rows.iter().filter(|row| row.did.allowed == Some(wanted)).count() as u64;
+    let (allowed, denied) = (count(true), count(false));
+    (allowed + denied > 0).then(|| {
+        let tone = if denied > 0 { Tone::Bad } else { Tone::Good };
+        let line = Line::new(tone)
+            .count(allowed, " call allowed, ", " calls allowed, ")
+            .value(denied)
+            .word(" denied");
+        line.word(if denied > 0 { " (rules that would let them through: --suggest)" } else { "" })
+    })
+}
+
+impl Row {
+    fn at_mark(view: &View<'_>, mark: &Mark) -> Self {
+        Self {
+            time: mark.time,
+            agent: view.agent(mark).into(),
+            session: view.session_id(mark),
+            source: view.source(mark.at),
+            place: view.place(mark.at),
+            at: mark.at,
+            ..Self::default()
+        }
+    }
+
+    fn of(view: &View<'_>, call: &Made, did: Did) -> Self {
+        Self {
+            sort: "call",
+            tool: call.tool.as_str().into(),
+            what: subject(call).into(),
+            id: call.id.as_deref().map_or(Value::Missing, Value::text),
+            did,
+            ..Self::at_mark(view, &call.mark)
+        }
+    }
+
+    fn of_mode(view: &View<'_>, change: ModeChange) -> Self {
+        let did = Did { mode: Some(change.mode), ..Did::default() };
+        Self { sort: "mode", what: "the mode from here on".into(), did, ..Self::at_mark(view, &change.mark) }
+    }
+}
+
+/// A call as the rules see it: its input, and the folder of its session.
+pub(super) fn input_of(call: &Made) -> Json {
+    call.input_text.as_deref().and_then(|input| serde_json::from_str(input).ok()).unwrap_or(Json::Null)
+}
+
+/// Tries the settings on every call, and says which of their rules are about none.
+fn tried(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Line> {
+    let inputs: Vec<Json> = view.ledger.calls.iter().map(input_of).collect();
+    let calls = view.ledger.calls.iter().zip(&inputs).map(|(call, input)| {
+        let cwd = view.ledger.sessions.get(call.mark.session).and_then(|session| session.project.as_deref());
+        Call { tool: &call.tool, input, cwd }
+    });
+    let mut context = trial.context.clone();
+    for (row, call) in rows.iter_mut().zip(calls.clone()) {
+        let recorded = row.did.mode.as_deref().and_then(Mode::named);
+        context.mode = trial.mode.or(recorded).unwrap_or(trial.context.mode);
+        let outcome = check(&context, &call);
+        row.would = outcome.decision.to_string().into();
+        row.by = outcome.by.to_string().into();
+        row.differs = match (row.did.allowed, outcome.decision) {
+            (None, _) | (_, Decision::ToolDecides) => None,
+            (Some(true), decision) => Some(decision != Decision::Allow),
+            // Nobody was there to ask, or said no: asking again would have ended the same way.
+            (Some(false), decision) => Some(decision == Decision::Allow),
+        };
+    }
+    let differing = rows.iter().filter(|row| row.differs == Some(true)).count() as u64;
+    let mut notes = vec![match differing {
+        0 => Line::new(Tone::Good).word("no call would have ended another way"),
+        _ => {
+            Line::new(Tone::Warning).count(differing, " call", " calls").word(" would have ended another way")
+        }
+    }];
+    let unused: Vec<Value> = unmatched(&trial.context, calls).iter().map(placed).collect();
+    if !unused.is_empty() {
+        notes.push(Line::new(Tone::Plain).word("rules that match no call: ").value(Value::List(unused)));
+    }
+    notes
+}
+
+fn placed(placed: &Placed<'_>) -> Value {
+    format!("{} {} ({})", placed.behaviour, placed.rule, placed.scope).into()
+}

@@ -1,0 +1,281 @@
+//! `permissions`: who decided about each call, what other settings would have done, and rules that would help.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{log, run_with};
+
+fn rows(words: &[&str]) -> Vec<Value> {
+    let (code, stdout, stderr) = run_with(&[&["permissions", "--json"], words].concat());
+    assert_eq!(code, 0, "{words:?}: {stderr}");
+    let report: Value = serde_json::from_str(&stdout).unwrap();
+    report["rows"].as_array().unwrap().clone()
+}
+
+fn both(name: &str) -> [String; 2] {
+    [format!("recordings/2.1.325/stream/{name}.jsonl"), format!("recordings/2.1.325/transcript/{name}")]
+}
+
+/// Tool, decision, who decided, the reason and the rule's scope, and whether someone was asked.
+type Told<'a> = (&'a str, &'a str, &'a str, Option<&'a str>, Option<&'a str>, bool);
+
+fn told(rows: &[Value]) -> Vec<(String, String, String, Option<String>, Option<String>, bool)> {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let must = |value: &Value| value.as_str().unwrap_or("missing").to_owned();
+    rows.iter()
+        .filter(|row| row["sort"] == "call")
+        .map(|row| {
+            let (reason, rule) = (text(&row["reason"]), text(&row["rule"]));
+            (
+                must(&row["tool"]),
+                must(&row["decision"]),
+                must(&row["decided_by"]),
+                reason,
+                rule,
+                row["asked"] == true,
+            )
+        })
+        .collect()
+}
+
+/// As it stands in `tool_result_meta`, `permission_denied` and `permissionDecision` of the recordings, read by eye. The stream
+/// tells the reason of 73 (`mode`) in the line of the refusal, the saved session tells a code (`mode:plan`) and scopes of rules.
+#[test]
+fn decisions_are_as_recorded_in_either_dialect() {
+    let cases: &[(&str, [&[Told<'_>]; 2])] = &[
+        (
+            "34-permission-denied-bash",
+            [&[
+                ("Bash", "denied", "config", None, None, false),
+                ("Write", "denied", "config", None, None, false),
+            ]; 2],
+        ),
+        (
+            "35-permission-deny-rule",
+            [
+                &[("Bash", "denied", "config", Some("subcommandResults"), None, false)],
+                &[("Bash", "denied", "config", Some("subcommandResults"), Some("cliArg"), false)],
+            ],
+        ),
+        ("43-hook-denies", [&[("Bash", "denied", "hook", Some("hook"), None, false)]; 2]),
+        (
+            "53-control-protocol",
+            [&[
+                ("Bash", "allowed", "user_temporary", None, None, true),
+                ("Bash", "denied", "user_reject", None, None, true),
+            ]; 2],
+        ),
+        (
+            "73-plan-mode-denied-write",
+            [
+                &[("Write", "denied", "config", Some("mode"), None, false)],
+                &[("Write", "denied", "config", Some("mode:plan"), None, false)],
+            ],
+        ),
+        ("77-askuserquestion-host", [&[("AskUserQuestion", "denied", "user_reject", None, None, true)]; 2]),
+        (
+            "88-subagent-denied-tool",
+            [
+                &[
+                    ("Agent", "allowed", "config", Some("rule"), None, false),
+                    ("Bash", "denied", "config", None, None, false),
+                ],
+                &[
+                    ("Bash", "denied", "config", None, None, false),
+                    ("Agent", "allowed", "config", Some("rule"), Some("cliArg"), false),
+                ],
+            ],
+        ),
+    ];
+    for (name, dialects) in cases {
+        for (path, wanted) in both(name).iter().zip(dialects) {
+            let own = |text: Option<&str>| text.map(str::to_owned);
+            let wanted: Vec<_> = wanted
+                .iter()
+                .map(|(tool, decision, by, reason, rule, asked)| {
+                    (
+                        (*tool).to_owned(),
+                        (*decision).to_owned(),
+                        (*by).to_owned(),
+                        own(*reason),
+                        own(*rule),
+                        *asked,
+                    )
+                })
+                .collect();
+            assert_eq!(told(&rows(&[path])), wanted, "{path}");
+        }
+        // Together each call is one row still.
+        let [stream, transcript] = both(name);
+        assert_eq!(told(&rows(&[&stream, &transcript])).len(), dialects[0].len(), "{name}");
+    }
+}
+
+#[test]
+fn the_mode_is_a_row_where_it_begins_and_where_it_changes() {
+    for path in both("53-control-protocol") {
+        let all = rows(&[&path]);
+        let modes: Vec<&str> =
+            all.iter().filter(|row| row["sort"] == "mode").map(|row| row["mode"].as_str().unwrap()).collect();
+        assert_eq!(modes, ["default", "plan"], "{path}");
+        assert!(all.iter().filter(|row| row["sort"] == "call").all(|row| row["mode"] == "default"));
+    }
+    assert_eq!(rows(&[&both("73-plan-mode-denied-write")[0]])[1]["mode"], "plan");
+}
+
+fn settings(permissions: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("settings.json");
+    fs::write(&path, format!(r#"{{"permissions":{permissions}}}"#)).unwrap();
+    (folder, path.to_str().unwrap().to_owned())
+}
+
+#[test]
+fn a_rule_that_would_have_refused_a_call_lists_it_first() {
+    let log = "recordings/2.1.325/stream/15-read-edit-bash-chain.jsonl";
+    let all = rows(&[log]);
+    let last = all.iter().rfind(|row| row["tool"] == "Bash").unwrap();
+    let (_folder, file) = settings(r#"{"deny":["Bash"],"allow":["Edit","Read","WebFetch(domain:x.org)"]}"#);
+    let tried = rows(&["--settings", &file, log]);
+    assert_eq!((&tried[0]["id"], &tried[0]["differs"]), (&last["id"], &true.into()));
+    assert_eq!(
+        (&tried[0]["would"], &tried[0]["would_by"]),
+        (&"deny".into(), &"Bash (projectSettings)".into())
+    );
+    assert!(tried[1..].iter().all(|row| row["differs"] != true), "{tried:?}");
+    let (_, screen, _) = run_with(&["permissions", "--settings", &file, log]);
+    assert!(screen.contains("1 call would have ended another way"), "{screen}");
+    assert!(
+        screen.contains("rules that match no call: allow WebFetch(domain:x.org) (projectSettings)"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn the_mode_of_a_trial_is_the_one_asked_for_else_that_of_the_settings_else_the_recorded_one() {
+    let log = &both("73-plan-mode-denied-write")[0];
+    let (_folder, none) = settings("{}");
+    let (_other, accepts) = settings(r#"{"defaultMode":"acceptEdits"}"#);
+    let would = |words: &[&str]| rows(&[words, &[log]].concat())[0]["would"].as_str().unwrap().to_owned();
+    assert_eq!(would(&["--settings", &none]), "ask", "in plan mode, as recorded");
+    assert_eq!(would(&["--settings", &accepts]), "allow");
+    assert_eq!(would(&["--settings", &accepts, "--mode", "dontAsk"]), "deny");
+}
+
+#[test]
+fn what_the_tool_decides_is_no_difference() {
+    let log = "recordings/2.1.325/stream/09-read.jsonl";
+    let (_folder, file) = settings("{}");
+    let tried = rows(&["--settings", &file, log]);
+    assert_eq!((&tried[0]["would"], &tried[0]["differs"]), (&"tool decides".into(), &Value::Null));
+}
+
+#[test]
+fn a_broken_settings_file_is_told_with_its_key_and_the_reason() {
+    let log = &both("34-permission-denied-bash")[0];
+    for (permissions, words) in [
+        (r#"{"allow":["Read","Bash(npm"]}"#, ["permissions.allow[1]", "Bash(npm"]),
+        (r#"{"deny":"Bash"}"#, ["permissions.deny", "a list"]),
+        (r#"{"defaultMode":"acceptEdit"}"#, ["permissions.defaultMode", "acceptEdits"]),
+    ] {
+        let (_folder, file) = settings(permissions);
+        let (code, stdout, stderr) = run_with(&["permissions", "--settings", &file, log]);
+        assert_eq!((code, &*stdout), (2, ""), "{stderr}");
+        assert!(
+            stderr.contains("settings.json") && words.iter().all(|word| stderr.contains(word)),
+            "{stderr}"
+        );
+    }
+}
+
+fn suggested(words: &[&str]) -> Vec<(Option<String>, u64, Option<String>)> {
+    rows(&[&["--suggest"], words].concat())
+        .iter()
+        .map(|row| {
+            let text = |key: &str| row[key].as_str().map(str::to_owned);
+            (text("rule"), row["calls"].as_u64().unwrap(), text("warning"))
+        })
+        .collect()
+}
+
+#[test]
+fn with_the_suggested_rules_nothing_that_they_cover_is_refused() {
+    for name in
+        ["34-permission-denied-bash", "35-permission-deny-rule", "43-hook-denies", "53-control-protocol"]
+    {
+        let log = &both(name)[0];
+        for breadth in ["exact", "prefix", "tool"] {
+            let suggested = rows(&["--suggest", "--breadth", breadth, log]);
+            let rules: Vec<&str> = suggested.iter().filter_map(|row| row["rule"].as_str()).collect();
+            assert!(!rules.is_empty(), "{name} {breadth}");
+            let covered: Vec<&Value> = suggested
+                .iter()
+                .filter(|row| !row["rule"].is_null())
+                .flat_map(|row| row["covers"].as_array().unwrap())
+                .collect();
+            let (_folder, file) = settings(&serde_json::json!({ "allow": rules }).to_string());
+            for row in rows(&["--settings", &file, log]) {
+                if covered.contains(&&row["id"]) {
+                    assert_eq!(row["would"], "allow", "{name} {breadth}: {row}");
+                }
+            }
+        }
+    }
+}
+
+/// A log in which these commands were refused.
+fn refused(commands: &[&str]) -> tempfile::NamedTempFile {
+    let mut lines = String::new();
+    for (at, command) in commands.iter().enumerate() {
+        let ask = serde_json::json!({"type": "assistant", "session_id": "s", "message": {"id": format!("m{at}"), "role": "assistant",
+            "content": [{"type": "tool_use", "id": format!("t{at}"), "name": "Bash", "input": {"command": command}}]}});
+        let denial = serde_json::json!({"type": "system", "subtype": "permission_denied", "session_id": "s", "tool_name": "Bash",
+            "tool_use_id": format!("t{at}")});
+        lines.push_str(&format!("{ask}\n{denial}\n"));
+    }
+    log(lines)
+}
+
+#[test]
+fn destructive_commands_get_no_rule_without_a_warning_and_no_shelter_behind_others() {
+    let log = refused(&["npm test", "rm -rf / && npm test", "git status; curl x | sh", "echo $(date)"]);
+    let path = log.path().to_str().unwrap();
+    let seen = suggested(&["--breadth", "prefix", path]);
+    let plain: Vec<_> =
+        seen.iter().filter(|(rule, _, warning)| rule.is_some() && warning.is_none()).collect();
+    assert!(
+        plain
+            .iter()
+            .all(|(rule, ..)| !["rm", "curl", "sh"].iter().any(|word| rule.as_ref().unwrap().contains(word)))
+    );
+    let warned: Vec<&String> = seen
+        .iter()
+        .filter(|(_, _, warning)| warning.is_some())
+        .filter_map(|(rule, ..)| rule.as_ref())
+        .collect();
+    assert!(
+        warned.iter().all(|rule| !rule.contains(":*")),
+        "a dangerous command is allowed exactly or not at all: {seen:?}"
+    );
+    assert!(seen.iter().any(|(rule, _, warning)| rule.is_none() && warning.is_some()), "{seen:?}");
+    // What is suggested for `npm test` alone does not let the other through.
+    let alone = refused(&["npm test"]);
+    let rules: Vec<String> =
+        suggested(&[alone.path().to_str().unwrap()]).into_iter().filter_map(|(rule, ..)| rule).collect();
+    let (_folder, file) = settings(&serde_json::json!({ "allow": rules }).to_string());
+    let would: Vec<Value> = rows(&["--settings", &file, "--mode", "default", path])
+        .iter()
+        .map(|row| row["would"].clone())
+        .collect();
+    assert_eq!(would.iter().filter(|would| *would == "allow").count(), 1, "{would:?}");
+}
+
+#[test]
+fn where_nothing_was_called_or_refused_that_is_said() {
+    let none = "recordings/2.1.325/stream/01-simple-text.jsonl";
+    let (code, stdout, _) = run_with(&["permissions", none]);
+    assert!(code == 0 && stdout.contains("no tool was called"), "{stdout}");
+    let (code, stdout, _) = run_with(&["permissions", "--suggest", none]);
+    assert!(code == 0 && stdout.contains("nothing to suggest"), "{stdout}");
+}
