@@ -227,11 +227,12 @@ fn is_server(tool: &str) -> bool {
 
 /// What the content means for the tool; `None` if it is any use.
 fn meaning(tool: &str, content: &str, text: &str) -> Result<Option<Content>, RuleError> {
-    let content = content.trim();
+    // Other blanks are letters to a shell.
+    let content = content.trim_ascii();
     let content = match tool::known(tool).family {
         // Published: the same as no content.
         Family::Command if content == "*" => return Ok(None),
-        Family::Command => match content.strip_suffix(":*").map(str::trim_end) {
+        Family::Command => match content.strip_suffix(":*").map(str::trim_ascii_end) {
             Some("") => return Err(RuleError::NoPrefix(text.to_owned())),
             Some(prefix) => Content::Prefix(prefix.to_owned()),
             None => Content::Command(content.to_owned()),
