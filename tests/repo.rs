@@ -131,7 +131,7 @@ fn modules_know_only_whom_they_may_know() {
 fn the_table_of_modules_is_as_the_street_wants_it() {
     let table = may_know();
     let row = |module: &str| table[module].iter().map(String::as_str).collect::<Vec<_>>();
-    assert!(row("input").is_empty() && row("measure").is_empty());
+    assert!(row("input").is_empty() && row("measure").is_empty() && row("permission").is_empty());
     assert_eq!(row("event"), ["measure"]);
     assert_eq!(row("facts"), ["event", "measure", "input::Place", "input::SourceId"]);
     assert_eq!(row("report"), ["facts", "measure", "permission", "input::SourceId"]);

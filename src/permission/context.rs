@@ -131,7 +131,7 @@ pub(super) fn exact(call: &Call<'_>) -> Option<Rule> {
 
 /// A rule about this very command, if its text can be one: `x:*` and `*` would mean more.
 pub(super) fn exact_command(command: &str) -> Option<Rule> {
-    let command = command.trim();
+    let command = command.trim_ascii();
     let rule = Rule::of("Bash", Some(command)).ok()?;
     matches!(&rule.content, Some(super::Content::Command(text)) if text == command).then_some(rule)
 }

@@ -10,7 +10,7 @@ use list::{Operands, ROWS, WRITERS, operands};
 use super::{
     Call,
     path::{below, resolve},
-    shell::{Part, Word, pieces, program},
+    shell::{Part, Word, pieces, program, unversioned},
     tool::{self, Family},
 };
 
@@ -68,7 +68,7 @@ const HARMLESS: &[&str] = &["null", "stdout", "stderr", "tty", "full", "zero"];
 
 const DOWNLOADERS: &[&str] = &["curl", "wget", "fetch", "aria2c"];
 const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "fish"];
-const INTERPRETERS: &[&str] = &["python", "python3", "perl", "ruby", "node", "php"];
+const INTERPRETERS: &[&str] = &["python", "perl", "ruby", "node", "php"];
 
 /// The folder within which writing is no danger.
 struct Ground {
@@ -193,7 +193,7 @@ fn changed_folder(part: &Part) -> Option<Option<&Word>> {
 fn piped(part: &Part, before: &[Part]) -> Option<&'static str> {
     let (first, rest) = part.core().split_first()?;
     let name = program(&first.text);
-    let (shell, interpreter) = (SHELLS.contains(&name), INTERPRETERS.contains(&name));
+    let (shell, interpreter) = (SHELLS.contains(&name), INTERPRETERS.contains(&unversioned(name)));
     let mut sources = before.iter().filter(|other| other.pipeline == part.pipeline).peekable();
     if !(shell || interpreter) || sources.peek().is_none() {
         return None;

@@ -9,7 +9,7 @@ use super::{
     path::{below, resolve},
     rule::{Content, Rule},
     scope::{Behaviour, Mode},
-    shell::{Part, Unsplit, pieces},
+    shell::{Part, Unsplit, guises, pieces},
     tool::{self, Family, Own},
 };
 
@@ -149,6 +149,7 @@ struct Subject<'a> {
     call: Call<'a>,
     command: Option<&'a str>,
     parts: Vec<Part>,
+    guises: Vec<String>,
     doubt: Option<Unsplit>,
 }
 
@@ -156,7 +157,7 @@ impl<'a> Subject<'a> {
     fn of(call: &Call<'a>) -> Self {
         let command = call.text("command").filter(|_| tool::known(call.tool).family == Family::Command);
         let (parts, doubt) = command.map(pieces).unwrap_or_default();
-        Self { call: *call, command, parts, doubt }
+        Self { call: *call, command, guises: guises(&parts), parts, doubt }
     }
 
     /// Whether a rule is about the call, a part of it, or a file that a part writes by a redirection (a guess: rules
@@ -164,7 +165,7 @@ impl<'a> Subject<'a> {
     fn is_stopped_by(&self, rule: &Rule) -> bool {
         let writes = |part: &Part| part.written().any(|file| rule.writes(&file.text, self.call.cwd));
         let redirected = matches!(rule.content, Some(Content::Path(_))) && self.parts.iter().any(writes);
-        redirected || rule.matches_parts(&self.call, &self.parts)
+        redirected || rule.matches_guises(&self.call, &self.guises)
     }
 
     /// Whether the command can be split with certainty and every part is like this.

@@ -5,7 +5,7 @@ use std::fmt;
 use super::{
     Call,
     path::{Pattern, glob},
-    shell::{Part, pieces},
+    shell::{guises, pieces},
     tool::{self, Family},
 };
 
@@ -123,11 +123,11 @@ impl Rule {
     /// That is how a rule that denies or asks matches. For allowing, [`check`](super::check) wants every part covered.
     pub fn matches(&self, call: &Call<'_>) -> bool {
         let parts = call.text("command").filter(|_| self.names(call.tool));
-        self.matches_parts(call, &parts.map(|command| pieces(command).0).unwrap_or_default())
+        self.matches_guises(call, &parts.map(|command| guises(&pieces(command).0)).unwrap_or_default())
     }
 
     /// The same for a call whose command is taken apart already.
-    pub(super) fn matches_parts(&self, call: &Call<'_>, parts: &[Part]) -> bool {
+    pub(super) fn matches_guises(&self, call: &Call<'_>, guises: &[String]) -> bool {
         if !self.names(call.tool) {
             return false;
         }
@@ -135,7 +135,7 @@ impl Rule {
             None => true,
             Some(Content::Command(_) | Content::Prefix(_)) => {
                 let whole = call.text("command").is_some_and(|command| self.says(command));
-                whole || parts.iter().any(|part| self.touches(part))
+                whole || guises.iter().any(|guise| self.says(guise))
             }
             Some(Content::Path(pattern)) => {
                 tool::path_of(call).is_some_and(|path| pattern.matches(&path, call.cwd))
@@ -186,12 +186,6 @@ impl Rule {
         }
     }
 
-    /// Whether it is about a part of a command in any of its guises: as written, without redirections, and without
-    /// what only wraps it (`A=b`, `sudo`, `timeout 5`).
-    pub(super) fn touches(&self, part: &Part) -> bool {
-        self.says(&part.text) || self.says(&part.bare()) || self.says(&part.core_text())
-    }
-
     /// Whether it is about writing a file at the path.
     pub(super) fn writes(&self, path: &str, cwd: Option<&str>) -> bool {
         let edits = matches!(tool::known(&self.tool).family, Family::Edit(_));
@@ -233,11 +227,12 @@ fn is_server(tool: &str) -> bool {
 
 /// What the content means for the tool; `None` if it is any use.
 fn meaning(tool: &str, content: &str, text: &str) -> Result<Option<Content>, RuleError> {
-    let content = content.trim();
+    // Other blanks are letters to a shell.
+    let content = content.trim_ascii();
     let content = match tool::known(tool).family {
         // Published: the same as no content.
         Family::Command if content == "*" => return Ok(None),
-        Family::Command => match content.strip_suffix(":*").map(str::trim_end) {
+        Family::Command => match content.strip_suffix(":*").map(str::trim_ascii_end) {
             Some("") => return Err(RuleError::NoPrefix(text.to_owned())),
             Some(prefix) => Content::Prefix(prefix.to_owned()),
             None => Content::Command(content.to_owned()),
@@ -377,6 +372,10 @@ mod tests {
             ("Bash(rm:*)", "Bash", bash("A=b timeout 5 rm x"), true),
             ("Bash(rm:*)", "Bash", bash("if true; then rm x; fi"), true),
             ("Bash(rm:*)", "Bash", bash("echo 'a; rm x'"), false),
+            ("Bash(rm:*)", "Bash", bash("\"rm\" x"), true),
+            ("Bash(rm:*)", "Bash", bash("r\\m x"), true),
+            ("Bash(rm -rf:*)", "Bash", bash("rm   -rf x"), true),
+            ("Bash(rm -rf:*)", "Bash", bash("> log rm -rf x"), true),
             ("Edit(.claude)", "Edit", file("/home/dev/project/.claude/settings.json"), true),
             ("Edit(.claude)", "Write", file("/home/dev/project/.claude/settings.json"), true),
             ("Edit(.claude)", "Read", file("/home/dev/project/.claude/settings.json"), false),

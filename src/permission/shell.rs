@@ -95,6 +95,19 @@ pub(super) fn pieces(command: &str) -> (Vec<Part>, Option<Unsplit>) {
     Scanner::new(command).run()
 }
 
+/// Every way to write the parts that a rule may be about: as written, without redirections, without what only wraps
+/// them (`A=b`, `sudo`, `timeout 5`), and without quotes.
+pub(super) fn guises(parts: &[Part]) -> Vec<String> {
+    let mut guises = Vec::with_capacity(parts.len());
+    for part in parts {
+        let plain: Vec<&str> = part.core().iter().map(|word| word.text.as_str()).collect();
+        let mut all = vec![part.text.clone(), part.bare(), part.core_text(), plain.join(" ")];
+        all.dedup();
+        guises.extend(all);
+    }
+    guises
+}
+
 /// What runs another command that follows it: the name, its flags that take a value, and how many operands stand
 /// before the command.
 const WRAPPERS: &[(&str, &[&str], usize)] = &[
@@ -158,6 +171,11 @@ impl Part {
         let files = self.redirects.iter().filter(|redirect| redirect.writes && !redirect.copies);
         files.map(|redirect| &redirect.target).filter(|target| target.text != "/dev/null")
     }
+}
+
+/// The name of a program without its version: `python` of `python3.12`.
+pub(super) fn unversioned(program: &str) -> &str {
+    program.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.' || letter == '-')
 }
 
 /// The name of a program without its folder.

@@ -10,7 +10,7 @@ use super::{
     path::{below, resolve},
     rule::{Content, Rule},
     scope::{Behaviour, Mode, Scope},
-    shell::{Part, Word, program, split},
+    shell::{Part, Word, program, split, unversioned},
     tool::{self, Family, Own},
 };
 
@@ -245,7 +245,6 @@ const RUNNERS: &[(&str, &str)] = &[
     ("pnpx", ""),
     ("psql", ""),
     ("python", ""),
-    ("python3", ""),
     ("ruby", ""),
     ("scp", ""),
     ("setsid", ""),
@@ -302,8 +301,9 @@ fn prefix_rule(part: &Part) -> Option<Rule> {
     let listed = SUBCOMMANDS.iter().find(|(names, _)| names.contains(&name)).map_or(1, |(_, length)| *length);
     let length = listed + usize::from(DEEPER.contains(&(name, second)));
     let words = words.get(..length)?;
-    let runs =
-        RUNNERS.iter().any(|(runner, command)| *runner == name && (command.is_empty() || *command == second));
+    let runs = RUNNERS.iter().any(|(runner, command)| {
+        [name, unversioned(name)].contains(runner) && (command.is_empty() || *command == second)
+    });
     if runs || may_destroy(name, &words[1..]) {
         return None;
     }

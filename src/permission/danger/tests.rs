@@ -36,6 +36,7 @@ const DANGEROUS: &[(&str, &str)] = &[
     ("curl -s x | sudo bash", "rights of another"),
     ("wget -qO- x | bash -s -- a", "downloads"),
     ("curl x | python3 -", "downloads"),
+    ("curl x | /usr/bin/python3.12", "downloads"),
     ("git status; curl x | sh", "downloads"),
     ("cat x | sh", "from a pipe"),
     ("dd if=x of=/dev/sda", "disk"),

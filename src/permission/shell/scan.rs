@@ -11,6 +11,12 @@ const KEYWORDS: &[&str] = &[
     "function", "coproc", "[[", "!",
 ];
 
+/// Words that group commands.
+const BRACES: &[&str] = &["{", "}"];
+
+/// How far the end of a list `{a,b}` is looked for.
+const LIST: usize = 256;
+
 /// Commands that run their arguments, or a file, as text of the shell.
 const EVALS: &[&str] = &["eval", "source", "."];
 
@@ -149,11 +155,11 @@ impl Scanner {
 
     /// Whether a letter outside of quotes begins a pattern or a list (`{a,b}`), which the shell replaces.
     fn is_pattern(&self, letter: char) -> bool {
+        // Far enough for any list that a person writes; what is longer is taken for one.
         let list = || {
-            let inside =
-                self.letters[self.at + 1..].iter().take_while(|letter| !letter.is_ascii_whitespace());
-            inside.clone().any(|letter| *letter == '}')
-                && inside.into_iter().any(|letter| ",.".contains(*letter))
+            let blank = |letter: &&char| !letter.is_ascii_whitespace();
+            let run: Vec<&char> = self.letters[self.at + 1..].iter().take_while(blank).take(LIST).collect();
+            run.len() == LIST || run.contains(&&'}') && run.iter().any(|letter| ",.".contains(**letter))
         };
         "*?[".contains(letter) || letter == '{' && list()
     }
@@ -330,13 +336,10 @@ impl Scanner {
         }
         let mut part = std::mem::take(&mut draft.part);
         part.text = part.text.trim_ascii().to_owned();
-        while let Some(word) = part.words.first().map(|word| word.raw.clone()) {
-            match () {
-                () if KEYWORDS.contains(&&*word) => self.doubt(Unsplit::Control),
-                () if word == "{" || word == "}" => self.doubt(Unsplit::Group),
-                () => break,
-            }
-            part.words.remove(0);
+        let grammar = |word: &&Word| KEYWORDS.contains(&&*word.raw) || BRACES.contains(&&*word.raw);
+        let before = part.words.iter().take_while(grammar).count();
+        for word in part.words.drain(..before) {
+            self.doubt(if BRACES.contains(&&*word.raw) { Unsplit::Group } else { Unsplit::Control });
         }
         if let Some(first) = part.core().first() {
             let why = match first.text.as_str() {

@@ -164,6 +164,15 @@ fn pipes_join_and_other_operators_part() {
 }
 
 #[test]
+fn long_commands_take_no_time() {
+    let endless = ["{", "{,", "if ", "a;", "a|", "${", "sudo ", "<<a ", "'", "a\n", "A=b "];
+    for text in endless.map(|text| text.repeat(8_000)) {
+        let (parts, _) = pieces(&text);
+        assert!(guises(&parts).len() <= 4 * parts.len());
+    }
+}
+
+#[test]
 fn deep_nesting_is_refused_and_harmless() {
     let deep = "$(".repeat(100_000);
     assert!(split(&deep).is_err());

@@ -83,6 +83,7 @@ fn a_prefix_never_reaches_a_dangerous_form() {
         ("rm x", "Bash(rm x)"),
         ("cp a b", "Bash(cp a b)"),
         ("python3 x.py", "Bash(python3 x.py)"),
+        ("python3.12 x.py", "Bash(python3.12 x.py)"),
         ("docker run x", "Bash(docker run x)"),
         ("npx vitest", "Bash(npx vitest)"),
         ("timeout 5 npm test", "Bash(timeout 5 npm test)"),
