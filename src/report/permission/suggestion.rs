@@ -9,7 +9,7 @@ use crate::{
         ledger::{Call as Made, End},
         trace::permission::subject,
     },
-    permission::{self, Breadth, Call, Suggestions},
+    permission::{self, Breadth, Call, Suggested, Suggestions},
 };
 
 pub(in crate::report) const ENTRY: Listed = Listed::rows(
@@ -46,7 +46,8 @@ fn columns() -> Vec<Column<Row>> {
             "What",
             "What the first of them was called with. This is content.",
             |row: &Row| row.what.clone(),
-        ),
+        )
+        .shown(Shown::Roomy),
         Column::new(
             Unit::Text,
             "warning",
@@ -104,25 +105,22 @@ fn notes(suggested: &Suggestions, nothing: bool) -> Vec<Line> {
         return vec![Line::new(Tone::Good).word("no call was refused: there is nothing to suggest")];
     }
     let mut notes = Vec::new();
-    let warned = suggested.rules.iter().filter(|one| one.warning.is_some()).count() as u64;
-    if warned > 0 {
-        notes.push(
-            Line::new(Tone::Warning).count(warned, " rule needs", " rules need").word(" a second look"),
-        );
+    let (warned, safe): (Vec<Suggested>, Vec<Suggested>) =
+        suggested.rules.iter().cloned().partition(|one| one.warning.is_some());
+    if !warned.is_empty() {
+        let many = warned.len() as u64;
+        let line = Line::new(Tone::Warning).count(many, " rule needs", " rules need");
+        notes.push(line.word(" a second look, and is not among those below"));
     }
     let refused = suggested.refused.len() as u64;
     if refused > 0 {
         notes
             .push(Line::new(Tone::Warning).count(refused, " call gets", " calls get").word(" no suggestion"));
     }
-    if !suggested.rules.is_empty() {
-        let compact: Json = serde_json::from_str(&permission::snippet(&suggested.rules)).unwrap_or_default();
+    if !safe.is_empty() {
+        let compact: Json = serde_json::from_str(&permission::snippet(&safe)).unwrap_or_default();
         notes.push(Line::new(Tone::Plain).word("for settings.json: ").value(compact.to_string()));
-        notes.push(
-            Line::new(Tone::Plain)
-                .word("for the command: ")
-                .value(permission::allowed_tools(&suggested.rules)),
-        );
+        notes.push(Line::new(Tone::Plain).word("for the command: ").value(permission::allowed_tools(&safe)));
     }
     notes
 }
