@@ -18,6 +18,7 @@ mod once;
 mod responses;
 mod sessions;
 mod settle;
+pub mod trace;
 mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
