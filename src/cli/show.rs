@@ -32,7 +32,7 @@ pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<E
     let Show { id, rows } = show;
     let arrangement = rows.arrange.arrangement("show")?;
     // Which session it is can be said only after reading, so nothing is made of the question itself.
-    let question = Question::run("show", &|view| report::show(view, usize::MAX));
+    let question = Question::traces("show", &|view| report::show(view, usize::MAX));
     let narrowed = narrowed(&rows.asked, &question, variables, &rows.output)?;
     let session = match report::find_session(&narrowed.ledger, id) {
         Ok(session) => session,

@@ -12,8 +12,11 @@ mod explain;
 mod export;
 mod filter;
 mod gate;
+mod hooks;
 mod kinds;
+mod limits;
 mod local;
+mod mcp;
 mod prices;
 mod records;
 mod repeats;
@@ -23,6 +26,7 @@ mod show;
 mod sum;
 mod summary;
 mod table;
+mod tasks;
 mod tools;
 mod turns;
 
@@ -39,7 +43,10 @@ pub use export::{Export, TABLES};
 pub use filter::{Agents, Filter, Pattern};
 pub(crate) use gate::{GATES, gates};
 pub use gate::{Gate, Kind, Verdict, gate_lines, judge};
+pub use hooks::hooks;
 pub use kinds::kinds;
+pub use limits::limits;
+pub use mcp::mcp;
 pub use prices::prices;
 pub use records::records;
 pub use repeats::{denials, errors};
@@ -49,6 +56,7 @@ pub use show::{NotOne, find_session, show};
 pub use sum::View;
 pub use summary::{Names, arrived, summary};
 pub use table::{Column, Data, Head, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, heads};
+pub use tasks::tasks;
 pub use tools::tools;
 pub use turns::turns;
 
@@ -65,6 +73,10 @@ pub const REPORTS: &[Entry] = &[
     repeats::ERRORS,
     kinds::ENTRY,
     agents::ENTRY,
+    hooks::ENTRY,
+    mcp::ENTRY,
+    tasks::ENTRY,
+    limits::ENTRY,
     cost::ENTRY,
     cost::DAILY,
     cost::WEEKLY,
