@@ -13,6 +13,7 @@ mod explain;
 mod export;
 mod formats;
 mod gates;
+mod hooks;
 mod kinds;
 mod ledger;
 mod pages;
