@@ -3,9 +3,9 @@
 use clap::Args;
 
 use super::{
-    args::Rows,
+    args::{Github, Rows},
     plan::Variables,
-    rows::{Question, answer},
+    rows::{Question, narrowed},
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -83,14 +83,24 @@ pub struct Check {
     /// What has to hold.
     #[command(flatten)]
     pub gates: Gates,
+    /// Whether to tell GitHub.
+    #[command(flatten)]
+    pub github: Github,
 }
 
 pub(super) fn check(check: &Check, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
-    let Check { rows, gates } = check;
+    let Check { rows, gates, github } = check;
+    let arrangement = rows.arrange.arrangement("check")?;
     let gates = gates.gates();
     let detail = gates.iter().map(Gate::detail).fold(Detail::Rows, Detail::max);
     let make = |view: &View<'_>| report::check(view, &gates);
-    answer(rows, &Question { detail, ..Question::run("check", &make) }, variables, style)
+    let question = Question { detail, ..Question::run("check", &make) };
+    let narrowed = narrowed(&rows.asked, &question, variables, &rows.output, &arrangement)?;
+    let view = narrowed.view();
+    let report = make(&view);
+    let told = github.tell(&report, &view.ledger.account(), view.names, variables, ExitStatus::Done);
+    let status = narrowed.deliver(report, rows, &arrangement, style)?;
+    Ok(if status == ExitStatus::Done { told } else { status })
 }
 
 /// `5`, `$5`, `0.50`.

@@ -10,6 +10,7 @@ mod dialect;
 mod fields;
 mod json;
 mod kind;
+mod mend;
 mod obvious;
 mod record;
 mod said;

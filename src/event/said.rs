@@ -4,6 +4,8 @@
 
 use serde_json::Value;
 
+use super::mend::mend;
+
 /// Something that a record says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
@@ -49,7 +51,8 @@ pub enum Said {
 
 /// What a record says, and whether a subagent says it. Nothing if it is no record or says nothing.
 pub fn said(record: &[u8]) -> (Vec<Said>, bool) {
-    let Ok(record) = serde_json::from_slice::<Value>(record) else { return (Vec::new(), false) };
+    let record = std::str::from_utf8(record).ok().and_then(|text| serde_json::from_str(&mend(text)).ok());
+    let Some::<Value>(record) = record else { return (Vec::new(), false) };
     let beside = !record["parent_tool_use_id"].is_null() || record["isSidechain"] == true;
     let said = match record["type"].as_str() {
         Some("assistant") => blocks(&record["message"], assistant_block),
@@ -194,6 +197,12 @@ mod tests {
         let told = Said::End { subtype: "error_x".to_owned(), failed: true, why: vec!["no".to_owned()] };
         assert_eq!(end(r#"["no"]"#), told);
         assert_eq!(end(r#"[{"type":"e","message":"no"}]"#), told);
+    }
+
+    #[test]
+    fn half_an_emoji_costs_no_more_than_itself() {
+        let record = r#"{"type":"assistant","message":{"content":[{"type":"text","text":"cut \ud83d"}]}}"#;
+        assert_eq!(only(record), Said::Text("cut \u{fffd}".to_owned()));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Dialect, Event};
+use super::{Dialect, Event, mend::mend};
 
 /// Longer records are kept without their longest texts.
 const WHOLE: usize = 16 << 10;
@@ -49,9 +49,9 @@ pub fn trace(event: &Event<'_>) -> Option<Box<str>> {
         return None;
     }
     if event.text.len() <= WHOLE {
-        return Some(event.text.into());
+        return Some(mend(event.text).into());
     }
-    let mut record: Value = serde_json::from_str(event.text).ok()?;
+    let mut record: Value = serde_json::from_str(&mend(event.text)).ok()?;
     cut(&mut record);
     Some(record.to_string().into())
 }

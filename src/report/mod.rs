@@ -7,6 +7,7 @@ mod ccusage;
 mod check;
 mod contents;
 mod cost;
+mod diff;
 mod entry;
 mod explain;
 mod export;
@@ -37,6 +38,7 @@ pub use ccusage::{Preset, ccusage};
 pub use check::check;
 pub use contents::contents;
 pub use cost::{By, blocks, cost, daily, monthly, weekly};
+pub use diff::{Allowance, Growth, diff};
 pub use entry::{Entry, Key, Keys, Shape, reports};
 pub use explain::explain;
 pub use export::{Export, TABLES};
@@ -87,4 +89,5 @@ pub const REPORTS: &[Entry] = &[
     records::ENTRY,
     contents::ENTRY,
     explain::ENTRY,
+    diff::ENTRY,
 ];

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{answers, calls, content, list, member, mentions, millis, text, traces};
+use super::member::{answers, calls, content, list, member, mentions, millis, opened, text};
 use crate::{
     facts::{
         Name,
@@ -134,7 +134,7 @@ fn printed(ledger: &Ledger) -> Vec<Hook> {
         ledger.sessions.iter().enumerate().filter_map(|(at, one)| Some((one.id.as_deref()?, at))).collect();
     let mut index: HashMap<String, usize> = HashMap::new();
     let mut runs: Vec<Hook> = Vec::new();
-    for (record, json) in traces(ledger, wanted) {
+    for (record, json) in opened(ledger, wanted) {
         let (id, hook) = match &*record.kind {
             "control_response/success" => {
                 // Most answers are to other requests; a callback's says what the hook decided.
@@ -217,7 +217,7 @@ fn saved(ledger: &Ledger) -> Vec<Hook> {
     let mut tellings: Vec<Telling> = Vec::new();
     // Forks and files that are given twice tell the same again.
     let mut seen: HashSet<String> = HashSet::new();
-    for (record, json) in traces(ledger, wanted) {
+    for (record, json) in opened(ledger, wanted) {
         let told = match &*record.kind {
             "user" => refusals(record, &json, &calls),
             "system/stop_hook_summary" => summary(record, &json),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{count, member, millis, text, traces};
+use super::member::{count, member, millis, opened, text};
 use crate::{
     facts::{
         Name,
@@ -108,7 +108,7 @@ pub fn limits(ledger: &Ledger) -> Vec<Limit> {
     let mut met = Met::default();
     let mut reached: Vec<Limit> = Vec::new();
     let mut stopped = Stopped::default();
-    for (record, json) in traces(ledger, leaves_trace) {
+    for (record, json) in opened(ledger, leaves_trace) {
         match &*record.kind {
             "attachment/max_turns_reached" if record.copy => {}
             "attachment/max_turns_reached" => {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use super::{list, text, traces};
+use super::member::{list, opened, text};
 use crate::{
     facts::{
         Name,
@@ -49,7 +49,7 @@ pub fn parts(tool: &str, known: impl Iterator<Item = impl AsRef<str>>) -> Option
 pub fn servers(ledger: &Ledger) -> BTreeMap<Name, Listed> {
     let wanted = |record: &Record| matches!(&*record.kind, "system/init" | "control_response/success");
     let begun = begun(ledger);
-    let mut told: Vec<(&Record, Value)> = traces(ledger, wanted).collect();
+    let mut told: Vec<(&Record, Value)> = opened(ledger, wanted).collect();
     // The last one says how a server is: the source that has the latest session, and then the last record of it.
     told.sort_by_key(|(record, _)| {
         (record.mark.at.and_then(|at| begun.get(&at.source).copied()).flatten(), record.mark.at)

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{answers, calls, content, count, list, member, mentions, millis, text, traces};
+use super::member::{answers, calls, content, count, list, member, mentions, millis, opened, text};
 use crate::{
     facts::{
         Name,
@@ -57,7 +57,7 @@ const NOTICE: &str = "<task-notification>";
 pub fn tasks(ledger: &Ledger) -> Vec<Task> {
     let calls = calls(ledger);
     let mut known = Known::default();
-    for (record, json) in traces(ledger, leaves_trace) {
+    for (record, json) in opened(ledger, leaves_trace) {
         match &*record.kind {
             "system/background_tasks_changed" => list(&json, &["tasks"]).iter().for_each(|one| {
                 if let Some(task) = known.told(record, one) {
