@@ -99,6 +99,23 @@ pub enum Command {
     /// where they change. With --settings it says what those rules would have done to every recorded call, with --suggest which
     /// rules would have let the refused calls through. This report shows content: what tools were called with.
     Permissions(Permissions),
+    /// Show hooks: runs, errors, what they blocked, durations
+    ///
+    /// One row for each hook and command. The output of the CLI has hooks only where it was asked for them, and never their
+    /// commands or durations; saved sessions have both. A run that both tell of counts once.
+    Hooks(Rows),
+    /// Show MCP servers: status, tools, calls, errors, latencies
+    ///
+    /// Servers are listed where a process begins, so a saved session knows only those that were called.
+    Mcp(Rows),
+    /// List tasks: background and foreground, how long, how they ended
+    ///
+    /// Commands, subagents and workflows that run beside the turn or within it, and entries of the model's own list.
+    Tasks(Rows),
+    /// List limits: rate limits, fallbacks, refusals, compactions, stops
+    ///
+    /// Retries of the API are among the failures: see `ccstat errors`.
+    Limits(Rows),
     /// Show one session as a timeline: prompts, responses, calls, failures
     ///
     /// SESSION is an id or its beginning, or `latest`. Every event has its time, how it ended, how long it took and how large

@@ -170,6 +170,47 @@ pub(super) const TOPICS: &[Topic] = &[
         ],
     },
     Topic {
+        command: "hooks",
+        group: Group::Run,
+        examples: &[
+            ("Which hooks block or fail", "ccstat hooks ~/.claude/projects --sort blocked"),
+            (
+                "The slowest hooks of the last week",
+                "ccstat hooks ~/.claude/projects --since 7d --sort max_ms",
+            ),
+        ],
+    },
+    Topic {
+        command: "mcp",
+        group: Group::Run,
+        examples: &[
+            ("The servers of a run, and how they are", "ccstat mcp run.jsonl"),
+            ("Which servers are slow", "ccstat mcp ~/.claude/projects --sort p90_ms"),
+        ],
+    },
+    Topic {
+        command: "tasks",
+        group: Group::Run,
+        examples: &[
+            ("What a run left running", "ccstat tasks run.jsonl --sort status"),
+            (
+                "The longest tasks since yesterday",
+                "ccstat tasks ~/.claude/projects --since yesterday --sort wall_ms",
+            ),
+        ],
+    },
+    Topic {
+        command: "limits",
+        group: Group::Run,
+        examples: &[
+            ("Where a run was held up or cut short", "ccstat limits run.jsonl"),
+            (
+                "Every compaction of a month, for a spreadsheet",
+                "ccstat limits ~/.claude/projects --since 30d --format csv",
+            ),
+        ],
+    },
+    Topic {
         command: "show",
         group: Group::Run,
         examples: &[

@@ -79,6 +79,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Kinds(rows) => {
             ask(rows, Question { detail: Detail::Records, ..Question::run("kinds", &report::kinds) })
         }
+        Command::Hooks(rows) => ask(rows, Question::traces("hooks", &report::hooks)),
+        Command::Mcp(rows) => ask(rows, Question::traces("mcp", &report::mcp)),
+        Command::Tasks(rows) => ask(rows, Question::traces("tasks", &report::tasks)),
+        Command::Limits(rows) => ask(rows, Question::traces("limits", &report::limits)),
         Command::Diff(diff) => diff::diff(diff, style),
         Command::Permissions(asked) => permission::permissions(asked, &variables, style),
         Command::Show(show) => show::show(show, &variables, style),

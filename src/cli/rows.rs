@@ -30,6 +30,11 @@ impl<'a> Question<'a> {
         Self { report, history: false, detail: Detail::Rows, outcomes: &[], make }
     }
 
+    /// About a run, and what its records say as they stand.
+    pub(super) fn traces(report: &'static str, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
+        Self { detail: Detail::Traces, ..Self::run(report, make) }
+    }
+
     /// About history: the saved sessions are read, unless something is named.
     pub(super) fn history(report: &'static str, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
         Self { history: true, ..Self::run(report, make) }

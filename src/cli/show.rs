@@ -34,7 +34,7 @@ pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<E
     // While it is followed, the session may be yet to come.
     let make =
         |view: &View<'_>| report::show(view, report::find_session(view.ledger, id).unwrap_or(usize::MAX));
-    let question = Question::run("show", &make);
+    let question = Question::traces("show", &make);
     let narrowed = narrowed(&rows.asked, &question, variables, &rows.output, &arrangement)?;
     let session = match report::find_session(&narrowed.ledger, id) {
         Ok(session) => session,

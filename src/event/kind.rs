@@ -312,6 +312,9 @@ kinds! {
         "attachment/total_tokens_reminder" "attachment/plan_mode_exit" "attachment/deferred_tools_record"
         "attachment/hook_additional_context" "attachment/task_reminder" "attachment/todo_reminder"
         "attachment/goal_status" "attachment/mcp_instructions_delta" "attachment/file" "attachment/compact_file_reference"
+        "attachment/hook_non_blocking_error" "attachment/hook_error_during_execution" "attachment/hook_cancelled"
+        "attachment/hook_stopped_continuation" "attachment/hook_system_message" "attachment/hook_permission_decision"
+        "attachment/async_hook_response"
     }
     // The bridge of the seed documents: client to server, then server to client (their `system`, `assistant` and
     // `result` are rows above).

@@ -28,13 +28,24 @@ const TYPES: &[&str] = &[
 ];
 
 /// What attachments leave traces: the beginnings of their types.
-const ATTACHMENTS: &[&str] =
-    &["hook_", "command_permissions", "skill_listing", "agent_listing", "queued_command", "plan_mode"];
+const ATTACHMENTS: &[&str] = &[
+    "hook_",
+    "async_hook_response",
+    "command_permissions",
+    "skill_listing",
+    "agent_listing",
+    "queued_command",
+    "plan_mode",
+    "max_turns_reached",
+];
+
+/// A response that was refused: of all responses only these leave a trace.
+const REFUSED: &str = r#""stop_reason":"refusal""#;
 
 /// The record as JSON, if it leaves a trace. One that is very long is kept with its longest texts cut.
 pub fn trace(event: &Event<'_>) -> Option<Box<str>> {
     let name = event.kind.name();
-    if !leaves_trace(&name, event.dialect) {
+    if !leaves_trace(&name, event.dialect) && !is_refused(&name, event.text) {
         return None;
     }
     if event.text.len() <= WHOLE {
@@ -52,6 +63,10 @@ fn leaves_trace(name: &str, dialect: Dialect) -> bool {
         "assistant" | "stream_event" | "stream_delta" | "thinking_delta" => false,
         _ => dialect == Dialect::Bridge || TYPES.contains(&kind),
     }
+}
+
+fn is_refused(name: &str, text: &str) -> bool {
+    matches!(name, "assistant" | "stream_event/message_delta") && text.contains(REFUSED)
 }
 
 /// Cuts every long text in a value.
@@ -82,6 +97,7 @@ mod tests {
         let record = r#"{"type":"control_request","request_id":"1","request":{"subtype":"interrupt"}}"#;
         assert_eq!(traced(&format!("  {record} ")).as_deref(), Some(record));
         assert_eq!(traced(r#"{"type":"assistant","session_id":"s","message":{"content":[]}}"#), None);
+        assert!(traced(r#"{"type":"assistant","message":{"stop_reason":"refusal"}}"#).is_some());
         assert_eq!(traced(r#"{"type":"attachment","sessionId":"s","attachment":{"type":"date"}}"#), None);
         assert!(
             traced(r#"{"type":"attachment","sessionId":"s","attachment":{"type":"hook_success"}}"#).is_some()

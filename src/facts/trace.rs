@@ -2,7 +2,12 @@
 //!
 //! [`Detail::Traces`]: super::Detail::Traces
 
+pub mod hook;
+pub mod limit;
+mod member;
 pub mod permission;
+pub mod server;
+pub mod task;
 
 use serde_json::Value;
 

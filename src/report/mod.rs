@@ -13,8 +13,11 @@ mod explain;
 mod export;
 mod filter;
 mod gate;
+mod hooks;
 mod kinds;
+mod limits;
 mod local;
+mod mcp;
 mod permission;
 mod prices;
 mod records;
@@ -25,6 +28,7 @@ mod show;
 mod sum;
 mod summary;
 mod table;
+mod tasks;
 mod tools;
 mod turns;
 
@@ -42,7 +46,10 @@ pub use export::{Export, TABLES};
 pub use filter::{Agents, Filter, Pattern};
 pub(crate) use gate::{GATES, gates};
 pub use gate::{Gate, Kind, Verdict, gate_lines, judge};
+pub use hooks::hooks;
 pub use kinds::kinds;
+pub use limits::limits;
+pub use mcp::mcp;
 pub use permission::{Trial, permissions, suggestions};
 pub use prices::prices;
 pub use records::records;
@@ -53,6 +60,7 @@ pub use show::{NotOne, find_session, show};
 pub use sum::View;
 pub use summary::{Names, arrived, summary};
 pub use table::{Column, Data, Head, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, heads};
+pub use tasks::tasks;
 pub use tools::tools;
 pub use turns::turns;
 
@@ -71,6 +79,10 @@ pub const REPORTS: &[Entry] = &[
     agents::ENTRY,
     permission::ENTRY,
     permission::SUGGESTIONS,
+    hooks::ENTRY,
+    mcp::ENTRY,
+    tasks::ENTRY,
+    limits::ENTRY,
     cost::ENTRY,
     cost::DAILY,
     cost::WEEKLY,

@@ -14,7 +14,7 @@ use event::{Event, What, events};
 
 pub(super) const ENTRY: Entry = Entry::rows(
     "show",
-    "One session as a timeline: prompts, responses, calls, failures, compactions and ends of turns.",
+    "One session as a timeline: prompts, responses, calls, failures, limits, blocks, tasks and ends of turns.",
     || heads(&columns()),
 );
 
@@ -100,7 +100,8 @@ fn columns() -> Vec<Column<Row>> {
             Unit::Text,
             "what",
             "What",
-            "What happened: prompt, response, call, retry, api_error, compaction or turn (its end).",
+            "What happened: prompt, response, call, retry, api_error, compaction, rate_limit, fallback, refusal, hook (that \
+             blocked), task_begin and task_end (in the background), or turn (its end).",
             |row: &Row| row.event.what.name().into(),
         )
         .known()
@@ -116,7 +117,7 @@ fn columns() -> Vec<Column<Row>> {
             Unit::Text,
             "name",
             "Name",
-            "The tool of a call, the model of a response, the type of a failure.",
+            "The tool of a call, the model of a response, the type of a failure, the hook, what a task is.",
             |row: &Row| text(row.event.name.as_deref()),
         )
         .shown(Shown::Data),
@@ -308,6 +309,11 @@ fn counts(ledger: &Ledger, session: usize, events: &[Event]) -> Line {
         (What::Retry, " retry", " retries"),
         (What::ApiError, " API error", " API errors"),
         (What::Compaction, " compaction", " compactions"),
+        (What::RateLimit, " rate limit", " rate limits"),
+        (What::Fallback, " fallback", " fallbacks"),
+        (What::Refusal, " refusal", " refusals"),
+        (What::Hook, " block by a hook", " blocks by hooks"),
+        (What::TaskBegin, " task in the background", " tasks in the background"),
     ]
     .into_iter()
     .filter(|&(what, ..)| of(what) > 0)

@@ -7,7 +7,7 @@ use super::{
     sum::{Calls, call_columns, ratio, text},
 };
 use crate::{
-    facts::{Latencies, ToolCount, ledger::Call},
+    facts::{Latencies, ToolCount, ledger::Call, trace::server::parts},
     measure::Millis,
 };
 
@@ -127,7 +127,7 @@ fn columns() -> Vec<Column<Row>> {
 
 /// `mcp__server__tool` belongs to a server.
 fn sort_of(tool: &str) -> (&'static str, Option<String>) {
-    match tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+    match parts(tool, std::iter::empty::<&str>()) {
         Some((server, _)) => ("mcp", Some(server.to_owned())),
         None if tool == "unknown" => ("unknown", None),
         None => ("built-in", None),

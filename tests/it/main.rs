@@ -16,6 +16,7 @@ mod export;
 mod follow;
 mod formats;
 mod gates;
+mod hooks;
 mod kinds;
 mod ledger;
 mod pages;

@@ -6,6 +6,11 @@ use crate::{
     facts::{
         Name,
         ledger::{At, Ledger, Mark},
+        trace::{
+            hook::{Hook, HookEnd, hooks},
+            limit::{Sort, limits},
+            task::tasks,
+        },
     },
     measure::{Millis, Time, Tokens, Usd},
 };
@@ -25,6 +30,18 @@ pub(super) enum What {
     ApiError,
     /// The conversation was summarised.
     Compaction,
+    /// A limit of the subscription was told.
+    RateLimit,
+    /// Another model was asked.
+    Fallback,
+    /// A model refused to answer.
+    Refusal,
+    /// A hook blocked something.
+    Hook,
+    /// A task in the background began.
+    TaskBegin,
+    /// A task in the background ended.
+    TaskEnd,
     /// A turn ended.
     Turn,
 }
@@ -38,6 +55,12 @@ impl What {
             Self::Retry => "retry",
             Self::ApiError => "api_error",
             Self::Compaction => "compaction",
+            Self::RateLimit => "rate_limit",
+            Self::Fallback => "fallback",
+            Self::Refusal => "refusal",
+            Self::Hook => "hook",
+            Self::TaskBegin => "task_begin",
+            Self::TaskEnd => "task_end",
             Self::Turn => "turn",
         }
     }
@@ -52,6 +75,13 @@ impl What {
             Self::Retry => format!("↻ retry: {name}"),
             Self::ApiError => format!("✗ API error: {name}"),
             Self::Compaction => "≈ compaction".to_owned(),
+            Self::RateLimit => "! rate limit".to_owned(),
+            Self::Fallback => format!("! fallback: {name}"),
+            Self::Refusal if name.is_empty() => "! refusal".to_owned(),
+            Self::Refusal => format!("! refusal: {name}"),
+            Self::Hook => format!("  ✗ hook {name}"),
+            Self::TaskBegin => format!("▸ task {name}"),
+            Self::TaskEnd => format!("▪ end of task {name}"),
             Self::Turn => "■ end of turn".to_owned(),
         }
     }
@@ -129,6 +159,8 @@ pub(super) fn events(ledger: &Ledger, session: usize) -> Vec<Event> {
         before: one.before,
         ..Event::new(What::Compaction, &one.mark)
     }));
+    // What is known only from the end of a turn happened before it.
+    events.extend(traced(ledger, session));
     events.extend(ledger.turns.iter().filter(|turn| own(&turn.mark)).map(|turn| Event {
         end: Some(Name::clone(&turn.subtype)),
         took: turn.wall,
@@ -143,6 +175,39 @@ pub(super) fn events(ledger: &Ledger, session: usize) -> Vec<Event> {
             .map(|wait| Event { took: Some(wait.wall), ..Event::new(What::Turn, &wait.mark) }),
     );
     in_order(events)
+}
+
+/// What only records as they stand tell: limits, hooks that blocked, and tasks beside the turns. A task that a turn waits for
+/// is its call, and compactions and stops are told already.
+fn traced(ledger: &Ledger, session: usize) -> Vec<Event> {
+    let own = |mark: &Mark| mark.session == session;
+    let mut events = Vec::new();
+    for limit in limits(ledger).into_iter().filter(|limit| own(&limit.mark)) {
+        let (what, name) = match limit.sort {
+            Sort::RateLimit => (What::RateLimit, None),
+            Sort::Fallback => (What::Fallback, limit.fallback.clone()),
+            Sort::Refusal => (What::Refusal, limit.fallback.clone().or(limit.model.clone())),
+            Sort::Compaction | Sort::Microcompaction | Sort::Stop => continue,
+        };
+        events.push(Event { name, end: limit.what.clone(), ..Event::new(what, &limit.mark) });
+    }
+    let blocked = |hook: &Hook| hook.end == HookEnd::Blocked && own(&hook.mark);
+    events.extend(hooks(ledger).into_iter().filter(blocked).map(|hook| Event {
+        end: Some(Name::from(hook.end.name())),
+        took: hook.took,
+        name: Some(hook.name),
+        ..Event::new(What::Hook, &hook.mark)
+    }));
+    for task in tasks(ledger).into_iter().filter(|task| own(&task.mark) && task.background == Some(true)) {
+        let name = task.agent_type.as_ref().or(task.kind.as_ref());
+        let begin = Event { name: name.cloned(), ..Event::new(What::TaskBegin, &task.mark) };
+        events.push(Event { time: task.started, took: task.took, ..begin.clone() });
+        if let Some(ended) = task.ended {
+            let end = Some(Name::clone(&task.status));
+            events.push(Event { what: What::TaskEnd, time: Some(ended), end, ..begin });
+        }
+    }
+    events
 }
 
 fn responses(ledger: &Ledger, session: usize) -> Vec<Event> {

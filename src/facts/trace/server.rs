@@ -1,0 +1,116 @@
+//! MCP servers: how each was when it was last told, and what it offered.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde_json::Value;
+
+use super::member::{list, opened, text};
+use crate::{
+    facts::{
+        Name,
+        ledger::{Ledger, Mark, Record},
+    },
+    input::SourceId,
+    measure::Time,
+};
+
+/// What a log says of an MCP server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Where it is told last.
+    pub mark: Mark,
+    /// How it was then: `connected`, `failed`, `needs-auth`, `pending` and others.
+    pub status: Option<Name>,
+    /// All tools that it ever offered, where the log lists tools.
+    pub tools: Option<BTreeSet<Name>>,
+}
+
+/// The name of a server as it stands in the names of its tools.
+pub fn plain_name(server: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    server.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect()
+}
+
+/// Server and tool out of `mcp__server__tool`. Of the servers that are known the longest name that fits is taken, because a
+/// name may hold the mark that parts it from the tool.
+pub fn parts(tool: &str, known: impl Iterator<Item = impl AsRef<str>>) -> Option<(&str, &str)> {
+    let rest = tool.strip_prefix("mcp__")?;
+    let fits = known.filter(|name| {
+        let name = name.as_ref();
+        rest.strip_prefix(name).is_some_and(|rest| rest.starts_with("__"))
+    });
+    match fits.map(|name| name.as_ref().len()).max() {
+        Some(length) => Some((&rest[..length], &rest[length + 2..])),
+        None => rest.split_once("__"),
+    }
+}
+
+/// The servers that the beginnings of processes and the answers to hosts list, by name.
+pub fn servers(ledger: &Ledger) -> BTreeMap<Name, Listed> {
+    let wanted = |record: &Record| matches!(&*record.kind, "system/init" | "control_response/success");
+    let begun = begun(ledger);
+    let mut told: Vec<(&Record, Value)> = opened(ledger, wanted).collect();
+    // The last one says how a server is: the source that has the latest session, and then the last record of it.
+    told.sort_by_key(|(record, _)| {
+        (record.mark.at.and_then(|at| begun.get(&at.source).copied()).flatten(), record.mark.at)
+    });
+    let mut servers: BTreeMap<Name, Listed> = BTreeMap::new();
+    for (record, json) in &told {
+        let answer = json.get("response").and_then(|answer| answer.get("response"));
+        let listed = list(answer.unwrap_or(json), &["mcp_servers", "mcpServers"]);
+        for server in listed {
+            let Some(name) = text(server, &["name"]) else { continue };
+            let new = || Listed { mark: record.mark.clone(), status: None, tools: None };
+            let known = servers.entry(Name::from(name)).or_insert_with(new);
+            known.status = text(server, &["status"]).map(Name::from).or(known.status.take());
+            known.mark = record.mark.clone();
+            offered(known, server);
+        }
+        if json.get("tools").is_some_and(Value::is_array) {
+            offer(&mut servers, listed, list(json, &["tools"]));
+        }
+    }
+    servers
+}
+
+/// What a process can call at its beginning, by the servers that it lists there: those without a tool offer none.
+fn offer(servers: &mut BTreeMap<Name, Listed>, listed: &[Value], tools: &[Value]) {
+    let names = || listed.iter().filter_map(|one| text(one, &["name"]));
+    let plain: Vec<String> = names().map(plain_name).collect();
+    let own: Vec<(&str, &str)> =
+        tools.iter().filter_map(Value::as_str).filter_map(|tool| parts(tool, plain.iter())).collect();
+    for (name, plain) in names().zip(&plain) {
+        let Some(known) = servers.get_mut(name) else { continue };
+        let offered = own.iter().filter(|(server, _)| server == plain).map(|(_, tool)| Name::from(*tool));
+        known.tools.get_or_insert_default().extend(offered);
+    }
+}
+
+/// The tools that an answer to a host lists with their server.
+fn offered(known: &mut Listed, server: &Value) {
+    if server.get("tools").is_some_and(Value::is_array) {
+        let names = list(server, &["tools"]).iter().filter_map(|tool| text(tool, &["name"]));
+        known.tools.get_or_insert_default().extend(names.map(Name::from));
+    }
+}
+
+/// When the last session of each source began.
+fn begun(ledger: &Ledger) -> HashMap<SourceId, Option<Time>> {
+    let last = |sessions: &[usize]| sessions.iter().filter_map(|&at| ledger.sessions.get(at)?.started).max();
+    ledger.sources.iter().map(|source| (source.id, last(&source.sessions))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_belongs_to_the_longest_server_that_fits() {
+        let none: [&str; 0] = [];
+        assert_eq!(parts("mcp__demo__add", none.iter()), Some(("demo", "add")));
+        assert_eq!(parts("mcp__a__b__c", none.iter()), Some(("a", "b__c")));
+        assert_eq!(parts("mcp__a__b__c", ["a", "a__b"].iter()), Some(("a__b", "c")));
+        assert_eq!(parts("Bash", none.iter()), None);
+        assert_eq!(plain_name("claude.ai My Docs"), "claude_ai_My_Docs");
+    }
+}

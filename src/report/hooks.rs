@@ -1,0 +1,176 @@
+//! Hooks: how often each ran, how that ended, and how long it took.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Column, Entry, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    sum::{Stands, place_columns, text},
+};
+use crate::{
+    facts::{
+        Latencies, Name,
+        ledger::At,
+        trace::hook::{Hook, HookEnd, hooks as runs},
+    },
+    measure::{Millis, Time},
+};
+
+pub(super) const ENTRY: Entry =
+    Entry::rows("hooks", "Hooks: how often each ran, failed and blocked, and how long it took.", || {
+        heads(&columns())
+    });
+
+#[derive(Default)]
+struct Row {
+    event: Option<Name>,
+    name: Option<Name>,
+    command: Option<Name>,
+    runs: u64,
+    ok: u64,
+    failed: u64,
+    blocked: u64,
+    open: u64,
+    took: Option<Latencies>,
+    first: Option<Time>,
+    last: Option<Time>,
+    at: Option<At>,
+    source: Value,
+}
+
+impl Stands for Row {
+    fn source(&self) -> &Value {
+        &self.source
+    }
+
+    fn at(&self) -> Option<At> {
+        self.at
+    }
+}
+
+impl Row {
+    fn of<'h>(hooks: impl IntoIterator<Item = &'h Hook>) -> Self {
+        let (mut row, mut took) = (Self::default(), Vec::new());
+        for hook in hooks {
+            row.runs += 1;
+            *match hook.end {
+                HookEnd::Ok => &mut row.ok,
+                HookEnd::Failed => &mut row.failed,
+                HookEnd::Blocked => &mut row.blocked,
+                HookEnd::Open => &mut row.open,
+            } += 1;
+            took.extend(hook.took);
+            row.first = row.first.into_iter().chain(hook.mark.time).min();
+            row.last = row.last.max(hook.mark.time);
+            row.at = row.at.into_iter().chain(hook.mark.at).min();
+        }
+        Self { took: Latencies::of(took), ..row }
+    }
+}
+
+fn took(row: &Row, of: fn(&Latencies) -> Millis) -> Value {
+    row.took.as_ref().map(of).into()
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(Unit::Text, "event", "Event", "What the hook waits for.", |row: &Row| {
+            text(row.event.as_deref())
+        })
+        .shown(Shown::Data),
+        Column::new(
+            Unit::Text,
+            "hook",
+            "Hook",
+            "The event, and the tool or the source that it was about.",
+            |row: &Row| text(row.name.as_deref()),
+        ),
+        Column::new(
+            Unit::Text,
+            "command",
+            "Command",
+            "What ran. The CLI's output does not say it, saved sessions do.",
+            |row: &Row| text(row.command.as_deref()),
+        ),
+    ];
+    columns.extend(end_columns());
+    columns.extend(time_columns());
+    columns.extend(place_columns());
+    columns
+}
+
+fn end_columns() -> [Column<Row>; 5] {
+    [
+        Column::new(Unit::Count, "runs", "Runs", "How often it ran.", |row: &Row| row.runs.into()),
+        Column::new(Unit::Count, "ok", "Ok", "Runs that let things go on.", |row: &Row| row.ok.into())
+            .shown(Shown::Roomy),
+        Column::new(
+            Unit::Count,
+            "errors",
+            "Errors",
+            "Runs that failed or were cancelled, without blocking anything.",
+            |row: &Row| row.failed.into(),
+        ),
+        Column::new(
+            Unit::Count,
+            "blocked",
+            "Blocked",
+            "Runs that blocked: by exit code 2, by what they answered, or by refusing a call.",
+            |row: &Row| row.blocked.into(),
+        ),
+        Column::new(Unit::Count, "open", "Open", "Runs without an end in the log.", |row: &Row| {
+            row.open.into()
+        })
+        .shown(Shown::Roomy),
+    ]
+}
+
+fn time_columns() -> [Column<Row>; 5] {
+    [
+        Column::new(Unit::Millis, "p50_ms", "p50", "Median duration, where the log says it.", |row: &Row| {
+            took(row, |all| all.p50)
+        })
+        .alone(),
+        Column::new(Unit::Millis, "max_ms", "Max", "The longest duration.", |row: &Row| {
+            took(row, |all| all.max)
+        })
+        .alone(),
+        Column::new(
+            Unit::Millis,
+            "total_ms",
+            "Total",
+            "Sum of the durations; hooks of one event run at the same time.",
+            |row: &Row| took(row, |all| all.total),
+        )
+        .shown(Shown::Roomy),
+        Column::new(Unit::Time, "first", "First", "When it ran first.", |row: &Row| row.first.into())
+            .shown(Shown::Roomy),
+        Column::new(Unit::Time, "last", "Last", "When it ran last.", |row: &Row| row.last.into())
+            .shown(Shown::Roomy),
+    ]
+}
+
+/// One row a hook: what it waited for and what ran. The most frequent first.
+pub fn hooks(view: &View<'_>) -> Report {
+    let all = runs(view.ledger);
+    let mut same: BTreeMap<(&Name, &Name, Option<&Name>), Vec<&Hook>> = BTreeMap::new();
+    for hook in &all {
+        same.entry((&hook.event, &hook.name, hook.command.as_ref())).or_default().push(hook);
+    }
+    let row = |((event, name, command), hooks): ((&Name, &Name, Option<&Name>), Vec<&Hook>)| {
+        let row = Row::of(hooks);
+        Row {
+            event: Some(Name::clone(event)),
+            name: Some(Name::clone(name)),
+            command: command.cloned(),
+            source: view.source(row.at),
+            ..row
+        }
+    };
+    let mut rows: Vec<Row> = same.into_iter().map(row).collect();
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.runs), row.at));
+    let total = Row { at: None, ..Row::of(&all) };
+    let columns = columns();
+    let table = Table::of("Hooks", &columns, &rows).with_total(&columns, &total).on_screen(30);
+    let none = rows.is_empty().then(|| Line::new(Tone::Plain).word("no hook ran"));
+    Report::of(ENTRY.name, table, none.into_iter().collect())
+}

@@ -1,0 +1,134 @@
+//! MCP servers: how they were, what they offered, and how their tools were called.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Column, Entry, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    sum::{Calls, call_columns, text},
+};
+use crate::{
+    facts::{
+        Latencies, Name, ToolCount,
+        ledger::Call,
+        trace::server::{Listed, parts, plain_name, servers},
+    },
+    measure::Millis,
+};
+
+pub(super) const ENTRY: Entry = Entry::rows(
+    "mcp",
+    "MCP servers: status, tools, calls and how they ended, latencies and the size of their results.",
+    || heads(&columns()),
+);
+
+#[derive(Default)]
+struct Row {
+    server: Option<String>,
+    status: Option<Name>,
+    offered: Option<u64>,
+    used: u64,
+    calls: ToolCount,
+    result_bytes: Option<u64>,
+}
+
+impl Calls for Row {
+    fn calls(&self) -> &ToolCount {
+        &self.calls
+    }
+}
+
+fn latency(row: &Row, of: fn(&Latencies) -> Millis) -> Value {
+    row.calls.latency.as_ref().map(of).into()
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(Unit::Text, "server", "Server", "Name of the server.", |row: &Row| {
+            text(row.server.as_deref())
+        }),
+        Column::new(
+            Unit::Text,
+            "status",
+            "Status",
+            "How it was when the log told it last; saved sessions do not.",
+            |row: &Row| text(row.status.as_deref()),
+        ),
+        Column::new(Unit::Count, "tools", "Tools", "Tools that it offered.", |row: &Row| row.offered.into())
+            .maybe(),
+        Column::new(Unit::Count, "tools_used", "Used", "Tools that were called.", |row: &Row| {
+            row.used.into()
+        }),
+    ];
+    columns.extend(call_columns());
+    columns.extend(figure_columns());
+    columns
+}
+
+fn figure_columns() -> [Column<Row>; 4] {
+    [
+        Column::new(Unit::Millis, "p50_ms", "p50", "Median latency.", |row: &Row| {
+            latency(row, |all| all.p50)
+        })
+        .alone(),
+        Column::new(
+            Unit::Millis,
+            "p90_ms",
+            "p90",
+            "Latency that 90 of 100 calls are not above.",
+            |row: &Row| latency(row, |all| all.p90),
+        )
+        .alone()
+        .shown(Shown::Roomy),
+        Column::new(Unit::Millis, "max_ms", "Max", "The longest latency.", |row: &Row| {
+            latency(row, |all| all.max)
+        })
+        .alone(),
+        Column::new(
+            Unit::Bytes,
+            "result_bytes",
+            "Results",
+            "Bytes of the results, as they stand in the log.",
+            |row: &Row| row.result_bytes.map_or(Value::Missing, Value::Bytes),
+        )
+        .maybe()
+        .shown(Shown::Roomy),
+    ]
+}
+
+/// A server's row: `None` is what no list names.
+fn row(server: Option<String>, listed: Option<&Listed>, calls: &[(&str, &Call)]) -> Row {
+    let bytes = calls.iter().filter_map(|(_, call)| call.result_bytes);
+    Row {
+        server,
+        status: listed.and_then(|one| one.status.clone()),
+        offered: listed.and_then(|one| one.tools.as_ref()).map(|tools| tools.len() as u64),
+        used: calls.iter().map(|(tool, _)| *tool).collect::<BTreeSet<_>>().len() as u64,
+        result_bytes: bytes.reduce(|one, two| one + two),
+        calls: ToolCount::of(calls.iter().map(|(_, call)| *call)),
+    }
+}
+
+/// One row a server, the most used first. One that was never called has no calls, one that no list names no status.
+pub fn mcp(view: &View<'_>) -> Report {
+    let listed = servers(view.ledger);
+    // Tools bear the names of their servers without the letters that names of tools cannot have.
+    let plain: BTreeMap<String, &Name> = listed.keys().map(|name| (plain_name(name), name)).collect();
+    let mut called: BTreeMap<String, Vec<(&str, &Call)>> =
+        listed.keys().map(|name| (name.to_string(), Vec::new())).collect();
+    for call in &view.ledger.calls {
+        let Some((server, tool)) = parts(&call.tool, plain.keys()) else { continue };
+        let name = plain.get(server).map_or(server, |name| name.as_str());
+        called.entry(name.to_owned()).or_default().push((tool, call));
+    }
+    let mut rows: Vec<Row> =
+        called.iter().map(|(name, calls)| row(Some(name.clone()), listed.get(&**name), calls)).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.calls.calls));
+    let all: Vec<(&str, &Call)> = called.into_values().flatten().collect();
+    let offered = rows.iter().filter_map(|row| row.offered).reduce(|one, two| one + two);
+    let used = rows.iter().map(|row| row.used).sum();
+    let total = Row { offered, used, ..row(None, None, &all) };
+    let columns = columns();
+    let table = Table::of("MCP servers", &columns, &rows).with_total(&columns, &total).on_screen(50);
+    let none = rows.is_empty().then(|| Line::new(Tone::Plain).word("no MCP server was listed or called"));
+    Report::of(ENTRY.name, table, none.into_iter().collect())
+}
