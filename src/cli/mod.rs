@@ -70,6 +70,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Kinds(rows) => {
             ask(rows, Question { detail: Detail::Records, ..Question::run("kinds", &report::kinds) })
         }
+        Command::Questions(rows) => {
+            ask(rows, Question { detail: Detail::Traces, ..Question::run("questions", &report::questions) })
+        }
+        Command::Commands(rows) => {
+            ask(rows, Question { detail: Detail::Traces, ..Question::run("commands", &report::commands) })
+        }
         Command::Show(show) => show::show(show, &variables, style),
         Command::Explain(explain) => explain::explain(explain, &variables, style),
         Command::Export(export) => export::export(export, &variables, style),

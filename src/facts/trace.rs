@@ -2,7 +2,9 @@
 //!
 //! [`Detail::Traces`]: super::Detail::Traces
 
+pub mod command;
 pub mod permission;
+pub mod question;
 
 use serde_json::Value;
 

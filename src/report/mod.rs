@@ -5,6 +5,7 @@ mod arrange;
 mod calls;
 mod ccusage;
 mod check;
+mod commands;
 mod contents;
 mod cost;
 mod entry;
@@ -15,6 +16,7 @@ mod gate;
 mod kinds;
 mod local;
 mod prices;
+mod questions;
 mod records;
 mod repeats;
 mod responses;
@@ -31,6 +33,7 @@ pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
 pub use calls::calls;
 pub use ccusage::{Preset, ccusage};
 pub use check::check;
+pub use commands::commands;
 pub use contents::contents;
 pub use cost::{By, blocks, cost, daily, monthly, weekly};
 pub use entry::{Entry, Key, Keys, Shape, reports};
@@ -41,6 +44,7 @@ pub(crate) use gate::{GATES, gates};
 pub use gate::{Gate, Kind, Verdict, gate_lines, judge};
 pub use kinds::kinds;
 pub use prices::prices;
+pub use questions::questions;
 pub use records::records;
 pub use repeats::{denials, errors};
 pub use responses::responses;
@@ -65,6 +69,8 @@ pub const REPORTS: &[Entry] = &[
     repeats::ERRORS,
     kinds::ENTRY,
     agents::ENTRY,
+    questions::ENTRY,
+    commands::ENTRY,
     cost::ENTRY,
     cost::DAILY,
     cost::WEEKLY,

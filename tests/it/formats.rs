@@ -27,6 +27,8 @@ pub(crate) const LINES: &[(&str, &[&str], bool)] = &[
     ("errors", &["errors"], true),
     ("kinds", &["kinds"], true),
     ("agents", &["agents"], true),
+    ("questions", &["questions"], true),
+    ("commands", &["commands"], true),
     ("show", &["show", "latest", "--timezone", "UTC"], true),
     ("responses", &["export", "responses"], true),
     ("records", &["export", "records"], true),
