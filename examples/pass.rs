@@ -18,6 +18,7 @@ use std::{
 /// The programs that are compared: a name, and how it is started.
 type Rival<'a> = (&'a str, Vec<&'a str>);
 
+#[expect(clippy::print_stderr, reason = "what is wrong is said there")]
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [program, log] = &*arguments else {
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     }
 }
 
+#[expect(clippy::print_stdout, reason = "the table is its output")]
 fn measure(program: &str, log: &Path) -> io::Result<()> {
     let rivals: [Rival<'_>; 2] =
         [("cat", vec!["cat"]), ("ccstat --tee", vec![program, "summarize", "--tee", "-q"])];

@@ -71,16 +71,28 @@ pub enum ExitStatus {
     NothingRead,
     /// Done, but some source could not be read to its end.
     Partial,
-    /// Stopped by a signal, after the report of what was read.
+    /// Stopped by an interrupt, after the report of what was read.
     Interrupted,
+    /// Following or passing on was ended by the end of its terminal, after the last report.
+    HungUp,
+    /// Following or passing on was ended from outside, after the last report.
+    Terminated,
     /// As the command of `run` ended: its own code.
     Child(u8),
 }
 
 impl ExitStatus {
     /// All, in the order of their numbers.
-    pub const ALL: [Self; 6] =
-        [Self::Done, Self::GateFailed, Self::Usage, Self::NothingRead, Self::Partial, Self::Interrupted];
+    pub const ALL: [Self; 8] = [
+        Self::Done,
+        Self::GateFailed,
+        Self::Usage,
+        Self::NothingRead,
+        Self::Partial,
+        Self::HungUp,
+        Self::Interrupted,
+        Self::Terminated,
+    ];
 
     /// What it says.
     pub fn meaning(self) -> &'static str {
@@ -95,6 +107,8 @@ impl ExitStatus {
                 "done, but some source could not be read to its end, or a report could not be written"
             }
             Self::Interrupted => "stopped by SIGINT, after the report of what was read",
+            Self::HungUp => "stopped by SIGHUP, after the report of what was read",
+            Self::Terminated => "stopped by SIGTERM, after the report of what was read",
             Self::Child(_) => "as the command of run ended",
         }
     }
@@ -107,7 +121,9 @@ impl ExitStatus {
             Self::Usage => 2,
             Self::NothingRead => 3,
             Self::Partial => 4,
+            Self::HungUp => 129,
             Self::Interrupted => 130,
+            Self::Terminated => 143,
             Self::Child(code) => code,
         }
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ColorChoice, Parser, Subcommand, builder::PossibleValuesParser};
 
 pub use super::{
+    diff::Diff,
     explain::Explain,
     export::Export,
     gate::{Check, Gates},
@@ -32,6 +33,15 @@ pub struct Cli {
     /// Use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     pub color: ColorChoice,
+    /// Take defaults from this file, not from ccstat.toml
+    ///
+    /// Without it the nearest ccstat.toml counts, in this folder or above. Its keys are the long names of options. Those in a table such as [summarize] hold for that command alone. Variables
+    /// such as CCSTAT_FORMAT go before the file, and what is typed goes before both.
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "no_config")]
+    pub config: Option<PathBuf>,
+    /// Take defaults from no ccstat.toml
+    #[arg(long, global = true)]
+    pub no_config: bool,
 }
 
 /// What to do.
@@ -98,6 +108,12 @@ pub enum Command {
     /// the context was; a bar shows when it was within the session. Message text is not shown. Without PATH it reads
     /// standard input, or the saved sessions if nothing is piped into it.
     Show(Show),
+    /// Compare two runs, or two sets of them: cost, tokens, time, failures
+    ///
+    /// BASE and HEAD are each a file, a folder, a pattern, or - for standard input. One run a side is compared by its
+    /// totals. Of several runs (a run is a session, or a source that names none) the means are compared, with their standard
+    /// deviation and the 95 % interval of the difference. What is not known on one side has no difference.
+    Diff(Diff),
     /// Show tokens and cost by day, project, model, tool, agent and more
     ///
     /// A session's cost is divided over its responses in proportion to what their tokens cost, and by model as the CLI
@@ -158,6 +174,13 @@ pub struct Asked {
     /// What to read.
     #[command(flatten)]
     pub input: Input,
+    /// Go on reading as files grow and appear, and show the report as it changes
+    ///
+    /// On a terminal the report is drawn again a few times a second while something happens; Ctrl-C ends, and prints the
+    /// last one. Elsewhere, and for data, -q and -o, it is written once, at the end. The exit status is then that of the
+    /// signal. Files may be cut, replaced or removed meanwhile, and what is named need not exist yet.
+    #[arg(long)]
+    pub follow: bool,
     /// Prices.
     #[command(flatten)]
     pub pricing: Pricing,
@@ -289,8 +312,8 @@ pub struct Pricing {
     /// Override or add prices from a JSON file
     ///
     /// Either {"models": {"NAME": {"input": 4, "output": 20, "cache_read": 0.2, "cache_write_5m": 5, "cache_write_1h": 8}}} in dollars
-    /// per million tokens, or the widespread model_prices form with `input_cost_per_token` and so on. May be given several
-    /// times; later files win.
+    /// per million tokens, or the widespread model_prices form with `input_cost_per_token` and so on. Tables such as
+    /// [prices.NAME] of a ccstat.toml are read too. May be given several times; later files win.
     #[arg(long, value_name = "FILE")]
     pub pricing: Vec<PathBuf>,
 }

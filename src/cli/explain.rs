@@ -36,6 +36,7 @@ pub(super) fn explain(explain: &Explain, variables: &Variables, style: Style) ->
     let Explain { figure: Figure::Cost, rows } = explain;
     let arrangement = rows.arrange.arrangement("explain")?;
     let question = Question::run("explain", &report::explain);
-    let narrowed = narrowed_with(Facts::explained, &rows.asked, &question, variables, &rows.output)?;
+    let narrowed =
+        narrowed_with(Facts::explained, &rows.asked, &question, variables, &rows.output, &arrangement)?;
     narrowed.deliver(report::explain(&narrowed.view()), rows, &arrangement, style)
 }

@@ -56,6 +56,7 @@ pub(super) const TOPICS: &[Topic] = &[
                 "A screen for the log of a job, and files for later",
                 "ccstat summarize run.jsonl -o run.json -o run.md",
             ),
+            ("A run that goes on, as it goes on", "ccstat summarize --follow run.jsonl"),
             (
                 "A step of a workflow on GitHub, and its result as a test",
                 "ccstat summarize run.jsonl --github -o run.xml",
@@ -190,6 +191,17 @@ pub(super) const TOPICS: &[Topic] = &[
         ],
     },
     Topic {
+        command: "diff",
+        group: Group::Run,
+        examples: &[
+            ("What a change of the prompt did", "ccstat diff before.jsonl after.jsonl"),
+            (
+                "Fail if runs of a branch cost a tenth more than those of main",
+                "ccstat diff runs/main runs/branch --max-cost-increase 10%",
+            ),
+        ],
+    },
+    Topic {
         command: "explain",
         group: Group::Run,
         examples: &[
@@ -241,7 +253,7 @@ pub(super) const TOPICS: &[Topic] = &[
         command: "blocks",
         group: Group::History,
         examples: &[
-            ("Today's windows", "ccstat blocks --since today"),
+            ("Today's windows, as they fill", "ccstat blocks --since today --follow"),
             ("The dearest ones", "ccstat blocks --sort cost_usd --limit 5"),
         ],
     },

@@ -2,8 +2,11 @@
 
 pub mod args;
 mod child;
+mod config;
+mod diff;
 mod explain;
 mod export;
+mod follow;
 mod gate;
 mod generate;
 mod github;
@@ -17,7 +20,9 @@ mod print;
 mod progress;
 mod rows;
 mod run;
+mod screen;
 mod show;
+mod signal;
 mod summarize;
 mod tee;
 
@@ -28,13 +33,15 @@ use clap::{CommandFactory, FromArgMatches};
 use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Input},
-    input::{Limits, Origin, Search, Source, Stop},
+    input::{self, Limits, Origin, Search, Source, Stop, Wanted},
     measure::calendar,
     render::{self, Format, Style, human},
     report::{self, Entry, Preset, Report, View},
     scan::{self, Options, Progress, Unread},
 };
 use args::{Cli, Command};
+use config::Problem;
+use follow::Follow;
 use output::print;
 use plan::Variables;
 use progress::Bar;
@@ -47,17 +54,18 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     let asked = ["-h", "--help", "help"].map(OsString::from);
     let is_asked = arguments.len() < 2 || arguments.iter().any(|word| asked.contains(word));
     let command = if is_asked { help::command() } else { Cli::command() };
-    let parsed = command.try_get_matches_from(arguments);
-    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+    let mut variables = Variables::read();
+    let parsed = config::matches(command, arguments, &variables);
+    let cli = match parsed.and_then(|matches| Ok(Cli::from_arg_matches(&matches)?)) {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(problem) => return wrong(problem),
     };
-    let variables = Variables::read();
-    let style = variables.style(cli.color);
+    variables.color = cli.color;
+    let style = variables.style();
     let ask = |rows: &args::Rows, question: Question<'_>| answer(rows, &question, &variables, style);
     match &cli.command {
-        Command::Summarize(summarize) => summarize::summarize(summarize, &variables, cli.color),
-        Command::Run(run) => run::run(run, &variables, cli.color),
+        Command::Summarize(summarize) => summarize::summarize(summarize, &variables),
+        Command::Run(run) => run::run(run, &variables),
         Command::Check(check) => gate::check(check, &variables, style),
         Command::Tools(rows) => {
             ask(rows, Question { detail: Detail::Calls, ..Question::run("tools", &report::tools) })
@@ -76,11 +84,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Commands(rows) => {
             ask(rows, Question { detail: Detail::Traces, ..Question::run("commands", &report::commands) })
         }
+        Command::Diff(diff) => diff::diff(diff, style),
         Command::Show(show) => show::show(show, &variables, style),
         Command::Explain(explain) => explain::explain(explain, &variables, style),
         Command::Export(export) => export::export(export, &variables, style),
         Command::Sessions(sessions) => {
-            let make = shaped(&sessions.shape, &sessions.rows.output, report::sessions, Preset::Sessions)?;
+            let make = shaped(&sessions.shape, &sessions.rows.output, report::sessions, || Preset::Sessions)?;
             let detail = if sessions.shape.ccusage { Detail::Rows } else { Detail::Calls };
             let question = Question { detail, ..Question::history("sessions", &make) };
             ask(&sessions.rows, Question { outcomes: &sessions.outcome, ..question })
@@ -90,20 +99,21 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             ask(&cost.rows, Question::history("cost", &make))
         }
         Command::Daily(preset) => {
-            let make = shaped(&preset.shape, &preset.rows.output, report::daily, Preset::Daily)?;
+            let make = shaped(&preset.shape, &preset.rows.output, report::daily, || Preset::Daily)?;
             ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("daily", &make) })
         }
         Command::Weekly(preset) => {
-            let make = shaped(&preset.shape, &preset.rows.output, report::weekly, Preset::Weekly)?;
+            let make = shaped(&preset.shape, &preset.rows.output, report::weekly, || Preset::Weekly)?;
             ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("weekly", &make) })
         }
         Command::Monthly(preset) => {
-            let make = shaped(&preset.shape, &preset.rows.output, report::monthly, Preset::Monthly)?;
+            let make = shaped(&preset.shape, &preset.rows.output, report::monthly, || Preset::Monthly)?;
             ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("monthly", &make) })
         }
         Command::Blocks(preset) => {
-            let now = Some(calendar::now());
-            let make = shaped(&preset.shape, &preset.rows.output, report::blocks, Preset::Blocks { now })?;
+            // Now is when the report is made: with --follow that is again and again.
+            let now = || Preset::Blocks { now: Some(calendar::now()) };
+            let make = shaped(&preset.shape, &preset.rows.output, report::blocks, now)?;
             ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("blocks", &make) })
         }
         Command::Prices(prices) => {
@@ -122,18 +132,25 @@ fn shaped(
     shape: &args::Shape,
     output: &args::Output,
     make: fn(&View<'_>) -> report::Report,
-    preset: Preset,
+    preset: fn() -> Preset,
 ) -> Result<impl Fn(&View<'_>) -> report::Report + use<>, Error> {
     let ccusage = shape.ccusage;
     if ccusage {
         output.fits("ccusage")?;
     }
-    Ok(move |view: &View<'_>| if ccusage { report::ccusage(view, preset) } else { make(view) })
+    Ok(move |view: &View<'_>| if ccusage { report::ccusage(view, preset()) } else { make(view) })
 }
 
 /// Help and version are answers; everything else is wrong usage.
-fn usage(error: &clap::Error) -> Result<ExitStatus, Error> {
+fn wrong(problem: Problem) -> Result<ExitStatus, Error> {
+    let (error, origins) = match problem {
+        Problem::Arguments(error, origins) => (error, origins),
+        Problem::Settings(error) => return Err(error),
+    };
     error.print().map_err(Error::Write)?;
+    for origin in origins {
+        complain(&format!("that was not typed, it is {origin}"));
+    }
     Ok(if error.use_stderr() { ExitStatus::Usage } else { ExitStatus::Done })
 }
 
@@ -149,9 +166,28 @@ fn schema(schema: &args::Schema, style: Style) -> Result<ExitStatus, Error> {
 struct Reading {
     sources: Vec<Source>,
     scan: scan::Scan,
-    stop: Stop,
+    /// A signal ended it.
+    stop: Option<ExitStatus>,
+    /// How text is laid out by now: while something is followed, windows change their size.
+    style: Option<Style>,
     /// Some source could not be read to its end.
     partial: bool,
+}
+
+/// Reads what is there, or follows it until a signal comes; `make` makes the report that is shown meanwhile.
+fn gather(
+    wanted: Wanted,
+    asked: &args::Asked,
+    detail: Detail,
+    output: &args::Output,
+    variables: &Variables,
+    make: &dyn Fn(Reading) -> Result<Report, Error>,
+) -> Result<Reading, Error> {
+    let args::Asked { input, follow, .. } = asked;
+    if *follow {
+        return Follow { input, output, variables, detail, make }.read(wanted);
+    }
+    read(input::find(&wanted), input, detail, output)
 }
 
 fn read(
@@ -173,7 +209,8 @@ fn read(
         complain(&describe(unread, &search.sources));
     }
     let partial = !search.missing.is_empty() || !scan.unread.is_empty();
-    Ok(Reading { sources: search.sources, scan, stop, partial })
+    let stop = stop.is_set().then_some(ExitStatus::Interrupted);
+    Ok(Reading { sources: search.sources, scan, stop, style: None, partial })
 }
 
 /// Says what is missing, and refuses to write over a log.
@@ -202,9 +239,11 @@ fn describe(unread: &Unread, sources: &[Source]) -> String {
     }
 }
 
-fn status(input: &Input, stop: &Stop, partial: bool, report: &Report) -> ExitStatus {
+fn status(input: &Input, stop: &Option<ExitStatus>, partial: bool, report: &Report) -> ExitStatus {
+    if let Some(stopped) = stop {
+        return *stopped;
+    }
     match () {
-        () if stop.is_set() => ExitStatus::Interrupted,
         () if input.records == 0 => ExitStatus::NothingRead,
         () if report.failed().next().is_some() => ExitStatus::GateFailed,
         () if partial => ExitStatus::Partial,

@@ -62,7 +62,7 @@ pub struct Target {
 impl Target {
     /// `FORMAT=FILE`, or a file whose extension says the format.
     fn new(argument: OsString) -> Result<Self, String> {
-        if let Some((name, path)) = argument.to_str().and_then(|text| text.split_once('='))
+        if let Some((Some(name), path)) = argument.to_str().map(format_and_path)
             && let Ok(format) = Format::from_str(name, true)
         {
             return match path {
@@ -92,6 +92,14 @@ impl Target {
 
 fn name(format: &Format) -> Option<String> {
     format.to_possible_value().map(|value| value.get_name().to_owned())
+}
+
+/// What stands before an equals sign, if it is the name of a format, and the rest.
+pub(super) fn format_and_path(text: &str) -> (Option<&str>, &str) {
+    match text.split_once('=') {
+        Some((name, path)) if Format::from_str(name, true).is_ok() => (Some(name), path),
+        _ => (None, text),
+    }
 }
 
 fn names() -> Vec<String> {

@@ -10,7 +10,7 @@ use std::{
 
 use clap::ColorChoice;
 
-use super::args;
+use super::{args, config};
 use crate::{
     error::Error,
     input::{Environment, Wanted},
@@ -18,9 +18,14 @@ use crate::{
     render::Style,
 };
 
+/// How the names of variables begin that stand for options.
+pub(super) const PREFIX: &str = "CCSTAT_";
+
 /// The variables that are obeyed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Variables {
+    /// What was said of colours.
+    pub(super) color: ColorChoice,
     config_dir: Option<String>,
     home: Option<PathBuf>,
     columns: Option<u16>,
@@ -30,6 +35,9 @@ pub(super) struct Variables {
     pub(super) github_summary: Option<PathBuf>,
     /// Where it reads the outputs of a step.
     pub(super) github_output: Option<PathBuf>,
+    /// Those that stand for options, by their whole names.
+    pub(super) options: Vec<(String, OsString)>,
+    dumb: bool,
 }
 
 impl Variables {
@@ -38,8 +46,13 @@ impl Variables {
     pub(super) fn read() -> Self {
         let get = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let text = |name: &str| get(name).and_then(|value: OsString| value.into_string().ok());
+        let option = |(name, value): (OsString, OsString)| {
+            let name = name.into_string().ok().filter(|name| name.starts_with(PREFIX))?;
+            (!value.is_empty()).then_some((name, value))
+        };
         let forced = |name: &str| text(name).is_some_and(|value| value != "0");
         Self {
+            color: ColorChoice::Auto,
             config_dir: text("CLAUDE_CONFIG_DIR"),
             home: std::env::home_dir(),
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
@@ -47,18 +60,25 @@ impl Variables {
             force_color: forced("FORCE_COLOR") || forced("CLICOLOR_FORCE"),
             github_summary: get("GITHUB_STEP_SUMMARY").map(PathBuf::from),
             github_output: get("GITHUB_OUTPUT").map(PathBuf::from),
+            options: std::env::vars_os().filter_map(option).collect(),
+            dumb: text("TERM").is_none_or(|name| name == "dumb"),
         }
     }
 
-    /// How text on standard output is laid out.
-    pub(super) fn style(&self, color: ColorChoice) -> Style {
-        self.style_of(color, &io::stdout())
+    /// Whether standard output is a screen that can be drawn on.
+    pub(super) fn can_draw(&self) -> bool {
+        io::stdout().is_terminal() && !self.dumb
+    }
+
+    /// How text on standard output is laid out; of a terminal, as large as it is now.
+    pub(super) fn style(&self) -> Style {
+        self.style_of(&io::stdout())
     }
 
     /// How text on this stream is laid out.
-    pub(super) fn style_of(&self, color: ColorChoice, stream: &(impl IsTerminal + AsFd)) -> Style {
+    pub(super) fn style_of(&self, stream: &(impl IsTerminal + AsFd)) -> Style {
         let terminal = stream.is_terminal();
-        let color = match color {
+        let color = match self.color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
             ColorChoice::Auto if self.no_color => false,
@@ -120,12 +140,17 @@ pub(super) fn prices(pricing: &args::Pricing) -> Result<Prices, Error> {
         let open = |source| Error::Open { path: path.clone(), source };
         let mut text = String::new();
         open_file(path).map_err(open)?.read_to_string(&mut text).map_err(open)?;
-        Ok(prices.with_file(&path.to_string_lossy(), &text)?)
+        // The prices of a `ccstat.toml` stand there among other things.
+        let inline = config::prices(path, &text)?;
+        Ok(prices.with_file(&path.to_string_lossy(), inline.as_deref().unwrap_or(&text))?)
     })
 }
 
-#[expect(clippy::disallowed_methods, reason = "lists and prices are the two files that hold no records")]
-fn open_file(path: &Path) -> io::Result<std::fs::File> {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "lists, prices and defaults are the files that hold no records"
+)]
+pub(super) fn open_file(path: &Path) -> io::Result<std::fs::File> {
     std::fs::File::open(path)
 }
 

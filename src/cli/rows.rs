@@ -1,10 +1,10 @@
 //! Commands that show rows: read, keep what is asked for, make the report, write it.
 
-use super::{Reading, args, complain, nothing_read, plan, plan::Variables, read, status};
+use super::{Reading, args, complain, gather, nothing_read, plan, plan::Variables, read, status};
 use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Facts, ledger::Ledger},
-    input::{self, Source, SourceId},
+    input::{self, Source, SourceId, Wanted},
     measure::{Prices, calendar::Zone},
     render::Style,
     report::{Arrangement, Filter, Line, Names, Outcome, Report, Tone, View},
@@ -54,7 +54,7 @@ pub(super) fn answer(
     style: Style,
 ) -> Result<ExitStatus, Error> {
     let arrangement = rows.arrange.arrangement(question.report)?;
-    let narrowed = narrowed(&rows.asked, question, variables, &rows.output)?;
+    let narrowed = narrowed(&rows.asked, question, variables, &rows.output, &arrangement)?;
     let report = (question.make)(&narrowed.view());
     let status = narrowed.deliver(report, rows, &arrangement, style);
     // The program ends now: giving every row back by itself would only take time.
@@ -68,73 +68,110 @@ pub(super) fn narrowed(
     question: &Question<'_>,
     variables: &Variables,
     output: &args::Output,
+    arrangement: &Arrangement,
 ) -> Result<Narrowed, Error> {
-    narrowed_with(Facts::ledger, asked, question, variables, output)
+    narrowed_with(Facts::ledger, asked, question, variables, output, arrangement)
 }
 
 /// The same, with rows that are made of the facts like this.
 pub(super) fn narrowed_with(
-    rows: fn(Facts, &Prices) -> Ledger,
+    rows: Rows,
     asked: &args::Asked,
     question: &Question<'_>,
     variables: &Variables,
     output: &args::Output,
+    arrangement: &Arrangement,
 ) -> Result<Narrowed, Error> {
     output.fits(question.report)?;
-    let scope = Scope::of(asked, question)?;
+    let scope = Scope::of(asked, question.detail, question.outcomes)?;
     let wanted = plan::wanted(&asked.input, variables, question.history)?;
-    let reading = read(input::find(&wanted), &asked.input, scope.detail, output)?;
-    Ok(scope.narrow(rows, reading))
+    let make = |reading: Reading| {
+        let narrowed = scope.narrow(rows, reading)?;
+        narrowed.finished((question.make)(&narrowed.view()), arrangement)
+    };
+    let reading = gather(wanted, asked, scope.detail, output, variables, &make)?;
+    scope.narrow(rows, reading)
 }
 
+/// The same of what is named here, not of the paths among the arguments.
+pub(super) fn narrowed_of(
+    wanted: &Wanted,
+    rows: Rows,
+    asked: &args::Asked,
+    (detail, outcomes): (Detail, &[Outcome]),
+    output: &args::Output,
+) -> Result<Narrowed, Error> {
+    let scope = Scope::of(asked, detail, outcomes)?;
+    let reading = read(input::find(wanted), &asked.input, scope.detail, output)?;
+    scope.narrow(rows, reading)
+}
+
+/// How rows are made of the facts.
+type Rows = fn(Facts, &Prices) -> Ledger;
+
 /// What counts, and how much of it has to be kept.
-pub(super) struct Scope {
+pub(super) struct Scope<'a> {
+    asked: &'a args::Asked,
+    outcomes: &'a [Outcome],
     zone: Zone,
-    filter: Filter,
     pub(super) prices: Prices,
     pub(super) detail: Detail,
 }
 
-impl Scope {
-    /// What a question asks for.
-    pub(super) fn of(asked: &args::Asked, question: &Question<'_>) -> Result<Self, Error> {
-        let zone = asked.narrow.zone()?;
-        let filter = Filter { outcomes: question.outcomes.to_vec(), ..asked.narrow.filter(&zone)? };
-        let prices = plan::prices(&asked.pricing)?;
+impl<'a> Scope<'a> {
+    /// What is asked for with so much detail, of sessions that ended like this.
+    pub(super) fn of(asked: &'a args::Asked, detail: Detail, outcomes: &'a [Outcome]) -> Result<Self, Error> {
+        let (zone, prices) = (asked.narrow.zone()?, plan::prices(&asked.pricing)?);
+        let mut scope = Self { asked, outcomes, zone, prices, detail };
         // Which sessions are left depends on all their records, whichever report asks.
-        let detail = if filter.is_empty() { question.detail } else { question.detail.max(Detail::Records) };
-        Ok(Self { zone, filter, prices, detail })
+        scope.detail = if scope.filter()?.is_empty() { detail } else { detail.max(Detail::Records) };
+        Ok(scope)
+    }
+
+    /// What is relative to now is resolved when a report is made: with --follow that is again and again.
+    fn filter(&self) -> Result<Filter, Error> {
+        Ok(Filter { outcomes: self.outcomes.to_vec(), ..self.asked.narrow.filter(&self.zone)? })
     }
 
     /// Leaves the rows that count.
-    pub(super) fn narrow(self, rows: fn(Facts, &Prices) -> Ledger, mut reading: Reading) -> Narrowed {
-        let Self { zone, filter, prices, detail: _ } = self;
-        let mut ledger = rows(std::mem::take(&mut reading.scan.facts), &prices);
+    pub(super) fn narrow(&self, rows: Rows, mut reading: Reading) -> Result<Narrowed, Error> {
+        let ledger = rows(std::mem::take(&mut reading.scan.facts), &self.prices);
+        Ok(Narrowed::new(ledger, reading, &self.filter()?, self.zone.clone()))
+    }
+}
+
+impl Narrowed {
+    /// Leaves the rows that count.
+    fn new(mut ledger: Ledger, reading: Reading, filter: &Filter, zone: Zone) -> Self {
         let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
         ledger.suggest_projects(|source| folder(&names, source));
         let before = ledger.sessions.len();
         filter.apply(&mut ledger);
         let nothing = before > 0 && ledger.sessions.is_empty();
-        Narrowed { ledger, names, zone, reading, nothing }
+        Self { ledger, names, zone, reading, nothing }
     }
-}
 
-impl Narrowed {
     pub(super) fn view(&self) -> View<'_> {
         View { ledger: &self.ledger, names: Names(&self.names), zone: &self.zone }
+    }
+
+    /// The report that was made of it, as it is written.
+    fn finished(&self, mut report: Report, arrangement: &Arrangement) -> Result<Report, Error> {
+        report.notes.extend(self.nothing_matches());
+        Ok(report.arranged(arrangement)?.local(&self.zone))
     }
 
     /// Writes the report that was made of it.
     pub(super) fn deliver(
         &self,
-        mut report: Report,
+        report: Report,
         rows: &args::Rows,
         arrangement: &Arrangement,
         style: Style,
     ) -> Result<ExitStatus, Error> {
-        report.notes.extend(self.nothing_matches());
         let status = status(&self.ledger.input, &self.reading.stop, self.reading.partial, &report);
-        let status = rows.output.deliver(&report.arranged(arrangement)?.local(&self.zone), status, style)?;
+        let report = self.finished(report, arrangement)?;
+        let status = rows.output.deliver(&report, status, self.reading.style.unwrap_or(style))?;
         self.complain_of_nothing(status);
         Ok(status)
     }

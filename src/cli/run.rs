@@ -85,7 +85,7 @@ pub enum Print {
 }
 
 /// Runs the command.
-pub(super) fn run(run: &Run, variables: &Variables, color: clap::ColorChoice) -> Result<ExitStatus, Error> {
+pub(super) fn run(run: &Run, variables: &Variables) -> Result<ExitStatus, Error> {
     if run.stop_on_gate && run.gates.max_cost.is_none() && run.gates.max_duration.is_none() {
         let wrong =
             "--stop-on-gate needs --max-cost or --max-duration: the other gates are judged at the end";
@@ -104,7 +104,7 @@ pub(super) fn run(run: &Run, variables: &Variables, color: clap::ColorChoice) ->
         Err(error) => {
             // Programs find zeros and nulls where nothing happened.
             let nothing = Passed { facts: Some(Facts::default()), ..Passed::default() };
-            report(run, nothing, &prices, variables, color)?;
+            report(run, nothing, &prices, variables)?;
             return Ok(not_started(run, &error));
         }
     };
@@ -116,7 +116,7 @@ pub(super) fn run(run: &Run, variables: &Variables, color: clap::ColorChoice) ->
     let pass = Pass {
         from: Box::new(stdout),
         outlets,
-        printer: run.stream.print.map(|Print::Text| Printer::new(variables.style(color).color)),
+        printer: run.stream.print.map(|Print::Text| Printer::new(variables.style().color)),
         show: run.live.start(run.output.quiet, run.stream.print.is_none()),
         watched: run.stop_on_gate,
         options,
@@ -125,7 +125,7 @@ pub(super) fn run(run: &Run, variables: &Variables, color: clap::ColorChoice) ->
     let passed = pass.run(wires, &mut keeper);
     keeper.child.sweep();
     let ended = keeper.child.status().map_err(Error::Write)?;
-    let status = report(run, passed, &prices, variables, color)?;
+    let status = report(run, passed, &prices, variables)?;
     Ok(match status {
         ExitStatus::GateFailed => status,
         _ => ExitStatus::Child(child::code(ended)),
@@ -139,13 +139,7 @@ fn not_started(run: &Run, error: &io::Error) -> ExitStatus {
     ExitStatus::Child(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })
 }
 
-fn report(
-    run: &Run,
-    passed: Passed,
-    prices: &Prices,
-    variables: &Variables,
-    color: clap::ColorChoice,
-) -> Result<ExitStatus, Error> {
+fn report(run: &Run, passed: Passed, prices: &Prices, variables: &Variables) -> Result<ExitStatus, Error> {
     let sources = [Source { origin: Origin::Stdin, doubtful: false }];
     let Passed { facts, unread, arrived, lost } = passed;
     pass::complain_of(&lost);
@@ -166,7 +160,7 @@ fn report(
     if nothing && account.input.sources > 0 {
         complain("the command printed no log: add --output-format stream-json --verbose to `claude -p`");
     }
-    let style = variables.style_of(color, &io::stderr());
+    let style = variables.style_of(&io::stderr());
     let failed = report.failed().next().is_some();
     let status = if nothing { ExitStatus::NothingRead } else { ExitStatus::Done };
     let status = run.github.tell(&report, &account, view.names, variables, status);

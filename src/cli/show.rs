@@ -11,7 +11,7 @@ use crate::{
     error::{Error, ExitStatus},
     facts::ledger::Ledger,
     render::Style,
-    report::{self, NotOne},
+    report::{self, NotOne, View},
 };
 
 /// Candidates that an ambiguous beginning names.
@@ -31,9 +31,11 @@ pub struct Show {
 pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Show { id, rows } = show;
     let arrangement = rows.arrange.arrangement("show")?;
-    // Which session it is can be said only after reading, so nothing is made of the question itself.
-    let question = Question::run("show", &|view| report::show(view, usize::MAX));
-    let narrowed = narrowed(&rows.asked, &question, variables, &rows.output)?;
+    // While it is followed, the session may be yet to come.
+    let make =
+        |view: &View<'_>| report::show(view, report::find_session(view.ledger, id).unwrap_or(usize::MAX));
+    let question = Question::run("show", &make);
+    let narrowed = narrowed(&rows.asked, &question, variables, &rows.output, &arrangement)?;
     let session = match report::find_session(&narrowed.ledger, id) {
         Ok(session) => session,
         // Where nothing was read or nothing is left, that is what there is to say.

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clap::{Args, ColorChoice, ValueHint};
+use clap::{Args, ValueHint};
 
 use super::{
     Reading, args, complain, describe,
@@ -18,9 +18,10 @@ use super::{
     plan::Variables,
     print::Printer,
     run::{Print, Stream},
+    signal,
 };
 use crate::{
-    error::Error,
+    error::{Error, ExitStatus},
     facts::{Arrived, Detail, Facts},
     input::{Limits, Origin, Relay, Source, Stop},
     measure::Prices,
@@ -87,16 +88,17 @@ impl Tee {
         output: &args::Output,
         detail: Detail,
         prices: &Prices,
-        (variables, color): (&Variables, ColorChoice),
+        variables: &Variables,
     ) -> Result<(Reading, Option<Arrived>), Error> {
-        let mut printer = Printer::new(variables.style(color).color);
+        let mut printer = Printer::new(variables.style().color);
         let stop = Stop::default();
         let limits = Limits { max_record: input.max_record, ..Limits::default() };
         let options = Options { threads: 1, limits, stop: stop.clone(), detail };
         if !is_pipe(sources) {
             on_interrupt(&stop);
             let scan = scan::scan_watched(sources, &options, &mut printer);
-            return Ok((told(sources, scan, stop, false), None));
+            let stopped = stop.is_set().then_some(ExitStatus::Interrupted);
+            return Ok((told(sources, scan, stopped, false), None));
         }
         let copy = self.tee.iter().flatten().map(|path| pass::copy(path));
         let mut outlets = copy.collect::<Result<Vec<_>, _>>()?;
@@ -116,11 +118,9 @@ impl Tee {
         let Passed { facts, unread, arrived, lost } = pass.run(wires, &mut keeper);
         let incomplete = pass::complain_of(&lost) || facts.is_none();
         let facts = facts.unwrap_or_else(|| Facts::new(detail));
-        if keeper.interrupted.is_some() {
-            stop.flag().store(true, Ordering::Relaxed);
-        }
         let scan = Scan { facts, unread: unread.into_iter().collect() };
-        Ok((told(sources, scan, stop, incomplete), Some(arrived)))
+        let stopped = keeper.interrupted.map(|(signal, _)| signal);
+        Ok((told(sources, scan, stopped, incomplete), Some(arrived)))
     }
 }
 
@@ -130,27 +130,28 @@ fn is_pipe(sources: &[Source]) -> bool {
 }
 
 /// Says what could not be read.
-fn told(sources: &[Source], scan: Scan, stop: Stop, incomplete: bool) -> Reading {
+fn told(sources: &[Source], scan: Scan, stop: Option<ExitStatus>, incomplete: bool) -> Reading {
     scan.unread.iter().for_each(|unread| complain(&describe(unread, sources)));
     let partial = incomplete || !scan.unread.is_empty();
-    Reading { sources: sources.to_vec(), scan, stop, partial }
+    Reading { sources: sources.to_vec(), scan, stop, style: None, partial }
 }
 
 /// Keeps a pipe.
 struct Piping {
     stop: Stop,
-    interrupted: Option<Instant>,
+    /// How the program ends with the signal that came, and when it came.
+    interrupted: Option<(ExitStatus, Instant)>,
 }
 
 impl Keeper for Piping {
     /// The first signal ends it when whoever writes has said its last words, a second one at once.
-    fn signal(&mut self, _: i32, _: bool) {
-        if self.interrupted.replace(Instant::now()).is_some() {
+    fn signal(&mut self, number: i32, _: bool) {
+        if self.interrupted.replace((signal::ending(number), Instant::now())).is_some() {
             self.stop.flag().store(true, Ordering::Relaxed);
         }
     }
 
     fn is_over(&mut self, _: &Relay) -> bool {
-        self.stop.is_set() || self.interrupted.is_some_and(|since| since.elapsed() > LAST_WORDS)
+        self.stop.is_set() || self.interrupted.is_some_and(|(_, since)| since.elapsed() > LAST_WORDS)
     }
 }

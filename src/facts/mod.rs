@@ -203,6 +203,11 @@ impl Facts {
         *self.units.entry((source, offset)).or_default() += lines;
     }
 
+    /// How many lines of a unit were noted so far.
+    pub fn lines_of(&self, source: SourceId, offset: u64) -> u64 {
+        self.units.get(&(source, offset)).copied().unwrap_or(0)
+    }
+
     /// Notes something that is no record.
     pub fn invalid(&mut self, place: Place, reason: String) {
         self.invalids.push(Invalid { place, reason });

@@ -3,6 +3,7 @@
 mod cut;
 mod find;
 mod grammar;
+mod growth;
 mod open;
 mod pipe;
 mod place;
@@ -12,6 +13,7 @@ mod shape;
 
 pub use cut::{Cutter, Found};
 pub use find::{Environment, Missing, Origin, Search, Source, Wanted, find};
+pub use growth::{Growth, Mark, Stamp, folder_time, grown, growth};
 pub use open::{Bytes, Opened};
 pub use pipe::Stop;
 pub use place::{Place, SourceId};

@@ -89,16 +89,25 @@ pub fn read_all(
     (Amount { bytes, lines: reader.line }, result)
 }
 
-/// How far the shape of a source could be told.
+/// The shape of a file; of one that ends before it is decided, what it is by then.
 pub fn shape_of(file: &mut File, limits: &Limits) -> io::Result<Shape> {
+    // Where nothing is decided there was no object to go on, and no array of any.
+    Ok(settled_shape(file, limits)?.unwrap_or(Shape::Lines))
+}
+
+/// The shape of a file, if it is decided whatever may be written behind it.
+pub(super) fn settled_shape(file: &mut File, limits: &Limits) -> io::Result<Option<Shape>> {
     file.seek(SeekFrom::Start(0))?;
     let mut buffer = Vec::new();
     let mut reader = Reader::new(file, 0, limits, &mut buffer);
     reader.skip_mark()?;
     loop {
-        match reader.sniff() {
-            Sniff::Is(shape) => return Ok(shape),
+        match sniff(reader.held(), false, limits.max_record) {
+            Sniff::Is(shape) => return Ok(Some(shape)),
             Sniff::More(noise) => reader.consume(noise),
+        }
+        if reader.ended {
+            return Ok(None);
         }
         reader.fill()?;
     }

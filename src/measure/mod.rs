@@ -5,11 +5,13 @@
 pub mod calendar;
 mod price;
 mod pricing;
+mod spread;
 
 use std::{fmt, iter::Sum, ops::AddAssign};
 
 pub use price::{Price, Prices, Rates, Tier, canonical};
 pub use pricing::PricingError;
+pub use spread::Spread;
 
 /// Adds what is known to a sum that is missing until then: missing is not zero.
 pub(crate) fn add<T: AddAssign + Default>(sum: &mut Option<T>, amount: impl Into<Option<T>>) {

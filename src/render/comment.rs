@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{Format, at, human, markdown};
+use super::{at, human, markdown};
 use crate::report::{Data, Line, Part, Report, Section, Table, Tone, Value, Verdict};
 
 /// What GitHub takes is 65,536; the rest is for what a bot puts around it.
@@ -28,8 +28,9 @@ const FIGURES: &[(&str, &str)] = &[
 ];
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    // By this a bot finds the comment that it wrote before. A report that is no verdict has its own.
-    let marker = if Format::Junit.fits(report.name) { String::new() } else { format!(" {}", report.name) };
+    // By this a bot finds the comment that it wrote before. What judges a run has one, every other report its own.
+    let judges = ["summary", "check"].contains(&report.name);
+    let marker = if judges { String::new() } else { format!(" {}", report.name) };
     writeln!(out, "<!-- ccstat{marker} -->\n{}", folded(report))
 }
 

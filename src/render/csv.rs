@@ -66,9 +66,11 @@ fn texts<'a>(values: impl Iterator<Item = &'a Value>, escape: Escape) -> io::Res
             }
             Value::Count(_)
             | Value::Bytes(_)
+            | Value::Number(_)
             | Value::Usd(_)
             | Value::Millis(_)
             | Value::Share(_)
+            | Value::Change(_)
             | Value::Flag(_) => compact(&Tree(value)),
         })
         .collect()

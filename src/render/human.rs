@@ -52,11 +52,13 @@ pub fn value(value: &Value) -> String {
         Value::Text(words) => text(words).into_owned(),
         Value::Count(count) => grouped(*count),
         Value::Bytes(bytes) => self::bytes(*bytes),
+        Value::Number(number) => self::number(*number),
         Value::Usd(amount) => usd(*amount),
         Value::Millis(duration) => millis(*duration),
         Value::Time(time) => self::time(*time),
         Value::Local(_, local) => local.clone(),
         Value::Share(share) => format!("{:.1} %", share * 100.0),
+        Value::Change(amount) => change(amount),
         Value::Bar(from, to) => bar(*from, *to),
         Value::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
         Value::List(values) => values.iter().map(self::value).collect::<Vec<_>>().join(", "),
@@ -68,10 +70,26 @@ pub fn value(value: &Value) -> String {
     }
 }
 
+/// What is more has a plus; what is less has its minus already, and what is the same has no sign.
+fn change(amount: &Value) -> String {
+    let shown = value(amount);
+    let is_signed = shown.starts_with('-') || !shown.contains(|digit| matches!(digit, '1'..='9'));
+    if is_signed { shown } else { format!("+{shown}") }
+}
+
 /// The same where room is short: large counts with three digits and a unit.
 pub fn short_value(value: &Value) -> String {
     match value {
         Value::Count(count) if *count >= 100_000 => scaled(*count, &["k", "M", "G", "T", "P", "E"], ""),
+        Value::Number(number) if *number >= 100_000.0 => short_value(&Value::Count(whole(*number))),
+        Value::Number(number) if *number <= -100_000.0 => {
+            format!("-{}", short_value(&Value::Number(-number)))
+        }
+        Value::Change(amount) => match &**amount {
+            Value::Number(number) if *number >= 100_000.0 => format!("+{}", short_value(amount)),
+            Value::Number(number) if *number <= -100_000.0 => short_value(amount),
+            _ => self::value(value),
+        },
         other => self::value(other),
     }
 }
@@ -111,6 +129,24 @@ fn grouped(count: u64) -> String {
     text
 }
 
+/// `1,234`, `-3`, `2.33`: with the decimals that a number of its size needs.
+fn number(number: f64) -> String {
+    let size = number.abs();
+    let decimals = if size < 100.0 { 2 } else { 0 };
+    let written = format!("{size:.decimals$}");
+    let (digits, part) = written.split_once('.').unwrap_or((&written, ""));
+    let part = part.trim_end_matches('0');
+    let digits = digits.parse().map_or_else(|_| digits.to_owned(), grouped);
+    let sign = if number < 0.0 && written.contains(|digit| matches!(digit, '1'..='9')) { "-" } else { "" };
+    format!("{sign}{digits}{}{part}", if part.is_empty() { "" } else { "." })
+}
+
+/// The nearest count to a number that is not negative.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float cast saturates")]
+fn whole(number: f64) -> u64 {
+    number.round() as u64
+}
+
 /// Dollars with as many decimals as an amount of that size needs, and two at least.
 fn usd(amount: Usd) -> String {
     let nanos = amount.nanos();
@@ -134,6 +170,9 @@ fn usd(amount: Usd) -> String {
 /// `409 ms`, `12.3 s`, `4m 05s`, `3h 07m`.
 fn millis(duration: Millis) -> String {
     let millis = duration.as_f64();
+    if duration < Millis::ZERO {
+        return format!("-{}", self::millis(Millis::from_number(-millis)));
+    }
     if millis < 999.5 {
         return format!("{millis:.0} ms");
     }
@@ -141,12 +180,7 @@ fn millis(duration: Millis) -> String {
     if seconds < 59.95 {
         return format!("{seconds:.1} s");
     }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "not negative, and a float cast saturates"
-    )]
-    let seconds = seconds.round() as u64;
+    let seconds = whole(seconds);
     if seconds < 3600 {
         return format!("{}m {:02}s", seconds / 60, seconds % 60);
     }
@@ -212,5 +246,36 @@ mod tests {
             [grouped(0), grouped(999), grouped(1000), grouped(1_234_567)],
             ["0", "999", "1,000", "1,234,567"]
         );
+    }
+
+    #[test]
+    fn changes_and_means_carry_sign_and_unit() {
+        let change = |inner: Value| value(&Value::Change(Box::new(inner)));
+        assert_eq!(
+            ["+$0.12", "-$0.12", "$0", "+3", "-3", "0", "+2.33", "-1,234"],
+            [
+                change(Value::Usd(Usd::from_dollars(0.12))),
+                change(Value::Usd(Usd::from_dollars(-0.12))),
+                change(Value::Usd(Usd::ZERO)),
+                change(Value::Number(3.0)),
+                change(Value::Number(-3.0)),
+                change(Value::Number(0.0)),
+                change(Value::Number(7.0 / 3.0)),
+                change(Value::Number(-1234.4)),
+            ]
+        );
+        assert_eq!(
+            ["+12.3 s", "-409 ms", "0 ms", "+50.5 %", "-0.1 %", "–"],
+            [
+                change(Value::Millis(Millis::new(12_345))),
+                change(Value::Millis(Millis::new(-409))),
+                change(Value::Millis(Millis::ZERO)),
+                change(Value::Share(0.5051)),
+                change(Value::Share(-0.0011)),
+                change(Value::Missing),
+            ]
+        );
+        let short = |number| short_value(&Value::Change(Box::new(Value::Number(number))));
+        assert_eq!(["+1.2M", "-1.2M", "+999"], [short(1_234_567.0), short(-1_234_567.0), short(999.0)]);
     }
 }

@@ -107,7 +107,8 @@ impl Serialize for Tree<'_> {
             Value::Usd(amount) => exact(&amount, serializer),
             Value::Millis(duration) => exact(&duration, serializer),
             Value::Time(time) | Value::Local(time, _) => serializer.collect_str(time),
-            Value::Share(share) => exact(&format_args!("{}", (share * 1e6).round() / 1e6), serializer),
+            Value::Number(number) | Value::Share(number) => exact(&short(*number), serializer),
+            Value::Change(amount) => Tree(amount).serialize(serializer),
             Value::Bar(from, to) => serializer.collect_seq([from, to]),
             Value::Flag(flag) => serializer.serialize_bool(*flag),
             Value::List(values) => serializer.collect_seq(values.iter().map(Tree)),
@@ -116,6 +117,11 @@ impl Serialize for Tree<'_> {
             }
         }
     }
+}
+
+/// A number to the sixth decimal, where nothing is nothing and has no sign.
+fn short(number: f64) -> f64 {
+    (number * 1e6).round() / 1e6 + 0.0
 }
 
 /// A number with the decimals it has: through a float, `0.0000001` would be written `1e-7`.
@@ -193,6 +199,16 @@ mod tests {
     fn money_has_its_own_decimals_and_missing_is_null() {
         assert_eq!(written(Value::Usd(Usd::from_nanos(100))), r#""k": 0.0000001"#);
         assert_eq!(written(Value::Missing), r#""k": null"#);
+    }
+
+    #[test]
+    fn a_change_is_a_plain_number_with_its_sign() {
+        let change = |value| written(Value::Change(Box::new(value)));
+        assert_eq!(change(Value::Number(-3.0)), r#""k": -3"#);
+        assert_eq!(change(Value::Number(-0.000_000_1)), r#""k": 0"#);
+        assert_eq!(change(Value::Number(2.0 / 3.0)), r#""k": 0.666667"#);
+        assert_eq!(change(Value::Usd(Usd::from_nanos(-2_674_000))), r#""k": -0.002674"#);
+        assert_eq!(change(Value::Millis(crate::measure::Millis::new(12))), r#""k": 12"#);
     }
 
     #[test]

@@ -79,7 +79,8 @@ impl Labels {
             Value::Count(count) | Value::Bytes(count) => count.to_string(),
             Value::Usd(amount) => amount.to_string(),
             Value::Millis(duration) => duration.to_string(),
-            Value::Share(share) => share.to_string(),
+            Value::Number(number) | Value::Share(number) => number.to_string(),
+            Value::Change(amount) => return self.push_value(name, amount),
         };
         if !text.is_empty() {
             self.push(name, &text);
@@ -156,7 +157,9 @@ impl Families {
         for &(at, head) in heads.iter().filter(|(_, head)| !is_label(head)) {
             let name = name(&format!("{path}_{}", head.key), head.unit);
             for (row, labels) in table.rows.iter().zip(&labels) {
-                self.sample(name.clone(), head.doc, labels, &row[at]);
+                // Where each row has a unit of its own, a label says it, and the number is the one of all data.
+                let value = if head.unit == Unit::Number { plain(&row[at]) } else { row[at].clone() };
+                self.sample(name.clone(), head.doc, labels, &value);
             }
         }
     }
@@ -258,10 +261,14 @@ fn name(path: &str, unit: Unit) -> String {
         Unit::Bytes => without("_bytes") + "_bytes",
         Unit::Share => without("_rate") + "_ratio",
         Unit::Time => without("_time") + "_timestamp_seconds",
-        Unit::Count | Unit::Flag | Unit::Text | Unit::List | Unit::Bar => match path.strip_suffix("_count") {
-            Some(counted) => counted.to_owned() + "_number",
-            None => without("_total"),
-        },
+        // Beside the mean there is its total: both are gauges.
+        Unit::Number if path.ends_with("_total") => without("_total") + "_all",
+        Unit::Count | Unit::Number | Unit::Flag | Unit::Text | Unit::List | Unit::Bar => {
+            match path.strip_suffix("_count") {
+                Some(counted) => counted.to_owned() + "_number",
+                None => without("_total"),
+            }
+        }
     }
 }
 
@@ -276,6 +283,15 @@ fn help(above: &str, doc: &str) -> String {
     }
 }
 
+/// A number as it is in data, without its unit.
+fn plain(value: &Value) -> Value {
+    match value {
+        Value::Millis(duration) => Value::Number(duration.as_f64()),
+        Value::Change(amount) => plain(amount),
+        other => other.clone(),
+    }
+}
+
 /// A number in base units; nothing for what is missing or no number.
 fn number(value: &Value) -> Option<String> {
     let seconds = |micros: i64| Usd::from_nanos(i128::from(micros) * 1000).to_string();
@@ -284,7 +300,8 @@ fn number(value: &Value) -> Option<String> {
         Value::Usd(amount) => amount.to_string(),
         Value::Millis(duration) => seconds(Millis::micros(*duration)),
         Value::Time(time) | Value::Local(time, _) => seconds(Time::micros(*time)),
-        Value::Share(share) => ((share * 1e6).round() / 1e6).to_string(),
+        Value::Number(number) | Value::Share(number) => ((number * 1e6).round() / 1e6 + 0.0).to_string(), // never -0
+        Value::Change(amount) => return number(amount),
         Value::Flag(flag) => u8::from(*flag).to_string(),
         Value::Missing | Value::Text(_) | Value::Bar(..) | Value::List(_) | Value::Map(_) => return None,
     })

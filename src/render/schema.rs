@@ -108,7 +108,7 @@ fn of_unit(unit: Unit) -> Members {
     match unit {
         Unit::Text => object([("type", "string".into())]),
         Unit::Count | Unit::Bytes => number("integer"),
-        Unit::Usd | Unit::Share => object([("type", "number".into())]),
+        Unit::Usd | Unit::Share | Unit::Number => object([("type", "number".into())]),
         Unit::Millis => number("number"),
         Unit::Time => object([("type", "string".into()), ("format", "date-time".into())]),
         Unit::Flag => object([("type", "boolean".into())]),

@@ -182,8 +182,25 @@ fn compare(one: &Value, two: &Value) -> Ordering {
             let first = one.iter().zip(two).map(|(one, two)| compare(one, two)).find(|order| order.is_ne());
             first.unwrap_or(one.len().cmp(&two.len()))
         }
-        // A column holds values of one unit; anything else keeps its place.
-        _ => Ordering::Equal,
+        // A column holds values of one unit, or numbers of several; anything else keeps its place.
+        _ => match (number(one), number(two)) {
+            (Some(one), Some(two)) => one.total_cmp(&two),
+            _ => Ordering::Equal,
+        },
+    }
+}
+
+/// A number as programs read it, whatever its unit is.
+#[expect(clippy::cast_precision_loss, reason = "to tell which of two is larger")]
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Count(count) | Value::Bytes(count) => Some(*count as f64),
+        Value::Number(number) | Value::Share(number) => Some(*number),
+        Value::Usd(amount) => Some(amount.nanos() as f64 / 1e9),
+        Value::Millis(duration) => Some(duration.as_f64()),
+        Value::Change(amount) => number(amount),
+        Value::Missing | Value::Text(_) | Value::Time(_) | Value::Local(..) => None,
+        Value::Flag(_) | Value::Bar(..) | Value::List(_) | Value::Map(_) => None,
     }
 }
 

@@ -8,6 +8,7 @@ mod check;
 mod commands;
 mod contents;
 mod cost;
+mod diff;
 mod entry;
 mod explain;
 mod export;
@@ -36,6 +37,7 @@ pub use check::check;
 pub use commands::commands;
 pub use contents::contents;
 pub use cost::{By, blocks, cost, daily, monthly, weekly};
+pub use diff::{Allowance, Growth, diff};
 pub use entry::{Entry, Key, Keys, Shape, reports};
 pub use explain::explain;
 pub use export::{Export, TABLES};
@@ -81,4 +83,5 @@ pub const REPORTS: &[Entry] = &[
     records::ENTRY,
     contents::ENTRY,
     explain::ENTRY,
+    diff::ENTRY,
 ];

@@ -15,6 +15,8 @@ pub enum Value {
     Count(u64),
     /// How many bytes.
     Bytes(u64),
+    /// How many on average, or how many more or less.
+    Number(f64),
     /// How much money.
     Usd(Usd),
     /// How long.
@@ -25,6 +27,8 @@ pub enum Value {
     Local(Time, String),
     /// A part of a whole, 1 for all of it.
     Share(f64),
+    /// By how much more or less, which people read with its sign.
+    Change(Box<Value>),
     /// Yes or no.
     Flag(bool),
     /// From when to when within a whole, both between 0 and 1.
@@ -103,6 +107,8 @@ pub enum Unit {
     Count,
     /// How many bytes.
     Bytes,
+    /// Numbers that each have a unit of their own, and may be less than nothing.
+    Number,
     /// How much money.
     Usd,
     /// How long.
@@ -123,7 +129,7 @@ impl Unit {
     /// Whether the largest or the latest is what one looks for, and comes first.
     pub fn descends(self) -> bool {
         match self {
-            Self::Count | Self::Bytes | Self::Usd | Self::Millis | Self::Share => true,
+            Self::Count | Self::Bytes | Self::Number | Self::Usd | Self::Millis | Self::Share => true,
             Self::Time | Self::Flag => true,
             Self::Text | Self::List | Self::Bar => false,
         }
@@ -132,7 +138,7 @@ impl Unit {
     /// Whether a value of this unit can be missing unless the column says otherwise.
     const fn can_be_missing(self) -> bool {
         match self {
-            Self::Text | Self::Usd | Self::Millis | Self::Time | Self::Share => true,
+            Self::Text | Self::Number | Self::Usd | Self::Millis | Self::Time | Self::Share => true,
             Self::Count | Self::Bytes | Self::Flag | Self::List | Self::Bar => false,
         }
     }
@@ -140,7 +146,7 @@ impl Unit {
     /// Whether it is read from the right.
     pub fn is_numeric(self) -> bool {
         match self {
-            Self::Count | Self::Bytes | Self::Usd | Self::Millis | Self::Share => true,
+            Self::Count | Self::Bytes | Self::Number | Self::Usd | Self::Millis | Self::Share => true,
             Self::Text | Self::Time | Self::Flag | Self::List | Self::Bar => false,
         }
     }

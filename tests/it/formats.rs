@@ -34,6 +34,7 @@ pub(crate) const LINES: &[(&str, &[&str], bool)] = &[
     ("records", &["export", "records"], true),
     ("contents", &["export", "calls", "--include-content"], true),
     ("explain", &["explain", "cost"], true),
+    ("diff", &["diff"], true),
     ("cost", &["cost", "--by", "project,model"], true),
     ("daily", &["daily"], true),
     ("weekly", &["weekly"], true),
@@ -51,8 +52,11 @@ fn formats(report: &str) -> Vec<String> {
     Format::value_variants().iter().filter(|format| format.fits(report)).map(name).collect()
 }
 
-/// The words of a line, with these logs if it reads any.
+/// The words of a line, with these logs if it reads any; two sides are the first and the last of them.
 pub(crate) fn words<'a>(line: &(&str, &'a [&'a str], bool), logs: &[&'a str]) -> Vec<&'a str> {
+    if let ("diff", Some((first, last))) = (line.0, logs.first().zip(logs.last())) {
+        return [line.1, &[*first, *last]].concat();
+    }
     [line.1, if line.2 { logs } else { &[] }].concat()
 }
 

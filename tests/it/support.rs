@@ -94,6 +94,10 @@ pub(crate) fn ccstat(arguments: &[&str]) -> Command {
     for variable in spoken.iter().chain(&["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"]) {
         command.env_remove(variable);
     }
+    for (variable, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CCSTAT_"))
+    {
+        command.env_remove(variable);
+    }
     command.env("TZ", "UTC").env("HOME", testdata("no-such-home")).current_dir(testdata("")).args(arguments);
     command
 }

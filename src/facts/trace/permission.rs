@@ -200,12 +200,12 @@ fn in_force(decisions: &mut [Decision], ledger: &Ledger, modes: &[ModeChange]) {
     let before = |mark: &Mark| {
         let stands = |at: Option<At>| at.map(|at| (at.source, at.offset));
         let own = modes.iter().filter(|change| change.mark.session == mark.session);
-        let same = own.clone().filter(|change| {
+        let mut same = own.clone().filter(|change| {
             change.mark.at.map(|at| at.source) == mark.at.map(|at| at.source)
                 && stands(change.mark.at) <= stands(mark.at)
         });
         // A subagent's own file says no mode: that of its session holds.
-        same.last().or_else(|| own.clone().next()).map(|change| change.mode.clone())
+        same.next_back().or_else(|| own.clone().next()).map(|change| change.mode.clone())
     };
     for (decision, call) in decisions.iter_mut().zip(&ledger.calls) {
         decision.mode = before(&call.mark);

@@ -1,0 +1,208 @@
+//! The file of defaults: TOML taken apart into settings that know their lines.
+
+use std::{
+    borrow::Cow,
+    ffi::OsString,
+    io::Read,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use super::{Given, Origin, Setting};
+use crate::{
+    cli::plan::open_file,
+    error::Error,
+    measure::{Prices, PricingError},
+};
+
+/// The table of the command that shall have prices, and holds those of models too.
+const PRICES: &str = "prices";
+
+/// A file as it was read.
+pub(super) struct File {
+    path: PathBuf,
+    text: String,
+}
+
+/// The settings of one command; without a command, those of all.
+pub(super) struct Table {
+    pub(super) command: Option<String>,
+    pub(super) settings: Vec<Setting>,
+}
+
+impl File {
+    pub(super) fn read(path: &Path) -> Result<Self, Error> {
+        let open = |source| Error::Open { path: path.to_owned(), source };
+        let mut text = String::new();
+        open_file(path).map_err(open)?.read_to_string(&mut text).map_err(open)?;
+        Ok(Self { path: path.to_owned(), text })
+    }
+
+    /// The same of a text that was read already.
+    pub(super) fn of(path: &Path, text: &str) -> Self {
+        Self { path: path.to_owned(), text: text.to_owned() }
+    }
+
+    /// Whether it can be understood. No JSON object is TOML too.
+    pub(super) fn is_toml(&self) -> bool {
+        self.parsed().is_ok()
+    }
+
+    /// Its tables, the one that holds for all commands first. A table is named after a command, or is a mistake.
+    pub(super) fn tables(&self, command: impl Fn(&str) -> Option<String>) -> Result<Vec<Table>, Error> {
+        let root = self.parsed()?;
+        let mut all = Table { command: None, settings: Vec::new() };
+        let mut tables = Vec::new();
+        for (key, value) in root.get_ref() {
+            let line = self.line(&key.span());
+            match (value.get_ref(), command(key.get_ref())) {
+                (DeValue::Table(table), Some(command)) => {
+                    tables.push(Table {
+                        settings: self.settings(table, command == PRICES)?,
+                        command: Some(command),
+                    });
+                }
+                (_, Some(command)) => {
+                    return Err(Error::Usage(format!(
+                        "{} is the name of a command: write its options below `[{command}]`",
+                        self.origin(key.get_ref(), line)
+                    )));
+                }
+                (_, None) => all.settings.push(self.setting(key, value)?),
+            }
+        }
+        all.settings = Self::once(all.settings)?;
+        tables.insert(0, all);
+        Ok(tables)
+    }
+
+    fn parsed(&self) -> Result<Spanned<DeTable<'_>>, Error> {
+        DeTable::parse(&self.text).map_err(|error| {
+            let line = error.span().map_or(1, |span| self.line(&span));
+            Error::Usage(format!(
+                "cannot understand `{}`, line {line}: {}",
+                self.path.display(),
+                error.message()
+            ))
+        })
+    }
+
+    /// The options in the table of a command; below that of prices tables are models.
+    fn settings(&self, table: &DeTable<'_>, has_models: bool) -> Result<Vec<Setting>, Error> {
+        let is_option = |value: &DeValue<'_>| !(has_models && value.is_table());
+        let options = table.iter().filter(|(_, value)| is_option(value.get_ref()));
+        let settings = options.map(|(key, value)| self.setting(key, value)).collect::<Result<Vec<_>, _>>()?;
+        Self::once(settings)
+    }
+
+    fn setting(&self, key: &Spanned<Cow<'_, str>>, value: &Spanned<DeValue<'_>>) -> Result<Setting, Error> {
+        let origin = self.origin(key.get_ref(), self.line(&key.span()));
+        let given = match value.get_ref() {
+            DeValue::Boolean(on) => Given::Flag(*on),
+            DeValue::Array(values) => {
+                let texts = values.iter().map(|value| self.scalar(value, &origin));
+                Given::Values(texts.collect::<Result<_, _>>()?)
+            }
+            // What a table of an unknown name is meant to be is said by whoever knows the names.
+            DeValue::Table(_) => Given::Values(Vec::new()),
+            _ => Given::Values(vec![self.scalar(value, &origin)?]),
+        };
+        Ok(Setting { option: key.get_ref().replace('_', "-"), given, origin })
+    }
+
+    /// A text or a number as it would be typed.
+    fn scalar(&self, value: &Spanned<DeValue<'_>>, origin: &Origin) -> Result<OsString, Error> {
+        let written = || self.text.get(value.span()).unwrap_or_default().replace('_', "");
+        Ok(match value.get_ref() {
+            DeValue::String(text) => text.as_ref().into(),
+            DeValue::Integer(_) | DeValue::Float(_) => written().into(),
+            DeValue::Datetime(moment) => moment.to_string().into(),
+            DeValue::Boolean(on) => on.to_string().into(),
+            DeValue::Array(_) | DeValue::Table(_) => {
+                return Err(Error::Usage(format!(
+                    "{origin} must be a text, a number, true or false, or a list of them"
+                )));
+            }
+        })
+    }
+
+    /// In the order of the file; a key may be written with `-` or `_`, but not twice.
+    fn once(mut settings: Vec<Setting>) -> Result<Vec<Setting>, Error> {
+        settings.sort_by_key(|setting| match setting.origin {
+            Origin::Key(_, _, line) => line,
+            Origin::Variable(_) => 0,
+        });
+        for (at, setting) in settings.iter().enumerate() {
+            if let Some(before) = settings[..at].iter().find(|before| before.option == setting.option) {
+                return Err(Error::Usage(format!(
+                    "{} is set a second time by {}",
+                    before.origin, setting.origin
+                )));
+            }
+        }
+        Ok(settings)
+    }
+
+    /// The prices of models that stand in the file, as a pricing file would have them.
+    pub(super) fn prices(&self) -> Result<Option<String>, Error> {
+        let root = self.parsed()?;
+        let Some(DeValue::Table(table)) = root.get_ref().get(PRICES).map(Spanned::get_ref) else {
+            return Ok(None);
+        };
+        let mut models = serde_json::Map::new();
+        for (model, row) in table.iter().filter(|(_, row)| row.get_ref().is_table()) {
+            let row = self.json(row);
+            let alone = serde_json::json!({ "models": { model.get_ref().as_ref(): row } }).to_string();
+            let place = format!("{}, line {}", self.path.display(), self.line(&model.span()));
+            let checked = Prices::built_in().with_file(&place, &alone);
+            checked.map_err(|error| Error::Pricing(renamed(error)))?;
+            models.insert(model.get_ref().to_string(), row);
+        }
+        Ok((!models.is_empty()).then(|| serde_json::json!({ "models": models }).to_string()))
+    }
+
+    fn json(&self, value: &Spanned<DeValue<'_>>) -> serde_json::Value {
+        match value.get_ref() {
+            DeValue::String(text) => text.as_ref().into(),
+            DeValue::Boolean(on) => (*on).into(),
+            DeValue::Datetime(moment) => moment.to_string().into(),
+            DeValue::Array(values) => values.iter().map(|value| self.json(value)).collect(),
+            DeValue::Table(table) => serde_json::Value::Object(
+                table.iter().map(|(key, value)| (key.get_ref().to_string(), self.json(value))).collect(),
+            ),
+            DeValue::Integer(_) | DeValue::Float(_) => {
+                let written = self.text.get(value.span()).unwrap_or_default().replace('_', "");
+                serde_json::from_str(written.trim_start_matches('+')).unwrap_or_else(|_| written.into())
+            }
+        }
+    }
+
+    fn origin(&self, key: &str, line: usize) -> Origin {
+        Origin::Key(key.to_owned(), self.path.clone(), line)
+    }
+
+    /// Lines are counted from 1.
+    fn line(&self, span: &Range<usize>) -> usize {
+        let before = self.text.as_bytes().iter().take(span.start);
+        before.filter(|byte| **byte == b'\n').count() + 1
+    }
+}
+
+/// The same, with the keys as they stand in the file of defaults.
+fn renamed(error: PricingError) -> PricingError {
+    let mut error = error;
+    match &mut error {
+        PricingError::UnknownKey { key, .. }
+        | PricingError::Missing { key, .. }
+        | PricingError::Value { key, .. } => {
+            *key = key.replacen("models.", "prices.", 1);
+        }
+        PricingError::Json { .. } | PricingError::NoPrices { .. } => {}
+    }
+    error
+}

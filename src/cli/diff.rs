@@ -1,0 +1,154 @@
+//! `diff`: two runs, or two sets of them, side by side.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, ArgAction, Args};
+
+use super::{
+    args::Rows,
+    complain, nothing_read,
+    rows::{Narrowed, narrowed_of},
+};
+use crate::{
+    error::{Error, ExitStatus},
+    facts::{Detail, Facts},
+    input::Wanted,
+    render::Style,
+    report::{self, Allowance, Growth, Part, Verdict},
+};
+
+/// Arguments of `diff`.
+#[derive(Debug, Args)]
+#[command(mut_arg("paths", two_sides), mut_arg("files_from", unwanted))]
+pub struct Diff {
+    /// What every report has.
+    #[command(flatten)]
+    pub rows: Rows,
+    /// What may grow, and by how much.
+    #[command(flatten)]
+    pub limits: Limits,
+}
+
+/// Two paths and no more.
+fn two_sides(paths: Arg) -> Arg {
+    paths
+        .value_names(["BASE", "HEAD"])
+        .action(ArgAction::Set)
+        .num_args(2)
+        .required(true)
+        .help("What to compare with, and what to compare: a file, a folder, a pattern, or -")
+        .long_help(
+            "What to compare with, and what to compare: each a file, a folder, a pattern, or - for standard input\n\n\
+             Folders are searched as by all commands. Every session in them is a run.",
+        )
+}
+
+/// A list of paths says nothing about sides.
+fn unwanted(files_from: Arg) -> Arg {
+    files_from.hide(true).conflicts_with("paths")
+}
+
+/// What may grow from BASE to HEAD, and by how much.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Gates")]
+pub struct Limits {
+    /// Exit with 1 if the cost grows by more than this, such as 10% or $0.50
+    #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::Cost.allow(text))]
+    pub max_cost_increase: Option<Allowance>,
+    /// Exit with 1 if the wall time grows by more than this, such as 10% or 30s
+    #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::Duration.allow(text))]
+    pub max_duration_increase: Option<Allowance>,
+    /// Exit with 1 if the tokens grow by more than this, such as 10% or 5000
+    #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::Tokens.allow(text))]
+    pub max_tokens_increase: Option<Allowance>,
+    /// Exit with 1 if the turns grow by more than this, such as 10% or 2
+    #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::Turns.allow(text))]
+    pub max_turns_increase: Option<Allowance>,
+    /// Exit with 1 if the failed calls grow by more than this, such as 10% or 0
+    #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::ToolErrors.allow(text))]
+    pub max_tool_errors_increase: Option<Allowance>,
+    /// Exit with 1 if the denied calls grow by more than this, such as 10% or 0
+    #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::Denials.allow(text))]
+    pub max_denials_increase: Option<Allowance>,
+}
+
+impl Limits {
+    /// Those that were asked for.
+    fn asked(&self) -> Vec<(Growth, Allowance)> {
+        let Self {
+            max_cost_increase,
+            max_duration_increase,
+            max_tokens_increase,
+            max_turns_increase,
+            max_tool_errors_increase,
+            max_denials_increase,
+        } = self;
+        let all = [
+            (Growth::Cost, max_cost_increase),
+            (Growth::Duration, max_duration_increase),
+            (Growth::Tokens, max_tokens_increase),
+            (Growth::Turns, max_turns_increase),
+            (Growth::ToolErrors, max_tool_errors_increase),
+            (Growth::Denials, max_denials_increase),
+        ];
+        all.into_iter().filter_map(|(growth, allowance)| Some((growth, (*allowance)?))).collect()
+    }
+}
+
+pub(super) fn diff(diff: &Diff, style: Style) -> Result<ExitStatus, Error> {
+    let Diff { rows, limits } = diff;
+    rows.output.fits("diff")?;
+    let arrangement = rows.arrange.arrangement("diff")?;
+    if rows.asked.follow {
+        return Err(Error::Usage("two sides are compared once: --follow cannot be used here".to_owned()));
+    }
+    let [base, head] = &rows.asked.input.paths[..] else {
+        return Err(Error::Usage("two sides are compared: give BASE and HEAD".to_owned()));
+    };
+    if [base, head].iter().all(|side| side.as_path() == Path::new("-")) {
+        return Err(Error::Usage(
+            "standard input can be one side only, name a file instead of `-`".to_owned(),
+        ));
+    }
+    let base = read(Some(base), rows)?;
+    // Who interrupts the first side does not want to wait for the second.
+    let head = read(Some(head).filter(|_| base.reading.stop.is_none()), rows)?;
+    let mut report = report::diff(&base.view(), &head.view(), &limits.asked());
+    for (side, name) in [(&base, "base: "), (&head, "head: ")] {
+        report.notes.extend(side.nothing_matches().map(|mut line| {
+            line.parts.insert(0, Part::Word(name));
+            line
+        }));
+    }
+    let status = status(&base, &head, &report.verdicts);
+    let status = rows.output.deliver(&report.arranged(&arrangement)?, status, style)?;
+    complain_of_nothing(&base, "BASE");
+    complain_of_nothing(&head, "HEAD");
+    Ok(status)
+}
+
+fn read(side: Option<&PathBuf>, rows: &Rows) -> Result<Narrowed, Error> {
+    let wanted = Wanted::Paths(side.cloned().into_iter().collect());
+    // Kinds of records are compared too, so every record is kept.
+    narrowed_of(&wanted, Facts::ledger, &rows.asked, (Detail::Records, &[]), &rows.output)
+}
+
+/// How it ended: a side of which nothing was read leaves nothing to compare.
+fn status(base: &Narrowed, head: &Narrowed, verdicts: &[Verdict]) -> ExitStatus {
+    let any = |is: fn(&Narrowed) -> bool| is(base) || is(head);
+    match () {
+        () if any(|side| side.reading.stop.is_some()) => ExitStatus::Interrupted,
+        () if any(|side| side.ledger.input.records == 0) => ExitStatus::NothingRead,
+        () if verdicts.iter().any(|verdict| !verdict.held) => ExitStatus::GateFailed,
+        () if any(|side| side.reading.partial) => ExitStatus::Partial,
+        () => ExitStatus::Done,
+    }
+}
+
+/// Says which side is empty, unless its source was named already.
+fn complain_of_nothing(side: &Narrowed, name: &str) {
+    let input = &side.ledger.input;
+    if input.records == 0 && side.reading.stop.is_none() && !(side.reading.partial && input.bytes == 0) {
+        complain(&format!("{name}: {}", nothing_read(input, &side.reading.sources)));
+    }
+}

@@ -1,0 +1,279 @@
+//! Two runs side by side, or two sets of them: what changed, by how much, and how sure that is.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Column, Entry as Listed, Line, Part, Report, Shown, Table, Tone, Unit, Value, View, heads, sessions,
+};
+use crate::measure::Spread;
+
+mod gate;
+mod run;
+
+pub use gate::{Allowance, Growth};
+use run::{Group, METRICS, Run, runs};
+
+pub(super) const ENTRY: Listed = Listed::rows(
+    "diff",
+    "Two sides compared: cost, tokens, time, turns, calls, failures and kinds of records, and what changed.",
+    || heads(&columns()),
+)
+.gated();
+
+/// Rows of a group that a person reads before asking for more.
+const GROUP_ROWS: usize = 6;
+
+/// One figure on both sides.
+struct Row {
+    group: Group,
+    name: String,
+    /// Whether it is shown also where it is equal.
+    is_headline: bool,
+    base: Figures,
+    head: Figures,
+}
+
+/// One figure of the runs of a side.
+#[derive(Default)]
+struct Figures {
+    /// Of the runs where it is known.
+    spread: Option<Spread>,
+    /// Runs where it is not known.
+    unknown: usize,
+}
+
+impl Figures {
+    fn of(runs: &[Run], figure: impl Fn(&Run) -> Option<f64>) -> Self {
+        let known: Vec<f64> = runs.iter().filter_map(figure).collect();
+        Self { spread: Spread::of(&known), unknown: runs.len() - known.len() }
+    }
+}
+
+impl Row {
+    fn change(&self) -> Option<f64> {
+        Some(self.head.spread?.mean - self.base.spread?.mean)
+    }
+
+    fn relative(&self) -> Option<f64> {
+        let base = self.base.spread?.mean;
+        Some(self.change()? / base).filter(|_| base != 0.0)
+    }
+
+    fn interval(&self) -> Option<(f64, f64)> {
+        self.base.spread?.interval_to(&self.head.spread?)
+    }
+
+    /// Whether the two sides say the same: what is known of one side alone is a difference.
+    fn is_equal(&self) -> bool {
+        match (self.base.spread, self.head.spread) {
+            (Some(base), Some(head)) => base.mean == head.mean,
+            (one, two) => one.is_none() && two.is_none(),
+        }
+    }
+
+    fn value(&self, figure: Option<f64>) -> Value {
+        figure.map_or(Value::Missing, |figure| self.group.measure().value(figure))
+    }
+
+    fn of(&self, side: &Figures, figure: fn(&Spread) -> Option<f64>) -> Value {
+        self.value(side.spread.as_ref().and_then(figure))
+    }
+
+    fn difference(&self, figure: Option<f64>) -> Value {
+        figure.map_or(Value::Missing, |figure| Value::Change(Box::new(self.group.measure().value(figure))))
+    }
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let number = |key, head, doc, value| Column::new(Unit::Number, key, head, doc, value);
+    vec![
+        Column::new(Unit::Text, "group", "Group", "What it is about.", |row: &Row| row.group.name().into())
+            .known(),
+        Column::new(
+            Unit::Text,
+            "name",
+            "Name",
+            "What of it: a tool, a model, a kind of record; `all` for all of it.",
+            |row: &Row| Value::text(&*row.name),
+        )
+        .known(),
+        Column::new(
+            Unit::Text,
+            "unit",
+            "Unit",
+            "What the figures are: `usd`, `ms` or `count`.",
+            |row: &Row| row.group.measure().name().into(),
+        )
+        .known()
+        .shown(Shown::Data),
+        number("base", "Base", "Figure of the base; of several runs their mean.", |row: &Row| {
+            row.of(&row.base, |spread| Some(spread.mean))
+        }),
+        number("head", "Head", "Figure of the head; of several runs their mean.", |row: &Row| {
+            row.of(&row.head, |spread| Some(spread.mean))
+        }),
+        number("change", "Change", "Head less base.", |row: &Row| row.difference(row.change())),
+        // Before the percentage: where both do not fit, what may be chance matters more.
+        number("margin", "± 95 %", "Half of the 95 % interval of the change.", |row: &Row| {
+            row.value(row.interval().map(|(low, high)| (high - low) / 2.0))
+        })
+        .shown(Shown::Screen),
+        Column::new(
+            Unit::Share,
+            "relative",
+            "Relative",
+            "Change as a part of the base; missing if that is zero.",
+            |row: &Row| {
+                row.relative().map_or(Value::Missing, |part| Value::Change(Box::new(Value::Share(part))))
+            },
+        ),
+        number("low", "Low", "Lower end of the 95 % interval of the change, by Welch's t.", |row: &Row| {
+            row.difference(row.interval().map(|(low, _)| low))
+        })
+        .shown(Shown::Data),
+        number("high", "High", "Upper end of the same.", |row: &Row| {
+            row.difference(row.interval().map(|(_, high)| high))
+        })
+        .shown(Shown::Data),
+        Column::new(
+            Unit::Count,
+            "base_runs",
+            "Base runs",
+            "Runs of the base whose figure is known.",
+            |row: &Row| count(&row.base),
+        )
+        .alone()
+        .shown(Shown::Data),
+        Column::new(
+            Unit::Count,
+            "head_runs",
+            "Head runs",
+            "Runs of the head whose figure is known.",
+            |row: &Row| count(&row.head),
+        )
+        .alone()
+        .shown(Shown::Data),
+        number("base_sd", "Base sd", "Standard deviation of the base; one run has none.", |row: &Row| {
+            row.of(&row.base, |spread| spread.deviation)
+        })
+        .shown(Shown::Roomy),
+        number("head_sd", "Head sd", "Standard deviation of the head; one run has none.", |row: &Row| {
+            row.of(&row.head, |spread| spread.deviation)
+        })
+        .shown(Shown::Roomy),
+        number("base_total", "Base total", "Sum over the runs of the base.", |row: &Row| {
+            row.of(&row.base, |spread| Some(spread.total))
+        })
+        .shown(Shown::Data),
+        number("head_total", "Head total", "Sum over the runs of the head.", |row: &Row| {
+            row.of(&row.head, |spread| Some(spread.total))
+        })
+        .shown(Shown::Data),
+    ]
+}
+
+fn count(side: &Figures) -> Value {
+    Value::Count(side.spread.map_or(0, |spread| spread.count as u64))
+}
+
+/// Compares two sides, and judges what may have grown by how much.
+pub fn diff(base: &View<'_>, head: &View<'_>, limits: &[(Growth, Allowance)]) -> Report {
+    let sides = [runs(base.ledger), runs(head.ledger)];
+    let mut rows = rows(&sides[0], &sides[1]);
+    let complete = sides.iter().flatten().all(|run| run.complete);
+    let verdicts = limits.iter().map(|(growth, allowance)| gate::judge(&rows, *growth, allowance, complete));
+    let verdicts = verdicts.collect();
+    let equal = rows.iter().filter(|row| row.is_equal()).count();
+    let shown = arrange(&mut rows);
+    let table = Table::of("Difference", &columns(), &rows).on_screen(shown);
+    let mut notes = run_notes(&rows, sides[0].len() as u64, sides[1].len() as u64);
+    if equal > 0 {
+        notes.push(Line::new(Tone::Plain).value(equal as u64).word(" of ").count(
+            rows.len() as u64,
+            " figure is equal on both sides",
+            " figures are equal on both sides",
+        ));
+    }
+    notes.extend(cost_notes(base, head));
+    Report { verdicts, ..Report::of(ENTRY.name, table, notes) }
+}
+
+/// What every run has, and what has a name on either side.
+fn rows(base: &[Run], head: &[Run]) -> Vec<Row> {
+    let mut groups = BTreeSet::new();
+    let metrics = METRICS.iter().map(|&(group, name, figure)| Row {
+        group,
+        name: name.to_owned(),
+        is_headline: groups.insert(group),
+        base: Figures::of(base, figure),
+        head: Figures::of(head, figure),
+    });
+    let mut rows: Vec<Row> = metrics.collect();
+    let names: BTreeSet<&(Group, String)> = base.iter().chain(head).flat_map(Run::names).collect();
+    rows.extend(names.into_iter().map(|key| Row {
+        group: key.0,
+        name: key.1.clone(),
+        is_headline: false,
+        base: Figures::of(base, |run| run.named(key)),
+        head: Figures::of(head, |run| run.named(key)),
+    }));
+    rows
+}
+
+/// Group by group, what changed most first; then what few people ask for: the rest of long groups, and what is equal.
+/// Returns how many rows come before that.
+fn arrange(rows: &mut Vec<Row>) -> usize {
+    let size = |row: &Row| row.change().map_or(f64::INFINITY, f64::abs);
+    rows.sort_by(|one, two| {
+        let first = |row: &Row| (row.group, !row.is_headline, row.is_equal());
+        first(one).cmp(&first(two)).then_with(|| size(two).total_cmp(&size(one)))
+    });
+    let (mut shown, mut rest): (Vec<Row>, Vec<Row>) = (Vec::new(), Vec::new());
+    let mut group = (None, 0);
+    for row in rows.drain(..) {
+        group = if group.0 == Some(row.group) { (group.0, group.1 + 1) } else { (Some(row.group), 1) };
+        let matters = row.is_headline || (!row.is_equal() && group.1 <= GROUP_ROWS);
+        (if matters { &mut shown } else { &mut rest }).push(row);
+    }
+    let count = shown.len();
+    *rows = shown;
+    rows.append(&mut rest);
+    count
+}
+
+/// How many runs there are, and what that allows to say.
+fn run_notes(rows: &[Row], base: u64, head: u64) -> Vec<Line> {
+    let line = |tone| Line::new(tone).count(base, " run", " runs").word(" against ").value(head);
+    let mut notes = vec![match (base, head) {
+        (0, _) | (_, 0) => line(Tone::Warning).word(": nothing to compare on one side"),
+        (1, 1) => line(Tone::Plain).word(": the totals are compared, and one run says nothing about chance"),
+        (1, _) | (_, 1) => line(Tone::Warning).word(": means per run are compared; too few for an interval"),
+        _ => line(Tone::Plain).word(
+            ": means per run are compared; a change that is smaller than its ± (the 95 % interval, Welch) may be \
+             chance",
+        ),
+    }];
+    for row in rows.iter().filter(|row| row.is_headline) {
+        let sides = [(&row.base, " of the base"), (&row.head, " of the head")];
+        for (side, whose) in sides.into_iter().filter(|(side, _)| side.unknown > 0) {
+            let line = Line::new(Tone::Warning).value(row.group.name()).word(" is not known of ");
+            let line = line.count(side.unknown as u64, " run", " runs").word(whose);
+            notes.push(if side.spread.is_some() { line.word(": the mean is of the others") } else { line });
+        }
+    }
+    notes
+}
+
+/// What is to say about the cost of each side, once where it is the same.
+fn cost_notes(base: &View<'_>, head: &View<'_>) -> Vec<Line> {
+    let [of_base, of_head] = [base, head].map(|side| sessions::cost_notes(side.ledger));
+    let with = |side: &'static str, line: &Line| {
+        let mut line = line.clone();
+        line.parts.insert(0, Part::Word(side));
+        line
+    };
+    let both = of_base.iter().filter(|line| of_head.contains(line)).cloned();
+    let one = of_base.iter().filter(|line| !of_head.contains(line)).map(|line| with("base: ", line));
+    let other = of_head.iter().filter(|line| !of_base.contains(line)).map(|line| with("head: ", line));
+    one.chain(other).chain(both).collect()
+}

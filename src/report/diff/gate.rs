@@ -1,0 +1,185 @@
+//! Gates on growth: what may become larger from one side to the other, and by how much.
+
+use super::{
+    Row,
+    run::{Group, Measure},
+};
+use crate::report::{Line, Tone, Value, Verdict};
+
+/// What may grow only so much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// Cost.
+    Cost,
+    /// Wall time of the turns.
+    Duration,
+    /// Tokens of all types.
+    Tokens,
+    /// Ends of turns.
+    Turns,
+    /// Calls that failed.
+    ToolErrors,
+    /// Calls that were refused.
+    Denials,
+}
+
+impl Growth {
+    /// The name of its gate, which is that of its option.
+    pub fn gate(self) -> &'static str {
+        match self {
+            Self::Cost => "max-cost-increase",
+            Self::Duration => "max-duration-increase",
+            Self::Tokens => "max-tokens-increase",
+            Self::Turns => "max-turns-increase",
+            Self::ToolErrors => "max-tool-errors-increase",
+            Self::Denials => "max-denials-increase",
+        }
+    }
+
+    fn group(self) -> Group {
+        match self {
+            Self::Cost => Group::Cost,
+            Self::Duration => Group::Duration,
+            Self::Tokens => Group::Tokens,
+            Self::Turns => Group::Turns,
+            Self::ToolErrors => Group::ToolErrors,
+            Self::Denials => Group::Denials,
+        }
+    }
+
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Cost => "cost",
+            Self::Duration => "duration",
+            Self::Tokens => "tokens",
+            Self::Turns => "turns",
+            Self::ToolErrors => "failed calls",
+            Self::Denials => "denied calls",
+        }
+    }
+
+    /// How much growth a text allows: a percentage, or an amount in the unit of what grows.
+    pub fn allow(self, text: &str) -> Result<Allowance, String> {
+        let measure = self.group().measure();
+        let (digits, unit) = match (text.strip_suffix('%'), measure) {
+            (Some(percent), _) => (percent, Some(0.01)),
+            (None, Measure::Usd) => (text.strip_prefix('$').unwrap_or(text), Some(1e9)),
+            (None, Measure::Count) => (text, Some(1.0)),
+            (None, Measure::Millis) => {
+                let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+                (digits, millis_of(&text[digits.len()..]))
+            }
+        };
+        let number = digits.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+        let example = match measure {
+            Measure::Usd => "such as 10% or $0.50",
+            Measure::Millis => "such as 10%, 30s or 5m",
+            Measure::Count => "such as 10% or 3",
+        };
+        let (Some(number), Some(unit)) = (number, unit) else {
+            return Err(format!("not an increase: give one {example}"));
+        };
+        Ok(if text.ends_with('%') {
+            Allowance::Part(number * unit)
+        } else {
+            Allowance::Amount(number * unit)
+        })
+    }
+}
+
+/// How many milliseconds a unit of time has.
+fn millis_of(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "ms" => 1.0,
+        "s" | "sec" => 1000.0,
+        "m" | "min" => 60_000.0,
+        "h" => 3_600_000.0,
+        _ => return None,
+    })
+}
+
+/// By how much something may grow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Allowance {
+    /// By this part of the base.
+    Part(f64),
+    /// By this amount, in nano-dollars, milliseconds, or how many.
+    Amount(f64),
+}
+
+/// Whether something grew by no more than is allowed. What is not known does not hold.
+pub(super) fn judge(rows: &[Row], growth: Growth, allowance: &Allowance, complete: bool) -> Verdict {
+    let group = growth.group();
+    let row = rows.iter().find(|row| row.is_headline && row.group == group);
+    let limit = match *allowance {
+        Allowance::Part(part) => Value::Share(part),
+        Allowance::Amount(amount) => group.measure().value(amount),
+    };
+    let found = row.map_or(Found::unknown(growth, " of one side is not known"), |row| {
+        found(row, growth, allowance, complete)
+    });
+    Verdict {
+        gate: growth.gate(),
+        run: None,
+        wall: None,
+        held: found.held,
+        limit,
+        figure: found.figure,
+        at: None,
+        what: found.what,
+        hint: None,
+    }
+}
+
+/// What a gate found.
+struct Found {
+    held: bool,
+    figure: Value,
+    what: Line,
+}
+
+impl Found {
+    fn unknown(growth: Growth, why: &'static str) -> Self {
+        let what = Line::new(Tone::Bad).word(growth.noun()).word(why);
+        Self { held: false, figure: Value::Missing, what }
+    }
+}
+
+fn found(row: &Row, growth: Growth, allowance: &Allowance, complete: bool) -> Found {
+    let (Some(base), Some(head), Some(change)) = (row.base.spread, row.head.spread, row.change()) else {
+        return Found::unknown(growth, " of one side is not known");
+    };
+    if row.base.unknown + row.head.unknown > 0 {
+        return Found::unknown(growth, " of some runs is not known");
+    }
+    if growth == Growth::Cost && !complete {
+        return Found::unknown(growth, " is not known in full: see the notes of the report");
+    }
+    let held = match *allowance {
+        // A hair for numbers that have no exact form, such as 0.1.
+        Allowance::Part(part) => change <= part * base.mean * (1.0 + 1e-12),
+        Allowance::Amount(amount) => change <= amount,
+    };
+    let figure = match allowance {
+        Allowance::Part(_) => {
+            row.relative().map_or(Value::Missing, |part| Value::Change(Box::new(Value::Share(part))))
+        }
+        Allowance::Amount(_) => row.difference(Some(change)),
+    };
+    let mut what = Line::new(if held { Tone::Good } else { Tone::Bad })
+        .word(growth.noun())
+        .word(" ")
+        .value(row.difference(Some(change)));
+    if let Some(part) = row.relative() {
+        what = what.word(" (").value(Value::Change(Box::new(Value::Share(part)))).word(")");
+    }
+    what =
+        what.word(", from ").value(row.value(Some(base.mean))).word(" to ").value(row.value(Some(head.mean)));
+    if base.count > 1 || head.count > 1 {
+        what = what.word(" on average");
+    }
+    if !held && base.mean == 0.0 && matches!(allowance, Allowance::Part(_)) {
+        what = what.word(": the base is zero, of which no percentage is an increase");
+    }
+    Found { held, figure, what }
+}

@@ -1,0 +1,251 @@
+//! What each run comes to: the figures that two sides are compared by.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    facts::ledger::{End, Ledger},
+    measure::{Millis, Time, Tokens, Usd, add},
+    report::Value,
+};
+
+/// What a figure is about, in the order of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Group {
+    Cost,
+    ModelCost,
+    Tokens,
+    ModelTokens,
+    Duration,
+    Turns,
+    Calls,
+    ToolErrors,
+    Denials,
+    Errors,
+    Kinds,
+}
+
+impl Group {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Cost => "cost",
+            Self::ModelCost => "model-cost",
+            Self::Tokens => "tokens",
+            Self::ModelTokens => "model-tokens",
+            Self::Duration => "duration",
+            Self::Turns => "turns",
+            Self::Calls => "calls",
+            Self::ToolErrors => "tool-errors",
+            Self::Denials => "denials",
+            Self::Errors => "errors",
+            Self::Kinds => "kinds",
+        }
+    }
+
+    pub(super) fn measure(self) -> Measure {
+        match self {
+            Self::Cost | Self::ModelCost => Measure::Usd,
+            Self::Duration => Measure::Millis,
+            Self::Tokens | Self::ModelTokens | Self::Turns | Self::Calls => Measure::Count,
+            Self::ToolErrors | Self::Denials | Self::Errors | Self::Kinds => Measure::Count,
+        }
+    }
+}
+
+/// What a figure is measured in. Figures are whole numbers of its smallest part, so that equal ones differ by nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Measure {
+    Usd,
+    Millis,
+    Count,
+}
+
+impl Measure {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Usd => "usd",
+            Self::Millis => "ms",
+            Self::Count => "count",
+        }
+    }
+
+    /// A figure as a value with its unit.
+    pub(super) fn value(self, figure: f64) -> Value {
+        #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates")]
+        match self {
+            Self::Usd => Value::Usd(Usd::from_nanos(figure.round() as i128)),
+            Self::Millis => Value::Millis(Millis::from_number(figure)),
+            Self::Count => Value::Number(figure),
+        }
+    }
+}
+
+/// The name of what is not divided further.
+pub(super) const ALL: &str = "all";
+
+/// What it is about, its name, and the figure of a run where it is known.
+type Metric = (Group, &'static str, fn(&Run) -> Option<f64>);
+
+/// What every run has, whatever it did. The first of a group is the one that gates look at.
+pub(super) const METRICS: &[Metric] = &[
+    (Group::Cost, ALL, |run| run.cost.map(nanos)),
+    (Group::Tokens, ALL, |run| {
+        let Tokens { output, .. } = run.tokens;
+        Some(count(run.tokens.prompt().saturating_add(output)))
+    }),
+    (Group::Tokens, "input", |run| Some(count(run.tokens.input))),
+    (Group::Tokens, "output", |run| Some(count(run.tokens.output))),
+    (Group::Tokens, "cache_read", |run| Some(count(run.tokens.cache_read))),
+    (Group::Tokens, "cache_write_5m", |run| Some(count(run.tokens.cache_write_5m))),
+    (Group::Tokens, "cache_write_1h", |run| Some(count(run.tokens.cache_write_1h))),
+    (Group::Duration, "wall", |run| run.wall.map(Millis::as_f64)),
+    (Group::Duration, "api", |run| run.api.map(Millis::as_f64)),
+    (Group::Duration, "tool", |run| run.tool.map(Millis::as_f64)),
+    (Group::Duration, "span", |run| run.span.map(|(first, last)| last.since(first).as_f64())),
+    (Group::Turns, ALL, |run| Some(count(run.turns))),
+    (Group::Turns, "num_turns", |run| Some(count(run.num_turns))),
+    (Group::Turns, "prompts", |run| Some(count(run.prompts))),
+    (Group::Turns, "responses", |run| Some(count(run.responses))),
+    (Group::Calls, ALL, |run| Some(run.sum(Group::Calls))),
+    (Group::ToolErrors, ALL, |run| Some(run.sum(Group::ToolErrors))),
+    (Group::Denials, ALL, |run| Some(run.sum(Group::Denials))),
+    (Group::Errors, "turns", |run| Some(count(run.failed_turns))),
+    (Group::Errors, "api", |run| Some(count(run.api_errors))),
+    (Group::Errors, "api_retries", |run| Some(count(run.api_retries))),
+];
+
+#[expect(clippy::cast_precision_loss, reason = "exact up to 9 million dollars")]
+fn nanos(amount: Usd) -> f64 {
+    amount.nanos() as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "exact up to 2^53")]
+fn count(count: u64) -> f64 {
+    count as f64
+}
+
+/// One run: a session, or what a source says that names none.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Run {
+    cost: Option<Usd>,
+    /// Whether nothing is missing from its cost.
+    pub(super) complete: bool,
+    tokens: Tokens,
+    wall: Option<Millis>,
+    api: Option<Millis>,
+    tool: Option<Millis>,
+    /// From its first to its last record.
+    span: Option<(Time, Time)>,
+    turns: u64,
+    num_turns: u64,
+    prompts: u64,
+    responses: u64,
+    failed_turns: u64,
+    api_errors: u64,
+    api_retries: u64,
+    /// Figures of what has a name in the log; what is not there is zero, and what is there without a figure is unknown.
+    named: BTreeMap<(Group, String), Option<f64>>,
+}
+
+impl Run {
+    /// What has a name in the log.
+    pub(super) fn names(&self) -> impl Iterator<Item = &(Group, String)> {
+        self.named.keys()
+    }
+
+    /// The figure of that name; what did not happen is zero.
+    pub(super) fn named(&self, key: &(Group, String)) -> Option<f64> {
+        self.named.get(key).copied().unwrap_or(Some(0.0))
+    }
+
+    fn sum(&self, group: Group) -> f64 {
+        self.named.iter().filter(|((of, _), _)| *of == group).filter_map(|(_, figure)| *figure).sum()
+    }
+
+    fn add(&mut self, group: Group, name: &str, figure: Option<f64>) {
+        let sum = self.named.entry((group, name.to_owned())).or_default();
+        if let Some(figure) = figure {
+            *sum.get_or_insert_default() += figure;
+        }
+    }
+
+    fn saw(&mut self, time: Option<Time>) {
+        if let Some(time) = time {
+            let (first, last) = self.span.unwrap_or((time, time));
+            self.span = Some((first.min(time), last.max(time)));
+        }
+    }
+}
+
+/// Which run each session of a ledger belongs to. Records that name no session belong to the one that began first in
+/// their source, and are a run only where the source names none.
+fn belongs(ledger: &Ledger) -> (Vec<usize>, usize) {
+    let sessions = &ledger.sessions;
+    let owner = |at: usize| {
+        let named = || sessions.iter().position(|one| one.id.is_some() && one.source == sessions[at].source);
+        if sessions[at].id.is_some() { at } else { named().unwrap_or(at) }
+    };
+    let owners: Vec<usize> = (0..sessions.len()).map(owner).collect();
+    let mut runs: Vec<usize> = owners.clone();
+    runs.sort_unstable();
+    runs.dedup();
+    let number = |owner: &usize| runs.binary_search(owner).unwrap_or(0);
+    (owners.iter().map(number).collect(), runs.len())
+}
+
+/// The runs of a ledger.
+pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
+    let (number, count) = belongs(ledger);
+    let mut runs = vec![Run { complete: true, ..Run::default() }; count];
+    for (at, session) in ledger.sessions.iter().enumerate() {
+        runs[number[at]].complete &= session.complete;
+    }
+    for entry in &ledger.entries {
+        let run = &mut runs[number[entry.mark.session]];
+        add(&mut run.cost, entry.cost);
+        if let Some(model) = entry.model.as_deref().filter(|_| entry.told) {
+            run.tokens += entry.tokens;
+            let tokens = self::count(entry.tokens.prompt().saturating_add(entry.tokens.output));
+            run.add(Group::ModelTokens, model, Some(tokens));
+            run.add(Group::ModelCost, model, entry.cost.map(nanos));
+        }
+    }
+    for call in &ledger.calls {
+        let run = &mut runs[number[call.mark.session]];
+        add(&mut run.tool, call.latency);
+        run.add(Group::Calls, &call.tool, Some(1.0));
+        if call.end == End::Error {
+            run.add(Group::ToolErrors, &call.tool, Some(1.0));
+        }
+    }
+    for turn in &ledger.turns {
+        let run = &mut runs[number[turn.mark.session]];
+        add(&mut run.wall, turn.wall);
+        add(&mut run.api, turn.api);
+        if turn.counted {
+            run.turns += 1;
+            run.num_turns = run.num_turns.saturating_add(turn.num_turns);
+            run.failed_turns += u64::from(!turn.ok);
+        }
+    }
+    take_single_rows(ledger, &number, &mut runs);
+    runs
+}
+
+/// Rows that each count once.
+fn take_single_rows(ledger: &Ledger, number: &[usize], runs: &mut [Run]) {
+    ledger.waits.iter().for_each(|wait| add(&mut runs[number[wait.mark.session]].wall, wait.wall));
+    ledger.prompts.iter().for_each(|mark| runs[number[mark.session]].prompts += 1);
+    ledger.responses.iter().for_each(|one| runs[number[one.mark.session]].responses += 1);
+    for denial in &ledger.denials {
+        runs[number[denial.mark.session]].add(Group::Denials, &denial.tool, Some(1.0));
+    }
+    for fault in &ledger.faults {
+        let run = &mut runs[number[fault.mark.session]];
+        *(if fault.retried { &mut run.api_retries } else { &mut run.api_errors }) += 1;
+    }
+    for record in &ledger.records {
+        let run = &mut runs[number[record.mark.session]];
+        run.saw(record.mark.time);
+        run.add(Group::Kinds, &record.kind, Some(1.0));
+    }
+}

@@ -1,0 +1,107 @@
+//! Streams, read as they come, while someone looks on.
+
+use std::{io::Read, sync::Mutex};
+
+use super::{
+    Count, Options, Progress, Scan, Unread,
+    judge::{Judge, Rest},
+    open,
+};
+use crate::{
+    event::Event,
+    facts::Facts,
+    input::{self, Bytes, Feed, Found, Opened, Range, Source, SourceId},
+};
+
+/// Looks at each record of a stream as it comes, beside the facts.
+pub trait Watch {
+    /// A record, and its text.
+    fn record(&mut self, event: &Event<'_>, text: &[u8]);
+    /// Nothing more of what came at once.
+    fn pause(&mut self);
+}
+
+/// Reads one stream as it comes. The facts are shared: whoever holds the lock sees those of all that came so far.
+pub fn scan_stream(
+    stream: Box<dyn Read + Send>,
+    options: &Options,
+    facts: &Mutex<Facts>,
+    watch: &mut dyn Watch,
+) -> Option<Unread> {
+    let source = SourceId(0);
+    match Opened::stream(stream) {
+        Ok(opened) => watched(source, opened.bytes, options, facts, watch),
+        Err(error) => Some(Unread { source, offset: None, error }),
+    }
+}
+
+/// Reads sources one after another, front to back, while someone looks on.
+pub fn scan_watched(sources: &[Source], options: &Options, watch: &mut dyn Watch) -> Scan {
+    let facts = Mutex::new(Facts::new(options.detail));
+    let mut unread = Vec::new();
+    for (source, id) in sources.iter().zip(0..).take_while(|_| !options.stop.is_set()) {
+        unread.extend(match open(source, options) {
+            Ok(Some(bytes)) => watched(SourceId(id), bytes, options, &facts, watch),
+            Ok(None) => None,
+            Err(error) => Some(Unread { source: SourceId(id), offset: None, error }),
+        });
+    }
+    Scan { facts: facts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner), unread }
+}
+
+fn watched(
+    source: SourceId,
+    mut bytes: Bytes,
+    options: &Options,
+    facts: &Mutex<Facts>,
+    watch: &mut dyn Watch,
+) -> Option<Unread> {
+    let progress = Progress::default();
+    let mut feed = Shared { facts, source, watch, options, progress: &progress, rest: Rest::default() };
+    let (amount, result) =
+        input::read_all(&mut bytes, Range::ALL, &options.limits, &mut Vec::new(), &mut feed);
+    feed.judge(|judge| {
+        judge.finish();
+        judge.tally(amount, true);
+    });
+    result.err().map(|error| Unread { source, offset: Some(amount.bytes), error })
+}
+
+/// A feed that holds the facts only while it judges what came at once.
+struct Shared<'a> {
+    facts: &'a Mutex<Facts>,
+    source: SourceId,
+    watch: &'a mut dyn Watch,
+    options: &'a Options,
+    progress: &'a Progress,
+    rest: Rest,
+}
+
+impl Shared<'_> {
+    fn judge<R>(&mut self, judge: impl FnOnce(&mut Judge<'_>) -> R) -> R {
+        let mut facts = self.facts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut one = Judge::new(&mut facts, self.source, Count::default(), self.options, self.progress);
+        one.watch = Some(&mut *self.watch);
+        one.rest = std::mem::take(&mut self.rest);
+        let done = judge(&mut one);
+        self.rest = one.rest;
+        done
+    }
+}
+
+impl Feed for Shared<'_> {
+    fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
+        let lines = self.judge(|judge| judge.lines(offset, line, block));
+        self.watch.pause();
+        lines
+    }
+
+    fn found(&mut self, offset: u64, line: u64, found: Found<'_>) {
+        self.judge(|judge| judge.found(offset, line, found));
+        self.watch.pause();
+    }
+
+    fn stopped(&self) -> bool {
+        self.options.stop.is_set()
+    }
+}

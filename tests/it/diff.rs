@@ -1,0 +1,345 @@
+//! `diff`: two runs, or two sets of runs, side by side.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::support::{ccstat, recording, run, run_with};
+
+const FIVE: &str = "recordings/2.1.325/stream/05-parallel-tools.jsonl";
+const SIX: &str = "recordings/2.1.325/stream/06-multi-turn-stdin.jsonl";
+
+/// The rows of a comparison as programs get them, and the whole report.
+fn compared(words: &[&str]) -> (Vec<Value>, Value) {
+    let (code, stdout, stderr) = run_with(&[&["diff", "--json"], words].concat());
+    assert_eq!((code, &*stderr), (0, ""), "{words:?}");
+    let whole: Value = serde_json::from_str(&stdout).unwrap();
+    (whole["rows"].as_array().unwrap().clone(), whole)
+}
+
+/// The row of this group and name.
+fn row<'a>(rows: &'a [Value], group: &str, name: &str) -> &'a Value {
+    let found: Vec<&Value> = rows.iter().filter(|row| row["group"] == group && row["name"] == name).collect();
+    assert_eq!(found.len(), 1, "{group} {name}");
+    found[0]
+}
+
+fn notes(whole: &Value) -> String {
+    whole["notes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|note| note.as_str().unwrap())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn a_recording_differs_from_itself_by_nothing() {
+    let logs = ["05-parallel-tools", "06-multi-turn-stdin", "22-tool-failure", "34-permission-denied-bash"];
+    let logs = logs.map(|log| format!("recordings/2.1.325/stream/{log}.jsonl"));
+    let others = ["recordings/2.1.325/transcript/36-subagent", "recordings/2.1.325/stream", "logs/week"];
+    for log in logs.iter().map(String::as_str).chain(others) {
+        let (rows, _) = compared(&[log, log]);
+        assert!(rows.len() > 20, "{log}");
+        for row in &rows {
+            assert_eq!(row["base"], row["head"], "{log}: {row}");
+            let known = !row["base"].is_null();
+            assert_eq!(row["change"], if known { json!(0) } else { Value::Null }, "{log}: {row}");
+            let divides = known && row["base"] != json!(0);
+            assert_eq!(row["relative"], if divides { json!(0) } else { Value::Null }, "{log}: {row}");
+        }
+    }
+}
+
+#[test]
+fn what_is_equal_passes_every_gate() {
+    let gates = ["cost", "duration", "tokens", "turns", "tool-errors", "denials"];
+    let gates: Vec<String> = gates.iter().map(|name| format!("--max-{name}-increase=0%")).collect();
+    let words: Vec<&str> = ["diff", FIVE, FIVE].into_iter().chain(gates.iter().map(String::as_str)).collect();
+    let (code, _, stderr) = run_with(&words);
+    assert_eq!((code, &*stderr), (0, ""));
+}
+
+#[test]
+fn recording_06_against_05_is_as_counted_by_hand() {
+    let (rows, whole) = compared(&[FIVE, SIX]);
+    // From the `result` lines: one in 05; three in 06, with cost, tokens and API time so far and the wall time of each
+    // turn (350 + 193 + 303). Spans and latencies from the timestamps.
+    let expected = [
+        ("cost", "all", json!(0.005294), json!(0.012), json!(0.006706)),
+        ("model-cost", "claude-opus-5-5", json!(0.005294), json!(0.012), json!(0.006706)),
+        ("tokens", "all", json!(6993), json!(7100), json!(107)),
+        ("tokens", "input", json!(211), json!(1000), json!(789)),
+        ("tokens", "output", json!(52), json!(100), json!(48)),
+        ("tokens", "cache_read", json!(6300), json!(5000), json!(-1300)),
+        ("tokens", "cache_write_5m", json!(430), json!(1000), json!(570)),
+        ("tokens", "cache_write_1h", json!(0), json!(0), json!(0)),
+        ("model-tokens", "claude-opus-5-5", json!(6993), json!(7100), json!(107)),
+        ("duration", "wall", json!(481), json!(846), json!(365)),
+        ("duration", "api", json!(203), json!(302), json!(99)),
+        ("duration", "tool", json!(305), json!(88), json!(-217)),
+        ("duration", "span", json!(299), json!(532), json!(233)),
+        ("turns", "all", json!(1), json!(3), json!(2)),
+        ("turns", "num_turns", json!(3), json!(4), json!(1)),
+        ("turns", "prompts", json!(0), json!(0), json!(0)),
+        ("turns", "responses", json!(2), json!(4), json!(2)),
+        ("calls", "all", json!(2), json!(1), json!(-1)),
+        ("calls", "Bash", json!(2), json!(1), json!(-1)),
+        ("tool-errors", "all", json!(0), json!(0), json!(0)),
+        ("denials", "all", json!(0), json!(0), json!(0)),
+        ("errors", "turns", json!(0), json!(0), json!(0)),
+        ("errors", "api", json!(0), json!(0), json!(0)),
+        ("errors", "api_retries", json!(0), json!(0), json!(0)),
+        ("kinds", "assistant", json!(3), json!(4), json!(1)),
+        ("kinds", "user", json!(2), json!(1), json!(-1)),
+        ("kinds", "system/init", json!(1), json!(3), json!(2)),
+        ("kinds", "result/success", json!(1), json!(3), json!(2)),
+    ];
+    assert_eq!(rows.len(), expected.len());
+    for (group, name, base, head, change) in expected {
+        let row = row(&rows, group, name);
+        assert_eq!((&row["base"], &row["head"], &row["change"]), (&base, &head, &change), "{group} {name}");
+        assert_eq!((&row["base_runs"], &row["head_runs"]), (&json!(1), &json!(1)), "{group} {name}");
+        for key in ["low", "high", "base_sd", "head_sd"] {
+            assert_eq!(row[key], Value::Null, "{group} {name}: {key} of one run");
+        }
+    }
+    assert_eq!(row(&rows, "cost", "all")["relative"], json!(1.266717)); // 0.006706 / 0.005294
+    assert_eq!(row(&rows, "calls", "all")["relative"], json!(-0.5));
+    assert!(notes(&whole).contains("1 run against 1: the totals are compared"));
+}
+
+#[test]
+fn a_change_has_its_sign_and_unit_in_every_format() {
+    let words = |format| ["diff", FIVE, SIX, "--format", format];
+    let table = run_with(&words("table")).1;
+    for cell in ["+$0.006706", "+126.7 %", "-1,300", "+365 ms", "-217 ms", "-50.0 %"] {
+        assert!(table.contains(cell), "{cell}: {table}");
+    }
+    let markdown = run_with(&words("markdown")).1;
+    assert!(markdown.contains("| +$0.006706 | +126.7 % |"), "{markdown}");
+    for (format, blank) in [("csv", ","), ("tsv", "\t")] {
+        let text = run_with(&words(format)).1;
+        let line = text.lines().find(|line| line.starts_with(&format!("calls{blank}all"))).unwrap();
+        assert!(line.starts_with(&["calls", "all", "count", "2", "1", "-1", "-0.5"].join(blank)), "{line}");
+    }
+}
+
+#[test]
+fn rows_of_several_units_are_sorted_as_numbers() {
+    let (code, stdout, _) = run_with(&["diff", FIVE, SIX, "--sort", "change", "--format", "jsonl"]);
+    let changes: Vec<f64> = stdout
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["change"].as_f64().unwrap())
+        .collect();
+    assert_eq!(code, 0);
+    assert!(changes.is_sorted_by(|one, two| one >= two), "{changes:?}");
+}
+
+/// A folder of runs that say what they cost and how long they took.
+fn folder(runs: &[(&str, f64, u64)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, cost, wall) in runs {
+        let result = json!({
+            "type": "result", "subtype": "success", "session_id": name, "uuid": name, "num_turns": 1,
+            "duration_ms": wall, "total_cost_usd": cost,
+        });
+        std::fs::write(folder.path().join(format!("{name}.jsonl")), result.to_string()).unwrap();
+    }
+    folder
+}
+
+fn path(folder: &tempfile::TempDir) -> &str {
+    folder.path().to_str().unwrap()
+}
+
+const THREE: &[(&str, f64, u64)] = &[("a", 0.10, 1000), ("b", 0.12, 1000), ("c", 0.14, 1000)];
+const TWO: &[(&str, f64, u64)] = &[("d", 0.20, 1500), ("e", 0.26, 1500)];
+
+#[test]
+fn several_runs_are_compared_by_their_means_with_an_interval() {
+    let (base, head) = (folder(THREE), folder(TWO));
+    let (rows, whole) = compared(&[path(&base), path(&head)]);
+    let cost = row(&rows, "cost", "all");
+    // Welch: errors 0.02²/3 and 0.0424²/2, freedom 1.30393, quantile 7.46242 (Student's density integrated).
+    let expected = [
+        ("base", 0.12),
+        ("head", 0.23),
+        ("change", 0.11),
+        ("relative", 0.916_667),
+        ("base_sd", 0.02),
+        ("head_sd", 0.042_426_407),
+        ("low", -0.129_883_148),
+        ("high", 0.349_883_148),
+        ("base_runs", 3.0),
+        ("head_runs", 2.0),
+        ("base_total", 0.36),
+        ("head_total", 0.46),
+    ];
+    for (key, expected) in expected {
+        let found = cost[key].as_f64().unwrap();
+        assert!((found - expected).abs() < 1e-8, "{key}: {found}, expected {expected}");
+    }
+    let wall = row(&rows, "duration", "wall");
+    assert_eq!((&wall["base"], &wall["head"], &wall["base_sd"]), (&json!(1000), &json!(1500), &json!(0)));
+    assert_eq!((&wall["low"], &wall["high"]), (&Value::Null, &Value::Null), "without scatter no interval");
+    assert!(notes(&whole).contains("3 runs against 2: means per run are compared"), "{whole}");
+    let screen = run_with(&["diff", path(&base), path(&head)]).1;
+    assert!(screen.contains("± 95 %") && screen.contains("$0.2399"), "{screen}");
+}
+
+#[test]
+fn too_few_runs_for_an_interval_are_said_plainly() {
+    let (base, head) = (folder(TWO), folder(&THREE[..1]));
+    let (rows, whole) = compared(&[path(&base), path(&head)]);
+    assert!(notes(&whole).contains("2 runs against 1: means per run are compared; too few for an interval"));
+    let cost = row(&rows, "cost", "all");
+    assert_eq!(
+        (&cost["change"], &cost["low"], &cost["head_sd"]),
+        (&json!(-0.13), &Value::Null, &Value::Null)
+    );
+}
+
+#[test]
+fn records_without_a_session_are_a_run_only_where_their_source_names_none() {
+    let nameless =
+        r#"{"type":"result","subtype":"success","duration_ms":5,"total_cost_usd":0.5,"num_turns":1}"#;
+    let folder = folder(TWO);
+    std::fs::write(folder.path().join("f.jsonl"), nameless).unwrap();
+    let named = std::fs::read_to_string(folder.path().join("d.jsonl")).unwrap();
+    std::fs::write(folder.path().join("d.jsonl"), format!("{named}\n{{\"type\":\"keep_alive\"}}\n")).unwrap();
+    let (rows, _) = compared(&[path(&folder), path(&folder)]);
+    assert_eq!(row(&rows, "cost", "all")["base_runs"], json!(3));
+    assert_eq!(row(&rows, "turns", "all")["base"], json!(1));
+}
+
+#[test]
+fn an_unknown_cost_has_no_change_and_passes_no_gate() {
+    let unknown = "recordings/2.1.325/stream/49-killed-midway.jsonl";
+    for sides in [[unknown, FIVE], [FIVE, unknown]] {
+        let (rows, whole) = compared(&sides);
+        let cost = row(&rows, "cost", "all");
+        assert_eq!((&cost["change"], &cost["relative"]), (&Value::Null, &Value::Null));
+        assert!(notes(&whole).contains("cost is not known of 1 run of the "), "{whole}");
+        let (code, _, stderr) = run_with(&[&["diff", "--max-cost-increase", "1000%"], &sides[..]].concat());
+        assert_eq!(code, 1);
+        assert_eq!(
+            stderr,
+            "ccstat: gate max-cost-increase failed: –, limit 1000.0 %: cost of one side is not known\n"
+        );
+    }
+}
+
+#[test]
+fn gates_hold_and_fail_by_part_and_by_amount() {
+    // 05 to 06: cost +126.7 %, +$0.006706; wall +75.9 %, +365 ms; tokens +107; turns +2.
+    let cases = [
+        ("cost", "127%", 0),
+        ("cost", "126%", 1),
+        ("cost", "$0.0068", 0),
+        ("cost", "0.0067", 1),
+        ("duration", "76%", 0),
+        ("duration", "365ms", 0),
+        ("duration", "0.3s", 1),
+        ("tokens", "107", 0),
+        ("tokens", "106", 1),
+        ("turns", "200%", 0),
+        ("turns", "1", 1),
+        ("tool-errors", "0", 0),
+        ("denials", "0%", 0),
+    ];
+    for (name, allowed, expected) in cases {
+        let option = format!("--max-{name}-increase");
+        let (code, _, stderr) = run_with(&["diff", FIVE, SIX, &option, allowed]);
+        assert_eq!(code, expected, "{name} {allowed}: {stderr}");
+        assert_eq!(stderr.starts_with(&format!("ccstat: gate max-{name}-increase failed: ")), expected == 1);
+    }
+    let (_, _, stderr) = run_with(&["diff", FIVE, SIX, "--max-cost-increase", "10%"]);
+    assert_eq!(
+        stderr,
+        "ccstat: gate max-cost-increase failed: +126.7 %, limit 10.0 %: cost +$0.006706 (+126.7 %), from $0.005294 to $0.012\n"
+    );
+}
+
+#[test]
+fn a_percentage_of_nothing_is_said_so() {
+    let denied = "recordings/2.1.325/stream/34-permission-denied-bash.jsonl";
+    let (code, _, stderr) = run_with(&["diff", FIVE, denied, "--max-denials-increase", "50%"]);
+    assert_eq!(code, 1);
+    assert!(stderr.contains("the base is zero, of which no percentage is an increase"), "{stderr}");
+}
+
+#[test]
+fn what_is_no_increase_is_wrong_usage() {
+    for (name, text) in [("cost", "x"), ("cost", "-1%"), ("duration", "10"), ("turns", "$1"), ("tokens", "")]
+    {
+        let (code, _, stderr) = run_with(&["diff", FIVE, SIX, &format!("--max-{name}-increase={text}")]);
+        assert_eq!(code, 2, "{name} {text}");
+        assert!(stderr.contains(&format!("--max-{name}-increase")), "{stderr}");
+    }
+}
+
+#[test]
+fn two_sides_are_needed_and_no_more() {
+    for words in [&["diff"][..], &["diff", FIVE], &["diff", FIVE, SIX, FIVE], &["diff", "-", "-"]] {
+        assert_eq!(run_with(words).0, 2, "{words:?}");
+    }
+    assert_eq!(run_with(&["diff", FIVE, SIX, "--files-from", "list"]).0, 2, "a list has no sides");
+    let mut piped = ccstat(&["diff", "-", SIX, "--json"]);
+    let (code, stdout, _) =
+        run(piped.write_stdin(std::fs::read(recording("stream/05-parallel-tools.jsonl")).unwrap()));
+    assert_eq!(code, 0);
+    let (rows, _) = compared(&[FIVE, SIX]);
+    assert_eq!(serde_json::from_str::<Value>(&stdout).unwrap()["rows"], Value::Array(rows));
+}
+
+#[test]
+fn a_side_of_which_nothing_can_be_read_leaves_nothing_to_compare() {
+    let empty = tempfile::NamedTempFile::new().unwrap();
+    let empty = empty.path().to_str().unwrap();
+    for sides in [[FIVE, empty], [empty, FIVE]] {
+        let (code, stdout, stderr) =
+            run_with(&[&["diff", "--json", "--max-turns-increase", "0"], &sides[..]].concat());
+        assert_eq!(code, 3, "nothing read comes before a gate that failed");
+        let name = if sides[0] == empty { "BASE" } else { "HEAD" };
+        assert!(stderr.contains(&format!("ccstat: {name}: no records: the sources are empty\n")), "{stderr}");
+        let whole: Value = serde_json::from_str(&stdout).unwrap();
+        let rows = whole["rows"].as_array().unwrap();
+        assert_eq!(row(rows, "turns", "all")["change"], Value::Null);
+    }
+    let (code, _, stderr) = run_with(&["diff", FIVE, "no-such-file"]);
+    assert_eq!((code, stderr.lines().count()), (3, 1), "{stderr}");
+}
+
+#[test]
+fn a_side_that_is_read_in_part_is_compared_and_said() {
+    let folder = folder(TWO);
+    std::fs::write(folder.path().join("broken.jsonl.gz"), b"\x1f\x8b\x08\x00 no more").unwrap();
+    let (code, stdout, stderr) = run_with(&["diff", path(&folder), FIVE]);
+    assert_eq!(code, 4, "{stderr}");
+    assert!(stderr.contains("broken.jsonl.gz") && stdout.contains("cost"), "{stdout}{stderr}");
+}
+
+#[test]
+fn filters_hold_for_both_sides() {
+    let (rows, _) = compared(&["logs/week", "logs/week", "--model", "haiku"]);
+    assert!(
+        rows.iter().filter(|row| row["group"] == "model-cost").all(|row| row["name"] == "claude-haiku-5-5")
+    );
+    let (rows, whole) = compared(&[FIVE, SIX, "--session", "00021325-0000-4000-8000-000000000005"]);
+    assert_eq!(row(&rows, "cost", "all")["head"], Value::Null);
+    assert!(notes(&whole).contains("head: nothing matches the filters"), "{whole}");
+}
+
+#[test]
+fn a_report_takes_the_place_of_no_log_of_either_side() {
+    let log = tempfile::Builder::new().suffix(".jsonl").tempfile().unwrap();
+    let six = recording("stream/06-multi-turn-stdin.jsonl");
+    std::fs::copy(&six, log.path()).unwrap();
+    let target: &Path = log.path();
+    let (code, _, stderr) =
+        run_with(&["diff", FIVE, target.to_str().unwrap(), "-o", target.to_str().unwrap()]);
+    assert_eq!(code, 2, "{stderr}");
+    assert_eq!(std::fs::read(target).unwrap(), std::fs::read(six).unwrap());
+}

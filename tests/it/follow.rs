@@ -1,0 +1,522 @@
+//! Following: files that grow, are cut, replaced and written anew, and folders where sessions appear and vanish. After
+//! each step what is known equals what an ordinary read of the same files gives.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+#[cfg(target_os = "linux")]
+use std::{io::Read, process::Stdio};
+
+use ccstat::{
+    facts::Detail,
+    input::{self, Limits, Wanted},
+    measure::Prices,
+    scan::{
+        self, Options, Progress, Scan,
+        follow::{Followed, Look, Seen},
+    },
+};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use crate::support::{ccstat, recording, run, run_with, testdata};
+
+/// A folder that is followed, with all details kept, in small units.
+struct Story {
+    folder: TempDir,
+    followed: Followed,
+    options: Options,
+}
+
+impl Story {
+    fn new(files: &[(&str, &[u8])]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, bytes) in files {
+            fs::write(folder.path().join(name), bytes).unwrap();
+        }
+        let limits = Limits { unit: 700, block: 64, ..Limits::default() };
+        let options = Options { threads: 1, limits, detail: Detail::Records, ..Options::default() };
+        let followed = Followed::begin(wanted(folder.path()), options.clone(), &Progress::default());
+        let mut story = Self { folder, followed, options };
+        story.check("at first");
+        story
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn append(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let mut file = fs::OpenOptions::new().append(true).create(true).open(self.path(name)).unwrap();
+        file.write_all(bytes.as_ref()).unwrap();
+    }
+
+    fn truncate(&self, name: &str, length: u64) {
+        let file = fs::OpenOptions::new().write(true).open(self.path(name)).unwrap();
+        file.set_len(length).unwrap();
+    }
+
+    fn replace(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        self.write("new.tmp", bytes);
+        fs::rename(self.path("new.tmp"), self.path(name)).unwrap();
+    }
+
+    fn remove(&self, name: &str) {
+        fs::remove_file(self.path(name)).unwrap();
+    }
+
+    /// A look finds news, and after it everything is as if it were read for the first time.
+    #[track_caller]
+    fn changes(&mut self, when: &str) {
+        assert_eq!(self.followed.look(Look::Sweep), Seen::News, "{when}");
+        self.check(when);
+    }
+
+    #[track_caller]
+    fn check(&mut self, when: &str) {
+        let search = input::find(&wanted(self.folder.path()));
+        assert_eq!(self.followed.sources(), search.sources, "{when}");
+        let fresh = scan::scan(&search.sources, &self.options, &Progress::default());
+        assert_eq!(told(&self.followed.snapshot()), told(&fresh), "{when}");
+    }
+}
+
+fn wanted(path: &Path) -> Wanted {
+    Wanted::Paths(vec![path.to_owned()])
+}
+
+/// Everything that reading tells: sums, rows, and what could not be read.
+fn told(scan: &Scan) -> [String; 3] {
+    let Scan { facts, unread } = scan;
+    let account = facts.clone().settle(&Prices::built_in());
+    let ledger = facts.clone().ledger(&Prices::built_in());
+    let unread =
+        unread.iter().map(|unread| format!("{:?} {:?} {}\n", unread.source, unread.offset, unread.error));
+    [format!("{account:#?}"), format!("{ledger:#?}"), unread.collect()]
+}
+
+/// A saved session with subagents, and a stream.
+fn logs() -> [Vec<u8>; 2] {
+    let session = "logs/week/-home-dev-shop/8be20d17-2f64-4a0c-8e13-71d2a9c00002.jsonl";
+    [testdata(session), recording("stream/03-two-sequential-bash.jsonl")].map(|path| fs::read(path).unwrap())
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(bytes).unwrap();
+    packer.finish().unwrap()
+}
+
+#[test]
+fn a_file_that_grows_in_odd_pieces_is_known_at_every_step() {
+    for log in logs() {
+        let mut story = Story::new(&[("a.jsonl", b"")]);
+        for piece in log.chunks(389) {
+            story.append("a.jsonl", piece);
+            story.changes("a piece more");
+        }
+        for look in [Look::Sweep, Look::Glance] {
+            assert_eq!(story.followed.look(look), Seen::Nothing);
+        }
+    }
+}
+
+#[test]
+fn each_byte_of_a_first_record_may_be_the_last_so_far() {
+    let starts =
+        [&b"\xef\xbb\xbf {\"type\":\"user\"}\n{\"type\":"[..], b"noise\n[\n{\"type\":\"a\"}]", b"{\n}{}\n"];
+    for bytes in starts {
+        let mut story = Story::new(&[("a.jsonl", b""), ("b.jsonl", b"{\"type\":\"user\"}\n")]);
+        for byte in bytes {
+            story.append("a.jsonl", [*byte]);
+            story.changes("a byte more");
+        }
+    }
+}
+
+#[test]
+fn a_glance_sees_what_is_written_to_a_file_that_is_known() {
+    let [log, _] = logs();
+    let mut story = Story::new(&[("a.jsonl", &log)]);
+    story.append("a.jsonl", &log);
+    assert_eq!(story.followed.look(Look::Glance), Seen::News);
+    story.check("grown");
+    assert_eq!(story.followed.look(Look::Glance), Seen::Nothing);
+    std::thread::sleep(Duration::from_millis(20)); // a tick of the clock of files
+    story.write("b.jsonl", &log);
+    assert_eq!(story.followed.look(Look::Glance), Seen::Folder, "that there is more is seen, not what");
+    assert_eq!(story.followed.look(Look::Sweep), Seen::News);
+    story.check("one more");
+}
+
+#[test]
+fn a_file_that_is_cut_is_read_again() {
+    let [log, _] = logs();
+    let mut story = Story::new(&[("a.jsonl", &log)]);
+    story.truncate("a.jsonl", log.len() as u64 - 10);
+    story.changes("a torn line");
+    story.truncate("a.jsonl", 0);
+    story.changes("nothing left");
+    story.append("a.jsonl", &log);
+    story.changes("from the start");
+}
+
+#[test]
+fn a_file_that_is_replaced_is_read_again_even_if_the_new_one_is_longer() {
+    let [log, other] = logs();
+    let mut story = Story::new(&[("a.jsonl", &log)]);
+    story.replace("a.jsonl", [&log[..], &other].concat());
+    story.changes("longer, with the same beginning");
+    story.replace("a.jsonl", &other);
+    story.changes("another");
+}
+
+#[test]
+fn a_file_that_is_written_anew_in_place_is_read_again() {
+    let [log, other] = logs();
+    let mut story = Story::new(&[("a.jsonl", &log)]);
+    let mut same_length = log.clone();
+    let digit = log.iter().position(u8::is_ascii_digit).unwrap();
+    same_length[digit] = if log[digit] == b'1' { b'2' } else { b'1' };
+    story.write("a.jsonl", &same_length);
+    story.changes("as long as before");
+    story.write("a.jsonl", [&other[..], &log, &other].concat());
+    story.changes("longer than before");
+}
+
+#[test]
+fn a_log_that_is_rotated_is_two_files_then() {
+    let [log, other] = logs();
+    let mut story = Story::new(&[("a.jsonl", &log)]);
+    fs::rename(story.path("a.jsonl"), story.path("a.1.jsonl")).unwrap();
+    story.changes("moved");
+    story.append("a.jsonl", &other);
+    story.changes("and begun again");
+    story.write("a.2.jsonl.gz", gzip(&log));
+    story.remove("a.1.jsonl");
+    story.changes("and packed");
+}
+
+#[test]
+fn sessions_appear_and_vanish_in_any_order_of_names() {
+    let [log, other] = logs();
+    let mut story = Story::new(&[("m.jsonl", &log)]);
+    story.write("z.jsonl", &other);
+    story.changes("after the others");
+    story.write("b.jsonl", &other[..other.len() / 2]);
+    story.changes("before the others");
+    story.append("b.jsonl", &other[other.len() / 2..]);
+    story.changes("grown");
+    fs::create_dir(story.path("deep")).unwrap();
+    story.write("deep/c.jsonl", &log);
+    story.changes("in a folder of its own");
+    story.remove("m.jsonl");
+    story.changes("one less");
+    fs::remove_dir_all(story.path("deep")).unwrap();
+    story.remove("b.jsonl");
+    story.remove("z.jsonl");
+    story.changes("none left");
+    story.write("a.jsonl", &log);
+    story.changes("and one again");
+}
+
+#[test]
+fn what_is_packed_or_a_document_is_read_again_when_it_changes() {
+    let [log, other] = logs();
+    let mut story = Story::new(&[("a.jsonl", &log)]);
+    let packed = gzip(&other);
+    story.write("z.jsonl.gz", &packed[..packed.len() / 2]);
+    story.changes("half of a packed file");
+    story.write("z.jsonl.gz", &packed);
+    story.changes("all of it");
+    story.write("zz.json", "[{\"type\":\"user\"},\n");
+    story.changes("half of a document");
+    story.append("zz.json", "{\"type\":\"assistant\"}]");
+    story.changes("all of it");
+}
+
+#[test]
+fn other_json_becomes_a_log_when_it_begins_with_a_record() {
+    let mut story = Story::new(&[("a.jsonl", b"{\"type\":\"user\"}\n"), ("b.json", b"{\"name\":1}\n")]);
+    story.write("b.json", "{\"type\":\"us");
+    story.changes("half of a record");
+    story.append("b.json", "er\"}\n");
+    story.changes("a record");
+    story.append("b.json", "{\"type\":\"user\"}\n");
+    story.changes("two");
+    story.write("b.json", "{\"name\":1}\n");
+    story.changes("no log any more");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_be_read_is_read_when_it_may() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut story =
+        Story::new(&[("a.jsonl", b"{\"type\":\"user\"}\n"), ("b.jsonl", b"{\"type\":\"user\"}\n")]);
+    for mode in [0o000, 0o600] {
+        fs::set_permissions(story.path("b.jsonl"), fs::Permissions::from_mode(mode)).unwrap();
+        story.changes("other permissions");
+    }
+}
+
+/// The program while it follows, with its standard output kept.
+#[cfg(target_os = "linux")]
+struct Child(std::process::Child);
+
+#[cfg(target_os = "linux")]
+impl Child {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+        command.args(arguments).env("TZ", "UTC").stdin(Stdio::null());
+        let child = Self(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+        // SIGINT is the second of the bits of signals that are caught.
+        child.wait_until(|status| {
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim();
+            u64::from_str_radix(caught, 16).unwrap() & 0b10 != 0
+        });
+        child
+    }
+
+    fn wait_until(&self, holds: impl Fn(&str) -> bool) {
+        for _ in 0..1000 {
+            if holds(&fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap()) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("it never came to that");
+    }
+
+    /// Time that it had a processor for.
+    fn busy(&self) -> Duration {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).unwrap();
+        let fields: Vec<u64> =
+            stat.rsplit_once(')').unwrap().1.split(' ').filter_map(|field| field.parse().ok()).collect();
+        // Fields 14 and 15 in ticks of 10 ms; the first of these is the 4th, as the 3rd is a letter.
+        Duration::from_millis(10 * (fields[14 - 4] + fields[15 - 4]))
+    }
+
+    /// Sends a signal; how it ended then, and what it wrote.
+    fn end(self, signal: &str) -> (Option<i32>, String, String) {
+        let kill = std::process::Command::new("kill").args([signal, &self.0.id().to_string()]).status();
+        assert!(kill.unwrap().success());
+        let output = self.0.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_last_report_is_that_of_the_files_as_they_are_then() {
+    let [log, other] = logs();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let named = folder.path().to_str().unwrap();
+    for (signal, code, command) in
+        [("-INT", 130, "summarize"), ("-TERM", 143, "sessions"), ("-HUP", 129, "tools")]
+    {
+        fs::write(path("b.jsonl"), &log[..log.len() / 2]).unwrap();
+        let child = Child::start(&[command, "--follow", "--format", "json", named]);
+        std::thread::sleep(Duration::from_millis(400));
+        fs::write(path("b.jsonl"), &log).unwrap();
+        fs::write(path("a.jsonl"), &other).unwrap();
+        std::thread::sleep(Duration::from_millis(700));
+        fs::write(path("c.jsonl"), &other[..other.len() / 3]).unwrap(); // just before the end
+        let (ended, report, said) = child.end(signal);
+        assert_eq!((ended, &*said), (Some(code), ""), "{command}");
+        assert_eq!(report, run_with(&[command, "--format", "json", named]).1, "{command}");
+        fs::remove_file(path("a.jsonl")).unwrap();
+        fs::remove_file(path("c.jsonl")).unwrap();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_is_named_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("later.jsonl");
+    let out = folder.path().join("report.json");
+    let child =
+        Child::start(&["summarize", "--follow", path.to_str().unwrap(), "-q", "-o", out.to_str().unwrap()]);
+    std::thread::sleep(Duration::from_millis(400));
+    fs::write(&path, "{\"type\":\"user\"}\n{\"type\":").unwrap();
+    std::thread::sleep(Duration::from_millis(400));
+    assert!(!out.exists(), "files are written at the end");
+    let (code, stdout, stderr) = child.end("-INT");
+    assert_eq!((code, &*stdout), (Some(130), ""));
+    let waiting = "No such file or directory (os error 2); waiting for it\n";
+    assert!(stderr.starts_with("ccstat: cannot read `") && stderr.ends_with(waiting), "{stderr}");
+    let (_, report, _) = run_with(&["summarize", "--json", path.to_str().unwrap()]);
+    assert_eq!(fs::read_to_string(out).unwrap(), report);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_to_do_takes_next_to_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in 0..500 {
+        fs::write(folder.path().join(format!("{name}.jsonl")), "{\"type\":\"user\"}\n").unwrap();
+    }
+    let child = Child::start(&["summarize", "--follow", folder.path().to_str().unwrap()]);
+    std::thread::sleep(Duration::from_secs(2)); // for the first read
+    let before = child.busy();
+    std::thread::sleep(Duration::from_secs(4));
+    let busy = child.busy() - before;
+    assert!(busy < Duration::from_millis(80), "{busy:?} of 4 s"); // 40 ms are 1 %, a tick is 10 ms
+    assert_eq!(child.end("-INT").0, Some(130));
+}
+
+/// A terminal of this size: what a program draws on, and what one sees of it.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the standard library cannot make a terminal")]
+fn terminal(columns: u16, rows: u16) -> (std::os::fd::OwnedFd, fs::File) {
+    use std::os::fd::FromRawFd;
+    let (mut seen, mut drawn) = (0, 0);
+    let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let (no_name, no_settings) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: both numbers and the size live as long as the call, and the rest may be null.
+    let made = unsafe { libc::openpty(&mut seen, &mut drawn, no_name, no_settings, &size) };
+    assert_eq!(made, 0, "no terminal");
+    // SAFETY: both were opened just now, and belong to nobody else.
+    unsafe { (std::os::fd::OwnedFd::from_raw_fd(drawn), fs::File::from_raw_fd(seen)) }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_shows_what_changes_and_is_as_before_at_the_end() {
+    let [log, _] = logs();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    fs::write(&path, "").unwrap();
+    let arguments = ["--color", "never", "tools", path.to_str().unwrap()];
+    let (drawn, mut seen) = terminal(80, 4);
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    command.args(arguments).arg("--follow").env("TERM", "xterm").env_remove("COLUMNS").env("TZ", "UTC");
+    let child = command.stdin(Stdio::null()).stdout(drawn).stderr(Stdio::piped()).spawn().unwrap();
+    drop(command); // it holds the terminal too
+    let reader = std::thread::spawn(move || {
+        let mut all = Vec::new();
+        let _ = seen.read_to_end(&mut all); // a terminal that nobody holds any more ends with an error
+        String::from_utf8(all).unwrap()
+    });
+    std::thread::sleep(Duration::from_millis(600));
+    fs::write(&path, &log).unwrap();
+    std::thread::sleep(Duration::from_millis(900));
+    assert_eq!(Child(child).end("-INT").0, Some(130));
+    let all = reader.join().unwrap();
+    let (before, live) = all.split_once("\x1b[?1049h").unwrap();
+    let (live, after) = live.split_once("\x1b[?1049l").unwrap();
+    assert_eq!(before, "");
+    for text in [
+        "nothing to report yet",
+        "no change yet",
+        "Error rate",
+        "2 more lines",
+        "last change",
+        "following 1 file",
+    ] {
+        assert!(live.contains(text), "{text}: {live:?}");
+    }
+    assert!(live.contains("\x1b[?25l") && live.ends_with("\x1b[?7h\x1b[?25h"), "the cursor is shown again");
+    let plain = run(ccstat(&arguments).env("COLUMNS", "80")).1;
+    assert_eq!(after.replace("\r\n", "\n"), plain);
+}
+
+#[test]
+fn a_pipe_cannot_be_followed() {
+    for arguments in [&["summarize", "--follow"][..], &["tools", "--follow", "-"]] {
+        let (code, stdout, stderr) = run(ccstat(arguments).write_stdin("{\"type\":\"user\"}\n"));
+        assert_eq!((code, &*stdout), (2, ""));
+        assert!(
+            stderr.starts_with("ccstat: cannot follow standard input: name a file or a folder"),
+            "{stderr}"
+        );
+    }
+}
+
+/// What may happen to a file.
+#[derive(Clone, Debug)]
+enum Step {
+    Append(usize, Vec<u8>),
+    Truncate(usize, usize),
+    Rewrite(usize, Vec<u8>),
+    Replace(usize, Vec<u8>),
+    Remove(usize),
+}
+
+const NAMES: [&str; 4] = ["b.jsonl", "d.json", "a.ndjson", "c.jsonl.gz"];
+
+impl Step {
+    fn happen(&self, story: &Story) {
+        match self {
+            Self::Append(at, bytes) => story.append(NAMES[*at], bytes),
+            Self::Rewrite(at, bytes) => story.write(NAMES[*at], bytes),
+            Self::Replace(at, bytes) => story.replace(NAMES[*at], bytes),
+            Self::Truncate(at, part) => {
+                if let Ok(about) = story.path(NAMES[*at]).metadata() {
+                    story.truncate(NAMES[*at], about.len() * *part as u64 / 100);
+                }
+            }
+            Self::Remove(at) => drop(fs::remove_file(story.path(NAMES[*at]))),
+        }
+    }
+}
+
+/// Pieces of logs: whole lines, parts of lines, documents, noise, and packed ones.
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    let [log, stream] = logs();
+    let both = [log, stream].concat();
+    let cut = both.clone();
+    let lines: Vec<Vec<u8>> = both.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    let odd: [&[u8]; 9] = [
+        b"\n",
+        b"{",
+        b"{\n",
+        b"}\n",
+        b"[",
+        b"]",
+        b"noise\n",
+        b"{\"type\":\"user\"}{\"type\":\"user\"}\n",
+        b"",
+    ];
+    prop_oneof![
+        4 => prop::sample::select(lines),
+        3 => (0..cut.len(), 1..1500_usize).prop_map(move |(from, length)| cut[from..cut.len().min(from + length)].to_vec()),
+        2 => prop::sample::select(odd.map(<[u8]>::to_vec).to_vec()),
+        1 => (0..2000_usize).prop_map(move |length| gzip(&both[..length])),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let file = 0..NAMES.len();
+    prop_oneof![
+        6 => (file.clone(), piece()).prop_map(|(at, bytes)| Step::Append(at, bytes)),
+        1 => (file.clone(), 0..100_usize).prop_map(|(at, part)| Step::Truncate(at, part)),
+        1 => (file.clone(), piece()).prop_map(|(at, bytes)| Step::Rewrite(at, bytes)),
+        1 => (file.clone(), piece()).prop_map(|(at, bytes)| Step::Replace(at, bytes)),
+        1 => file.prop_map(Step::Remove),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_to_files_a_snapshot_is_what_reading_them_gives(steps in prop::collection::vec(step(), 1..24)) {
+        let mut story = Story::new(&[]);
+        for step in steps {
+            step.happen(&story);
+            story.followed.look(Look::Sweep);
+            story.check(&format!("{step:?}"));
+        }
+    }
+}
