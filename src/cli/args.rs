@@ -116,6 +116,16 @@ pub enum Command {
     ///
     /// Retries of the API are among the failures: see `ccstat errors`.
     Limits(Rows),
+    /// List what the model asked people: options, answers, time they waited
+    ///
+    /// One row for each question of AskUserQuestion. This report exists to show content: questions, options and answers stand in it
+    /// as they do in the log, without --include-content.
+    Questions(Rows),
+    /// Show commands, skills and agents: offered, used, what they began
+    ///
+    /// Counts each use once, however many records tell of it. Names are shown, arguments are not. What was offered and never
+    /// used is listed after what was, in data and with --limit 0.
+    Commands(Rows),
     /// Show one session as a timeline: prompts, responses, calls, failures
     ///
     /// SESSION is an id or its beginning, or `latest`. Every event has its time, how it ended, how long it took and how large

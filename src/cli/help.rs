@@ -211,6 +211,28 @@ pub(super) const TOPICS: &[Topic] = &[
         ],
     },
     Topic {
+        command: "questions",
+        group: Group::Run,
+        examples: &[
+            ("What was asked, and what became of it", "ccstat questions run.jsonl"),
+            (
+                "Questions of a month that waited longest",
+                "ccstat questions ~/.claude/projects --since 30d --sort latency_ms --limit 10",
+            ),
+        ],
+    },
+    Topic {
+        command: "commands",
+        group: Group::Run,
+        examples: &[
+            ("Commands, skills and agents of a run", "ccstat commands run.jsonl"),
+            (
+                "Skills that nobody uses, for a spreadsheet",
+                "ccstat commands ~/.claude/projects --sort used:asc --format csv",
+            ),
+        ],
+    },
+    Topic {
         command: "show",
         group: Group::Run,
         examples: &[

@@ -2,10 +2,12 @@
 //!
 //! [`Detail::Traces`]: super::Detail::Traces
 
+pub mod command;
 pub mod hook;
 pub mod limit;
 mod member;
 pub mod permission;
+pub mod question;
 pub mod server;
 pub mod task;
 

@@ -4,6 +4,9 @@ use std::cmp::Ordering;
 
 use super::{Data, Head, Report, Shown, Table, Value};
 
+/// Rows that a person reads of a report that leaves out others than these in its own order.
+const USUAL_ROWS: usize = 30;
+
 /// What was asked of the rows of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrangement {
@@ -103,6 +106,10 @@ impl Table {
     /// Equal rows keep their order; what is missing comes last either way.
     fn sort(&mut self, sort: &Sort) -> Result<(), UnknownColumn> {
         let at = position(&self.columns, &sort.key)?;
+        // In another order other rows are left out, and as many stay as of any report.
+        if self.rest.take().is_some() {
+            self.screen_rows = Some(USUAL_ROWS);
+        }
         let usual = if self.columns[at].unit.descends() { Order::Descending } else { Order::Ascending };
         let order = sort.order.unwrap_or(usual);
         self.rows.sort_by(|one, two| match (&one[at], &two[at]) {
@@ -117,7 +124,7 @@ impl Table {
 
     /// The total stays that of all rows.
     fn limit(&mut self, limit: usize) {
-        self.screen_rows = None;
+        (self.screen_rows, self.rest) = (None, None);
         let left_out = self.rows.len().saturating_sub(limit);
         if limit > 0 && left_out > 0 {
             self.more = Some(self.left_out(left_out));

@@ -5,6 +5,7 @@ mod arrange;
 mod calls;
 mod ccusage;
 mod check;
+mod commands;
 mod contents;
 mod cost;
 mod diff;
@@ -20,6 +21,7 @@ mod local;
 mod mcp;
 mod permission;
 mod prices;
+mod questions;
 mod records;
 mod repeats;
 mod responses;
@@ -37,6 +39,7 @@ pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
 pub use calls::calls;
 pub use ccusage::{Preset, ccusage};
 pub use check::check;
+pub use commands::commands;
 pub use contents::contents;
 pub use cost::{By, blocks, cost, daily, monthly, weekly};
 pub use diff::{Allowance, Growth, diff};
@@ -52,6 +55,7 @@ pub use limits::limits;
 pub use mcp::mcp;
 pub use permission::{Trial, permissions, suggestions};
 pub use prices::prices;
+pub use questions::questions;
 pub use records::records;
 pub use repeats::{denials, errors};
 pub use responses::responses;
@@ -83,6 +87,8 @@ pub const REPORTS: &[Entry] = &[
     mcp::ENTRY,
     tasks::ENTRY,
     limits::ENTRY,
+    questions::ENTRY,
+    commands::ENTRY,
     cost::ENTRY,
     cost::DAILY,
     cost::WEEKLY,

@@ -261,6 +261,8 @@ pub struct Table {
     pub more: Option<Line>,
     /// Rows that a person reads before asking for more; `None` for all.
     pub screen_rows: Option<usize>,
+    /// What the rows are that a person has to ask for, one and several of them; `None` for just more rows.
+    pub rest: Option<(&'static str, &'static str)>,
 }
 
 impl Table {
@@ -274,6 +276,7 @@ impl Table {
             total: None,
             more: None,
             screen_rows: None,
+            rest: None,
         }
     }
 
@@ -281,6 +284,13 @@ impl Table {
     #[must_use]
     pub fn on_screen(mut self, rows: usize) -> Self {
         self.screen_rows = Some(rows);
+        self
+    }
+
+    /// The same, saying of the rows that a screen leaves out what they are.
+    #[must_use]
+    pub fn leaving_out(mut self, rest: (&'static str, &'static str)) -> Self {
+        self.rest = Some(rest);
         self
     }
 
@@ -305,8 +315,8 @@ impl Table {
     #[must_use]
     pub fn for_people(&self) -> Self {
         let left_out = self.rows.len().saturating_sub(self.screen_rows.unwrap_or(usize::MAX));
-        // A line that says that one row is missing takes the place of that row.
-        let left_out = if left_out > 1 { left_out } else { 0 };
+        // A line that only says that one row is missing takes the place of that row.
+        let left_out = if left_out > 1 || self.rest.is_some() { left_out } else { 0 };
         let rows = self.rows[..self.rows.len() - left_out].to_vec();
         let more = if left_out > 0 { Some(self.left_out(left_out)) } else { self.more.clone() };
         let table = Self { rows, more, columns: self.columns.clone(), total: self.total.clone(), ..*self };
@@ -326,13 +336,16 @@ impl Table {
         table
     }
 
-    /// The last row, unless it would repeat the only other one.
+    /// The last row, unless it would repeat the only other one or add up nothing.
     pub fn total_shown(&self) -> Option<&Vec<Value>> {
-        self.total.as_ref().filter(|_| self.rows.len() > 1 || self.more.is_some())
+        self.total.as_ref().filter(|_| self.rows.len() > 1 || (self.more.is_some() && !self.rows.is_empty()))
     }
 
     /// The sentence about rows that are not there.
     pub(super) fn left_out(&self, rows: usize) -> Line {
+        if let Some((one, many)) = self.rest {
+            return Line::new(Tone::Plain).count(rows as u64, one, many);
+        }
         let line = Line::new(Tone::Plain).word("and ").count(rows as u64, " more row", " more rows");
         line.word(match self.total {
             Some(_) => ", counted in the total (--limit 0 shows all)",

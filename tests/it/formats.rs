@@ -33,6 +33,8 @@ pub(crate) const LINES: &[(&str, &[&str], bool)] = &[
     ("mcp", &["mcp"], true),
     ("tasks", &["tasks"], true),
     ("limits", &["limits"], true),
+    ("questions", &["questions"], true),
+    ("commands", &["commands"], true),
     ("show", &["show", "latest", "--timezone", "UTC"], true),
     ("responses", &["export", "responses"], true),
     ("records", &["export", "records"], true),

@@ -1,0 +1,345 @@
+//! What the model asked people, and what became of it.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::{text, traces};
+use crate::{
+    facts::{
+        Name,
+        ledger::{Call, End, Ledger, Mark, Record},
+    },
+    measure::Millis,
+};
+
+/// The tool that asks.
+const TOOL: &str = "AskUserQuestion";
+
+/// What a version says that does not have the tool in this mode: 2.1.197 and 2.1.325 under a plain `-p`.
+const NO_SUCH_TOOL: &str = "No such tool available";
+
+/// What became of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fate {
+    /// It was answered.
+    Answered,
+    /// The call was refused.
+    Denied,
+    /// No answer was seen, or others of the same call were answered.
+    Unanswered,
+    /// The tool does not exist in this mode, so nobody was asked.
+    NotAvailable,
+    /// The call failed.
+    Error,
+}
+
+impl Fate {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::Denied => "denied",
+            Self::Unanswered => "unanswered",
+            Self::NotAvailable => "not available",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One question. A call asks up to four.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// When and where it was asked.
+    pub mark: Mark,
+    /// Id of the call.
+    pub call: Option<Name>,
+    /// Its short label.
+    pub header: Option<String>,
+    /// Its words.
+    pub question: Option<String>,
+    /// The labels to choose from.
+    pub options: Vec<String>,
+    /// Whether several may be chosen.
+    pub multi_select: Option<bool>,
+    /// What was chosen or written.
+    pub answer: Option<String>,
+    /// What became of it.
+    pub fate: Fate,
+    /// Time from the question to what became of it.
+    pub wait: Option<Millis>,
+}
+
+/// Every question, in the order they stand.
+pub fn questions(ledger: &Ledger) -> Vec<Question> {
+    let calls = ledger.calls.iter().filter(|call| &*call.tool == TOOL).map(Asked::of);
+    let mut told = Told::default();
+    calls.for_each(|asked| told.ask(asked));
+    traces(ledger).for_each(|(record, value)| told.read(record, &value));
+    for (request, reply) in std::mem::take(&mut told.replies) {
+        let Some(call) = told.requests.get(&request) else { continue };
+        if reply["behavior"] == "deny" {
+            told.refused.push(call.clone());
+        }
+        let answers = &reply["updatedInput"]["answers"];
+        if answers.is_object() {
+            told.given.entry(call.clone()).or_insert_with(|| answers.clone());
+        }
+    }
+    let mut questions: Vec<Question> = told.asked.iter().flat_map(|asked| told.questions(asked)).collect();
+    questions.sort_by_key(|question| question.mark.at);
+    questions
+}
+
+/// A call that asks.
+struct Asked {
+    id: Option<Name>,
+    mark: Mark,
+    input: Value,
+    output: Value,
+    end: End,
+    wait: Option<Millis>,
+}
+
+impl Asked {
+    fn of(call: &Call) -> Self {
+        let json = |text: &Option<Box<str>>| {
+            text.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+        };
+        Self {
+            id: call.id.clone(),
+            mark: call.mark.clone(),
+            input: json(&call.input_text),
+            output: json(&call.output_text),
+            end: call.end,
+            wait: call.latency,
+        }
+    }
+
+    /// A call of which only another record tells: a request of the control protocol, or the list of what was refused.
+    fn told(id: &str, record: &Record, input: &Value, end: End) -> Self {
+        let mark = record.mark.clone();
+        Self { id: Some(Name::from(id)), mark, input: input.clone(), output: Value::Null, end, wait: None }
+    }
+}
+
+#[derive(Default)]
+struct Told {
+    asked: Vec<Asked>,
+    /// Where each call stands in that list.
+    calls: HashMap<Name, usize>,
+    /// What was answered, by call: the first that tells it as a field, before any text.
+    given: HashMap<Name, Value>,
+    /// The call that each request of the control protocol asks about.
+    requests: HashMap<String, Name>,
+    /// What a host answered to requests: it may stand before them, in another log.
+    replies: Vec<(String, Value)>,
+    /// Calls that a host refused.
+    refused: Vec<Name>,
+}
+
+impl Told {
+    /// Each call once.
+    fn ask(&mut self, asked: Asked) {
+        if let Some(id) = &asked.id {
+            if self.calls.contains_key(id) {
+                return;
+            }
+            self.calls.insert(Name::clone(id), self.asked.len());
+        }
+        self.asked.push(asked);
+    }
+
+    fn read(&mut self, record: &Record, value: &Value) {
+        match &*record.kind {
+            "user" => self.result(value),
+            "control_request/can_use_tool" => self.request(record, value),
+            "answer" => self.give(&value["toolUseId"], &value["result"]),
+            kind if kind.starts_with("control_response") => {
+                let response = &value["response"];
+                if let Some(id) = text(&response["request_id"]) {
+                    self.replies.push((id.to_owned(), response["response"].clone()));
+                }
+            }
+            kind if kind.starts_with("result") => {
+                for denial in value["permission_denials"].as_array().into_iter().flatten() {
+                    if let (true, Some(id)) = (denial["tool_name"] == TOOL, text(&denial["tool_use_id"])) {
+                        self.ask(Asked::told(id, record, &denial["tool_input"], End::Denied));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The record of an answer: beside the text for the model it may hold the answers one by one.
+    fn result(&mut self, value: &Value) {
+        let outcome = ["tool_use_result", "toolUseResult"].map(|key| &value[key]["answers"]);
+        let Some(answers) = outcome.into_iter().find(|answers| answers.is_object()) else { return };
+        let blocks = value["message"]["content"].as_array().into_iter().flatten();
+        if let Some(block) = blocks.into_iter().find(|block| block["type"] == "tool_result") {
+            self.give(&block["tool_use_id"], answers);
+        }
+    }
+
+    fn request(&mut self, record: &Record, value: &Value) {
+        let request = &value["request"];
+        let (true, Some(call)) = (request["tool_name"] == TOOL, text(&request["tool_use_id"])) else {
+            return;
+        };
+        if let Some(id) = text(&value["request_id"]) {
+            self.requests.insert(id.to_owned(), Name::from(call));
+        }
+        self.ask(Asked::told(call, record, &request["input"], End::Open));
+    }
+
+    fn give(&mut self, call: &Value, answers: &Value) {
+        if let Some(call) = text(call) {
+            self.given.entry(Name::from(call)).or_insert_with(|| answers.clone());
+        }
+    }
+
+    /// The questions of a call; one without words if its input cannot be read.
+    fn questions(&self, asked: &Asked) -> Vec<Question> {
+        let given = asked.id.as_ref().and_then(|id| self.given.get(id));
+        let refused = asked.id.as_ref().is_some_and(|id| self.refused.contains(id));
+        let end = if refused && asked.end == End::Open { End::Denied } else { asked.end };
+        let unread = [Value::Null];
+        let all = asked.input["questions"].as_array().map_or(&unread[..], Vec::as_slice);
+        let all = if all.is_empty() { &unread[..] } else { all };
+        let one = |value: &Value| {
+            let (answer, fate) = fate(end, given, &asked.output, value, all.len() == 1);
+            let options = value["options"].as_array().into_iter().flatten();
+            Question {
+                mark: asked.mark.clone(),
+                call: asked.id.clone(),
+                header: text(&value["header"]).map(str::to_owned),
+                question: text(&value["question"]).map(str::to_owned),
+                // A label is what is asked for; a plain string is one too.
+                options: options
+                    .filter_map(|option| text(&option["label"]).or(text(option)))
+                    .map(str::to_owned)
+                    .collect(),
+                multi_select: value["multiSelect"].as_bool(),
+                answer,
+                fate,
+                wait: asked.wait,
+            }
+        };
+        all.iter().map(one).collect()
+    }
+}
+
+/// The answer to a question, and what became of it.
+fn fate(
+    end: End,
+    given: Option<&Value>,
+    output: &Value,
+    question: &Value,
+    alone: bool,
+) -> (Option<String>, Fate) {
+    let said = words(output);
+    match end {
+        End::Denied => return (None, Fate::Denied),
+        End::Error if said.contains(NO_SUCH_TOOL) => return (None, Fate::NotAvailable),
+        End::Error => return (None, Fate::Error),
+        End::Open | End::Ok => {}
+    }
+    let said = Value::String(said);
+    let answer = match given {
+        Some(given) => answer_in(given, question, alone),
+        None => answer_in(&said, question, alone),
+    };
+    // Words that answer several questions at once, in no form that says which.
+    let together =
+        given.unwrap_or(&said).as_str().is_some_and(|said| !said.is_empty() && !said.contains("\"=\""));
+    let fate = if answer.is_some() || together { Fate::Answered } else { Fate::Unanswered };
+    (answer, fate)
+}
+
+/// The answer to a question: by its words or its header, or as the CLI writes it for the model. Words that answer a
+/// single question are its answer.
+fn answer_in(given: &Value, question: &Value, alone: bool) -> Option<String> {
+    let keys = ["question", "header"].map(|key| text(&question[key]));
+    let keys = keys.into_iter().flatten();
+    match given {
+        Value::Object(members) => {
+            let answers = members.get("answers").and_then(Value::as_object).unwrap_or(members);
+            keys.filter_map(|key| answers.get(key)).find_map(choice)
+        }
+        Value::String(said) => match serde_json::from_str(said) {
+            Ok(inner @ Value::Object(_)) => answer_in(&inner, question, alone),
+            _ if said.contains("\"=\"") => keys.filter_map(|key| written(said, key)).next(),
+            _ if alone => choice(given),
+            _ => None,
+        },
+        _ if alone => choice(given),
+        _ => None,
+    }
+}
+
+/// What was chosen: a label, labels with commas between them, or a list.
+fn choice(value: &Value) -> Option<String> {
+    match value {
+        Value::Array(all) => {
+            let all: Vec<String> = all.iter().filter_map(choice).collect();
+            (!all.is_empty()).then(|| all.join(", "))
+        }
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => text(value).map(str::to_owned),
+    }
+}
+
+/// What may stand after the quote that ends an answer: the sentence goes on, or the person added something.
+const AFTER: &[&str] = &["\". You can now", "\" user notes:", "\" selected preview:"];
+
+/// `"question"="answer"`, as 2.0 and later tell the model. An answer may hold quotes: it ends before the next pair, or
+/// where the sentence goes on.
+fn written(said: &str, question: &str) -> Option<String> {
+    let start = format!("\"{question}\"=\"");
+    let rest = &said[said.find(&start)? + start.len()..];
+    let next = rest.find("\", \"").filter(|end| rest[end + 3..].contains("\"=\""));
+    let ends = AFTER.iter().filter_map(|end| rest.find(end));
+    let end = ends.chain(next).min().or_else(|| rest.rfind('"')).unwrap_or(rest.len());
+    Some(rest[..end].to_owned()).filter(|answer| !answer.is_empty())
+}
+
+/// The text of an answer, which is a string or blocks of which some are texts.
+fn words(content: &Value) -> String {
+    match content {
+        Value::String(said) => said.clone(),
+        Value::Array(blocks) => {
+            blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_is_found_in_every_form() {
+        let question = json!({"question": "Which one?", "header": "One"});
+        let find = |given: Value| answer_in(&given, &question, true);
+        assert_eq!(find(json!({"Which one?": "Go"})).as_deref(), Some("Go"));
+        assert_eq!(find(json!({"answers": {"One": ["Go", "Rust"]}})).as_deref(), Some("Go, Rust"));
+        assert_eq!(find(json!("{\"Which one?\":\"Go\"}")).as_deref(), Some("Go"));
+        assert_eq!(find(json!("Neither")).as_deref(), Some("Neither"));
+        assert_eq!(find(json!({"Another?": "Go"})), None);
+        assert_eq!(find(json!("")), None);
+    }
+
+    #[test]
+    fn an_answer_in_words_ends_where_the_next_begins() {
+        let said = "User has answered your questions: \"A?\"=\"one\", \"B?\"=\"say \"two\", or so\" user notes: soon, \"D?\"=\"the \"cart\" one\". You can now go on.";
+        assert_eq!(written(said, "A?").as_deref(), Some("one"));
+        assert_eq!(written(said, "B?").as_deref(), Some("say \"two\", or so"));
+        assert_eq!(written(said, "D?").as_deref(), Some("the \"cart\" one"));
+        assert_eq!(written(said, "C?"), None);
+        assert_eq!(written("\"A?\"=\"one\"", "A?").as_deref(), Some("one"));
+    }
+}

@@ -1,0 +1,235 @@
+//! Slash commands, skills and agents: offered, used, and what the turns cost that they began.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    sum::{Stands, Sum, place_columns, text},
+};
+use crate::{
+    facts::{
+        ledger::At,
+        trace::command::{self, Commands, Sort, Use},
+    },
+    measure::{Time, Tokens},
+};
+
+pub(super) const ENTRY: Listed = Listed::rows(
+    "commands",
+    "Slash commands, skills and agents: offered, used, by whom, and what the turns cost that they began.",
+    || heads(&columns()),
+);
+
+/// What a screen says of the rows that it leaves out.
+const NEVER: (&str, &str) =
+    (" offered but never used (--limit 0 lists it)", " offered but never used (--limit 0 lists them)");
+
+#[derive(Default)]
+struct Row {
+    sort: Option<Sort>,
+    name: Option<String>,
+    offered: Option<u64>,
+    used: u64,
+    typed: u64,
+    called: u64,
+    failed: u64,
+    turns: u64,
+    /// Tokens and cost of the turns that it began, if it began any.
+    sum: Option<Sum>,
+    first: Option<Time>,
+    last: Option<Time>,
+    at: Option<At>,
+    source: Value,
+    place: Value,
+}
+
+impl Stands for Row {
+    fn source(&self) -> &Value {
+        &self.source
+    }
+
+    fn at(&self) -> Option<At> {
+        self.at
+    }
+}
+
+impl Row {
+    fn add(&mut self, view: &View<'_>, one: &Use) {
+        self.used += 1;
+        *(if one.call.is_some() { &mut self.called } else { &mut self.typed }) += 1;
+        self.failed += u64::from(one.failed);
+        self.turns += u64::from(!one.responses.is_empty());
+        let earlier = |time: Time| self.first.is_none_or(|first| time < first);
+        // Uses come in the order they stand, and the first of them is the earliest that has a time.
+        if self.at.is_none() || one.mark.time.is_some_and(earlier) {
+            self.at = one.mark.at;
+            (self.source, self.place) = (view.source(one.mark.at), view.place(one.mark.at));
+        }
+        self.first = self.first.into_iter().chain(one.mark.time).min();
+        self.last = self.last.max(one.mark.time);
+    }
+
+    fn tokens(&self, count: impl Fn(&Tokens) -> u64) -> Value {
+        self.sum.as_ref().map(|sum| count(&sum.tokens)).into()
+    }
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(Unit::Text, "sort", "Sort", "`command`, `skill` or `agent`.", |row: &Row| {
+            row.sort.map_or(Value::Missing, |sort| sort.name().into())
+        }),
+        Column::new(
+            Unit::Text,
+            "name",
+            "Name",
+            "Its name, without a slash; of an agent its type, where the log says it.",
+            |row: &Row| text(row.name.as_deref()),
+        ),
+        Column::new(
+            Unit::Count,
+            "offered",
+            "Offered",
+            "Sessions that offered it: in `system/init`, or as a saved session lists it; missing where none says what \
+             there is.",
+            |row: &Row| row.offered.into(),
+        )
+        .alone()
+        .maybe()
+        .shown(Shown::Roomy),
+        Column::new(Unit::Count, "used", "Used", "How often it was used.", |row: &Row| row.used.into()),
+        Column::new(
+            Unit::Count,
+            "typed",
+            "Typed",
+            "Uses that a person or a host typed. A stream shows no prompts: alone it tells only of the commands that \
+             the CLI answers by itself, and of prompts that it replays.",
+            |row: &Row| row.typed.into(),
+        ),
+        Column::new(
+            Unit::Count,
+            "called",
+            "Called",
+            "Uses that the model called, through Skill, SlashCommand, Agent or Task.",
+            |row: &Row| row.called.into(),
+        ),
+        Column::new(Unit::Count, "failed", "Failed", "Of those, calls that were refused or failed.", |row: &Row| {
+            row.failed.into()
+        })
+        .shown(Shown::Roomy),
+        Column::new(
+            Unit::Count,
+            "turns",
+            "Turns",
+            "Turns that it began. Typed: uses that the model answered before the next prompt or result of the session. \
+             Called: uses that started a subagent which answered.",
+            |row: &Row| row.turns.into(),
+        ),
+    ];
+    columns.extend(costs());
+    columns.extend([
+        Column::new(Unit::Time, "first", "First", "When it was first used.", |row: &Row| row.first.into()),
+        Column::new(Unit::Time, "last", "Last", "When it was last used.", |row: &Row| row.last.into())
+            .shown(Shown::Roomy),
+        Column::new(Unit::Text, "place", "Place", "Where it was first used.", |row: &Row| row.place.clone())
+            .shown(Shown::Screen),
+    ]);
+    columns.extend(place_columns());
+    columns
+}
+
+/// Tokens and cost. A subagent's stand in the row of its type and in that of the command whose turn it worked in, so
+/// none of them is added up.
+fn costs() -> Vec<Column<Row>> {
+    let tokens = |key, head, doc, value: fn(&Row) -> Value| {
+        Column::new(Unit::Count, key, head, doc, value).maybe().alone()
+    };
+    vec![
+        tokens("responses", "Responses", "API responses of the turns that it began.", |row| {
+            row.sum.as_ref().map(|sum| sum.responses).into()
+        })
+        .shown(Shown::Roomy),
+        tokens("input", "Input", "Tokens of these turns that came from no cache.", |row| {
+            row.tokens(|tokens| tokens.input)
+        })
+        .shown(Shown::Roomy),
+        tokens("output", "Output", "Tokens that the model wrote in these turns.", |row| {
+            row.tokens(|tokens| tokens.output)
+        }),
+        tokens("cache_read", "Cache read", "Tokens of these turns that were read from the cache.", |row| {
+            row.tokens(|tokens| tokens.cache_read)
+        })
+        .shown(Shown::Roomy),
+        tokens("cache_write_5m", "Write 5m", "Tokens written to the cache for five minutes.", |row| {
+            row.tokens(|tokens| tokens.cache_write_5m)
+        })
+        .shown(Shown::Roomy),
+        tokens("cache_write_1h", "Write 1h", "Tokens written to the cache for an hour.", |row| {
+            row.tokens(|tokens| tokens.cache_write_1h)
+        })
+        .shown(Shown::Roomy),
+        Column::new(
+            Unit::Usd,
+            "cost_usd",
+            "Cost",
+            "Cost at API prices of the turns that it began: the parts of the sessions' figures that belong to their \
+             responses. Typed: all responses, also of subagents, up to the next prompt or result. Called: those of \
+             the subagent itself. What no response shows is not in it, such as the summary that /compact asks for.",
+            |row: &Row| row.sum.as_ref().and_then(|sum| sum.cost).into(),
+        )
+        .alone(),
+    ]
+}
+
+/// One row a name: the most used first, then what was offered and never used.
+pub fn commands(view: &View<'_>) -> Report {
+    let Commands { offers, uses } = command::commands(view.ledger);
+    let mut rows: BTreeMap<(Sort, Option<String>), Row> = BTreeMap::new();
+    let listed: BTreeSet<bool> = offers.keys().map(|(sort, _)| *sort == Sort::Agent).collect();
+    for ((sort, name), sessions) in offers {
+        rows.entry((sort, Some(name))).or_default().offered = Some(sessions.len() as u64);
+    }
+    let mut began: BTreeMap<usize, BTreeSet<(Sort, Option<String>)>> = BTreeMap::new();
+    for one in &uses {
+        let key = (one.sort, one.name.clone());
+        for &response in &one.responses {
+            began.entry(response).or_default().insert(key.clone());
+        }
+        rows.entry(key).or_default().add(view, one);
+    }
+    for entry in &view.ledger.entries {
+        for key in entry.response.and_then(|response| began.get(&response)).into_iter().flatten() {
+            if let Some(row) = rows.get_mut(key) {
+                row.sum.get_or_insert_default().add(entry);
+            }
+        }
+    }
+    // Where agents are listed, or commands and skills, what is not among them was not offered.
+    let unlisted = |sort: Sort| listed.contains(&(sort == Sort::Agent)).then_some(0);
+    let named = |((sort, name), row): ((Sort, Option<String>), Row)| Row {
+        sort: Some(sort),
+        name,
+        offered: row.offered.or(unlisted(sort)),
+        ..row
+    };
+    let mut rows: Vec<Row> = rows.into_iter().map(named).collect();
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.used), row.at.is_none()));
+    report(&rows)
+}
+
+fn report(rows: &[Row]) -> Report {
+    let mut total = Row::default();
+    for row in rows {
+        total.used += row.used;
+        total.typed += row.typed;
+        total.called += row.called;
+        total.failed += row.failed;
+        total.turns += row.turns;
+    }
+    let used = rows.iter().filter(|row| row.used > 0).count();
+    let columns = columns();
+    let table = Table::of("Commands", &columns, rows).with_total(&columns, &total);
+    let table = table.on_screen(used).leaving_out(NEVER);
+    let none = (used == 0).then(|| Line::new(Tone::Plain).word("no command, skill or agent was used"));
+    Report::of(ENTRY.name, table, none.into_iter().collect())
+}

@@ -1,0 +1,125 @@
+//! What the model asked people, one question a row: a report that exists to show content.
+
+use super::{
+    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    sum::{Stands, place_columns, text},
+};
+use crate::facts::{
+    ledger::At,
+    trace::question::{self, Question},
+};
+
+pub(super) const ENTRY: Listed = Listed::rows(
+    "questions",
+    "What the model asked people, one question a row: options, answer, and what became of it.",
+    || heads(&columns()),
+);
+
+struct Row {
+    asked: Question,
+    session: Value,
+    project: Value,
+    source: Value,
+    place: Value,
+}
+
+impl Stands for Row {
+    fn source(&self) -> &Value {
+        &self.source
+    }
+
+    fn at(&self) -> Option<At> {
+        self.asked.mark.at
+    }
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let mut columns = content();
+    columns.extend([
+        Column::new(
+            Unit::Millis,
+            "latency_ms",
+            "Waited",
+            "Time from the question to what became of it; the questions of a call wait together.",
+            |row: &Row| row.asked.wait.into(),
+        )
+        .alone(),
+        Column::new(Unit::Time, "started", "Asked", "When it was asked.", |row: &Row| {
+            row.asked.mark.time.into()
+        }),
+        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| row.session.clone())
+            .shown(Shown::Data),
+        Column::new(Unit::Text, "project", "Project", "The folder of its session.", |row: &Row| {
+            row.project.clone()
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "version", "Version", "The CLI version that asked.", |row: &Row| {
+            text(row.asked.mark.version.as_deref())
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "id", "Id", "Id of the call, which may ask several.", |row: &Row| {
+            text(row.asked.call.as_deref())
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "place", "Place", "Where it was asked.", |row: &Row| row.place.clone())
+            .shown(Shown::Screen),
+    ]);
+    columns.extend(place_columns());
+    columns
+}
+
+/// The questions and answers themselves.
+fn content() -> Vec<Column<Row>> {
+    vec![
+        Column::new(Unit::Text, "header", "Header", "Its short label.", |row: &Row| {
+            text(row.asked.header.as_deref())
+        }),
+        Column::new(Unit::Text, "question", "Question", "Its words.", |row: &Row| {
+            text(row.asked.question.as_deref())
+        }),
+        Column::new(Unit::List, "options", "Options", "The labels to choose from.", |row: &Row| {
+            Value::List(row.asked.options.iter().map(|label| Value::text(label.as_str())).collect())
+        }),
+        Column::new(
+            Unit::Flag,
+            "multi_select",
+            "Several",
+            "Whether several may be chosen.",
+            |row: &Row| row.asked.multi_select.map_or(Value::Missing, Value::Flag),
+        )
+        .maybe()
+        .shown(Shown::Data),
+        Column::new(
+            Unit::Text,
+            "answer",
+            "Answer",
+            "What was chosen or written; several labels have commas between them.",
+            |row: &Row| text(row.asked.answer.as_deref()),
+        ),
+        Column::new(
+            Unit::Text,
+            "end",
+            "End",
+            "What became of it: answered, denied, unanswered, not available (the tool does not exist in this mode, \
+             nobody was asked) or error.",
+            |row: &Row| row.asked.fate.name().into(),
+        )
+        .known(),
+    ]
+}
+
+/// One row a question, in the order they were asked.
+pub fn questions(view: &View<'_>) -> Report {
+    let row = |asked: Question| Row {
+        session: view.session_id(&asked.mark),
+        project: view.project(&asked.mark),
+        source: view.source(asked.mark.at),
+        place: view.place(asked.mark.at),
+        asked,
+    };
+    let mut rows: Vec<Row> = question::questions(view.ledger).into_iter().map(row).collect();
+    rows.sort_by_key(|row| (row.asked.mark.time.is_none(), row.asked.mark.time, row.asked.mark.at));
+    let table = Table::of("Questions", &columns(), &rows).on_screen(50);
+    let none = rows.is_empty().then(|| Line::new(Tone::Plain).word("no question was asked"));
+    Report::of(ENTRY.name, table, none.into_iter().collect())
+}
