@@ -26,6 +26,7 @@ mod reports;
 mod run;
 mod schema;
 mod screens;
+mod seeds;
 mod shapes;
 mod show;
 mod sources;
