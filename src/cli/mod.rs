@@ -78,6 +78,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Kinds(rows) => {
             ask(rows, Question { detail: Detail::Records, ..Question::run("kinds", &report::kinds) })
         }
+        Command::Control(rows) => {
+            ask(rows, Question { detail: Detail::Traces, ..Question::run("control", &report::control) })
+        }
         Command::Diff(diff) => diff::diff(diff, style),
         Command::Show(show) => show::show(show, &variables, style),
         Command::Explain(explain) => explain::explain(explain, &variables, style),

@@ -2,6 +2,7 @@
 //!
 //! [`Detail::Traces`]: super::Detail::Traces
 
+pub mod control;
 pub mod permission;
 
 use serde_json::Value;

@@ -6,6 +6,7 @@ mod calls;
 mod ccusage;
 mod check;
 mod contents;
+mod control;
 mod cost;
 mod diff;
 mod entry;
@@ -33,6 +34,7 @@ pub use calls::calls;
 pub use ccusage::{Preset, ccusage};
 pub use check::check;
 pub use contents::contents;
+pub use control::control;
 pub use cost::{By, blocks, cost, daily, monthly, weekly};
 pub use diff::{Allowance, Growth, diff};
 pub use entry::{Entry, Key, Keys, Shape, reports};
@@ -67,6 +69,7 @@ pub const REPORTS: &[Entry] = &[
     repeats::ERRORS,
     kinds::ENTRY,
     agents::ENTRY,
+    control::ENTRY,
     cost::ENTRY,
     cost::DAILY,
     cost::WEEKLY,

@@ -27,6 +27,7 @@ pub(crate) const LINES: &[(&str, &[&str], bool)] = &[
     ("errors", &["errors"], true),
     ("kinds", &["kinds"], true),
     ("agents", &["agents"], true),
+    ("control", &["control"], true),
     ("show", &["show", "latest", "--timezone", "UTC"], true),
     ("responses", &["export", "responses"], true),
     ("records", &["export", "records"], true),

@@ -10,6 +10,7 @@ mod ccusage;
 mod ci;
 mod cli;
 mod config;
+mod control;
 mod diff;
 mod explain;
 mod export;
