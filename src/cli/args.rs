@@ -126,6 +126,12 @@ pub enum Command {
     /// Counts each use once, however many records tell of it. Names are shown, arguments are not. What was offered and never
     /// used is listed after what was, in data and with --limit 0.
     Commands(Rows),
+    /// List control requests: who asked for what, decisions, latencies
+    ///
+    /// What the CLI asked its host and the host asked the CLI, and what went over a bridge; requests and responses are
+    /// paired by id, also those of two logs of one run. Control lines have no session id: the session is the one that runs
+    /// around them. Where the response stands in another log, how the call ended tells whether it was allowed.
+    Control(Rows),
     /// Show one session as a timeline: prompts, responses, calls, failures
     ///
     /// SESSION is an id or its beginning, or `latest`. Every event has its time, how it ended, how long it took and how large

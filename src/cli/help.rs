@@ -233,6 +233,17 @@ pub(super) const TOPICS: &[Topic] = &[
         ],
     },
     Topic {
+        command: "control",
+        group: Group::Run,
+        examples: &[
+            ("What the CLI and its host asked of each other", "ccstat control run.jsonl"),
+            (
+                "Both sides of a run, with the time that approvals took",
+                "ccstat control stdin.jsonl stdout.jsonl --sort latency_ms",
+            ),
+        ],
+    },
+    Topic {
         command: "show",
         group: Group::Run,
         examples: &[

@@ -4,6 +4,7 @@
 //! grouping of the entries adds up to the totals of the account.
 
 mod account;
+mod adopt;
 mod build;
 mod divide;
 mod events;

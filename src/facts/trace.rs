@@ -3,6 +3,7 @@
 //! [`Detail::Traces`]: super::Detail::Traces
 
 pub mod command;
+pub mod control;
 pub mod hook;
 pub mod limit;
 mod member;

@@ -7,6 +7,7 @@ mod ccusage;
 mod check;
 mod commands;
 mod contents;
+mod control;
 mod cost;
 mod diff;
 mod entry;
@@ -41,6 +42,7 @@ pub use ccusage::{Preset, ccusage};
 pub use check::check;
 pub use commands::commands;
 pub use contents::contents;
+pub use control::control;
 pub use cost::{By, blocks, cost, daily, monthly, weekly};
 pub use diff::{Allowance, Growth, diff};
 pub use entry::{Entry, Key, Keys, Shape, reports};
@@ -89,6 +91,7 @@ pub const REPORTS: &[Entry] = &[
     limits::ENTRY,
     questions::ENTRY,
     commands::ENTRY,
+    control::ENTRY,
     cost::ENTRY,
     cost::DAILY,
     cost::WEEKLY,

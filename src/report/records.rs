@@ -78,9 +78,13 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
         Column::new(Unit::Time, "time", "Time", "When, where it says so.", |row: &Row<'_>| {
             of(row, |record| record.mark.time)
         }),
-        Column::new(Unit::Text, "session", "Session", "The session it names.", |row: &Row<'_>| {
-            row.session.clone()
-        })
+        Column::new(
+            Unit::Text,
+            "session",
+            "Session",
+            "The session it names, else the only one that its log names.",
+            |row: &Row<'_>| row.session.clone(),
+        )
         .shown(Shown::Roomy),
     ]);
     columns.extend(contents());

@@ -79,6 +79,18 @@ struct Row {
     sum: Sum,
 }
 
+impl Row {
+    /// Whether it is a session at all: control lines name none, and there is none of their own.
+    fn is_something(&self) -> bool {
+        let Self { session, outcome: _, wall, api, turns, prompts, calls, sum } = self;
+        session.as_ref().is_some_and(|session| session.id.is_some())
+            || wall.is_some()
+            || api.is_some()
+            || turns + prompts + calls.calls + sum.responses > 0
+            || sum.cost.is_some()
+    }
+}
+
 impl Costs for Row {
     fn sum(&self) -> &Sum {
         &self.sum
@@ -195,6 +207,7 @@ pub fn sessions(view: &View<'_>) -> Report {
     }
     ledger.waits.iter().for_each(|wait: &Wait| add(&mut rows[wait.mark.session].wall, Some(wait.wall)));
     let total = total(&rows, ledger);
+    rows.retain(Row::is_something);
     let start = |row: &Row| row.session.as_ref().and_then(|session| session.started);
     rows.sort_by_key(|row| (start(row).is_none(), std::cmp::Reverse(start(row))));
     let columns = columns();

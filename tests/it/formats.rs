@@ -35,6 +35,7 @@ pub(crate) const LINES: &[(&str, &[&str], bool)] = &[
     ("limits", &["limits"], true),
     ("questions", &["questions"], true),
     ("commands", &["commands"], true),
+    ("control", &["control"], true),
     ("show", &["show", "latest", "--timezone", "UTC"], true),
     ("responses", &["export", "responses"], true),
     ("records", &["export", "records"], true),

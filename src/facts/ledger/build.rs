@@ -63,7 +63,12 @@ impl Facts {
         book.records();
         book.agents_tree();
         book.sources();
-        Ledger { input, ..book.ledger }
+        let mut ledger = Ledger { input, ..book.ledger };
+        if !explained {
+            // What is explained is each figure by itself, also that of the lines that name no session.
+            ledger.adopt();
+        }
+        ledger
     }
 }
 

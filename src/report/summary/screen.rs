@@ -143,7 +143,7 @@ fn ending(account: &Account) -> Line {
         return Line::new(Tone::Bad).word("No result: the run did not end");
     }
     if turns.total == 0 {
-        return with_denials(Line::new(Tone::Plain).word("Saved sessions"), denials);
+        return with_denials(Line::new(Tone::Plain).word(written(account)), denials);
     }
     if turns.errors == turns.total {
         let line = Line::new(Tone::Bad).word("Failed");
@@ -162,6 +162,16 @@ fn ending(account: &Account) -> Line {
             .word(" turns failed");
     }
     with_denials(Line::new(Tone::Good).word("Success"), denials)
+}
+
+/// What was read, where no record says how it ended: only saved sessions never do.
+fn written(account: &Account) -> &'static str {
+    let has = |dialect: &str| account.input.dialects.contains_key(dialect);
+    match () {
+        () if has("transcript") => "Saved sessions",
+        () if has("stream") || has("bridge") => "No result",
+        () => "A host's side of a run",
+    }
 }
 
 /// A denied call leaves the CLI with `success`, so the first line says it.

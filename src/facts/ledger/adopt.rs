@@ -1,0 +1,76 @@
+//! Records that name no session, in a source that tells of one alone: they are that session's.
+
+use std::collections::BTreeMap;
+
+use super::{Ledger, Session};
+
+impl Ledger {
+    /// Gives what the nameless session of a source has to the one session that the source names. Control lines never name
+    /// theirs, hosts and bridges seldom do, and the seed documents name it in the first line alone. Where a source names
+    /// several, nothing tells which of them it is.
+    pub(super) fn adopt(&mut self) {
+        let adopted = self.adopted();
+        if adopted.is_empty() {
+            return;
+        }
+        for (&nameless, &named) in &adopted {
+            let other = self.sessions[nameless].clone();
+            take_in(&mut self.sessions[named], other);
+        }
+        let mut order: Vec<usize> = (0..self.sessions.len()).filter(|at| !adopted.contains_key(at)).collect();
+        // A session may have got an earlier moment. Those without one are the last.
+        order.sort_by_key(|&at| (self.sessions[at].started.is_none(), self.sessions[at].started));
+        let mut moved = vec![0; self.sessions.len()];
+        order.iter().enumerate().for_each(|(to, &from)| moved[from] = to);
+        adopted.iter().for_each(|(&nameless, &named)| moved[nameless] = moved[named]);
+        self.sessions = order.iter().map(|&at| self.sessions[at].clone()).collect();
+        self.marks_mut().for_each(|mark| mark.session = moved[mark.session]);
+        self.agents.iter_mut().for_each(|agent| agent.session = moved[agent.session]);
+        for source in &mut self.sources {
+            source.sessions.iter_mut().for_each(|at| *at = moved[*at]);
+            source.sessions.sort_unstable();
+            source.sessions.dedup();
+        }
+    }
+
+    /// Each nameless session that another takes in, with that one.
+    fn adopted(&self) -> BTreeMap<usize, usize> {
+        let pair = |source: &super::Source| {
+            let (named, nameless): (Vec<usize>, Vec<usize>) =
+                source.sessions.iter().partition(|&&at| self.sessions[at].id.is_some());
+            match (&named[..], &nameless[..]) {
+                (&[named], &[nameless]) => Some((nameless, named)),
+                _ => None,
+            }
+        };
+        self.sources.iter().filter_map(pair).collect()
+    }
+}
+
+/// What a session gains. Whether it was streamed is told by lines that name it: one that was only saved has no result.
+fn take_in(session: &mut Session, other: Session) {
+    let Session {
+        id: _,
+        source: _,
+        project,
+        version,
+        started,
+        ended,
+        streamed: _,
+        has_result,
+        complete,
+        unpriced,
+        steps: _, // told session by session, before any is taken in
+    } = other;
+    session.project = session.project.take().or(project);
+    session.version = session.version.take().or(version);
+    session.started = session.started.into_iter().chain(started).min();
+    session.ended = session.ended.max(ended);
+    session.has_result |= has_result;
+    session.complete &= complete;
+    for model in unpriced {
+        if !session.unpriced.contains(&model) {
+            session.unpriced.push(model);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Who asked whom for what, and how it was decided: requests of the CLI, of its host, and over a bridge.
+
+mod bridge;
+mod pair;
+mod wire;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::{
+    event::Dialect,
+    facts::ledger::{At, Call, End, Ledger, Mark, Record},
+    input::SourceId,
+    measure::{Millis, Time},
+};
+use wire::{Half, Said};
+
+/// Who asks whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The CLI asks its host.
+    ToHost,
+    /// The host asks the CLI.
+    ToCli,
+    /// A bridge asks its client.
+    ToClient,
+    /// A client asks its bridge.
+    ToBridge,
+}
+
+impl Direction {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ToHost => "cli to host",
+            Self::ToCli => "host to cli",
+            Self::ToClient => "bridge to client",
+            Self::ToBridge => "client to bridge",
+        }
+    }
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Decision {
+    /// The tool may run.
+    Allow,
+    /// The tool may not run.
+    Deny,
+    /// It was done.
+    Success,
+    /// It failed.
+    Error,
+    /// Who asked took it back.
+    Cancelled,
+    /// No response was seen.
+    Unanswered,
+}
+
+impl Decision {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Allow, Self::Deny, Self::Success, Self::Error, Self::Cancelled, Self::Unanswered];
+
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+            Self::Success => "success",
+            Self::Error => "error",
+            Self::Cancelled => "cancelled",
+            Self::Unanswered => "unanswered",
+        }
+    }
+}
+
+/// Which halves of a request stand in what was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Both.
+    Both,
+    /// The request alone.
+    Request,
+    /// The response alone: the request is in the log of the other side.
+    Response,
+}
+
+impl Seen {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Both => "both",
+            Self::Request => "request",
+            Self::Response => "response",
+        }
+    }
+}
+
+/// One request, with what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Who asks whom.
+    pub direction: Direction,
+    /// What for. Of a response alone it is known where nothing else is answered like this.
+    pub subtype: Option<String>,
+    /// The tool that is asked about.
+    pub tool: Option<String>,
+    /// How it was decided; nothing where the protocol knows no response.
+    pub decision: Option<Decision>,
+    /// Whether a tool may run from then on, too.
+    pub always: bool,
+    /// Time from the request to what decided it.
+    pub latency: Option<Millis>,
+    /// What pairs it: `request_id`, or the id of a call.
+    pub id: Option<String>,
+    /// Index of its session, where that is clear.
+    pub session: Option<usize>,
+    /// When it was asked, else when it was answered.
+    pub time: Option<Time>,
+    /// Where it stands, else where its response does.
+    pub at: Option<At>,
+    /// Which halves were seen.
+    pub seen: Seen,
+}
+
+/// Every request once, in the order of time where all say when, else in the order they stand.
+pub fn requests(ledger: &Ledger) -> Vec<Request> {
+    let scene = Scene::of(ledger);
+    let mut all: Vec<Request> = pair::paired(wire::halves(ledger))
+        .iter()
+        .map(|pair| scene.control(pair))
+        .chain(bridge::requests(&scene))
+        .collect();
+    // Two logs of one run tell it from two sides: only times put them in one order.
+    let timed = all.iter().all(|request| request.time.is_some());
+    all.sort_by_key(|request| (request.time.filter(|_| timed), request.at));
+    all
+}
+
+/// The halves of one request.
+struct Pair<'a> {
+    request: Option<Half<'a>>,
+    response: Option<Half<'a>>,
+    cancel: Option<Half<'a>>,
+}
+
+/// What stands around requests: calls, and the sessions that run.
+struct Scene<'a> {
+    ledger: &'a Ledger,
+    calls: HashMap<&'a str, &'a Call>,
+    /// Where records name their session, by source.
+    named: BTreeMap<SourceId, Vec<(u64, usize)>>,
+    /// Sources that only a host wrote.
+    hosts: HashSet<SourceId>,
+}
+
+impl<'a> Scene<'a> {
+    fn of(ledger: &'a Ledger) -> Self {
+        let mut named: BTreeMap<SourceId, Vec<(u64, usize)>> = BTreeMap::new();
+        let (mut hosts, mut others) = (HashSet::new(), HashSet::new());
+        for record in &ledger.records {
+            let Some(at) = record.mark.at else { continue };
+            // Responses look the same from both sides, unless they decide on a tool.
+            let either =
+                record.kind.starts_with("control_response") || &*record.kind == "control_cancel_request";
+            match record.dialect {
+                Dialect::Input => hosts.insert(at.source),
+                _ if either => false,
+                Dialect::Stream | Dialect::Transcript | Dialect::Bridge => others.insert(at.source),
+            };
+            if ledger.sessions.get(record.mark.session).is_some_and(|session| session.id.is_some()) {
+                named.entry(at.source).or_default().push((at.offset, record.mark.session));
+            }
+        }
+        hosts.retain(|source| !others.contains(source));
+        let calls = ledger.calls.iter().filter_map(|call| Some((call.id.as_deref()?, call))).collect();
+        Self { ledger, calls, named, hosts }
+    }
+
+    /// The session that a record is of: the one it names, else the one that runs around it.
+    fn session(&self, mark: &Mark) -> Option<usize> {
+        if self.ledger.sessions.get(mark.session).is_some_and(|session| session.id.is_some()) {
+            return Some(mark.session);
+        }
+        let at = mark.at?;
+        let named = self.named.get(&at.source)?;
+        let next = named.partition_point(|&(offset, _)| offset < at.offset);
+        let before = next.checked_sub(1).and_then(|last| named.get(last)).map(|one| one.1);
+        let after = named.get(next).map(|one| one.1);
+        match (before, after) {
+            (Some(before), Some(after)) => (before == after).then_some(before),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// Whether a tool was allowed to run, by how its call ended: a log of one side alone has no response.
+    fn ended(&self, call: Option<&str>) -> Option<Decision> {
+        match self.calls.get(call?)?.end {
+            End::Denied => Some(Decision::Deny),
+            End::Ok | End::Error => Some(Decision::Allow),
+            End::Open => None,
+        }
+    }
+
+    /// A request of the control protocol.
+    fn control(&self, pair: &Pair<'a>) -> Request {
+        let Pair { request, response, cancel } = pair;
+        let (asked, answered) = (request.as_ref(), response.as_ref());
+        let first = asked.or(answered).or(cancel.as_ref()).map(|half| half.record);
+        let (subtype, tool, call) = match asked.map(|half| &half.said) {
+            Some(Said::Request { subtype, tool, call }) => (subtype.clone(), tool.clone(), call.as_deref()),
+            _ => (None, None, None),
+        };
+        let (answer, always, known) = match answered.map(|half| &half.said) {
+            Some(Said::Response { decision, always, answers }) => (Some(*decision), *always, *answers),
+            _ => (None, false, None),
+        };
+        // What was cancelled was still waiting: a response that stands beside it came too late.
+        let cancelled = cancel.as_ref().map(|_| Decision::Cancelled);
+        let decision = cancelled.or(answer).or_else(|| self.ended(call)).unwrap_or(Decision::Unanswered);
+        let end = cancel.as_ref().or(answered).and_then(|half| half.record.mark.time);
+        let called = call.and_then(|call| self.calls.get(call)).copied();
+        let halves = || [asked, answered, cancel.as_ref()].into_iter().flatten();
+        Request {
+            direction: self.direction(pair),
+            subtype: subtype.or_else(|| known.map(str::to_owned)),
+            tool: tool.or_else(|| called.map(|call| call.tool.to_string())),
+            decision: Some(decision),
+            always,
+            latency: asked.and_then(|half| half.record.mark.time).zip(end).map(|(from, to)| to.since(from)),
+            id: halves().next().map(|half| half.id.clone()),
+            session: called
+                .and_then(|call| self.session(&call.mark))
+                .or_else(|| halves().find_map(|half| self.session(&half.record.mark))),
+            time: first.and_then(|record| record.mark.time),
+            at: first.and_then(|record| record.mark.at),
+            seen: match (asked.is_some(), answered.is_some() || cancel.is_some()) {
+                (true, true) => Seen::Both,
+                (true, false) => Seen::Request,
+                (false, _) => Seen::Response,
+            },
+        }
+    }
+
+    fn direction(&self, pair: &Pair<'_>) -> Direction {
+        let is_hosts = |record: &Record| {
+            record.dialect == Dialect::Input
+                || record.mark.at.is_some_and(|at| self.hosts.contains(&at.source))
+        };
+        let asked_by_host = match pair {
+            Pair { request: Some(request), .. } => request.record.dialect == Dialect::Input,
+            Pair { response: Some(response), .. } => !is_hosts(response.record),
+            Pair { cancel, .. } => cancel.as_ref().is_some_and(|half| is_hosts(half.record)),
+        };
+        if asked_by_host { Direction::ToCli } else { Direction::ToHost }
+    }
+}

@@ -1,0 +1,186 @@
+//! Requests between the CLI and its host, and over a bridge: one a row, with what became of it.
+
+use super::{
+    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    sum::{Stands, place_columns, text},
+};
+use crate::{
+    facts::{
+        ledger::At,
+        trace::control::{Decision, Request, Seen, requests},
+    },
+    measure::Millis,
+};
+
+pub(super) const ENTRY: Listed = Listed::rows(
+    "control",
+    "Requests between the CLI and its host, or over a bridge: who asked for what, how it was decided, and when.",
+    || heads(&columns()),
+);
+
+#[derive(Default)]
+struct Row {
+    request: Option<Request>,
+    latency: Option<Millis>,
+    session: Value,
+    project: Value,
+    source: Value,
+    place: Value,
+}
+
+impl Row {
+    fn of(view: &View<'_>, request: Request) -> Self {
+        let session = request.session.and_then(|at| view.ledger.sessions.get(at));
+        Self {
+            latency: request.latency,
+            session: text(session.and_then(|session| session.id.as_deref())),
+            project: text(session.and_then(|session| session.project.as_deref())),
+            source: view.source(request.at),
+            place: view.place(request.at),
+            request: Some(request),
+        }
+    }
+}
+
+impl Stands for Row {
+    fn source(&self) -> &Value {
+        &self.source
+    }
+
+    fn at(&self) -> Option<At> {
+        self.request.as_ref().and_then(|request| request.at)
+    }
+}
+
+fn of<T: Into<Value>>(row: &Row, value: impl Fn(&Request) -> T) -> Value {
+    row.request.as_ref().map_or(Value::Missing, |request| value(request).into())
+}
+
+fn columns() -> Vec<Column<Row>> {
+    let mut columns = vec![
+        Column::new(
+            Unit::Time,
+            "time",
+            "Time",
+            "When it was asked, else when it was answered.",
+            |row: &Row| of(row, |request| request.time),
+        ),
+        Column::new(
+            Unit::Text,
+            "direction",
+            "Direction",
+            "Who asks whom: cli to host, host to cli, bridge to client, or client to bridge.",
+            |row: &Row| of(row, |request| request.direction.name()),
+        )
+        .known(),
+        Column::new(
+            Unit::Text,
+            "subtype",
+            "Request",
+            "What is asked for; of a response alone, where nothing else is answered like this.",
+            |row: &Row| of(row, |request| text(request.subtype.as_deref())),
+        ),
+        Column::new(Unit::Text, "tool", "Tool", "The tool that is asked about.", |row: &Row| {
+            of(row, |request| text(request.tool.as_deref()))
+        }),
+        Column::new(
+            Unit::Text,
+            "decision",
+            "Decision",
+            "What the response says: allow, deny, success or error; or cancelled, or unanswered. Where a log has no response, \
+             how the call ended tells whether it was allowed.",
+            |row: &Row| of(row, |request| request.decision.map(Decision::name)),
+        ),
+        Column::new(
+            Unit::Millis,
+            "latency_ms",
+            "Latency",
+            "Time until it was decided, where both lines say when.",
+            |row: &Row| row.latency.into(),
+        )
+        .alone(),
+    ];
+    columns.extend(halves());
+    columns.extend(place_columns());
+    columns
+}
+
+/// What a request is known by, and where it belongs.
+fn halves() -> [Column<Row>; 6] {
+    [
+        Column::new(
+            Unit::Flag,
+            "always",
+            "Always",
+            "Whether the tool was allowed from then on, too.",
+            |row: &Row| of(row, |request| Value::Flag(request.always)),
+        )
+        .shown(Shown::Data),
+        Column::new(
+            Unit::Text,
+            "seen",
+            "Seen",
+            "Which of its two lines were read: both, request or response.",
+            |row: &Row| of(row, |request| request.seen.name()),
+        )
+        .known()
+        .shown(Shown::Roomy),
+        Column::new(
+            Unit::Text,
+            "request_id",
+            "Request id",
+            "What pairs the two: `request_id`, or the id of the call that a bridge asks about.",
+            |row: &Row| of(row, |request| text(request.id.as_deref())),
+        )
+        .shown(Shown::Data),
+        Column::new(
+            Unit::Text,
+            "session",
+            "Session",
+            "Id of the session that runs around it, where that is clear.",
+            |row: &Row| row.session.clone(),
+        )
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "project", "Project", "The folder of that session.", |row: &Row| {
+            row.project.clone()
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "place", "Place", "Where it stands.", |row: &Row| row.place.clone())
+            .shown(Shown::Screen),
+    ]
+}
+
+/// One row a request.
+pub fn control(view: &View<'_>) -> Report {
+    let rows: Vec<Row> = requests(view.ledger).into_iter().map(|request| Row::of(view, request)).collect();
+    let columns = columns();
+    let table = Table::of("Requests", &columns, &rows).on_screen(50);
+    Report::of(ENTRY.name, table, notes(&rows))
+}
+
+fn notes(rows: &[Row]) -> Vec<Line> {
+    let requests = || rows.iter().filter_map(|row| row.request.as_ref());
+    let decided = |decision| requests().filter(|one| one.decision == Some(decision)).count() as u64;
+    if rows.is_empty() {
+        return vec![
+            Line::new(Tone::Plain)
+                .word("no control requests: neither CLI, host nor bridge asked for anything"),
+        ];
+    }
+    let mut line = Line::new(Tone::Plain).count(rows.len() as u64, " request", " requests");
+    let mut before = ": ";
+    for decision in Decision::ALL {
+        let count = decided(decision);
+        if count > 0 {
+            line = line.word(before).value(count).word(" ").word(decision.name());
+            before = ", ";
+        }
+    }
+    let mut notes = vec![line];
+    let lone = requests().filter(|one| one.seen == Seen::Response).count() as u64;
+    if lone > 0 {
+        let line = Line::new(Tone::Plain).count(lone, " response has", " responses have");
+        notes.push(line.word(" no request in what was read: give the log of the other side, too"));
+    }
+    notes
+}
