@@ -294,7 +294,7 @@ fn hostile_names_are_only_names_in_every_format() {
 
 /// Without what is escaped and what is our own, no markup is left.
 pub(crate) fn is_plain_markdown(markdown: &str) {
-    let ours = ["<!-- -->", "**", "`ccstat prices`"];
+    let ours = ["<!-- -->", "**", "`ccstat prices`", "`ccstat errors`"];
     for line in markdown.lines() {
         let mut plain = String::new();
         let mut letters = line.trim_start_matches("- ").chars();
