@@ -167,14 +167,15 @@ fn the_command_reads_our_standard_input() {
 fn endless(options: &[&str], script: &str) -> (Child, u32) {
     let mut child =
         run_script(options, script, &denied()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The first line is the number of the shell.
-    let mut number = Vec::new();
+    // The first line is the number of the shell, the last one says that it waits.
+    let mut seen = String::new();
     let stdout = child.stdout.as_mut().unwrap();
     let mut byte = [0];
-    while stdout.read_exact(&mut byte).is_ok() && byte[0] != b'\n' {
-        number.push(byte[0]);
+    while !seen.ends_with("waiting\n") {
+        stdout.read_exact(&mut byte).unwrap();
+        seen.push(char::from(byte[0]));
     }
-    (child, String::from_utf8(number).unwrap().parse().unwrap())
+    (child, seen.lines().next().unwrap().parse().unwrap())
 }
 
 fn signal(process: u32, name: &str) {
@@ -190,7 +191,8 @@ fn is_alive(process: u32) -> bool {
 #[test]
 fn a_signal_goes_to_the_command_and_nothing_is_left_of_it() {
     for (name, expected) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
-        let (child, shell) = endless(&["--json"], "echo $$; cat \"$1\"; while :; do sleep 0.1; done");
+        let (child, shell) =
+            endless(&["--json"], "echo $$; cat \"$1\"; echo waiting; while :; do sleep 0.1; done");
         signal(child.id(), name);
         let seen = child.wait_with_output().unwrap();
         assert_eq!(code(&seen), expected, "{name}");
@@ -201,9 +203,8 @@ fn a_signal_goes_to_the_command_and_nothing_is_left_of_it() {
 
 #[test]
 fn a_command_that_handles_a_signal_decides_how_it_ends() {
-    let script = "trap 'printf \"%s\\n\" \"{\\\"type\\\":\\\"summary\\\"}\"; exit 4' TERM; echo $$; while :; do sleep 0.1; done";
+    let script = "trap 'printf \"%s\\n\" \"{\\\"type\\\":\\\"summary\\\"}\"; exit 4' TERM; echo $$; echo waiting; while :; do sleep 0.1; done";
     let (child, _) = endless(&["--json"], script);
-    std::thread::sleep(Duration::from_millis(100)); // until the trap is set
     signal(child.id(), "TERM");
     let seen = child.wait_with_output().unwrap();
     assert_eq!((code(&seen), &report(&seen)["input"]["records"]), (4, &1.into()));

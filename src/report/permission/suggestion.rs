@@ -118,8 +118,11 @@ fn notes(suggested: &Suggestions, nothing: bool) -> Vec<Line> {
             .push(Line::new(Tone::Warning).count(refused, " call gets", " calls get").word(" no suggestion"));
     }
     if !safe.is_empty() {
-        let compact: Json = serde_json::from_str(&permission::snippet(&safe)).unwrap_or_default();
-        notes.push(Line::new(Tone::Plain).word("for settings.json: ").value(compact.to_string()));
+        let rules: Vec<String> =
+            safe.iter().map(|one| Json::from(one.rule.to_string()).to_string()).collect();
+        // With blanks, at which a narrow screen can break it.
+        let snippet = format!("{{\"permissions\": {{\"allow\": [{}]}}}}", rules.join(", "));
+        notes.push(Line::new(Tone::Plain).word("for settings.json: ").value(snippet));
         notes.push(Line::new(Tone::Plain).word("for the command: ").value(permission::allowed_tools(&safe)));
     }
     notes
