@@ -264,6 +264,23 @@ fn an_error_in_the_documents_has_no_flag_and_the_recorded_one_no_subtype() {
 }
 
 #[test]
+fn an_error_that_is_a_string_ends_a_turn_like_one_that_is_a_list() {
+    for error in
+        [r#""error":"Overloaded""#, r#""errors":[{"type":"overloaded_error","message":"Overloaded"}]"#]
+    {
+        // The specification knows a plain `error` too, which no CLI was seen to write.
+        for (subtype, unknown) in [("error_during_execution", 0), ("error", 1)] {
+            let end = format!(
+                r#"{{"type":"result","subtype":"{subtype}",{error},"is_error":true,"session_id":"s"}}"#
+            );
+            let told = account_of(&end);
+            assert_eq!((turns(&told), told.errors.turn, told.errors.api), ((0, 1), 1, 0), "{end}");
+            assert_eq!(told.unknown_kinds.len(), unknown, "{end}");
+        }
+    }
+}
+
+#[test]
 fn both_spellings_of_the_documents_say_the_same() {
     for seed in SEEDS {
         let story = std::fs::read_to_string(testdata(&path(seed))).unwrap();
