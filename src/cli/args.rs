@@ -92,7 +92,7 @@ pub enum Command {
     ///
     /// What an agent did by itself, without those that it started. Sessions without subagents are one row.
     Agents(Rows),
-    /// List what the model asked people: options, answers, how long it took
+    /// List what the model asked people, and what they answered
     ///
     /// One row for each question of AskUserQuestion. This report exists to show content: questions, options and answers stand in it
     /// as they do in the log, without --include-content.
