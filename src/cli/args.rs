@@ -116,7 +116,7 @@ pub enum Command {
     ///
     /// Retries of the API are among the failures: see `ccstat errors`.
     Limits(Rows),
-    /// List what the model asked people: options, answers, time they waited
+    /// List what the model asked people, and what they answered
     ///
     /// One row for each question of AskUserQuestion. This report exists to show content: questions, options and answers stand in it
     /// as they do in the log, without --include-content.

@@ -135,9 +135,9 @@ fn named(call: &Call) -> Option<(Sort, Option<String>)> {
 /// A name is made of letters, digits, `-`, `_` and `:`. A path is none: a slash follows, or a dot.
 fn name(said: &str) -> Option<&str> {
     let said = said.trim_start();
-    let name = said.strip_prefix('/').unwrap_or(said).split_whitespace().next()?;
+    let name = said.strip_prefix('/').unwrap_or(said).split(char::is_whitespace).next()?;
     let plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ':');
-    name.chars().all(plain).then_some(name)
+    (!name.is_empty() && name.chars().all(plain)).then_some(name)
 }
 
 /// What was offered.
