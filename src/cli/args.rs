@@ -93,7 +93,7 @@ pub enum Command {
     ///
     /// What an agent did by itself, without those that it started. Sessions without subagents are one row.
     Agents(Rows),
-    /// Show which calls were allowed or refused and by whom, try other settings, suggest rules
+    /// Show who allowed or refused calls, try other settings, suggest rules
     ///
     /// One row a call: the decision, who took it and by which rule as far as the log says, and the mode in force; modes are rows
     /// where they change. With --settings it says what those rules would have done to every recorded call, with --suggest which
