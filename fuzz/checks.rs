@@ -228,7 +228,7 @@ fn things(bytes: &[u8]) -> Option<Vec<(usize, &[u8])>> {
 /// Every line is blank, a record, invalid, or unfinished at the end; and the records tell what they told to the account.
 fn line_by_line(lines: &[(usize, &[u8])], account: &Account) {
     let mut facts = Facts::default();
-    facts.unit(SourceId(0), 0, lines.len() as u64);
+    facts.unit(SourceId(0), 0, 0, lines.len() as u64);
     let (mut blank, mut wrong) = (0, Vec::new());
     for (&(offset, thing), line) in lines.iter().zip(0..) {
         let place = Place { source: SourceId(0), offset: offset as u64, unit: 0, line };

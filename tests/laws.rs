@@ -376,7 +376,7 @@ fn pieces_with(detail: Detail, logs: &[String]) -> Vec<Facts> {
 fn piece(detail: Detail, source: SourceId, offset: u64, line: &str) -> Facts {
     let place = Place { source, offset, unit: offset, line: 0 };
     let mut facts = Facts::new(detail);
-    facts.unit(source, offset, 1);
+    facts.unit(source, offset, offset, 1);
     facts.count(Counts { lines: 1, bytes: line.len() as u64, ..Counts::default() });
     match event::decode(line.as_bytes()) {
         Ok(event) => {

@@ -48,7 +48,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Say what happened: how it ended, what needs attention, what it cost
+    /// Say what happened: how it ended, what needs a look, its cost
     ///
     /// Reads stream-json output, saved sessions, and what hosts and bridges write, in any mixture. Without PATH it reads
     /// standard input, or the saved sessions if nothing is piped into it.
@@ -58,7 +58,7 @@ pub enum Command {
     /// The output of the command goes to standard output byte for byte and at once; the report goes to standard error, or to the
     /// files of -o. Signals go to the command, and `run` ends as it ended unless a gate failed.
     Run(Run),
-    /// Check runs against gates, one line a run; exit with 1 if one fails
+    /// Check runs against gates, one line a run; exit 1 if one fails
     ///
     /// Every gate is judged for each run by itself: a session, or a source that names none. Failed runs come first. What has
     /// no session id belongs to the first session of its source, and so do lines that are no record. Without PATH it reads
@@ -81,7 +81,7 @@ pub enum Command {
     ///
     /// The same input refused again and again in a session is one row, marked as a loop from three times on.
     Denials(Rows),
-    /// List what failed: tools, turns, the API, and time lost to retries
+    /// List what failed: tools, turns, the API; time lost to retries
     ///
     /// The same input that fails again and again in a session is one row, marked as a loop from three times on.
     Errors(Rows),
@@ -89,11 +89,11 @@ pub enum Command {
     ///
     /// Says how many bytes each takes, and where the first stands.
     Kinds(Rows),
-    /// Show the tree of subagents: calls, tokens, time and cost of each
+    /// Show the tree of subagents: calls, tokens, time and cost
     ///
     /// What an agent did by itself, without those that it started. Sessions without subagents are one row.
     Agents(Rows),
-    /// Show who allowed or refused calls, try other settings, suggest rules
+    /// Show who allowed or refused calls; try settings, get rules
     ///
     /// One row a call: the decision, who took it and by which rule as far as the log says, and the mode in force; modes are rows
     /// where they change. With --settings it says what those rules would have done to every recorded call, with --suggest which
@@ -112,7 +112,7 @@ pub enum Command {
     ///
     /// Commands, subagents and workflows that run beside the turn or within it, and entries of the model's own list.
     Tasks(Rows),
-    /// List limits: rate limits, fallbacks, refusals, compactions, stops
+    /// List limits: rate limits, fallbacks, refusals, compactions
     ///
     /// Retries of the API are among the failures: see `ccstat errors`.
     Limits(Rows),
@@ -121,7 +121,7 @@ pub enum Command {
     /// One row for each question of AskUserQuestion. This report exists to show content: questions, options and answers stand in it
     /// as they do in the log, without --include-content.
     Questions(Rows),
-    /// Show commands, skills and agents: offered, used, what they began
+    /// Show commands, skills, agents: offered, used, what they began
     ///
     /// Counts each use once, however many records tell of it. Names are shown, arguments are not. What was offered and never
     /// used is listed after what was, in data and with --limit 0.
@@ -132,19 +132,19 @@ pub enum Command {
     /// paired by id, also those of two logs of one run. Control lines have no session id: the session is the one that runs
     /// around them. Where the response stands in another log, how the call ended tells whether it was allowed.
     Control(Rows),
-    /// Show one session as a timeline: prompts, responses, calls, failures
+    /// Show one session as a timeline: prompts, calls, failures
     ///
     /// SESSION is an id or its beginning, or `latest`. Every event has its time, how it ended, how long it took and how large
     /// the context was; a bar shows when it was within the session. Message text is not shown. Without PATH it reads
     /// standard input, or the saved sessions if nothing is piped into it.
     Show(Show),
-    /// Compare two runs, or two sets of them: cost, tokens, time, failures
+    /// Compare two runs, or two sets of them: cost, time, failures
     ///
     /// BASE and HEAD are each a file, a folder, a pattern, or - for standard input. One run a side is compared by its
     /// totals. Of several runs (a run is a session, or a source that names none) the means are compared, with their standard
     /// deviation and the 95 % interval of the difference. What is not known on one side has no difference.
     Diff(Diff),
-    /// Show tokens and cost by day, project, model, tool, agent and more
+    /// Show tokens and cost by day, project, model, tool and more
     ///
     /// A session's cost is divided over its responses in proportion to what their tokens cost, and by model as the CLI
     /// says. What has no owner is a row without a name, so that rows always add up to the total. Reads the saved sessions
@@ -173,12 +173,12 @@ pub enum Command {
     /// The same as `cost --by window`: a window begins with the full hour of its first response and lasts five hours, as
     /// subscriptions count.
     Blocks(Preset),
-    /// List sessions: when, where, what they did and cost, how they ended
+    /// List sessions: when, where, what they cost, how they ended
     ///
     /// Reads the saved sessions unless a PATH is given; - reads standard input.
     #[command(visible_alias = "session")]
     Sessions(Sessions),
-    /// Write all columns of a report's rows, for spreadsheets and scripts
+    /// Write all columns of a report's rows, for other programs
     ///
     /// CSV unless --format says otherwise. The columns are those that `--format json` has in the report of the same name.
     /// Message text, tool input and tool output are left out unless --include-content asks for them.

@@ -52,7 +52,7 @@ use crate::{
 pub struct Facts {
     input: Counts,
     /// Lines of each unit, by source and offset, so that a place can tell its line.
-    units: BTreeMap<(SourceId, u64), u64>,
+    units: BTreeMap<(SourceId, u64), UnitLines>,
     invalids: Invalids,
     tails: Tails,
     dialects: [u64; Dialect::ALL.len()],
@@ -86,6 +86,22 @@ struct Run {
     key: SessionKey,
     session: Session,
     ending: Ending,
+}
+
+/// The lines of a unit.
+#[derive(Clone, Copy, Debug, Default)]
+struct UnitLines {
+    count: u64,
+    /// Where the first of them begins.
+    first: Option<u64>,
+}
+
+impl Merge for UnitLines {
+    fn merge(&mut self, other: Self) {
+        let Self { count, first } = other;
+        self.count += count;
+        self.first = self.first.into_iter().chain(first).min();
+    }
 }
 
 /// What is counted of the bytes themselves.
@@ -198,14 +214,16 @@ impl Facts {
         self.input.merge(counts);
     }
 
-    /// Notes how many lines a unit has.
-    pub fn unit(&mut self, source: SourceId, offset: u64, lines: u64) {
-        *self.units.entry((source, offset)).or_default() += lines;
+    /// Notes how many lines a unit has, and where the first of them begins: not where the unit does, if a line of the one before
+    /// reaches into it.
+    pub fn unit(&mut self, source: SourceId, offset: u64, first: u64, lines: u64) {
+        let told = UnitLines { count: lines, first: Some(first) };
+        self.units.entry((source, offset)).or_default().merge(told);
     }
 
     /// How many lines of a unit were noted so far.
     pub fn lines_of(&self, source: SourceId, offset: u64) -> u64 {
-        self.units.get(&(source, offset)).copied().unwrap_or(0)
+        self.units.get(&(source, offset)).map_or(0, |lines| lines.count)
     }
 
     /// Notes something that is no record.

@@ -93,7 +93,7 @@ impl Facts {
     /// The line of a place in its source, from 1.
     pub(super) fn line(&self, place: Place) -> u64 {
         let before = self.units.range((place.source, 0)..(place.source, place.unit));
-        before.map(|(_, lines)| lines).sum::<u64>() + place.line + 1
+        before.map(|(_, lines)| lines.count).sum::<u64>() + place.line + 1
     }
 
     fn kinds(&self) -> BTreeMap<String, u64> {

@@ -56,6 +56,8 @@ impl Range {
 /// Bytes and lines that were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
+    /// Where the first line begins.
+    pub first: u64,
     /// Bytes, after decompression.
     pub bytes: u64,
     /// Physical lines.
@@ -86,7 +88,7 @@ pub fn read_all(
     let mut reader = Reader::new(&mut *reader, range.start.saturating_sub(1), limits, buffer);
     let result = reader.run(range, feed);
     let bytes = reader.offset.saturating_sub(reader.first);
-    (Amount { bytes, lines: reader.line }, result)
+    (Amount { first: reader.first, bytes, lines: reader.line }, result)
 }
 
 /// The shape of a file; of one that ends before it is decided, what it is by then.

@@ -144,8 +144,8 @@ impl<'a> Judge<'a> {
 
     /// Notes what there was in all.
     pub(super) fn tally(&mut self, amount: Amount, is_start: bool) {
-        let Amount { bytes, lines } = amount;
-        self.facts.unit(self.source, self.count.since, lines);
+        let Amount { first, bytes, lines } = amount;
+        self.facts.unit(self.source, self.count.since, first, lines);
         let (sources, blank) = (u64::from(is_start), self.rest.blank);
         self.facts.count(Counts { sources, bytes, lines, blank, records: 0 });
     }

@@ -2,6 +2,12 @@
 
 use std::{fs, io::Write, path::PathBuf};
 
+use ccstat::{
+    facts::Detail,
+    input::{self, Limits, Wanted},
+    measure::Prices,
+    scan::{self, Options, Progress},
+};
 use flate2::{Compression, write::GzEncoder};
 use serde_json::Value;
 
@@ -143,5 +149,21 @@ fn bytes_are_counted_after_unpacking() {
     let line = b"{\"type\":\"user\"}\n";
     for packed in [gzip(line), zstd::encode_all(&line[..], 3).unwrap()] {
         assert_eq!(json(&[log(packed).path()])["input"]["bytes"], line.len());
+    }
+}
+
+#[test]
+fn what_is_glued_to_a_line_keeps_its_number_where_a_unit_ends_between_the_two() {
+    let line = r#"{"type":"summary"}"#;
+    let text = format!("{line}\n{line}\n{line}{line}{line}\n{line}\n");
+    let log = log(&text);
+    let search = input::find(&Wanted::Paths(vec![log.path().to_owned()]));
+    for unit in 1..=text.len() as u64 {
+        let limits = Limits { unit, ..Limits::default() };
+        let options = Options { limits, detail: Detail::Records, threads: 1, ..Options::default() };
+        let scan = scan::scan(&search.sources, &options, &Progress::default());
+        let ledger = scan.facts.ledger(&Prices::built_in());
+        let lines: Vec<u64> = ledger.records.iter().map(|record| record.mark.at.unwrap().line).collect();
+        assert_eq!(lines, [1, 2, 3, 3, 3, 4], "units of {unit} bytes");
     }
 }

@@ -417,8 +417,9 @@ impl Lines {
         for (&(source, unit), lines) in &facts.units {
             let all = units.entry(source).or_default();
             before = if all.is_empty() { 0 } else { before };
-            all.push((unit, before));
-            before += lines;
+            // What stands on a line belongs to the unit that the line begins in, wherever it stands itself.
+            all.push((lines.first.unwrap_or(unit), before));
+            before += lines.count;
         }
         Self(units)
     }
