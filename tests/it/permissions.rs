@@ -20,7 +20,10 @@ fn both(name: &str) -> [String; 2] {
 /// Tool, decision, who decided, the reason and the rule's scope, and whether someone was asked.
 type Told<'a> = (&'a str, &'a str, &'a str, Option<&'a str>, Option<&'a str>, bool);
 
-fn told(rows: &[Value]) -> Vec<(String, String, String, Option<String>, Option<String>, bool)> {
+/// The same, of its own.
+type Own = (String, String, String, Option<String>, Option<String>, bool);
+
+fn told(rows: &[Value]) -> Vec<Own> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let must = |value: &Value| value.as_str().unwrap_or("missing").to_owned();
     rows.iter()
