@@ -36,7 +36,7 @@ pub struct Cli {
     pub color: ColorChoice,
     /// Take defaults from this file, not from ccstat.toml
     ///
-    /// Without it the nearest ccstat.toml counts, in this folder or above. Its keys are the long names of options. Those in a table such as [summarize] hold for that command alone. Variables
+    /// Without it the nearest ccstat.toml counts, in this folder or above. Its keys are the long names of options. Those in a table with the name of a command hold for that command alone. Variables
     /// such as CCSTAT_FORMAT go before the file, and what is typed goes before both.
     #[arg(long, global = true, value_name = "FILE", conflicts_with = "no_config")]
     pub config: Option<PathBuf>,

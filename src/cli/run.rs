@@ -108,6 +108,7 @@ pub(super) fn run(run: &Run, variables: &Variables) -> Result<ExitStatus, Error>
             return Ok(not_started(run, &error));
         }
     };
+    pass::widen(&stdout);
     let mut keeper = Keeping { child, gates: run.stop_on_gate.then_some(&run.gates) };
     let limits = Limits { max_record: run.max_record, ..Limits::default() };
     // What has no result yet is told by its responses.

@@ -105,6 +105,7 @@ impl Tee {
         if self.tee.is_some() && self.stream.print.is_none() {
             outlets.insert(0, pass::stdout()?);
         }
+        pass::widen(io::stdin());
         let wires = Wires::new();
         wires.listen().map_err(Error::Write)?;
         let mut keeper = Piping { stop: stop.clone(), interrupted: None };

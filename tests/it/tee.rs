@@ -159,3 +159,24 @@ fn live_tells_latencies_by_arrival_under_keys_of_its_own() {
     let silent = piped(&["--json"], &fs::read(denied()).unwrap());
     assert!(self::report(&silent.stdout)["by_arrival"].is_null());
 }
+
+#[test]
+fn the_stream_ends_for_its_reader_when_it_ends_not_when_the_report_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report");
+    assert!(Command::new("mkfifo").arg(&report).status().unwrap().success());
+    // Nobody reads the report yet, so the program cannot end.
+    let mut child = summarize(&["--tee", "-o", &format!("json={}", report.display())]);
+    child.stdin.take().unwrap().write_all(&fs::read(denied()).unwrap()).unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stdout.read_to_end(&mut bytes).unwrap();
+        sender.send(bytes.len()).unwrap();
+    });
+    let passed = receiver.recv_timeout(Duration::from_secs(20));
+    assert_eq!(passed.map(|length| length as u64), Ok(fs::metadata(denied()).unwrap().len()));
+    assert_eq!(self::report(&fs::read(&report).unwrap())["denials"]["total"], 2);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}

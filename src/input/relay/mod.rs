@@ -15,7 +15,7 @@ use std::{
 };
 
 use super::Stop;
-use spool::Spool;
+use spool::{Piece, Spool};
 
 /// Bytes that are read at once. A pipe rarely holds more.
 const BLOCK: usize = 256 << 10;
@@ -114,7 +114,8 @@ impl Relay {
             state.error = read.err();
             let ended = state.ended;
             if !ended {
-                state.spool.push(bytes, self.millis(arrived));
+                let filled = bytes.len();
+                state.spool.push(&mut block, filled, self.millis(arrived));
             }
             drop(state);
             self.0.news.notify_all();
@@ -169,7 +170,7 @@ impl Relay {
 
     /// What was passed on, for the one that looks. A stop is noticed while nothing comes.
     pub fn bytes(&self, stop: &Stop) -> impl Read + Send + use<> {
-        Looked { relay: self.clone(), stop: stop.clone(), piece: Vec::new(), taken: 0 }
+        Looked { relay: self.clone(), stop: stop.clone(), piece: Piece::default(), taken: 0 }
     }
 }
 
@@ -199,14 +200,16 @@ fn write_all(write: &mut dyn Write, mut bytes: &[u8]) -> io::Result<()> {
 struct Looked {
     relay: Relay,
     stop: Stop,
-    piece: Vec<u8>,
+    piece: Piece,
     taken: usize,
 }
 
 impl Looked {
     /// The next piece; nothing at the end.
-    fn next(&self) -> io::Result<Option<(Vec<u8>, u64)>> {
+    fn next(&mut self) -> io::Result<Option<(Piece, u64)>> {
         let mut state = self.relay.state();
+        state.spool.give_back(std::mem::take(&mut self.piece), BLOCK);
+        self.taken = 0;
         loop {
             if let Some(piece) = state.spool.pop() {
                 return piece.map(Some);
@@ -225,13 +228,14 @@ impl Looked {
 
 impl Read for Looked {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.taken == self.piece.len() {
+        if self.taken == self.piece.bytes().len() {
             let Some((piece, at)) = self.next()? else { return Ok(0) };
             self.relay.0.looked.store(at, Ordering::Relaxed);
             (self.piece, self.taken) = (piece, 0);
         }
-        let count = buffer.len().min(self.piece.len() - self.taken);
-        buffer[..count].copy_from_slice(&self.piece[self.taken..self.taken + count]);
+        let left = &self.piece.bytes()[self.taken..];
+        let count = buffer.len().min(left.len());
+        buffer[..count].copy_from_slice(&left[..count]);
         self.taken += count;
         Ok(count)
     }
