@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{
     args::{Github, Rows},
-    plan::Variables,
+    plan::{self, Variables},
     rows::{Question, narrowed},
 };
 use crate::{
@@ -118,28 +118,7 @@ fn share(text: &str) -> Result<f64, String> {
 
 /// `30s`, `10m`, `1h30m`; a number alone is seconds.
 fn duration(text: &str) -> Result<Millis, String> {
-    let wrong = || "not a duration: give a time such as 90s, 10m or 1h30m".to_owned();
-    if let Some(seconds) = number(text) {
-        return Ok(Millis::from_number(seconds * 1000.0));
-    }
-    let mut rest = text;
-    let mut sum = 0.0;
-    while !rest.is_empty() {
-        let digits = rest.find(|letter: char| letter.is_ascii_alphabetic()).ok_or_else(wrong)?;
-        let unit = rest[digits..].find(|letter: char| !letter.is_ascii_alphabetic());
-        let end = unit.map_or(rest.len(), |length| digits + length);
-        let millis = match &rest[digits..end] {
-            "ms" => 1.0,
-            "s" => 1000.0,
-            "m" | "min" => 60_000.0,
-            "h" => 3_600_000.0,
-            "d" => 86_400_000.0,
-            _ => return Err(wrong()),
-        };
-        sum += number(&rest[..digits]).ok_or_else(wrong)? * millis;
-        rest = rest[end..].trim_start();
-    }
-    if text.is_empty() { Err(wrong()) } else { Ok(Millis::from_number(sum)) }
+    plan::duration(text).map(|long| Millis::from_number(long.as_secs_f64() * 1000.0))
 }
 
 /// A number as people write one: digits, perhaps with a point.

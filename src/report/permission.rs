@@ -288,6 +288,9 @@ fn tried(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Line> {
     if !unused.is_empty() {
         notes.push(Line::new(Tone::Plain).word("rules that match no call: ").value(Value::List(unused)));
     }
+    for (rule, doubt) in trial.context.all_rules().filter_map(|one| Some((one, one.rule.doubt()?))) {
+        notes.push(Line::new(Tone::Warning).value(placed(&rule)).word(": ").word(doubt));
+    }
     notes
 }
 

@@ -175,6 +175,14 @@ fn what_the_tool_decides_is_no_difference() {
 }
 
 #[test]
+fn a_rule_that_may_not_do_what_its_writer_thinks_is_named() {
+    let (_folder, file) = settings(r#"{"deny":["Bash(rm *)"]}"#);
+    let (_, screen, _) =
+        run_with(&["permissions", "--settings", &file, &both("34-permission-denied-bash")[0]]);
+    assert!(screen.contains("! deny Bash(rm *) (projectSettings): a `*` that is not `:*`"), "{screen}");
+}
+
+#[test]
 fn a_broken_settings_file_is_told_with_its_key_and_the_reason() {
     let log = &both("34-permission-denied-bash")[0];
     for (permissions, words) in [

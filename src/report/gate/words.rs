@@ -53,7 +53,9 @@ pub fn gate_lines(verdicts: &[Verdict]) -> Vec<(Line, Option<Line>)> {
 fn held(held: u64, failed: u64) -> Option<Line> {
     match (held, failed) {
         (0, 0) => None,
-        (0, _) => Some(Line::new(Tone::Bad).word("no gate held")),
+        (0, failed) => {
+            Some(Line::new(Tone::Bad).count(failed, " gate failed", " gates failed").word(", none held"))
+        }
         (held, 0) => Some(Line::new(Tone::Good).count(held, " gate held", " gates held")),
         (held, failed) => {
             let line = Line::new(Tone::Bad).count(failed, " gate failed", " gates failed");
