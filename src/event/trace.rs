@@ -4,11 +4,19 @@ use serde_json::Value;
 
 use super::{Dialect, Event, mend::mend};
 
-/// Longer records are kept without their longest texts.
-const WHOLE: usize = 16 << 10;
+/// How much of a record is kept.
+struct Room {
+    /// Longer records are kept without their longest texts.
+    whole: usize,
+    /// Letters that are left of a text that is too long.
+    left: usize,
+}
 
-/// Letters that are left of a text that is too long.
-const LEFT: usize = 1024;
+/// Lists of skills and commands are long texts.
+const ROOM: Room = Room { whole: 16 << 10, left: 1024 };
+
+/// Two thirds of all bytes are answers of tools, of which only the frame matters here.
+const ROOM_OF_USER: Room = Room { whole: 2 << 10, left: 256 };
 
 /// Types whose every record leaves a trace. Beside them: attachments of some kinds, and everything of the bridge.
 const TYPES: &[&str] = &[
@@ -48,11 +56,12 @@ pub fn trace(event: &Event<'_>) -> Option<Box<str>> {
     if !leaves_trace(&name, event.dialect) && !is_refused(&name, event.text) {
         return None;
     }
-    if event.text.len() <= WHOLE {
+    let room = if name == "user" { ROOM_OF_USER } else { ROOM };
+    if event.text.len() <= room.whole {
         return Some(mend(event.text).into());
     }
     let mut record: Value = serde_json::from_str(&mend(event.text)).ok()?;
-    cut(&mut record);
+    cut(&mut record, room.left);
     Some(record.to_string().into())
 }
 
@@ -70,15 +79,15 @@ fn is_refused(name: &str, text: &str) -> bool {
 }
 
 /// Cuts every long text in a value.
-fn cut(value: &mut Value) {
+fn cut(value: &mut Value, left: usize) {
     match value {
-        Value::String(text) if text.len() > LEFT => {
-            let end = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= LEFT).last().unwrap_or(0);
+        Value::String(text) if text.len() > left => {
+            let end = text.char_indices().map(|(at, _)| at).take_while(|at| *at <= left).last().unwrap_or(0);
             text.truncate(end);
             text.push('…');
         }
-        Value::Array(values) => values.iter_mut().for_each(cut),
-        Value::Object(members) => members.values_mut().for_each(cut),
+        Value::Array(values) => values.iter_mut().for_each(|value| cut(value, left)),
+        Value::Object(members) => members.values_mut().for_each(|value| cut(value, left)),
         _ => {}
     }
 }
@@ -111,6 +120,6 @@ mod tests {
             format!(r#"{{"type":"user","session_id":"s","message":{{"content":"{long}"}},"uuid":"u"}}"#);
         let kept: Value = serde_json::from_str(&traced(&record).unwrap()).unwrap();
         assert_eq!(kept["uuid"], "u");
-        assert_eq!(kept["message"]["content"].as_str().unwrap().chars().count(), 513);
+        assert_eq!(kept["message"]["content"].as_str().unwrap().chars().count(), 129);
     }
 }

@@ -22,6 +22,9 @@ fn fingerprint(text: &str) -> u64 {
     SEED.hash_one(text)
 }
 
+/// Bytes of an answer that is kept among traces.
+const SHORT: usize = 2048;
+
 /// Tools whose input names a type of subagent.
 const STARTERS: [&str; 2] = ["Agent", "Task"];
 
@@ -155,8 +158,10 @@ impl Reading<'_, '_, '_> {
         let Some(details) = self.details() else { return };
         let bytes = answer.content.map_or(0, |content| content.len() as u64);
         details.answers.push((call, Answer { moment, bytes }));
+        // Traces are about what was asked: of the answers the short ones tell what became of it.
+        let content = answer.content.filter(|text| details.level != Detail::Traces || text.len() <= SHORT);
         if details.level >= Detail::Content {
-            let output = First::at(spot, answer.content.map(Into::into));
+            let output = First::at(spot, content.map(Into::into));
             details.contents.insert(call, Content { output, ..Content::default() });
         }
         if let Some((id, kind, started)) = agent {
