@@ -54,6 +54,10 @@ pub(super) trait Keeper {
     }
     /// Whether to stop, although the stream has not ended.
     fn is_over(&mut self, relay: &Relay) -> bool;
+    /// Whether there is nothing more to keep, when the stream has ended: a command may go on without its output.
+    fn is_done(&mut self) -> bool {
+        true
+    }
 }
 
 /// A stream, and what is to be done with it.
@@ -90,10 +94,10 @@ impl Pass<'_> {
             Watcher { arrivals: Arc::clone(&arrivals), relay: relay.clone(), printer, show: show.clone() };
         parse(&relay, options, &facts, watcher, wires.sender);
         let mut counter = Counter { counted: Now::default(), next: Instant::now(), records: 0, kept };
-        let mut broken = false;
+        let (mut broken, mut parsed) = (false, None);
         let unread = loop {
             match wires.receiver.recv_timeout(TICK) {
-                Ok(News::Parsed(unread)) => break unread,
+                Ok(News::Parsed(unread)) => parsed = Some(unread),
                 Ok(News::Broken) => broken = true,
                 Ok(News::ChildEnded) => keeper.child_ended(),
                 Ok(News::Signal(number, typed)) => keeper.signal(number, typed),
@@ -108,7 +112,10 @@ impl Pass<'_> {
             }
             let ended = relay.wait(Duration::ZERO);
             if broken && ended {
-                break None;
+                parsed = Some(None);
+            }
+            if parsed.is_some() && keeper.is_done() {
+                break parsed.flatten();
             }
             if !ended && keeper.is_over(&relay) {
                 relay.close();

@@ -186,6 +186,7 @@ impl Keeper for Keeping<'_> {
     }
 
     fn look(&mut self, now: &Now) -> Option<String> {
+        self.child.press();
         let gates = self.gates.filter(|_| !self.child.was_stopped())?;
         let gate = match () {
             () if gates.max_duration.is_some_and(|most| now.elapsed > most) => "max-duration",
@@ -197,7 +198,10 @@ impl Keeper for Keeping<'_> {
     }
 
     fn is_over(&mut self, relay: &Relay) -> bool {
-        self.child.press();
         self.child.gone_for().is_some_and(|gone| gone.min(relay.silence()) > LINGER)
+    }
+
+    fn is_done(&mut self) -> bool {
+        self.child.gone_for().is_some()
     }
 }

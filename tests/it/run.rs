@@ -274,3 +274,22 @@ fn to_stop_on_a_gate_there_must_be_one_that_can() {
     let seen = output(&["--stop-on-gate", "--fail-on", "denial"], "cat \"$1\"", &denied());
     assert_eq!((code(&seen), seen.stdout.len()), (2, 0));
 }
+
+#[test]
+fn a_command_that_goes_on_without_its_output_still_gets_signals_and_is_still_stopped() {
+    let begun = Instant::now();
+    let mut child = run_script(&["--json"], "cat \"$1\"; exec >&-; while :; do sleep 0.1; done", &denied())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut passed = Vec::new();
+    child.stdout.take().unwrap().read_to_end(&mut passed).unwrap();
+    assert!(passed == fs::read(denied()).unwrap());
+    signal(child.id(), "TERM");
+    assert_eq!(code(&child.wait_with_output().unwrap()), 143);
+    let options = ["--max-duration", "0.5", "--stop-on-gate", "--grace", "0.3", "-q"];
+    let script = "trap '' INT TERM; exec >&-; while :; do sleep 0.1; done";
+    assert_eq!(code(&output(&options, script, &denied())), 1);
+    assert!(begun.elapsed() < Duration::from_secs(30));
+}
