@@ -2,10 +2,10 @@
 
 use super::{
     Column, Entry as Listed, Report, Shown, Table, Unit, Value, View, heads,
-    sum::{Stands, place_columns, text},
+    sum::{Spot, Spotted, place_columns, text},
 };
 use crate::{
-    facts::ledger::{At, Call, End},
+    facts::ledger::{Call, End},
     measure::Millis,
 };
 
@@ -19,19 +19,12 @@ struct Row {
     call: Option<Call>,
     latency: Option<Millis>,
     result_bytes: Option<u64>,
-    session: Value,
-    project: Value,
-    agent: Value,
-    source: Value,
-    place: Value,
+    spot: Spot,
 }
 
-impl Stands for Row {
-    fn source(&self) -> &Value {
-        &self.source
-    }
-    fn at(&self) -> Option<At> {
-        self.call.as_ref().and_then(|call| call.mark.at)
+impl Spotted for Row {
+    fn spot(&self) -> &Spot {
+        &self.spot
     }
 }
 
@@ -72,17 +65,19 @@ fn columns() -> Vec<Column<Row>> {
             "agent",
             "Agent",
             "`main`, or the type of the subagent that called.",
-            |row: &Row| row.agent.clone(),
+            |row: &Row| row.spot.agent.clone(),
         )
         .shown(Shown::Roomy),
         Column::new(Unit::Text, "model", "Model", "The model that called.", |row: &Row| {
             of(row, |call| text(call.model.as_deref()))
         })
         .shown(Shown::Data),
-        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| row.session.clone())
-            .shown(Shown::Data),
+        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| {
+            row.spot.session.clone()
+        })
+        .shown(Shown::Data),
         Column::new(Unit::Text, "project", "Project", "The folder of its session.", |row: &Row| {
-            row.project.clone()
+            row.spot.project.clone()
         })
         .shown(Shown::Data),
         Column::new(Unit::Text, "version", "Version", "The CLI version that wrote it.", |row: &Row| {
@@ -93,7 +88,7 @@ fn columns() -> Vec<Column<Row>> {
             of(row, |call| text(call.id.as_deref()))
         })
         .shown(Shown::Data),
-        Column::new(Unit::Text, "place", "Place", "Where it was asked.", |row: &Row| row.place.clone())
+        Column::new(Unit::Text, "place", "Place", "Where it was asked.", |row: &Row| row.spot.place.clone())
             .shown(Shown::Screen),
     ];
     columns.extend(place_columns());
@@ -112,11 +107,7 @@ pub fn calls(view: &View<'_>) -> Report {
     let row = |call: &&Call| Row {
         latency: call.latency,
         result_bytes: call.result_bytes,
-        session: view.session_id(&call.mark),
-        project: view.project(&call.mark),
-        agent: view.agent(&call.mark).into(),
-        source: view.source(call.mark.at),
-        place: view.place(call.mark.at),
+        spot: Spot::of(view, &call.mark),
         call: Some((*call).clone()),
     };
     let rows: Vec<Row> = calls.iter().map(row).collect();

@@ -2,13 +2,10 @@
 
 use super::{
     Column, Entry, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
-    sum::{Stands, place_columns, text},
+    sum::{Spot, Spotted, place_columns, text},
 };
 use crate::{
-    facts::{
-        ledger::At,
-        trace::limit::{Limit, limits as met},
-    },
+    facts::trace::limit::{Limit, limits as met},
     measure::Millis,
 };
 
@@ -20,20 +17,12 @@ pub(super) const ENTRY: Entry = Entry::rows(
 
 struct Row {
     limit: Limit,
-    agent: Value,
-    session: Value,
-    project: Value,
-    source: Value,
-    place: Value,
+    spot: Spot,
 }
 
-impl Stands for Row {
-    fn source(&self) -> &Value {
-        &self.source
-    }
-
-    fn at(&self) -> Option<At> {
-        self.limit.mark.at
+impl Spotted for Row {
+    fn spot(&self) -> &Spot {
+        &self.spot
     }
 }
 
@@ -123,30 +112,25 @@ fn figure_columns() -> [Column<Row>; 5] {
 fn whose_columns() -> [Column<Row>; 4] {
     [
         Column::new(Unit::Text, "agent", "Agent", "`main`, or the type of the subagent.", |row: &Row| {
-            row.agent.clone()
+            row.spot.agent.clone()
         })
         .shown(Shown::Roomy),
-        Column::new(Unit::Text, "session", "Session", "Id of the session.", |row: &Row| row.session.clone())
-            .shown(Shown::Data),
-        Column::new(Unit::Text, "project", "Project", "The folder of the session.", |row: &Row| {
-            row.project.clone()
+        Column::new(Unit::Text, "session", "Session", "Id of the session.", |row: &Row| {
+            row.spot.session.clone()
         })
         .shown(Shown::Data),
-        Column::new(Unit::Text, "place", "Place", "Where it stands.", |row: &Row| row.place.clone())
+        Column::new(Unit::Text, "project", "Project", "The folder of the session.", |row: &Row| {
+            row.spot.project.clone()
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "place", "Place", "Where it stands.", |row: &Row| row.spot.place.clone())
             .shown(Shown::Screen),
     ]
 }
 
 /// One row for each time that a limit was met, in the order they stand.
 pub fn limits(view: &View<'_>) -> Report {
-    let row = |limit: Limit| Row {
-        agent: view.agent(&limit.mark).into(),
-        session: view.session_id(&limit.mark),
-        project: view.project(&limit.mark),
-        source: view.source(limit.mark.at),
-        place: view.place(limit.mark.at),
-        limit,
-    };
+    let row = |limit: Limit| Row { spot: Spot::of(view, &limit.mark), limit };
     let rows: Vec<Row> = met(view.ledger).into_iter().map(row).collect();
     let table = Table::of("Limits", &columns(), &rows).on_screen(50);
     let notes = notes(view, rows.is_empty());

@@ -2,12 +2,9 @@
 
 use super::{
     Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
-    sum::{Stands, place_columns, text},
+    sum::{Spot, Spotted, place_columns, text},
 };
-use crate::facts::{
-    ledger::At,
-    trace::question::{self, Question},
-};
+use crate::facts::trace::question::{self, Question};
 
 pub(super) const ENTRY: Listed = Listed::rows(
     "questions",
@@ -17,19 +14,12 @@ pub(super) const ENTRY: Listed = Listed::rows(
 
 struct Row {
     asked: Question,
-    session: Value,
-    project: Value,
-    source: Value,
-    place: Value,
+    spot: Spot,
 }
 
-impl Stands for Row {
-    fn source(&self) -> &Value {
-        &self.source
-    }
-
-    fn at(&self) -> Option<At> {
-        self.asked.mark.at
+impl Spotted for Row {
+    fn spot(&self) -> &Spot {
+        &self.spot
     }
 }
 
@@ -47,10 +37,12 @@ fn columns() -> Vec<Column<Row>> {
         Column::new(Unit::Time, "started", "Asked", "When it was asked.", |row: &Row| {
             row.asked.mark.time.into()
         }),
-        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| row.session.clone())
-            .shown(Shown::Data),
+        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| {
+            row.spot.session.clone()
+        })
+        .shown(Shown::Data),
         Column::new(Unit::Text, "project", "Project", "The folder of its session.", |row: &Row| {
-            row.project.clone()
+            row.spot.project.clone()
         })
         .shown(Shown::Data),
         Column::new(Unit::Text, "version", "Version", "The CLI version that asked.", |row: &Row| {
@@ -61,7 +53,7 @@ fn columns() -> Vec<Column<Row>> {
             text(row.asked.call.as_deref())
         })
         .shown(Shown::Data),
-        Column::new(Unit::Text, "place", "Place", "Where it was asked.", |row: &Row| row.place.clone())
+        Column::new(Unit::Text, "place", "Place", "Where it was asked.", |row: &Row| row.spot.place.clone())
             .shown(Shown::Screen),
     ]);
     columns.extend(place_columns());
@@ -110,13 +102,7 @@ fn content() -> Vec<Column<Row>> {
 
 /// One row a question, in the order they were asked.
 pub fn questions(view: &View<'_>) -> Report {
-    let row = |asked: Question| Row {
-        session: view.session_id(&asked.mark),
-        project: view.project(&asked.mark),
-        source: view.source(asked.mark.at),
-        place: view.place(asked.mark.at),
-        asked,
-    };
+    let row = |asked: Question| Row { spot: Spot::of(view, &asked.mark), asked };
     let mut rows: Vec<Row> = question::questions(view.ledger).into_iter().map(row).collect();
     rows.sort_by_key(|row| (row.asked.mark.time.is_none(), row.asked.mark.time, row.asked.mark.at));
     let table = Table::of("Questions", &columns(), &rows).on_screen(50);

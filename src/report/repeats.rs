@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
-    sum::{Stands, place_columns},
+    sum::{Spot, Spotted, place_columns},
 };
 use crate::{
     facts::ledger::{At, Call, End, Mark, Turn},
@@ -39,12 +39,7 @@ struct Same<'a> {
 struct Row {
     sort: Value,
     what: Value,
-    agent: Value,
-    session: Value,
-    project: Value,
-    source: Value,
-    place: Value,
-    at: Option<At>,
+    spot: Spot,
     count: u64,
     first: Option<Time>,
     last: Option<Time>,
@@ -65,28 +60,15 @@ pub(super) struct Loop<'a> {
     pub(super) at: Option<At>,
 }
 
-impl Stands for Row {
-    fn source(&self) -> &Value {
-        &self.source
-    }
-    fn at(&self) -> Option<At> {
-        self.at
+impl Spotted for Row {
+    fn spot(&self) -> &Spot {
+        &self.spot
     }
 }
 
 impl Row {
     fn of(view: &View<'_>, same: &Same<'_>, mark: &Mark) -> Self {
-        Self {
-            sort: same.sort.into(),
-            what: same.what.into(),
-            agent: view.agent(mark).into(),
-            session: view.session_id(mark),
-            project: view.project(mark),
-            source: view.source(mark.at),
-            place: view.place(mark.at),
-            at: mark.at,
-            ..Self::default()
-        }
+        Self { sort: same.sort.into(), what: same.what.into(), spot: Spot::of(view, mark), ..Self::default() }
     }
 
     fn add(&mut self, time: Option<Time>, wait: Option<Millis>) {
@@ -136,14 +118,14 @@ impl<'a> Repeats<'a> {
             session: same.session,
             tool: same.what,
             count: row.count,
-            at: row.at,
+            at: row.spot.at,
         })
     }
 
     /// The most frequent first; what all of them come to; and how many are loops.
     fn finish(self) -> (Vec<Row>, Row, u64) {
         let mut rows: Vec<Row> = self.rows.into_values().collect();
-        rows.sort_by_key(|row| (std::cmp::Reverse(row.count), row.first.is_none(), row.first, row.at));
+        rows.sort_by_key(|row| (std::cmp::Reverse(row.count), row.first.is_none(), row.first, row.spot.at));
         let mut total = Row::default();
         for row in &rows {
             total.count += row.count;
@@ -174,17 +156,21 @@ fn time_columns() -> Vec<Column<Row>> {
         })
         .shown(Shown::Screen),
         Column::new(Unit::Text, "agent", "Agent", "`main`, or the type of the subagent.", |row: &Row| {
-            row.agent.clone()
+            row.spot.agent.clone()
         })
         .shown(Shown::Roomy),
-        Column::new(Unit::Text, "session", "Session", "Id of the session.", |row: &Row| row.session.clone())
-            .shown(Shown::Data),
-        Column::new(Unit::Text, "project", "Project", "The folder of the session.", |row: &Row| {
-            row.project.clone()
+        Column::new(Unit::Text, "session", "Session", "Id of the session.", |row: &Row| {
+            row.spot.session.clone()
         })
         .shown(Shown::Data),
-        Column::new(Unit::Text, "place", "Place", "Where it stands first.", |row: &Row| row.place.clone())
-            .shown(Shown::Screen),
+        Column::new(Unit::Text, "project", "Project", "The folder of the session.", |row: &Row| {
+            row.spot.project.clone()
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "place", "Place", "Where it stands first.", |row: &Row| {
+            row.spot.place.clone()
+        })
+        .shown(Shown::Screen),
     ];
     columns.extend(place_columns());
     columns

@@ -193,6 +193,45 @@ pub(super) trait Stands {
     fn at(&self) -> Option<At>;
 }
 
+/// Whose a row is and where it stands: what most rows about one thing share.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spot {
+    pub(super) agent: Value,
+    pub(super) session: Value,
+    pub(super) project: Value,
+    pub(super) source: Value,
+    pub(super) place: Value,
+    pub(super) at: Option<At>,
+}
+
+impl Spot {
+    /// That of a mark.
+    pub(super) fn of(view: &View<'_>, mark: &Mark) -> Self {
+        Self {
+            agent: view.agent(mark).into(),
+            session: view.session_id(mark),
+            project: view.project(mark),
+            source: view.source(mark.at),
+            place: view.place(mark.at),
+            at: mark.at,
+        }
+    }
+}
+
+/// A row about one thing.
+pub(super) trait Spotted {
+    fn spot(&self) -> &Spot;
+}
+
+impl<R: Spotted> Stands for R {
+    fn source(&self) -> &Value {
+        &self.spot().source
+    }
+    fn at(&self) -> Option<At> {
+        self.spot().at
+    }
+}
+
 /// Source, line and offset.
 pub(super) fn place_columns<R: Stands>() -> Vec<Column<R>> {
     vec![

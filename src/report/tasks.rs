@@ -1,13 +1,10 @@
 //! Tasks: what ran in the background and in the foreground, from when to when, and how it ended.
 
 use super::{
-    Column, Entry, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
-    sum::{Stands, place_columns, text},
+    Column, Entry, Line, Report, Shown, Table, Tone, Unit, View, heads,
+    sum::{Spot, Spotted, place_columns, text},
 };
-use crate::facts::{
-    ledger::At,
-    trace::task::{Task, tasks as all_tasks},
-};
+use crate::facts::trace::task::{Task, tasks as all_tasks};
 
 pub(super) const ENTRY: Entry = Entry::rows(
     "tasks",
@@ -17,20 +14,12 @@ pub(super) const ENTRY: Entry = Entry::rows(
 
 struct Row {
     task: Task,
-    agent: Value,
-    session: Value,
-    project: Value,
-    source: Value,
-    place: Value,
+    spot: Spot,
 }
 
-impl Stands for Row {
-    fn source(&self) -> &Value {
-        &self.source
-    }
-
-    fn at(&self) -> Option<At> {
-        self.task.mark.at
+impl Spotted for Row {
+    fn spot(&self) -> &Spot {
+        &self.spot
     }
 }
 
@@ -135,17 +124,19 @@ fn whose_columns() -> [Column<Row>; 5] {
             "agent",
             "Agent",
             "`main`, or the type of the subagent that began it.",
-            |row: &Row| row.agent.clone(),
+            |row: &Row| row.spot.agent.clone(),
         )
         .shown(Shown::Data),
-        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| row.session.clone())
-            .shown(Shown::Data),
+        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| {
+            row.spot.session.clone()
+        })
+        .shown(Shown::Data),
         Column::new(Unit::Text, "project", "Project", "The folder of its session.", |row: &Row| {
-            row.project.clone()
+            row.spot.project.clone()
         })
         .shown(Shown::Data),
         Column::new(Unit::Text, "place", "Place", "Where it is first told of.", |row: &Row| {
-            row.place.clone()
+            row.spot.place.clone()
         })
         .shown(Shown::Screen),
     ]
@@ -153,14 +144,7 @@ fn whose_columns() -> [Column<Row>; 5] {
 
 /// One row a task, in the order they are told of.
 pub fn tasks(view: &View<'_>) -> Report {
-    let row = |task: Task| Row {
-        agent: view.agent(&task.mark).into(),
-        session: view.session_id(&task.mark),
-        project: view.project(&task.mark),
-        source: view.source(task.mark.at),
-        place: view.place(task.mark.at),
-        task,
-    };
+    let row = |task: Task| Row { spot: Spot::of(view, &task.mark), task };
     let rows: Vec<Row> = all_tasks(view.ledger).into_iter().map(row).collect();
     let table = Table::of("Tasks", &columns(), &rows).on_screen(50);
     let none = rows.is_empty().then(|| Line::new(Tone::Plain).word("no task was started"));

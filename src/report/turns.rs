@@ -2,10 +2,10 @@
 
 use super::{
     Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
-    sum::{Stands, place_columns, text},
+    sum::{Spot, Spotted, place_columns, text},
 };
 use crate::{
-    facts::ledger::{At, Turn},
+    facts::ledger::Turn,
     measure::{Millis, Usd, add},
 };
 
@@ -15,22 +15,16 @@ pub(super) const ENTRY: Listed =
 #[derive(Default)]
 struct Row {
     turn: Option<Turn>,
-    session: Value,
-    project: Value,
-    source: Value,
-    place: Value,
     num_turns: u64,
     wall: Option<Millis>,
     api: Option<Millis>,
     cost: Option<Usd>,
+    spot: Spot,
 }
 
-impl Stands for Row {
-    fn source(&self) -> &Value {
-        &self.source
-    }
-    fn at(&self) -> Option<At> {
-        self.turn.as_ref().and_then(|turn| turn.mark.at)
+impl Spotted for Row {
+    fn spot(&self) -> &Spot {
+        &self.spot
     }
 }
 
@@ -43,9 +37,11 @@ fn columns() -> Vec<Column<Row>> {
             "When it ended: its own time, else that of the last row before it.",
             |row: &Row| row.turn.as_ref().and_then(|turn| turn.mark.time).into(),
         ),
-        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| row.session.clone()),
+        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| {
+            row.spot.session.clone()
+        }),
         Column::new(Unit::Text, "project", "Project", "The folder of its session.", |row: &Row| {
-            row.project.clone()
+            row.spot.project.clone()
         })
         .shown(Shown::Data),
         Column::new(Unit::Text, "subtype", "End", "How it ended, in the CLI's word.", |row: &Row| {
@@ -82,7 +78,7 @@ fn columns() -> Vec<Column<Row>> {
             "What the CLI reported for this turn: the difference to the total before it.",
             |row: &Row| row.cost.into(),
         ),
-        Column::new(Unit::Text, "place", "Place", "Where it stands.", |row: &Row| row.place.clone())
+        Column::new(Unit::Text, "place", "Place", "Where it stands.", |row: &Row| row.spot.place.clone())
             .shown(Shown::Screen),
     ];
     columns.extend(place_columns());
@@ -92,10 +88,7 @@ fn columns() -> Vec<Column<Row>> {
 /// One row a `result`, the latest last.
 pub fn turns(view: &View<'_>) -> Report {
     let row = |turn: &Turn| Row {
-        session: view.session_id(&turn.mark),
-        project: view.project(&turn.mark),
-        source: view.source(turn.mark.at),
-        place: view.place(turn.mark.at),
+        spot: Spot::of(view, &turn.mark),
         num_turns: turn.num_turns,
         wall: turn.wall,
         api: turn.api,
