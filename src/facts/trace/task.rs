@@ -48,7 +48,7 @@ pub struct Task {
 const RUNNING: &str = "running";
 
 /// The kind of what is on the model's own list.
-pub const TODO: &str = "todo";
+pub const LIST_ENTRY: &str = "todo";
 
 /// The start of a message that tells of the end of a task.
 const NOTICE: &str = "<task-notification>";
@@ -123,7 +123,7 @@ impl Known {
         task.id = task.id.take().or(id.map(Name::from));
         task.call = task.call.take().or(call.map(Name::from));
         if todo {
-            task.kind = Some(Name::from(TODO));
+            task.kind = Some(Name::from(LIST_ENTRY));
         }
         task
     }
