@@ -1,7 +1,6 @@
-//! Values as people read them, and foreign text made harmless.
+//! Values as people read them.
 
-use std::borrow::Cow;
-
+pub use super::foreign::text;
 use crate::{
     measure::{Millis, Time, Usd},
     report::{Line, Part, Value},
@@ -9,32 +8,6 @@ use crate::{
 
 /// Stands for what is not known.
 pub const MISSING: &str = "–";
-
-/// Text out of a log, safe for a terminal: control characters, bidirectional and invisible ones are escaped. Borrows
-/// when there is nothing to escape.
-pub fn text(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_harmful) {
-        return Cow::Borrowed(text);
-    }
-    let mut safe = String::with_capacity(text.len() + 8);
-    for letter in text.chars() {
-        if is_harmful(letter) { safe.extend(letter.escape_unicode()) } else { safe.push(letter) }
-    }
-    Cow::Owned(safe)
-}
-
-/// Characters that change what a reader sees around them, or that nobody sees.
-pub(super) fn is_harmful(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter,
-            '\u{ad}' | '\u{61c}' | '\u{180e}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}')
-}
 
 /// A sentence as a person reads it.
 pub fn words(line: &Line) -> String {
@@ -211,14 +184,6 @@ fn scaled(number: u64, units: &[&str], blank: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn foreign_text_cannot_command_a_terminal() {
-        assert_eq!(text("Bash"), "Bash");
-        assert_eq!(text("\u{1b}[2Jx\r\n"), "\\u{1b}[2Jx\\u{d}\\u{a}");
-        assert_eq!(text("a\u{202e}b\u{9b}c\u{200b}"), "a\\u{202e}b\\u{9b}c\\u{200b}");
-        assert!(matches!(text("日本語 😀"), Cow::Borrowed(_)));
-    }
 
     #[test]
     fn a_moment_is_shown_to_the_minute() {

@@ -8,7 +8,7 @@ use serde_json::{
     value::RawValue,
 };
 
-use super::human::{is_harmful, words};
+use super::{foreign, human::words};
 use crate::report::{Data, Head, Report, Table, Value, gates};
 
 /// Raised when a documented key changes its name or meaning.
@@ -132,13 +132,13 @@ fn exact<S: Serializer>(number: &dyn std::fmt::Display, serializer: S) -> Result
     }
 }
 
-/// Escapes what serde_json lets through and a terminal would obey.
+/// Escapes what serde_json lets through and a terminal or a build log would obey.
 struct Safe<F>(F);
 
 impl<F: Formatter> Formatter for Safe<F> {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
         let mut plain = 0;
-        for (at, letter) in fragment.char_indices().filter(|&(_, letter)| is_harmful(letter)) {
+        for (at, letter) in foreign::harm(fragment) {
             out.write_all(&fragment.as_bytes()[plain..at])?;
             for unit in letter.encode_utf16(&mut [0; 2]) {
                 write!(out, "\\u{unit:04x}")?;

@@ -2,6 +2,7 @@
 
 mod comment;
 mod csv;
+mod foreign;
 pub mod human;
 mod json;
 mod jsonl;

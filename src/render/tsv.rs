@@ -20,17 +20,8 @@ fn cell(text: &str) -> Cow<'_, str> {
     if !text.contains(['\\', '\t', '\n', '\r']) {
         return human::text(text);
     }
-    let mut safe = String::with_capacity(text.len() + 8);
-    for letter in text.chars() {
-        match letter {
-            '\\' => safe.push_str("\\\\"),
-            '\t' => safe.push_str("\\t"),
-            '\n' => safe.push_str("\\n"),
-            '\r' => safe.push_str("\\r"),
-            other => safe.push_str(&human::text(other.encode_utf8(&mut [0; 4]))),
-        }
-    }
-    Cow::Owned(safe)
+    let within = text.replace('\\', r"\\").replace('\t', r"\t").replace('\n', r"\n").replace('\r', r"\r");
+    Cow::Owned(human::text(&within).into_owned())
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    formats::{LINES, hostile_log, is_plain_markdown, tables_are_whole, words},
+    foreign::{hostile_log, is_plain_markdown},
+    formats::{LINES, tables_are_whole, words},
     support::{ccstat, log, run, run_with},
 };
 

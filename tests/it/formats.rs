@@ -54,7 +54,7 @@ pub(crate) const LINES: &[(&str, &[&str], bool)] = &[
 const STORIES: &[&str] = &["logs/gateway.jsonl", "logs/nightly-denied.jsonl", "logs/week"];
 
 /// The formats in which a report can be written.
-fn formats(report: &str) -> Vec<String> {
+pub(crate) fn formats(report: &str) -> Vec<String> {
     let name = |format: &Format| format.to_possible_value().unwrap().get_name().to_owned();
     Format::value_variants().iter().filter(|format| format.fits(report)).map(name).collect()
 }
@@ -88,17 +88,17 @@ fn reports_look_the_same_as_before() {
 }
 
 /// What one run wrote in all formats, by the order of the formats.
-struct Written {
-    table: String,
+pub(crate) struct Written {
+    pub(crate) table: String,
     json: Value,
     jsonl: Vec<Value>,
-    csv: Vec<csv::StringRecord>,
+    pub(crate) csv: Vec<csv::StringRecord>,
     tsv: Vec<csv::StringRecord>,
-    markdown: String,
+    pub(crate) markdown: String,
 }
 
 /// One run with a file for each format.
-fn written(report: &str, words: &[&str]) -> (i32, Written) {
+pub(crate) fn written(report: &str, words: &[&str]) -> (i32, Written) {
     let folder = tempfile::tempdir().unwrap();
     let target = |format: &String| format!("{format}={}", folder.path().join(format).display());
     let targets: Vec<String> = formats(report).iter().map(target).collect();
@@ -129,7 +129,7 @@ fn written(report: &str, words: &[&str]) -> (i32, Written) {
 }
 
 /// The formats say the same: the same keys, the same rows, the same numbers.
-fn agree(report: &str, written: &Written) {
+pub(crate) fn agree(report: &str, written: &Written) {
     let Written { table, json, jsonl, csv, tsv, markdown } = written;
     assert_eq!(json["report"], report);
     let entry = Entry::named(report).unwrap();
@@ -224,93 +224,6 @@ fn nothing_is_wider_than_a_narrow_screen() {
                 assert!(widest <= columns.parse().unwrap(), "{} of {folder} in {columns}:\n{stdout}", line.0);
             }
         }
-    }
-}
-
-/// Names that want to be more than names.
-const HOSTILE: &[&str] = &[
-    r#"=cmd|' /C calc'!A0"#,
-    "+1",
-    "@SUM(1)",
-    "-2+3",
-    "a,b;\"c\"\td\ne\r",
-    "| a | b |",
-    "a\\|b\\\\",
-    "<script>alert(1)</script>",
-    "![x](http://evil.example/x.png)",
-    "[x](javascript:alert(1))",
-    "https://evil.example www.evil.example evil@evil.example",
-    "**bold** _it_ `code` ~~gone~~ &lt; $x$",
-    "# head",
-    "\u{1b}[31mred\u{7}\u{9b}2J",
-    "\u{202e}txt.exe\u{2066}\u{200b}",
-    "{{x}} %s ${x} \u{0}",
-];
-
-pub(crate) fn hostile_log() -> String {
-    let line = |(at, name): (usize, &&str)| {
-        let usage = serde_json::json!({"input_tokens": 1, "output_tokens": 1});
-        let call = serde_json::json!({"type": "tool_use", "id": format!("t{at}"), "name": name});
-        serde_json::json!({
-            "type": "assistant", "session_id": name, "uuid": format!("u{at}"),
-            "message": {"id": format!("m{at}"), "model": name, "content": [call], "usage": usage},
-        })
-        .to_string()
-            + "\n"
-    };
-    let mut log: String = HOSTILE.iter().enumerate().map(line).collect();
-    log += &serde_json::json!({"type": HOSTILE[3], "subtype": HOSTILE[0]}).to_string();
-    log
-}
-
-/// What a terminal obeys or what turns text around.
-fn is_harmful(letter: char) -> bool {
-    (letter.is_control() && letter != '\n' && letter != '\t')
-        || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-#[test]
-fn hostile_names_are_only_names_in_every_format() {
-    let log = log(hostile_log());
-    let path = log.path().to_str().unwrap();
-    for line in LINES.iter().filter(|line| line.2) {
-        let (_, written) = written(line.0, &words(line, &[path]));
-        agree(line.0, &written);
-        for record in &written.csv {
-            for cell in record {
-                assert!(!cell.starts_with(['=', '+', '@']), "{cell}");
-                assert!(!cell.starts_with('-') || cell.parse::<f64>().is_ok(), "{cell}");
-            }
-        }
-        for format in formats(line.0) {
-            let stdout = run_with(&[&words(line, &[path])[..], &["-f", &format]].concat()).1;
-            let harm: Vec<char> = stdout.chars().filter(|&letter| is_harmful(letter)).collect();
-            assert!(harm.is_empty(), "{format}: {harm:?}\n{stdout}");
-            assert!(!stdout.contains('\t') || format == "tsv", "{format}");
-        }
-        is_plain_markdown(&written.markdown);
-    }
-}
-
-/// Without what is escaped and what is our own, no markup is left.
-pub(crate) fn is_plain_markdown(markdown: &str) {
-    let ours = ["<!-- -->", "**", "`ccstat prices`", "`ccstat errors`"];
-    for line in markdown.lines() {
-        let mut plain = String::new();
-        let mut letters = line.trim_start_matches("- ").chars();
-        while let Some(letter) = letters.next() {
-            if letter == '\\' {
-                letters.next();
-            } else {
-                plain.push(letter);
-            }
-        }
-        assert!(
-            !plain.contains("https://") && !plain.contains("http://") && !plain.contains("www."),
-            "{line}"
-        );
-        let plain = ours.iter().fold(plain, |plain, ours| plain.replace(ours, ""));
-        assert!(!plain.contains(['<', '>', '[', ']', '*', '`', '~']), "{line}");
     }
 }
 

@@ -16,6 +16,7 @@ mod diff;
 mod explain;
 mod export;
 mod follow;
+mod foreign;
 mod formats;
 mod gates;
 mod hooks;
@@ -38,3 +39,5 @@ mod sources;
 mod stories;
 mod support;
 mod tee;
+#[cfg(target_os = "linux")]
+mod trust;

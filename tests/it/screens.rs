@@ -160,51 +160,6 @@ fn no_meaning_is_in_the_colour_alone() {
     assert_eq!(bare, plain);
 }
 
-/// A log in which everything that a report shows is written by someone who wants to repaint the reader's screen.
-fn hostile_log() -> String {
-    let evil = r"\u001b[31m\u001b]0;owned\u0007\u009b2J\u202e\u2066\u0008\r\n\ud800";
-    [
-        r#"{"type":"system","subtype":"init","session_id":"EVIL","claude_code_version":"EVIL","model":"EVIL"}"#,
-        r#"{"type":"assistant","session_id":"EVIL","message":{"id":"m","model":"EVIL","content":[{"type":"tool_use","id":"t","name":"EVIL"},{"type":"EVIL"}],"usage":{"input_tokens":1}}}"#,
-        r#"{"type":"user","session_id":"EVIL","version":"EVIL","message":{"role":"EVIL","content":[{"type":"tool_result","tool_use_id":"t","is_error":true}]}}"#,
-        r#"{"type":"EVIL"}"#,
-        r#"{"type":"system","subtype":"api_retry","error":"EVIL","session_id":"EVIL"}"#,
-        r#"{"type":"result","subtype":"EVIL","session_id":"EVIL","modelUsage":{"EVIL":{"inputTokens":1,"costUSD":1}},"total_cost_usd":1,"permission_denials":[{"tool_name":"EVIL","tool_use_id":"EVIL"}]}"#,
-        r#"{"type":"EVIL","x":}"#,
-    ]
-    .map(|line| line.replace("EVIL", evil) + "\n")
-    .concat()
-}
-
-/// What a terminal obeys or what turns text around.
-fn is_harmful(letter: char) -> bool {
-    (letter.is_control() && letter != '\n')
-        || matches!(letter, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-#[test]
-fn nothing_in_a_log_reaches_a_terminal_raw() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("evil\x1b[31m\u{202e}.jsonl");
-    std::fs::write(&path, hostile_log()).unwrap();
-    let path = path.to_str().unwrap();
-    for flags in [&["summarize"][..], &["summarize", "--json"], &["summarize", "--strict"]] {
-        let (_, stdout, stderr) = run_with(&[flags, &[path, "missing\x1b]0;x\x07.jsonl"]].concat());
-        let harm: Vec<char> =
-            stdout.chars().chain(stderr.chars()).filter(|&letter| is_harmful(letter)).collect();
-        assert!(harm.is_empty(), "{flags:?}: {harm:?} in {stdout:?} {stderr:?}");
-        assert!(stdout.contains("1b"), "it is shown, escaped: {stdout}");
-    }
-}
-
-#[test]
-fn a_hostile_name_is_whole_again_for_a_program_that_reads_json() {
-    let log = log(r#"{"type":"tele\u001b[31m\u202epathy"}"#);
-    let stdout = run_with(&["summarize", "--json", log.path().to_str().unwrap()]).1;
-    let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
-    assert_eq!(report["kinds"]["tele\u{1b}[31m\u{202e}pathy"], 1);
-}
-
 #[test]
 fn a_report_carries_no_content() {
     let secret = [

@@ -1,0 +1,107 @@
+//! Foreign text made harmless: which letters of a log are never written raw, whatever the format. What a format itself
+//! would obey, its own file escapes besides.
+
+use std::borrow::Cow;
+
+use unicode_width::UnicodeWidthChar;
+
+/// So many marks may stand on one letter; no script needs more, and more would reach into the lines above and below.
+const MARKS: usize = 4;
+
+/// Text out of a log, safe for a terminal and for the log of a build. Borrows when there is nothing to escape.
+pub fn text(text: &str) -> Cow<'_, str> {
+    let mut harm = harm(text).peekable();
+    if harm.peek().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let (mut safe, mut plain) = (String::with_capacity(text.len() + 8), 0);
+    for (at, letter) in harm {
+        safe.push_str(&text[plain..at]);
+        safe.extend(letter.escape_unicode());
+        plain = at + letter.len_utf8();
+    }
+    safe.push_str(&text[plain..]);
+    Cow::Owned(safe)
+}
+
+/// The letters of a text that must not be written as they are, and where they stand.
+pub(super) fn harm(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let (mut marks, mut is_first) = (MARKS, true);
+    text.char_indices().filter(move |&(at, letter)| {
+        // A mark that has no letter of this text below it would change what stands before the text.
+        let is_mark = !letter.is_ascii() && letter.width() == Some(0);
+        marks = if is_mark { marks + 1 } else { 0 };
+        let harms = is_unseen(letter) || marks > MARKS || commands(letter, is_first, &text[at..]);
+        is_first = letter.is_whitespace() && !harms;
+        harms
+    })
+}
+
+/// Whether a letter changes what a reader sees around it, or whether nobody sees it.
+fn is_unseen(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0d}'
+            | '\u{feff}' | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Whether what begins here would be a command to a CI system that reads it in the log of a build: `::error::` where
+/// a line begins, which after a blank may be here, and `##[error]`, `##vso[…]`, `##teamcity[…]` anywhere.
+fn commands(letter: char, is_first: bool, rest: &str) -> bool {
+    match letter {
+        ':' => is_first && rest.starts_with("::"),
+        '#' => rest.strip_prefix("##").is_some_and(|rest| {
+            rest.trim_start_matches(|letter: char| letter.is_ascii_alphanumeric()).starts_with('[')
+        }),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_cannot_command_a_terminal() {
+        assert_eq!(text("Bash"), "Bash");
+        assert_eq!(text("\u{1b}[2Jx\r\n"), "\\u{1b}[2Jx\\u{d}\\u{a}");
+        assert_eq!(text("a\u{202e}b\u{9b}c\u{200b}"), "a\\u{202e}b\\u{9b}c\\u{200b}");
+        assert!(matches!(text("日本語 😀 ❤\u{fe0f}"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn what_nobody_sees_is_shown() {
+        for unseen in ['\u{3164}', '\u{ffa0}', '\u{e0041}', '\u{e0101}', '\u{fe00}', '\u{34f}', '\u{feff}'] {
+            assert_eq!(text(&format!("a{unseen}b")), format!("a{}b", unseen.escape_unicode()));
+        }
+    }
+
+    #[test]
+    fn marks_stand_on_letters_of_their_own_text_and_are_few() {
+        assert!(matches!(text("cafe\u{301} e\u{301}\u{327}"), Cow::Borrowed(_)));
+        assert_eq!(text("\u{301}a"), "\\u{301}a");
+        let marks = "\u{301}".repeat(6);
+        assert_eq!(text(&format!("a{marks}b")), format!("a{}\\u{{301}}\\u{{301}}b", &marks[..8]));
+    }
+
+    #[test]
+    fn foreign_text_cannot_command_a_build() {
+        assert_eq!(text("::error::x"), "\\u{3a}:error::x");
+        assert_eq!(text("x ::add-mask::y"), "x \\u{3a}:add-mask::y");
+        assert_eq!(text("\u{a0}::debug::y"), "\u{a0}\\u{3a}:debug::y");
+        assert_eq!(text("x##[error]y"), "x\\u{23}#[error]y");
+        assert_eq!(text("##vso[task.x] ###[a]"), "\\u{23}#vso[task.x] #\\u{23}#[a]");
+        assert!(matches!(text("std::io::Error ## a [b] :: #1"), Cow::Owned(_)));
+        assert!(matches!(text("std::io::Error ## a [b] : #1"), Cow::Borrowed(_)));
+    }
+}
