@@ -181,7 +181,7 @@ impl Wires {
 /// The name of the thread that may fail without harm to the stream.
 const PARSER: &str = "parser";
 
-/// Looks at what was passed on, in a thread of its own. If it panics, the program does not end: the stream goes on.
+/// Looks at what was passed on, in a thread of its own.
 fn parse(
     relay: &Relay,
     options: Options,
@@ -189,26 +189,29 @@ fn parse(
     mut watcher: Watcher,
     news: Sender<News>,
 ) {
-    let broken = Mutex::new(news.clone());
+    let stream = Box::new(relay.bytes(&options.stop));
+    let facts = Arc::clone(facts);
+    beside(news, move || News::Parsed(scan::scan_stream(stream, &options, &facts, &mut watcher)));
+}
+
+/// Works in a thread of its own, and tells what came of it. If it panics, the program does not end: the stream goes on.
+fn beside(news: Sender<News>, work: impl FnOnce() -> News + Send + 'static) {
+    let (broken, failed) = (Mutex::new(news.clone()), news.clone());
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         hook(panic);
         if std::thread::current().name() == Some(PARSER) {
             let _ = broken.lock().map(|news| news.send(News::Broken));
-            // A release build aborts when this returns, and the stream would be cut.
-            loop {
+            // Where a panic aborts, it does so when this returns, and the stream would be cut.
+            while cfg!(panic = "abort") {
                 std::thread::park();
             }
         }
     }));
-    let stream = Box::new(relay.bytes(&options.stop));
-    let facts = Arc::clone(facts);
-    let failed = news.clone();
-    let parser = move || {
-        let unread = scan::scan_stream(stream, &options, &facts, &mut watcher);
-        let _ = news.send(News::Parsed(unread));
+    let work = move || {
+        let _ = news.send(work());
     };
-    if std::thread::Builder::new().name(PARSER.to_owned()).spawn(parser).is_err() {
+    if std::thread::Builder::new().name(PARSER.to_owned()).spawn(work).is_err() {
         let _ = failed.send(News::Broken);
     }
 }
@@ -351,4 +354,41 @@ pub(super) fn complain_of(lost: &[Lost]) -> bool {
         .inspect(|lost| complain(&format!("cannot pass the stream on to `{}`: {}", lost.name, lost.error)))
         .count()
         > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::Stop;
+
+    /// What was written, to be looked at by whoever gave it away.
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_parser_that_panics_is_told_of_and_the_stream_goes_on() {
+        let (stream, seen) = (b"{\"type\":\"x\"}\n".repeat(100_000), Shared::default());
+        let outlet = Outlet { name: "here".to_owned(), write: Box::new(seen.clone()) };
+        let relay = Relay::start(io::Cursor::new(stream.clone()), vec![outlet]);
+        let mut bytes = relay.bytes(&Stop::default());
+        let wires = Wires::new();
+        beside(wires.sender, move || {
+            bytes.read_exact(&mut [0; 100]).unwrap();
+            panic!("as if there were a mistake in it")
+        });
+        let patience = Duration::from_secs(20);
+        assert!(matches!(wires.receiver.recv_timeout(patience), Ok(News::Broken)));
+        assert!(relay.wait(patience), "the stream waits for a parser that is no more");
+        assert!(*seen.0.lock().unwrap() == stream, "something was lost");
+    }
 }
