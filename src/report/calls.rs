@@ -2,7 +2,7 @@
 
 use super::{
     Column, Entry as Listed, Report, Shown, Table, Unit, Value, View, heads,
-    sum::{Spot, Spotted, place_columns, text},
+    sum::{Spot, Spotted, agent_column, place_column, place_columns, session_columns, text},
 };
 use crate::{
     facts::ledger::{Call, End},
@@ -60,26 +60,14 @@ fn columns() -> Vec<Column<Row>> {
         )
         .maybe()
         .shown(Shown::Roomy),
-        Column::new(
-            Unit::Text,
-            "agent",
-            "Agent",
-            "`main`, or the type of the subagent that called.",
-            |row: &Row| row.spot.agent.clone(),
-        )
-        .shown(Shown::Roomy),
+        agent_column("`main`, or the type of the subagent that called.").shown(Shown::Roomy),
         Column::new(Unit::Text, "model", "Model", "The model that called.", |row: &Row| {
             of(row, |call| text(call.model.as_deref()))
         })
         .shown(Shown::Data),
-        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| {
-            row.spot.session.clone()
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "project", "Project", "The folder of its session.", |row: &Row| {
-            row.spot.project.clone()
-        })
-        .shown(Shown::Data),
+    ];
+    columns.extend(session_columns());
+    columns.extend([
         Column::new(Unit::Text, "version", "Version", "The CLI version that wrote it.", |row: &Row| {
             of(row, |call| text(call.mark.version.as_deref()))
         })
@@ -88,9 +76,8 @@ fn columns() -> Vec<Column<Row>> {
             of(row, |call| text(call.id.as_deref()))
         })
         .shown(Shown::Data),
-        Column::new(Unit::Text, "place", "Place", "Where it was asked.", |row: &Row| row.spot.place.clone())
-            .shown(Shown::Screen),
-    ];
+        place_column("Where it was asked."),
+    ]);
     columns.extend(place_columns());
     columns
 }

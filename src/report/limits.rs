@@ -2,7 +2,7 @@
 
 use super::{
     Column, Entry, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
-    sum::{Spot, Spotted, place_columns, text},
+    sum::{Spot, Told, agent_column, place_column, place_columns, session_columns, text},
 };
 use crate::{
     facts::trace::limit::{Limit, limits as met},
@@ -15,21 +15,14 @@ pub(super) const ENTRY: Entry = Entry::rows(
     || heads(&columns()),
 );
 
-struct Row {
-    limit: Limit,
-    spot: Spot,
-}
-
-impl Spotted for Row {
-    fn spot(&self) -> &Spot {
-        &self.spot
-    }
-}
+type Row = Told<Limit>;
 
 fn columns() -> Vec<Column<Row>> {
     let mut columns = Vec::from(what_columns());
     columns.extend(figure_columns());
-    columns.extend(whose_columns());
+    columns.push(agent_column("`main`, or the type of the subagent.").shown(Shown::Roomy));
+    columns.extend(session_columns());
+    columns.push(place_column("Where it stands."));
     columns.extend(place_columns());
     columns
 }
@@ -37,14 +30,14 @@ fn columns() -> Vec<Column<Row>> {
 fn what_columns() -> [Column<Row>; 6] {
     [
         Column::new(Unit::Time, "time", "Time", "When, where the log says it.", |row: &Row| {
-            row.limit.mark.time.into()
+            row.fact.mark.time.into()
         }),
         Column::new(
             Unit::Text,
             "sort",
             "Sort",
             "`rate_limit`, `fallback`, `refusal`, `compaction`, `microcompaction` or `stop`.",
-            |row: &Row| row.limit.sort.name().into(),
+            |row: &Row| row.fact.sort.name().into(),
         )
         .known(),
         Column::new(
@@ -52,10 +45,10 @@ fn what_columns() -> [Column<Row>; 6] {
             "what",
             "What",
             "What the log says of it: status and window, trigger, category, `max_turns` or `max_budget_usd`.",
-            |row: &Row| text(row.limit.what.as_deref()),
+            |row: &Row| text(row.fact.what.as_deref()),
         ),
         Column::new(Unit::Text, "models", "Models", "The model, and the one instead.", |row: &Row| {
-            let Limit { model, fallback, .. } = &row.limit;
+            let Limit { model, fallback, .. } = &row.fact;
             match (model, fallback) {
                 (Some(model), Some(fallback)) => Value::text(format!("{model} → {fallback}")),
                 (one, other) => text(one.as_deref().or(other.as_deref())),
@@ -63,7 +56,7 @@ fn what_columns() -> [Column<Row>; 6] {
         })
         .shown(Shown::Screen),
         Column::new(Unit::Text, "model", "Model", "The model that was asked.", |row: &Row| {
-            text(row.limit.model.as_deref())
+            text(row.fact.model.as_deref())
         })
         .shown(Shown::Data),
         Column::new(
@@ -71,7 +64,7 @@ fn what_columns() -> [Column<Row>; 6] {
             "fallback_model",
             "Fallback",
             "The model that was asked instead.",
-            |row: &Row| text(row.limit.fallback.as_deref()),
+            |row: &Row| text(row.fact.fallback.as_deref()),
         )
         .shown(Shown::Data),
     ]
@@ -84,7 +77,7 @@ fn figure_columns() -> [Column<Row>; 5] {
             "context_before",
             "Before",
             "Tokens of the conversation before a compaction.",
-            |row: &Row| row.limit.before.into(),
+            |row: &Row| row.fact.before.into(),
         )
         .alone()
         .maybe(),
@@ -93,44 +86,25 @@ fn figure_columns() -> [Column<Row>; 5] {
             "context",
             "After",
             "Tokens of the conversation after a compaction.",
-            |row: &Row| row.limit.after.into(),
+            |row: &Row| row.fact.after.into(),
         )
         .alone()
         .maybe(),
         Column::new(Unit::Millis, "wall_ms", "Took", "How long a compaction took.", |row: &Row| {
-            row.limit.took.into()
+            row.fact.took.into()
         }),
         Column::new(Unit::Share, "used", "Used", "How much of a rate limit is used.", |row: &Row| {
-            row.limit.used.map_or(Value::Missing, Value::Share)
+            row.fact.used.map_or(Value::Missing, Value::Share)
         }),
         Column::new(Unit::Time, "resets", "Resets", "When a rate limit is lifted.", |row: &Row| {
-            row.limit.resets.into()
+            row.fact.resets.into()
         }),
-    ]
-}
-
-fn whose_columns() -> [Column<Row>; 4] {
-    [
-        Column::new(Unit::Text, "agent", "Agent", "`main`, or the type of the subagent.", |row: &Row| {
-            row.spot.agent.clone()
-        })
-        .shown(Shown::Roomy),
-        Column::new(Unit::Text, "session", "Session", "Id of the session.", |row: &Row| {
-            row.spot.session.clone()
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "project", "Project", "The folder of the session.", |row: &Row| {
-            row.spot.project.clone()
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "place", "Place", "Where it stands.", |row: &Row| row.spot.place.clone())
-            .shown(Shown::Screen),
     ]
 }
 
 /// One row for each time that a limit was met, in the order they stand.
 pub fn limits(view: &View<'_>) -> Report {
-    let row = |limit: Limit| Row { spot: Spot::of(view, &limit.mark), limit };
+    let row = |fact: Limit| Row { spot: Spot::of(view, &fact.mark), fact };
     let rows: Vec<Row> = met(view.ledger).into_iter().map(row).collect();
     let table = Table::of("Limits", &columns(), &rows).on_screen(50);
     let notes = notes(view, rows.is_empty());

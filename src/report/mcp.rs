@@ -4,15 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Column, Entry, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
-    sum::{Calls, call_columns, text},
+    sum::{Calls, call_columns, latency_columns, text},
 };
-use crate::{
-    facts::{
-        Latencies, Name, ToolCount,
-        ledger::Call,
-        trace::server::{Listed, parts, plain_name, servers},
-    },
-    measure::Millis,
+use crate::facts::{
+    Name, ToolCount,
+    ledger::Call,
+    trace::server::{Listed, parts, plain_name, servers},
 };
 
 pub(super) const ENTRY: Entry = Entry::rows(
@@ -37,10 +34,6 @@ impl Calls for Row {
     }
 }
 
-fn latency(row: &Row, of: fn(&Latencies) -> Millis) -> Value {
-    row.calls.latency.as_ref().map(of).into()
-}
-
 fn columns() -> Vec<Column<Row>> {
     let mut columns = vec![
         Column::new(Unit::Text, "server", "Server", "Name of the server.", |row: &Row| {
@@ -60,39 +53,16 @@ fn columns() -> Vec<Column<Row>> {
         }),
     ];
     columns.extend(call_columns());
-    columns.extend(figure_columns());
+    columns.extend(latency_columns());
+    let bytes = Column::new(
+        Unit::Bytes,
+        "result_bytes",
+        "Results",
+        "Bytes of the results, as they stand in the log.",
+        |row: &Row| row.result_bytes.map_or(Value::Missing, Value::Bytes),
+    );
+    columns.push(bytes.maybe().shown(Shown::Roomy));
     columns
-}
-
-fn figure_columns() -> [Column<Row>; 4] {
-    [
-        Column::new(Unit::Millis, "p50_ms", "p50", "Median latency.", |row: &Row| {
-            latency(row, |all| all.p50)
-        })
-        .alone(),
-        Column::new(
-            Unit::Millis,
-            "p90_ms",
-            "p90",
-            "Latency that 90 of 100 calls are not above.",
-            |row: &Row| latency(row, |all| all.p90),
-        )
-        .alone()
-        .shown(Shown::Roomy),
-        Column::new(Unit::Millis, "max_ms", "Max", "The longest latency.", |row: &Row| {
-            latency(row, |all| all.max)
-        })
-        .alone(),
-        Column::new(
-            Unit::Bytes,
-            "result_bytes",
-            "Results",
-            "Bytes of the results, as they stand in the log.",
-            |row: &Row| row.result_bytes.map_or(Value::Missing, Value::Bytes),
-        )
-        .maybe()
-        .shown(Shown::Roomy),
-    ]
 }
 
 /// A server's row: `None` is what no list names.

@@ -2,7 +2,7 @@
 
 use super::{
     Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
-    sum::{Spot, Spotted, place_columns, text},
+    sum::{Spot, Told, place_column, place_columns, session_columns, text},
 };
 use crate::facts::trace::question::{self, Question};
 
@@ -12,16 +12,7 @@ pub(super) const ENTRY: Listed = Listed::rows(
     || heads(&columns()),
 );
 
-struct Row {
-    asked: Question,
-    spot: Spot,
-}
-
-impl Spotted for Row {
-    fn spot(&self) -> &Spot {
-        &self.spot
-    }
-}
+type Row = Told<Question>;
 
 fn columns() -> Vec<Column<Row>> {
     let mut columns = content();
@@ -31,30 +22,24 @@ fn columns() -> Vec<Column<Row>> {
             "latency_ms",
             "Waited",
             "Time from the question to what became of it; the questions of a call wait together.",
-            |row: &Row| row.asked.wait.into(),
+            |row: &Row| row.fact.wait.into(),
         )
         .alone(),
         Column::new(Unit::Time, "started", "Asked", "When it was asked.", |row: &Row| {
-            row.asked.mark.time.into()
+            row.fact.mark.time.into()
         }),
-        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| {
-            row.spot.session.clone()
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "project", "Project", "The folder of its session.", |row: &Row| {
-            row.spot.project.clone()
-        })
-        .shown(Shown::Data),
+    ]);
+    columns.extend(session_columns());
+    columns.extend([
         Column::new(Unit::Text, "version", "Version", "The CLI version that asked.", |row: &Row| {
-            text(row.asked.mark.version.as_deref())
+            text(row.fact.mark.version.as_deref())
         })
         .shown(Shown::Data),
         Column::new(Unit::Text, "id", "Id", "Id of the call, which may ask several.", |row: &Row| {
-            text(row.asked.call.as_deref())
+            text(row.fact.call.as_deref())
         })
         .shown(Shown::Data),
-        Column::new(Unit::Text, "place", "Place", "Where it was asked.", |row: &Row| row.spot.place.clone())
-            .shown(Shown::Screen),
+        place_column("Where it was asked."),
     ]);
     columns.extend(place_columns());
     columns
@@ -64,20 +49,20 @@ fn columns() -> Vec<Column<Row>> {
 fn content() -> Vec<Column<Row>> {
     vec![
         Column::new(Unit::Text, "header", "Header", "Its short label.", |row: &Row| {
-            text(row.asked.header.as_deref())
+            text(row.fact.header.as_deref())
         }),
         Column::new(Unit::Text, "question", "Question", "Its words.", |row: &Row| {
-            text(row.asked.question.as_deref())
+            text(row.fact.question.as_deref())
         }),
         Column::new(Unit::List, "options", "Options", "The labels to choose from.", |row: &Row| {
-            Value::List(row.asked.options.iter().map(|label| Value::text(label.as_str())).collect())
+            Value::List(row.fact.options.iter().map(|label| Value::text(label.as_str())).collect())
         }),
         Column::new(
             Unit::Flag,
             "multi_select",
             "Several",
             "Whether several may be chosen.",
-            |row: &Row| row.asked.multi_select.map_or(Value::Missing, Value::Flag),
+            |row: &Row| row.fact.multi_select.map_or(Value::Missing, Value::Flag),
         )
         .maybe()
         .shown(Shown::Data),
@@ -86,7 +71,7 @@ fn content() -> Vec<Column<Row>> {
             "answer",
             "Answer",
             "What was chosen or written; several labels have commas between them.",
-            |row: &Row| text(row.asked.answer.as_deref()),
+            |row: &Row| text(row.fact.answer.as_deref()),
         ),
         Column::new(
             Unit::Text,
@@ -94,7 +79,7 @@ fn content() -> Vec<Column<Row>> {
             "End",
             "What became of it: answered, denied, unanswered, not available (the tool does not exist in this mode, \
              nobody was asked) or error.",
-            |row: &Row| row.asked.fate.name().into(),
+            |row: &Row| row.fact.fate.name().into(),
         )
         .known(),
     ]
@@ -102,9 +87,9 @@ fn content() -> Vec<Column<Row>> {
 
 /// One row a question, in the order they were asked.
 pub fn questions(view: &View<'_>) -> Report {
-    let row = |asked: Question| Row { spot: Spot::of(view, &asked.mark), asked };
+    let row = |fact: Question| Row { spot: Spot::of(view, &fact.mark), fact };
     let mut rows: Vec<Row> = question::questions(view.ledger).into_iter().map(row).collect();
-    rows.sort_by_key(|row| (row.asked.mark.time.is_none(), row.asked.mark.time, row.asked.mark.at));
+    rows.sort_by_key(|row| (row.fact.mark.time.is_none(), row.fact.mark.time, row.fact.mark.at));
     let table = Table::of("Questions", &columns(), &rows).on_screen(50);
     let none = rows.is_empty().then(|| Line::new(Tone::Plain).word("no question was asked"));
     Report::of(ENTRY.name, table, none.into_iter().collect())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
-    sum::{Spot, Spotted, place_columns},
+    sum::{Spot, Spotted, agent_column, place_column, place_columns, session_columns},
 };
 use crate::{
     facts::ledger::{At, Call, End, Mark, Turn},
@@ -155,23 +155,10 @@ fn time_columns() -> Vec<Column<Row>> {
             row.is_loop.then_some("loop").map_or(Value::Missing, Value::text)
         })
         .shown(Shown::Screen),
-        Column::new(Unit::Text, "agent", "Agent", "`main`, or the type of the subagent.", |row: &Row| {
-            row.spot.agent.clone()
-        })
-        .shown(Shown::Roomy),
-        Column::new(Unit::Text, "session", "Session", "Id of the session.", |row: &Row| {
-            row.spot.session.clone()
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "project", "Project", "The folder of the session.", |row: &Row| {
-            row.spot.project.clone()
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "place", "Place", "Where it stands first.", |row: &Row| {
-            row.spot.place.clone()
-        })
-        .shown(Shown::Screen),
+        agent_column("`main`, or the type of the subagent.").shown(Shown::Roomy),
     ];
+    columns.extend(session_columns());
+    columns.push(place_column("Where it stands first."));
     columns.extend(place_columns());
     columns
 }

@@ -3,10 +3,10 @@
 use super::{Column, Names, Shown, Unit, Value};
 use crate::{
     facts::{
-        ToolCount,
+        Latencies, ToolCount,
         ledger::{At, Entry, Ledger, Mark, Session},
     },
-    measure::{Tokens, Usd, add, calendar::Zone},
+    measure::{Millis, Tokens, Usd, add, calendar::Zone},
 };
 
 /// What a report is made from: the rows that count, and how to show sources and days.
@@ -187,6 +187,30 @@ pub(super) fn call_columns<R: Calls>() -> Vec<Column<R>> {
     ]
 }
 
+/// How long the calls took.
+pub(super) fn latency<R: Calls>(row: &R, of: fn(&Latencies) -> Millis) -> Value {
+    row.calls().latency.as_ref().map(of).into()
+}
+
+/// How long most calls took, and the longest.
+pub(super) fn latency_columns<R: Calls>() -> [Column<R>; 4] {
+    let column = |key, head, about, value: fn(&R) -> Value| {
+        Column::new(Unit::Millis, key, head, about, value).maybe().alone()
+    };
+    [
+        column("p50_ms", "p50", "Median latency.", |row| latency(row, |all| all.p50)),
+        column("p90_ms", "p90", "Latency that 90 of 100 calls are not above.", |row| {
+            latency(row, |all| all.p90)
+        })
+        .shown(Shown::Roomy),
+        column("p99_ms", "p99", "Latency that 99 of 100 calls are not above.", |row| {
+            latency(row, |all| all.p99)
+        })
+        .shown(Shown::Roomy),
+        column("max_ms", "Max", "The longest latency.", |row| latency(row, |all| all.max)),
+    ]
+}
+
 /// Where a row stands, for programs.
 pub(super) trait Stands {
     fn source(&self) -> &Value;
@@ -223,6 +247,18 @@ pub(super) trait Spotted {
     fn spot(&self) -> &Spot;
 }
 
+/// A row that is one thing and its spot.
+pub(super) struct Told<T> {
+    pub(super) fact: T,
+    pub(super) spot: Spot,
+}
+
+impl<T> Spotted for Told<T> {
+    fn spot(&self) -> &Spot {
+        &self.spot
+    }
+}
+
 impl<R: Spotted> Stands for R {
     fn source(&self) -> &Value {
         &self.spot().source
@@ -230,6 +266,30 @@ impl<R: Spotted> Stands for R {
     fn at(&self) -> Option<At> {
         self.spot().at
     }
+}
+
+/// Whose it is within its session.
+pub(super) fn agent_column<R: Spotted>(about: &'static str) -> Column<R> {
+    Column::new(Unit::Text, "agent", "Agent", about, |row: &R| row.spot().agent.clone())
+}
+
+/// Whose it is among all sessions, for programs.
+pub(super) fn session_columns<R: Spotted>() -> [Column<R>; 2] {
+    [
+        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &R| {
+            row.spot().session.clone()
+        })
+        .shown(Shown::Data),
+        Column::new(Unit::Text, "project", "Project", "The folder of its session.", |row: &R| {
+            row.spot().project.clone()
+        })
+        .shown(Shown::Data),
+    ]
+}
+
+/// Where it stands, for people.
+pub(super) fn place_column<R: Spotted>(about: &'static str) -> Column<R> {
+    Column::new(Unit::Text, "place", "Place", about, |row: &R| row.spot().place.clone()).shown(Shown::Screen)
 }
 
 /// Source, line and offset.

@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{
     Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
-    sum::{Calls, call_columns, ratio, text},
+    sum::{Calls, call_columns, latency, latency_columns, ratio, text},
 };
-use crate::{
-    facts::{Latencies, ToolCount, ledger::Call, trace::server::parts},
-    measure::Millis,
-};
+use crate::facts::{ToolCount, ledger::Call, trace::server::parts};
 
 pub(super) const ENTRY: Listed =
     Listed::rows("tools", "Tools: calls, how they ended, latencies and the size of their results.", || {
@@ -32,10 +29,6 @@ impl Calls for Row {
     }
 }
 
-fn latency(row: &Row, of: fn(&Latencies) -> Millis) -> Value {
-    row.calls.latency.as_ref().map(of).into()
-}
-
 fn columns() -> Vec<Column<Row>> {
     let mut columns = vec![
         Column::new(Unit::Text, "tool", "Tool", "Name of the tool.", |row: &Row| Value::text(&*row.tool))
@@ -54,48 +47,19 @@ fn columns() -> Vec<Column<Row>> {
         .shown(Shown::Data),
     ];
     columns.extend(call_columns());
+    columns.extend([Column::new(
+        Unit::Share,
+        "error_rate",
+        "Error rate",
+        "Failed calls, of all that were answered.",
+        |row: &Row| {
+            let answered = row.calls.ok + row.calls.errors;
+            ratio(row.calls.errors, answered).map_or(Value::Missing, Value::Share)
+        },
+    )
+    .maybe()]);
+    columns.extend(latency_columns());
     columns.extend([
-        Column::new(
-            Unit::Share,
-            "error_rate",
-            "Error rate",
-            "Failed calls, of all that were answered.",
-            |row: &Row| {
-                let answered = row.calls.ok + row.calls.errors;
-                ratio(row.calls.errors, answered).map_or(Value::Missing, Value::Share)
-            },
-        )
-        .maybe(),
-        Column::new(Unit::Millis, "p50_ms", "p50", "Median latency.", |row: &Row| {
-            latency(row, |all| all.p50)
-        })
-        .maybe()
-        .alone(),
-        Column::new(
-            Unit::Millis,
-            "p90_ms",
-            "p90",
-            "Latency that 90 of 100 calls are not above.",
-            |row: &Row| latency(row, |all| all.p90),
-        )
-        .maybe()
-        .alone()
-        .shown(Shown::Roomy),
-        Column::new(
-            Unit::Millis,
-            "p99_ms",
-            "p99",
-            "Latency that 99 of 100 calls are not above.",
-            |row: &Row| latency(row, |all| all.p99),
-        )
-        .maybe()
-        .alone()
-        .shown(Shown::Roomy),
-        Column::new(Unit::Millis, "max_ms", "Max", "The longest latency.", |row: &Row| {
-            latency(row, |all| all.max)
-        })
-        .maybe()
-        .alone(),
         Column::new(
             Unit::Millis,
             "tool_ms",
