@@ -2,6 +2,7 @@
 
 mod message;
 
+pub(super) use message::{API_ERROR, NOT_HUMAN};
 use message::{is_prompt, message};
 
 use super::{
