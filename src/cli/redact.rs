@@ -194,12 +194,21 @@ impl Work {
     }
 }
 
-/// Makes a folder below another one, and refuses to follow a link out of it.
+/// Makes a folder below another one, and follows no link on the way, since it may lead elsewhere.
 fn below(root: &Path, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(root)?;
-    fs::create_dir_all(folder)?;
-    let is_below = fs::canonicalize(folder)?.starts_with(fs::canonicalize(root)?);
-    if is_below { Ok(()) } else { Err(io::Error::other("a link leads out of the folder")) }
+    let mut path = root.to_owned();
+    for part in folder.strip_prefix(root).unwrap_or(folder) {
+        path.push(part);
+        match fs::symlink_metadata(&path) {
+            Ok(known) if known.is_symlink() => {
+                return Err(io::Error::other("a link leads out of the folder"));
+            }
+            Ok(_) => {}
+            Err(_) => fs::create_dir(&path)?,
+        }
+    }
+    Ok(())
 }
 
 /// Tells how far it is: as much is written as was read.

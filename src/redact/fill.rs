@@ -12,6 +12,8 @@ const STRAY: u8 = 0xff;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fill {
     state: State,
+    /// Inside an array of records, where everything is a value.
+    array: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -19,7 +21,9 @@ enum State {
     /// Between values.
     #[default]
     Between,
-    /// In an object.
+    /// After a `[` that begins an array if an object or its end follows.
+    Bracket,
+    /// In a value.
     Object(Box<Object>),
     /// In what can be no object, up to the end of the line.
     Noise,
@@ -45,6 +49,12 @@ enum Place {
 }
 
 impl Fill {
+    /// A record stands here.
+    pub(super) fn pass(&mut self) {
+        self.array |= matches!(self.state, State::Bracket);
+        self.state = State::Between;
+    }
+
     /// Goes on with these bytes; a character must not be cut.
     pub(super) fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         let from = out.len();
@@ -52,7 +62,7 @@ impl Fill {
         let mut at = 0;
         while at < bytes.len() {
             at += match &mut self.state {
-                State::Between => self.between(bytes[at], &mut out[from + at..]),
+                State::Between | State::Bracket => self.between(bytes[at], &mut out[from + at..]),
                 State::Noise => self.noise(&bytes[at..], &mut out[from + at..]),
                 State::Object(_) => self.object(&bytes[at..], &mut out[from + at..]),
             };
@@ -60,21 +70,24 @@ impl Fill {
     }
 
     fn between(&mut self, byte: u8, out: &mut [u8]) -> usize {
+        let bracket = matches!(self.state, State::Bracket);
         match byte {
-            b'{' => {
+            b' ' | b'\t' | b'\r' | b'\n' | b',' | 0 => {}
+            b'[' if !self.array && !bracket => self.state = State::Bracket,
+            b']' => (self.state, self.array) = (State::Between, false),
+            _ if byte == b'{' || self.array => {
+                self.array |= bracket;
                 self.state =
                     State::Object(Box::new(Object { grammar: Grammar::new(), place: Place::Outside }));
-                0
-            }
-            b' ' | b'\t' | b'\r' | b'\n' | b',' | b'[' | b']' | 0 => {
-                out[0] = byte;
-                1
+                return 0;
             }
             _ => {
                 self.state = State::Noise;
-                0
+                return 0;
             }
         }
+        out[0] = byte;
+        1
     }
 
     fn noise(&mut self, bytes: &[u8], out: &mut [u8]) -> usize {
@@ -170,6 +183,10 @@ mod tests {
     fn noise_keeps_its_structure_alone() {
         assert_eq!(filled(b"[DEBUG] key=\"5\"\n"), b"[xxxxx] xxxx\"x\"\n");
         assert_eq!(filled("[\"é\", true]".as_bytes()), b"[\"xx\", xxxx]");
+        assert_eq!(
+            filled(b"[{\"a\":1}, \"two\", true, 3]\ntrue 3\n"),
+            b"[{\"x\":1}, \"xxx\", true, 3]\nxxxx x\n"
+        );
         assert_eq!(filled(b" \t\r\n,[]\0"), b" \t\r\n,[]\0");
     }
 

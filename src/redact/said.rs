@@ -48,6 +48,7 @@ const COMMAND: &str = "command-name";
 pub(super) fn of_said(text: &str) -> Vec<Span> {
     let mut spans: Vec<Span> = event::deciding(text).into_iter().map(Span::Stays).collect();
     spans.extend(hook_error(text).into_iter().flatten());
+    spans.extend(hook_denial(text));
     spans.extend(text.find(NO_SUCH_TOOL).map(|at| Span::Stays(at..at + NO_SUCH_TOOL.len())));
     if text.starts_with(ANSWERED) {
         spans.extend(answers(text));
@@ -58,7 +59,7 @@ pub(super) fn of_said(text: &str) -> Vec<Span> {
 /// The parts of what may have been typed.
 pub(super) fn of_typed(text: &str) -> Vec<Span> {
     let mut spans: Vec<Span> = event::deciding(text).into_iter().map(Span::Stays).collect();
-    if let Some(name) = text.strip_prefix('/').and_then(command) {
+    if let Some(name) = text.strip_prefix('/').and_then(command_and_blank) {
         spans.push(Span::Stays(0..1 + name));
     }
     if let Some(word) = text.strip_prefix("<command-").and_then(|rest| rest.find('>')) {
@@ -122,8 +123,14 @@ pub(super) fn is_path(text: &str) -> bool {
         && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control())
 }
 
-/// How long the name of a command is that a text begins with: letters, digits, `-`, `_` and `:`, and a blank after it.
-pub(super) fn command(text: &str) -> Option<usize> {
+/// How much of a text stays that begins with a command: its name and the blank behind it.
+pub(super) fn command_and_blank(text: &str) -> Option<usize> {
+    let name = command(text)?;
+    Some(name + text[name..].chars().next().map_or(0, char::len_utf8))
+}
+
+/// How long the name of a command is that a text begins with: letters, digits, `-`, `_` and `:`, up to a blank.
+fn command(text: &str) -> Option<usize> {
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
     let plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ':');
     (end > 0 && text[..end].chars().all(plain)).then_some(end)
@@ -146,6 +153,14 @@ fn hook_error(text: &str) -> Option<[Span; 3]> {
         None if plain => [Span::Stays(0..open), Span::Stays(open..open), Span::Stays(open..open)],
         None => return None,
     })
+}
+
+/// `Hook PreToolUse:Bash denied this tool`.
+fn hook_denial(text: &str) -> Option<Span> {
+    const DENIED: &str = " denied this tool";
+    let end = text.find(DENIED)?;
+    let name = text.get("Hook ".len()..end).filter(|name| text.starts_with("Hook ") && is_word(name));
+    name.map(|_| Span::Stays(0..end + DENIED.len()))
 }
 
 /// The quotes of `"question"="answer"`, and what stands between them by itself.
@@ -211,7 +226,7 @@ mod tests {
     #[test]
     fn a_typed_command_keeps_its_name_alone() {
         let typed = |text: &str| left(text, of_typed(text));
-        assert_eq!(typed("/deploy the shop"), "/deployxxxxxxxxx");
+        assert_eq!(typed("/deploy the shop"), "/deploy xxxxxxxx");
         assert_eq!(typed("/tmp/x is full"), "xxxxxxxxxxxxxx");
         assert_eq!(
             typed(
@@ -239,6 +254,10 @@ mod tests {
             "PreToolUse:Bash hook error: [yyyyyy]: xx"
         );
         assert_eq!(said("PreToolUse:Bash hook error: no"), "PreToolUse:Bash hook error: xx");
+        assert_eq!(
+            said("Hook PostToolUse:Bash denied this tool: no"),
+            "Hook PostToolUse:Bash denied this toolxxxx"
+        );
         assert_eq!(said("my own hook error: no"), "xxxxxxxxxxxxxxxxxxxxx");
         assert_eq!(said("Error: No such tool available: Ask"), "xxxxxxxNo such tool availablexxxxx");
     }

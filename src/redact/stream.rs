@@ -96,7 +96,7 @@ impl<'a> Redacting<'a> {
             self.ready.append(&mut record);
             self.held.drain(..bytes.len());
             self.offset += bytes.len() as u64;
-            self.fill = Fill::default();
+            self.fill.pass();
             self.records += 1;
             self.write(BLOCK);
         }

@@ -154,7 +154,7 @@ impl Walk<'_> {
     /// A command: its name stays, what follows does not.
     fn command(&mut self, raw: &str, said: &str) {
         let slash = usize::from(said.starts_with('/'));
-        let name = said::command(&said[slash..]).map(|length| Span::Stays(0..slash + length));
+        let name = said::command_and_blank(&said[slash..]).map(|length| Span::Stays(0..slash + length));
         self.spanned(raw, said, name.into_iter().collect());
     }
 
@@ -168,7 +168,7 @@ impl Walk<'_> {
             self.numbers.replace(&raw[done..start], self.out);
             match span {
                 Span::Stays(_) => self.out.extend_from_slice(&raw.as_bytes()[start..end]),
-                Span::Apart(_) => self.numbers.replace(&raw[start..end], self.out),
+                Span::Apart(_) => self.string(Fate::Text, &raw[start..end]),
             }
             done = end;
         }

@@ -54,7 +54,7 @@ pub(crate) const LINES: &[(&str, &[&str], bool)] = &[
 const STORIES: &[&str] = &["logs/gateway.jsonl", "logs/nightly-denied.jsonl", "logs/week"];
 
 /// The formats in which a report can be written.
-fn formats(report: &str) -> Vec<String> {
+pub(crate) fn formats(report: &str) -> Vec<String> {
     let name = |format: &Format| format.to_possible_value().unwrap().get_name().to_owned();
     Format::value_variants().iter().filter(|format| format.fits(report)).map(name).collect()
 }

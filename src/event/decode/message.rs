@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::status_name;
+use super::{error_name, status_name};
 use crate::event::{
     Block, BlockKind, Half, Message, Response, Text, ToolResult, ToolUse,
     denial::is_refusal,
@@ -179,9 +179,9 @@ fn api_error<'a, O: Open<'a>>(record: &Record<'a>, synthetic: bool) -> Option<Te
         return None;
     }
     let status = |key| fields.number(key).filter(|&status| status != 0.0);
-    Some(named.unwrap_or_else(|| {
-        status_name(status(RecordKey::SnakeApiStatus).or_else(|| status(RecordKey::CamelApiStatus)))
-    }))
+    let by_status =
+        || status_name(status(RecordKey::SnakeApiStatus).or_else(|| status(RecordKey::CamelApiStatus)));
+    Some(named.map_or_else(by_status, error_name))
 }
 
 /// The text of a message: its string, or the texts of its blocks one after another.
