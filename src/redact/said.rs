@@ -69,9 +69,7 @@ pub(super) fn of_typed(text: &str) -> Vec<Span> {
                 .then_some(Span::Stays(0.."<command-".len() + word + 1)),
         );
     }
-    spans.extend(tag(text, COMMAND, |inner| {
-        command(inner.strip_prefix('/').unwrap_or(inner)) == Some(inner.trim_start_matches('/').len())
-    }));
+    spans.extend(tag(text, COMMAND, |inner| is_command(inner.strip_prefix('/').unwrap_or(inner))));
     if text.trim_start().starts_with(NOTICE) {
         spans.extend(
             MARKS.iter().filter_map(|mark| text.find(mark).map(|at| Span::Stays(at..at + mark.len()))),
@@ -123,6 +121,11 @@ pub(super) fn is_path(text: &str) -> bool {
         && !text.contains(|letter: char| letter.is_whitespace() || letter.is_control())
 }
 
+/// Whether a text is the name of a command and nothing else.
+pub(super) fn is_command(text: &str) -> bool {
+    command(text) == Some(text.len())
+}
+
 /// How much of a text stays that begins with a command: its name and the blank behind it.
 pub(super) fn command_and_blank(text: &str) -> Option<usize> {
     let name = command(text)?;
@@ -139,9 +142,10 @@ fn command(text: &str) -> Option<usize> {
 /// `PreToolUse:Bash hook error: [command]: …`: the sentence stays, and the command is one.
 fn hook_error(text: &str) -> Option<[Span; 3]> {
     const ERROR: &str = " hook error: ";
-    let at = text.find(ERROR)?;
     // Whatever else stands before these words is no name of a hook.
-    let plain = text.starts_with(|letter: char| letter.is_ascii_uppercase()) && is_word(&text[..at]);
+    let named = text.starts_with(|letter: char| letter.is_ascii_uppercase());
+    let at = named.then(|| text.find(ERROR)).flatten()?;
+    let plain = is_word(&text[..at]);
     let open = at + ERROR.len();
     let rest = text[open..].strip_prefix('[').filter(|_| plain);
     let close = rest.and_then(|rest| rest.find("]: "));
@@ -158,9 +162,9 @@ fn hook_error(text: &str) -> Option<[Span; 3]> {
 /// `Hook PreToolUse:Bash denied this tool`.
 fn hook_denial(text: &str) -> Option<Span> {
     const DENIED: &str = " denied this tool";
-    let end = text.find(DENIED)?;
-    let name = text.get("Hook ".len()..end).filter(|name| text.starts_with("Hook ") && is_word(name));
-    name.map(|_| Span::Stays(0..end + DENIED.len()))
+    const HOOK: &str = "Hook ";
+    let end = text.strip_prefix(HOOK)?.find(DENIED)? + HOOK.len();
+    is_word(&text[HOOK.len()..end]).then_some(Span::Stays(0..end + DENIED.len()))
 }
 
 /// The quotes of `"question"="answer"`, and what stands between them by itself.
@@ -232,7 +236,7 @@ mod tests {
             typed(
                 "<command-message>go</command-message>\n<command-name>/go</command-name>\n<command-args>now</command-args>"
             ),
-            "<command-message>xxxxxxxxxxxxxxxxxxxxx<command-name>/go</command-name>xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+            "<command-message>xxxxxxxxxxxxxxxxxxxxx<command-name>/go</command-name>xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
         );
         assert_eq!(typed("fix it"), "xxxxxx");
     }
@@ -267,7 +271,7 @@ mod tests {
         let text = "User has answered your questions: \"A?\"=\"one\", \"B?\"=\"two\" user notes: x. You can now go on.";
         assert_eq!(
             left(text, of_said(text)),
-            "User has answered your questions: \"yy\"=\"yyy\", \"yy\"=\"yyy\" user notes:yyyyyyyyyyyyyyyyyyyyyyy"
+            "User has answered your questions: \"yy\"=\"yyy\", \"yy\"=\"yyy\" user notes:yyyyyyyyyyyyyyyyyyyyyy"
         );
     }
 

@@ -43,8 +43,10 @@ pub(super) enum Zone {
     CommandInput,
     /// What a tool returned to the CLI.
     Outcome,
-    /// Something that has an id and a status: a task, an MCP server, a change.
+    /// Something that has an id and a status: a task, or a change.
     Task,
+    /// An MCP server.
+    Server,
     /// Something that has a name.
     Named,
     /// What is known of a permission: the decision, the call, the limit and so on.
@@ -70,6 +72,10 @@ pub(super) enum Fate {
     Word,
     /// It stays if it is a name as tools, servers, agents and models have.
     Name,
+    /// It stays if it is one word in small letters, as what became of something is.
+    Status,
+    /// It stays if it is the name of a command, and nothing else.
+    Listed,
     /// Its first word stays, if that is the name of a command.
     Command,
     /// It is replaced.
@@ -131,7 +137,8 @@ const ROWS: &[Row] = &[
         "tool_name", "toolName", "last_tool_name", "subagent_type", "attributionAgent", "attributionMcpServer",
         "attributionMcpTool", "attributionSkill", "tools", "hook_name",
     ]),
-    (Zone::Record, Fate::Command, Zone::Named, &["slash_commands", "skills", "agents", "commands", "local_command"]),
+    (Zone::Record, Fate::Listed, Zone::Named, &["slash_commands", "skills", "agents", "commands"]),
+    (Zone::Record, Fate::Command, Zone::Free, &["local_command"]),
     (Zone::Record, Fate::Text, Zone::Named, &["commandRun", "local_command_run"]),
     (Zone::Record, Fate::Typed, Zone::Free, &["content", "text"]),
     (Zone::Record, Fate::Mentions, Zone::Free, &["hookErrors"]),
@@ -144,11 +151,13 @@ const ROWS: &[Row] = &[
     (Zone::Record, Fate::Text, Zone::Response, &["response"]),
     (Zone::Record, Fate::Text, Zone::Record, &["messages"]),
     (Zone::Record, Fate::Text, Zone::Outcome, &["toolUseResult", "tool_use_result"]),
-    (Zone::Record, Fate::Text, Zone::Task, &["patch", "tasks", "mcp_servers"]),
+    (Zone::Record, Fate::Text, Zone::Task, &["patch", "tasks"]),
+    (Zone::Record, Fate::Text, Zone::Server, &["mcp_servers"]),
     (Zone::Record, Fate::Text, Zone::Usage, &["usage"]),
     (Zone::Record, Fate::Text, Zone::Models, &["modelUsage", "model_usage_since_last_result"]),
     (Zone::Record, Fate::Text, Zone::Denied, &["permission_denials"]),
-    (Zone::Record, Fate::Word, Zone::Fault, &["error", "errors"]),
+    (Zone::Record, Fate::Word, Zone::Fault, &["error"]),
+    (Zone::Record, Fate::Text, Zone::Fault, &["errors"]),
     (Zone::Record, Fate::Text, Zone::Verdict, &[
         "tool_result_meta", "permissionDecision", "origin", "rate_limit_info", "compact_metadata", "compactMetadata",
         "microcompact_metadata", "microcompactMetadata",
@@ -181,7 +190,7 @@ const ROWS: &[Row] = &[
         "hookEvent", "toolUseID", "decision", "source_uuid", "commandMode", "timestamp", "delivery_id",
     ]),
     (Zone::Attachment, Fate::Name, Zone::Free, &["hookName"]),
-    (Zone::Attachment, Fate::Command, Zone::Named, &["names", "addedTypes"]),
+    (Zone::Attachment, Fate::Listed, Zone::Named, &["names", "addedTypes"]),
     (Zone::Attachment, Fate::Typed, Zone::Free, &["prompt"]),
     (Zone::Attachment, Fate::Json, Zone::Free, &["stdout"]),
 
@@ -201,8 +210,8 @@ const ROWS: &[Row] = &[
     (Zone::Answer, Fate::Word, Zone::Free, &["behavior", "decision", "mode", "current_permission_mode", "claude_code_version"]),
     (Zone::Answer, Fate::Name, Zone::Free, &["model"]),
     (Zone::Answer, Fate::Text, Zone::HookAnswer, &["hookSpecificOutput"]),
-    (Zone::Answer, Fate::Text, Zone::Task, &["mcp_servers", "mcpServers"]),
-    (Zone::Answer, Fate::Command, Zone::Named, &["commands", "agents"]),
+    (Zone::Answer, Fate::Text, Zone::Server, &["mcp_servers", "mcpServers"]),
+    (Zone::Answer, Fate::Listed, Zone::Named, &["commands", "agents"]),
 
     (Zone::HookAnswer, Fate::Word, Zone::HookAnswer, &[
         "decision", "permissionDecision", "behavior", "hookEventName", "hookSpecificOutput",
@@ -214,20 +223,25 @@ const ROWS: &[Row] = &[
     (Zone::CommandInput, Fate::Command, Zone::Free, &["command"]),
 
     (Zone::Outcome, Fate::Word, Zone::Free, &[
-        "agentId", "backgroundTaskId", "task_id", "shellId", "shell_id", "taskId", "status",
+        "agentId", "backgroundTaskId", "task_id", "shellId", "shell_id", "taskId",
     ]),
+    (Zone::Outcome, Fate::Status, Zone::Free, &["status"]),
     (Zone::Outcome, Fate::Name, Zone::Free, &["agentType"]),
     (Zone::Outcome, Fate::Text, Zone::Task, &["task", "tasks", "statusChange"]),
 
-    (Zone::Task, Fate::Word, Zone::Free, &["id", "task_id", "tool_use_id", "task_type", "status", "run_id", "from", "to"]),
-    (Zone::Task, Fate::Name, Zone::Named, &["name", "subagent_type", "tools"]),
+    (Zone::Task, Fate::Word, Zone::Free, &["id", "task_id", "tool_use_id", "task_type", "run_id", "subagent_type"]),
+    (Zone::Task, Fate::Status, Zone::Free, &["status", "from", "to"]),
+
+    (Zone::Server, Fate::Word, Zone::Free, &["status", "source"]),
+    (Zone::Server, Fate::Name, Zone::Server, &["name", "tools"]),
 
     (Zone::Named, Fate::Command, Zone::Free, &["name", "command"]),
 
     (Zone::Verdict, Fate::Word, Zone::Verdict, &[
         "id", "type", "kind", "non_execution_kind", "permission_decision", "decision", "source", "reason_type", "reasonType",
         "ruleSource", "reasonCode", "reason_code", "grantScope", "status", "rateLimitType", "rate_limit_type", "trigger",
-        "stop_reason", "producer",
+        "stop_reason", "producer", "runId", "anchorUuid", "anchor_uuid", "headUuid", "head_uuid", "tailUuid", "tail_uuid", "uuids",
+        "allUuids", "all_uuids", "preservedMessages", "preserved_messages", "preservedSegment", "preserved_segment", "compactedToolIds",
     ]),
 
     (Zone::Usage, Fate::Word, Zone::Free, &["service_tier", "speed", "inference_geo", "provider", "costBasis"]),
@@ -328,6 +342,11 @@ const LONGEST: usize = 128;
 pub(super) fn is_word(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:@+=#".contains(&byte);
     text.len() <= LONGEST && text.bytes().all(plain)
+}
+
+/// Whether a text is what became of something: `completed`, `async_launched`.
+pub(super) fn is_status(text: &str) -> bool {
+    text.len() <= 32 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
 /// Whether a text is a name: a word, with blanks in it and the marks that models and servers have.

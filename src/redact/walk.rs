@@ -135,6 +135,8 @@ impl Walk<'_> {
             Fate::Stays => true,
             Fate::Word => table::is_word(&said),
             Fate::Name => table::is_name(&said),
+            Fate::Status => table::is_status(&said),
+            Fate::Listed => said::is_command(&said),
             Fate::Command => return self.command(raw, &said),
             Fate::Text if said::is_path(&said) => return self.spanned(raw, &said, said::of_path(&said)),
             Fate::Path => return self.spanned(raw, &said, said::of_path(&said)),

@@ -200,7 +200,7 @@ fn needles(text: &str) -> Vec<String> {
         left.extend([&whole[part.end..], &whole[..part.start]]);
     }
     let lines = left.clone().into_iter().flat_map(|text| text.split(['\n', '<', '>', '"']));
-    let lines = lines.filter(|line| line.contains([' ', '/']));
+    let lines = lines.filter(|line| line.contains(' '));
     let all = left.iter().copied().chain(lines).map(str::trim).filter(|text| text.len() >= 8);
     all.map(str::to_owned).collect()
 }
