@@ -246,7 +246,7 @@ mod tests {
         let text = "<task-notification>\n<task-id>a1</task-id>\n<output-file>/tmp/a</output-file>\n<status>completed</status>\n<summary>s</summary><result>r</result><usage><tool_uses>1</tool_uses></usage>";
         assert_eq!(
             left(text, of_typed(text)),
-            "<task-notification>x<task-id>a1</task-id>xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx<status>completed</status>xxxxxxxxxxxxxxxxxxxx<result>xxxxxxxxxx<usage><tool_uses>1</tool_uses>xxxxxxxx"
+            "<task-notification>x<task-id>a1</task-id>xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx<status>completed</status>xxxxxxxxxxxxxxxxxxxxx<result>xxxxxxxxxx<usage><tool_uses>1</tool_uses>xxxxxxxx"
         );
     }
 
