@@ -1,7 +1,7 @@
 //! A log without its texts: the same records, ids and numbers, and a placeholder for everything that was said.
 //!
 //! What is written has as many bytes as what was read, byte for byte in the same places, so a report of the one is a report of
-//! the other. What stays is listed ([`table`]), never what goes. The same text has the same placeholder in all logs that one
+//! the other. What stays is listed (`table.rs`), never what goes. The same text has the same placeholder in all logs that one
 //! [`Redactor`] sees, numbered in the order of appearance. A text whose words decide what it counts as keeps these words.
 //!
 //! Nothing here opens files: bytes come in through [`input::Feed`](crate::input::Feed), and go out through a writer.
