@@ -81,7 +81,7 @@ pub(super) fn parts(text: &str) -> Vec<Range<usize>> {
     };
     let question = || {
         let question = text.strip_suffix('\n').unwrap_or(text);
-        QUESTIONS.contains(&question).then(|| Vec::from([0..text.len()]))
+        QUESTIONS.contains(&question).then(|| std::iter::once(0..text.len()).collect())
     };
     let sentence = TEXTS.iter().find_map(follows).or_else(question);
     let path = || blocked_path(text).map(Vec::from);

@@ -13,10 +13,10 @@ pub fn deciding(text: &str) -> Vec<Range<usize>> {
     let blank = text.len() - text.trim_start().len();
     let begins = |words: &&&str| text[blank..].starts_with(**words);
     if let Some(words) = NOT_HUMAN.iter().find(begins) {
-        return vec![0..blank + words.len()];
+        return std::iter::once(0..blank + words.len()).collect();
     }
     if text.starts_with(API_ERROR) {
-        return vec![0..API_ERROR.len()];
+        return std::iter::once(0..API_ERROR.len()).collect();
     }
     denial::parts(text)
 }

@@ -50,6 +50,12 @@ enum State {
     End,
 }
 
+impl Default for Grammar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Grammar {
     /// Before the first byte of a value.
     pub fn new() -> Self {

@@ -55,7 +55,7 @@ struct Frame {
     /// Where it begins.
     start: usize,
     /// Tiny keys as they are written, and as they stood.
-    tiny: Option<Box<HashMap<Vec<u8>, String>>>,
+    tiny: Option<HashMap<Vec<u8>, String>>,
 }
 
 impl Walk<'_> {
