@@ -10,6 +10,7 @@
 //! * [`report`] sorts, groups and cuts, without a word about looks;
 //! * [`render`] writes, without a word about facts;
 //! * [`scan`] conducts the first three in parallel; [`measure`] has the words with units;
+//! * [`redact`] writes a log without its texts, so that it can be shown to others;
 //! * [`permission`] is a model of Claude Code's permission system: rules, modes, and what they would decide.
 //!
 //! ```
@@ -32,6 +33,7 @@ pub mod facts;
 pub mod input;
 pub mod measure;
 pub mod permission;
+pub mod redact;
 pub mod render;
 pub mod report;
 pub mod scan;

@@ -222,7 +222,7 @@ impl Scan {
 }
 
 /// Opens a source, unless it was only found and turns out to be no log.
-fn open(source: &Source, options: &Options) -> io::Result<Option<Bytes>> {
+pub fn open(source: &Source, options: &Options) -> io::Result<Option<Bytes>> {
     if source.doubtful
         && !begins_with_record(Opened::open(&source.origin, &options.stop)?.bytes, &options.limits)?
     {

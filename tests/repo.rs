@@ -138,6 +138,7 @@ fn the_table_of_modules_is_as_the_street_wants_it() {
     assert_eq!(row("render"), ["report", "measure"]);
     assert_eq!(row("error"), ["measure", "report::UnknownColumn"]);
     assert_eq!(row("scan"), ["input", "event", "facts"]);
+    assert_eq!(row("redact"), ["input", "event"]);
     assert!(table.values().flatten().all(|known| known != "cli"), "nothing imports the program");
 }
 
@@ -157,7 +158,8 @@ fn files_that_the_documents_name_exist() {
             let is_path = span.contains('.') && !span.contains([' ', '*', '<', '~', '…']);
             let folders = ["", "src/"];
             let begins = ["src/", "tests/", "testdata/", ".ci/", "input/", "event/", "facts/", "measure/"];
-            let begins = begins.iter().chain(&["report/", "render/", "cli/", "benches/", "examples/"]);
+            let begins =
+                begins.iter().chain(&["report/", "render/", "redact/", "cli/", "benches/", "examples/"]);
             if is_path && begins.into_iter().any(|begin| span.starts_with(begin)) {
                 let exists = folders.iter().any(|folder| root().join(folder).join(span).exists());
                 assert!(exists, "{page} names `{span}`");

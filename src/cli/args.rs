@@ -14,6 +14,7 @@ pub use super::{
     narrow::Narrow,
     output::{Arrange, Output, Shape, Target},
     permission::Permissions,
+    redact::Redact,
     run::Run,
     show::Show,
     tee::Tee,
@@ -183,6 +184,15 @@ pub enum Command {
     /// CSV unless --format says otherwise. The columns are those that `--format json` has in the report of the same name.
     /// Message text, tool input and tool output are left out unless --include-content asks for them.
     Export(Export),
+    /// Write a log without its texts, to show it to others
+    ///
+    /// Everything that was said, given to tools, returned by them or named by a path becomes a placeholder of the same length: the
+    /// same text the same one, in all logs of one command. Records, ids, times, names of tools, models, commands and
+    /// agents and all numbers stay, so that the reports of the new log are those of the old one. A text whose first words decide
+    /// what it counts as, such as a refusal, keeps these words. What stays is listed; whatever is not known is replaced.
+    /// Ids and names are no secrets here: look at the log before you pass it on. Without PATH it reads standard input, or
+    /// the saved sessions if nothing is piped into it.
+    Redact(Redact),
     /// Print the table of prices in force
     ///
     /// Costs that the CLI did not report are computed from tokens with these prices.

@@ -19,6 +19,7 @@ mod permission;
 mod plan;
 mod print;
 mod progress;
+mod redact;
 mod rows;
 mod run;
 mod screen;
@@ -119,6 +120,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             let make = shaped(&preset.shape, &preset.rows.output, report::blocks, now)?;
             ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("blocks", &make) })
         }
+        Command::Redact(redact) => redact::redact(redact, &variables),
         Command::Prices(prices) => {
             prices.output.fits("prices")?;
             let arrangement = prices.arrange.arrangement("prices")?;

@@ -119,7 +119,10 @@ fn write_through(path: &Path, render: impl Fn(&mut dyn Write) -> io::Result<()>)
 
 /// Writes beside the file and renames: who looks finds the file before or the file after, never a part. What was
 /// written beside it is removed when something fails.
-pub(super) fn write_whole(path: &Path, render: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+pub(super) fn write_whole(
+    path: &Path,
+    render: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::metadata(folder)?; // a missing folder is said in the words of the system
     let mut builder = tempfile::Builder::new();

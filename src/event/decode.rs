@@ -2,6 +2,7 @@
 
 mod message;
 
+pub(super) use message::{API_ERROR, NOT_HUMAN};
 use message::{is_prompt, message};
 
 use super::{
@@ -141,7 +142,7 @@ fn system<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
         }),
         Some("api_retry") => {
             let named = fields.text(RecordKey::Error);
-            let kind = named.unwrap_or_else(|| status_name(fields.number(RecordKey::ErrorStatus)));
+            let kind = named.map_or_else(|| status_name(fields.number(RecordKey::ErrorStatus)), error_name);
             Body::Retry(kind, millis(fields, RecordKey::SnakeRetryDelay))
         }
         Some("api_error") => {
@@ -216,6 +217,12 @@ fn stream_part<'a, O: Open<'a>>(record: &Record<'a>) -> Option<StreamPart<'a>> {
         }
         _ => None,
     }
+}
+
+/// The API's name for an error. It is one word: what is more is a message, and those are in no report.
+fn error_name(name: Text<'_>) -> Text<'_> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte);
+    if name.len() <= 64 && name.bytes().all(plain) { name } else { "unknown".into() }
 }
 
 /// The API's name for an HTTP status.

@@ -3,6 +3,8 @@
 //! From the recordings and from public logs; asked only of failed results whose record has none of the structured
 //! fields. A new sentence is one row.
 
+use std::ops::Range;
+
 /// How a refusal reads: what it starts with, and what must follow somewhere after that.
 const TEXTS: &[(&str, &str)] = &[
     ("The user doesn't want to proceed with this tool use", ""),
@@ -45,17 +47,45 @@ pub(super) fn is_refusal(text: &str) -> bool {
 }
 
 fn is_blocked_path(text: &str) -> bool {
+    blocked_path(text).is_some()
+}
+
+/// The quote that such a path begins with, and the sentence after it.
+fn blocked_path(text: &str) -> Option<[Range<usize>; 2]> {
     let quote = text.char_indices().skip(1).take(QUOTE_WITHIN).find(|&(_, letter)| letter == '\'');
-    let Some((at, _)) = quote else { return false };
-    AFTER_QUOTED.iter().any(|end| text[at + 1..].contains(end))
+    let (at, _) = quote?;
+    AFTER_QUOTED.iter().find_map(|end| {
+        let start = at + 1 + text[at + 1..].find(end)?;
+        Some([at..at + 1, start..start + end.len()])
+    })
 }
 
 fn is_hook(text: &str) -> bool {
-    HOOKS.iter().any(|(start, end)| {
-        let Some(rest) = text.strip_prefix(start) else { return false };
+    hook(text).is_some()
+}
+
+/// The sentence of a hook, with the name of the tool.
+fn hook(text: &str) -> Option<Range<usize>> {
+    HOOKS.iter().find_map(|(start, end)| {
+        let rest = text.strip_prefix(start)?;
         let name = rest.find(char::is_whitespace).unwrap_or(rest.len());
-        name > 0 && rest[name..].starts_with(end)
+        (name > 0 && rest[name..].starts_with(end)).then_some(0..start.len() + name + end.len())
     })
+}
+
+/// The parts of a text that make it a refusal; none if it is no such text.
+pub(super) fn parts(text: &str) -> Vec<Range<usize>> {
+    let follows = |&(start, later): &(&str, &str)| {
+        let at = start.len() + text.strip_prefix(start)?.find(later)?;
+        Some(vec![0..start.len(), at..at + later.len()])
+    };
+    let question = || {
+        let question = text.strip_suffix('\n').unwrap_or(text);
+        QUESTIONS.contains(&question).then(|| std::iter::once(0..text.len()).collect())
+    };
+    let sentence = TEXTS.iter().find_map(follows).or_else(question);
+    let path = || blocked_path(text).map(Vec::from);
+    sentence.or_else(path).or_else(|| hook(text).map(|part| vec![part])).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -274,6 +274,23 @@ fields! {
     }
 }
 
+/// The names of all fields that facts are read from; some stand there twice.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let lists = [
+        RecordKey::NAMES,
+        MessageKey::NAMES,
+        BlockKey::NAMES,
+        EventKey::NAMES,
+        UsageKey::NAMES,
+        ModelKey::NAMES,
+        CompactionKey::NAMES,
+        AgentKey::NAMES,
+        ServerKey::NAMES,
+        CallKey::NAMES,
+    ];
+    lists.into_iter().flatten().copied()
+}
+
 /// A name of a field, and whatever follows it in its text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key<'a> {

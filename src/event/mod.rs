@@ -17,6 +17,7 @@ mod said;
 #[cfg(target_arch = "x86_64")]
 mod skim;
 mod trace;
+mod words;
 
 use std::borrow::Cow;
 
@@ -25,12 +26,14 @@ use smallvec::SmallVec;
 pub use block::{BlockId, BlockKind};
 pub use decode::{agent_of_input, agent_of_outcome, servers_of};
 pub use dialect::Dialect;
+pub use fields::names as field_names;
 pub use kind::{Home, Kind, KindId, Row};
 pub use obvious::obvious;
 pub use said::{Said, main_input, said};
 #[cfg(target_arch = "x86_64")]
 pub use skim::{Skimmer, skim};
 pub use trace::trace;
+pub use words::deciding;
 
 use crate::measure::{Millis, Time, Tokens, Usd};
 

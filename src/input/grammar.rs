@@ -5,7 +5,7 @@
 
 /// What came of feeding bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
     /// All bytes fit; the value goes on.
     More,
     /// The value ends before this byte.
@@ -16,7 +16,7 @@ pub(super) enum Step {
 
 /// One value on its way through the grammar.
 #[derive(Clone, Debug)]
-pub(super) struct Grammar {
+pub struct Grammar {
     state: State,
     levels: Levels,
 }
@@ -50,14 +50,20 @@ enum State {
     End,
 }
 
+impl Default for Grammar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Grammar {
     /// Before the first byte of a value.
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self { state: State::Value, levels: Levels::default() }
     }
 
     /// Goes on with these bytes.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Step {
+    pub fn feed(&mut self, bytes: &[u8]) -> Step {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             if let State::String(_) = self.state {
@@ -87,7 +93,7 @@ impl Grammar {
     }
 
     /// Whether the value is whole if nothing follows: only a number can be without having said so.
-    pub(super) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         let number =
             matches!(self.state, State::Zero | State::Digits | State::Fraction | State::ExponentDigits);
         number && self.levels.is_empty()

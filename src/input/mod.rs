@@ -13,6 +13,7 @@ mod shape;
 
 pub use cut::{Cutter, Found};
 pub use find::{Environment, Missing, Origin, Search, Source, Wanted, find};
+pub use grammar::{Grammar, Step};
 pub use growth::{Growth, Mark, Stamp, folder_time, grown, growth};
 pub use open::{Bytes, Opened};
 pub use pipe::Stop;

@@ -27,12 +27,17 @@ impl Default for Limits {
     }
 }
 
+/// The byte order mark.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Who takes what is read.
 pub trait Feed {
     /// Whole lines, the last one perhaps without its end; how many they are.
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64;
     /// A piece of something that is not simply one object per line.
     fn found(&mut self, offset: u64, line: u64, found: Found<'_>);
+    /// Bytes that are not handed over as lines, all of them, before what is found in them.
+    fn cut(&mut self, _bytes: &[u8]) {}
     /// Whether to stop here.
     fn stopped(&self) -> bool;
 }
@@ -185,7 +190,9 @@ impl<'r> Reader<'r> {
                 return Ok(());
             }
         } else {
-            self.skip_mark()?;
+            if self.skip_mark()? {
+                feed.cut(MARK);
+            }
             end = end.map(|end| end.max(self.offset + 1)); // the line that the mark begins is ours too
         }
         let shape = match range.shape {
@@ -213,16 +220,16 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// Passes over a byte order mark.
-    fn skip_mark(&mut self) -> io::Result<()> {
-        const MARK: &[u8] = b"\xef\xbb\xbf";
+    /// Passes over a byte order mark, if there is one.
+    fn skip_mark(&mut self) -> io::Result<bool> {
         while !self.ended && self.held().len() < MARK.len() && MARK.starts_with(self.held()) {
             self.fill()?;
         }
-        if self.held().starts_with(MARK) {
+        let marked = self.held().starts_with(MARK);
+        if marked {
             self.consume(MARK.len());
         }
-        Ok(())
+        Ok(marked)
     }
 
     fn sniff(&self) -> Sniff {
@@ -309,6 +316,7 @@ impl<'r> Reader<'r> {
             let blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r');
             let solid = rest - self.held()[..rest].iter().rev().take_while(blank).count();
             if line_end.is_some() || self.ended || feed.stopped() {
+                feed.cut(&self.held()[..line_end.map_or(rest, |end| end + 1)]);
                 found(feed, Some(&self.held()[..solid]));
                 found(feed, None);
                 self.consume(line_end.map_or(rest, |end| end + 1));
@@ -318,6 +326,7 @@ impl<'r> Reader<'r> {
             // Blanks may turn out to be the end of the line, where they mean nothing even in a torn string.
             let endless = solid == 0 && rest > self.limits.max_record;
             let taken = if endless { rest } else { solid };
+            feed.cut(&self.held()[..taken]);
             found(feed, Some(&self.held()[..taken]));
             self.consume(taken);
             self.fill()?;
@@ -333,6 +342,7 @@ impl<'r> Reader<'r> {
                 ends_line = *last == b'\n';
                 self.line += memchr::memchr_iter(b'\n', self.held()).count() as u64;
             }
+            feed.cut(self.held());
             let tell = &mut |offset, line, what: Found<'_>| feed.found(offset, line, what);
             cutter.feed(&self.buffer[self.start..self.end], tell);
             self.consume(held);

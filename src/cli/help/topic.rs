@@ -344,6 +344,17 @@ pub(in crate::cli) const TOPICS: &[Topic] = &[
         ],
     },
     Topic {
+        command: "redact",
+        group: Group::Programs,
+        examples: &[
+            ("A log for a bug report", "ccstat redact run.jsonl > shown.jsonl"),
+            (
+                "All sessions of a project, for a colleague",
+                "ccstat redact ~/.claude/projects/my-project -o shown/",
+            ),
+        ],
+    },
+    Topic {
         command: "prices",
         group: Group::Programs,
         examples: &[

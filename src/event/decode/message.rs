@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::status_name;
+use super::{error_name, status_name};
 use crate::event::{
     Block, BlockKind, Half, Message, Response, Text, ToolResult, ToolUse,
     denial::is_refusal,
@@ -18,7 +18,7 @@ use crate::event::{
 const SYNTHETIC: &str = "<synthetic>";
 
 /// Beginnings of user texts that no human typed.
-const NOT_HUMAN: &[&str] = &[
+pub(in crate::event) const NOT_HUMAN: &[&str] = &[
     "<local-command-",
     "<command-name>",
     "<task-notification>",
@@ -28,6 +28,9 @@ const NOT_HUMAN: &[&str] = &[
     "<bash-stderr>",
     "This session is being continued from a previous conversation",
 ];
+
+/// How a message begins that tells of a failure of the API, in versions that have no field for it.
+pub(in crate::event) const API_ERROR: &str = "API Error";
 
 pub(super) fn message<'a, O: Open<'a>>(record: &Record<'a>, kind: &str) -> Message<'a> {
     let role_of_kind = || if kind == "user" { "user".into() } else { "assistant".into() };
@@ -170,15 +173,15 @@ fn api_error<'a, O: Open<'a>>(record: &Record<'a>, synthetic: bool) -> Option<Te
         || fields.is_true(RecordKey::CamelApiError);
     // Streams of 1.0.128 have no flag at all.
     let says_so = || {
-        synthetic && record.message.as_ref().is_some_and(|message| text_of(message).starts_with("API Error"))
+        synthetic && record.message.as_ref().is_some_and(|message| text_of(message).starts_with(API_ERROR))
     };
     if !flagged && !says_so() {
         return None;
     }
     let status = |key| fields.number(key).filter(|&status| status != 0.0);
-    Some(named.unwrap_or_else(|| {
-        status_name(status(RecordKey::SnakeApiStatus).or_else(|| status(RecordKey::CamelApiStatus)))
-    }))
+    let by_status =
+        || status_name(status(RecordKey::SnakeApiStatus).or_else(|| status(RecordKey::CamelApiStatus)));
+    Some(named.map_or_else(by_status, error_name))
 }
 
 /// The text of a message: its string, or the texts of its blocks one after another.

@@ -353,8 +353,13 @@ fn refusals(record: &Record, json: &Value, calls: &HashMap<&str, &Call>) -> Vec<
 
 /// Name and command out of `PreToolUse:Bash hook error: [command]: …` and `Hook PreToolUse:Bash denied this tool`.
 fn sentence(text: &str) -> Option<(&str, Option<&str>)> {
-    let plain =
-        |name: &&str| name.split(':').next().is_some_and(|event| event.chars().all(char::is_alphanumeric));
+    // What else a tool wrote before these words is no name: it may be anything.
+    let plain = |name: &&str| {
+        let event = name.split(':').next().unwrap_or_default();
+        event.starts_with(|letter: char| letter.is_ascii_uppercase())
+            && event.chars().all(char::is_alphanumeric)
+            && !name.contains(char::is_whitespace)
+    };
     if let Some((name, rest)) = text.split_once(" hook error: ").filter(|(name, _)| plain(name)) {
         let command =
             rest.strip_prefix('[').and_then(|rest| rest.split_once("]: ")).map(|(command, _)| command);
@@ -396,6 +401,8 @@ mod tests {
         assert_eq!(sentence("PreToolUse:Bash hook error: no"), Some(("PreToolUse:Bash", None)));
         assert_eq!(sentence("Hook PreToolUse:Write denied this tool"), Some(("PreToolUse:Write", None)));
         assert_eq!(sentence("the log says: x hook error: [a]: b"), None);
+        assert_eq!(sentence("Password:it is x hook error: [a]: b"), None);
+        assert_eq!(sentence("password hook error: no"), None);
         assert_eq!(sentence("exit code 1"), None);
     }
 
