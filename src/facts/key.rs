@@ -34,8 +34,9 @@ impl<V> Default for Keyed<V> {
 
 impl<V> Keyed<V> {
     fn shard(id: Id) -> usize {
-        // The map itself hashes the whole key again, so any bits will do.
-        (id.0 >> 60) as usize % SHARDS
+        // The map itself hashes the whole key again, so any bits will do that differ: the last ones of a uuid do, while
+        // others say which version it is.
+        (id.0 % SHARDS as u128) as usize
     }
 
     pub(crate) fn get(&self, id: Id) -> Option<&V> {
@@ -192,6 +193,26 @@ mod tests {
         assert_ne!(lower, Id::of("00021325000040008000-00000000003a-00"));
         assert_eq!(Id::of("toolu_01"), Id::of("toolu_01"));
         assert_ne!(Id::of("toolu_01"), Id::of("toolu_02"));
+    }
+
+    #[test]
+    fn uuids_are_spread_over_all_shards() {
+        let mut keyed: Keyed<()> = Keyed::default();
+        for number in 0..1600 {
+            keyed.insert(Id::of(&format!("00021325-0000-4000-8000-{number:012x}")), ());
+        }
+        assert!(keyed.0.iter().all(|shard| shard.len() == 100));
+    }
+
+    /// A stranger can try at home which ids collide, but the seeds of this process are others.
+    #[test]
+    fn ids_that_collide_under_one_seed_do_not_under_another() {
+        let (mine, theirs) = (foldhash::fast::RandomState::default(), foldhash::fast::RandomState::default());
+        let slot = |state: &foldhash::fast::RandomState, id: Id| state.hash_one(id) % 1024;
+        let all = (0..1_000_000u128).map(|number| Id(number << 64 | 0x4000_8000));
+        let collide: Vec<Id> = all.filter(|id| slot(&theirs, *id) == 0).collect();
+        let slots: std::collections::BTreeSet<u64> = collide.iter().map(|id| slot(&mine, *id)).collect();
+        assert!(collide.len() > 500 && slots.len() > 300, "{} ids in {} slots", collide.len(), slots.len());
     }
 
     #[test]
