@@ -15,12 +15,16 @@ mod control;
 mod diff;
 mod explain;
 mod export;
+#[cfg(unix)]
+mod faults;
 mod follow;
 mod formats;
 mod gates;
 mod hooks;
 mod kinds;
 mod ledger;
+#[cfg(unix)]
+mod load;
 mod pages;
 mod permission;
 mod permissions;
