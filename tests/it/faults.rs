@@ -262,6 +262,13 @@ impl Running {
         u64::from_str_radix(&self.status("SigCgt:"), 16).is_ok_and(|caught| caught & 0b10 != 0)
     }
 
+    /// Whether it has read so many bytes.
+    fn has_read(&self, bytes: u64) -> bool {
+        let counts = fs::read_to_string(format!("/proc/{}/io", self.0.id())).unwrap();
+        let read = counts.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
+        read.parse::<u64>().unwrap() > bytes
+    }
+
     /// Most memory so far, in MB.
     fn peak(&self) -> u64 {
         self.status("VmHWM:").trim_end_matches("kB").trim().parse::<u64>().unwrap() / 1000
@@ -302,10 +309,9 @@ fn a_device_without_an_end_takes_no_more_memory_and_can_be_interrupted() {
     let folder = folder();
     let running =
         Running::start(folder.path(), &["summarize", "--json", "--max-record", "1000000", "/dev/zero"]);
-    // How much it has read is in no file that all systems have, but time passes: seconds are gigabytes.
-    running.wait_for(Running::listens);
-    std::thread::sleep(Duration::from_secs(2));
-    let (early, _) = (running.peak(), std::thread::sleep(Duration::from_secs(1)));
+    running.wait_for(|running| running.listens() && running.has_read(50_000_000));
+    let early = running.peak();
+    running.wait_for(|running| running.has_read(200_000_000));
     let late = running.peak();
     assert!(late <= early + 4 && late < 64, "{early} MB, then {late} MB");
     let (code, report) = running.interrupt();

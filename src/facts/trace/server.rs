@@ -33,7 +33,7 @@ pub fn plain_name(server: &str) -> String {
 
 /// Server and tool out of `mcp__server__tool`. Of the servers that are known the longest name that fits is taken, because a
 /// name may hold the mark that parts it from the tool.
-pub fn parts<'t>(tool: &'t str, is_known: impl Fn(&str) -> bool) -> Option<(&'t str, &'t str)> {
+pub fn parts(tool: &str, is_known: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
     let rest = tool.strip_prefix("mcp__")?;
     let mut marks = (0..rest.len()).rev().filter(|&at| rest.as_bytes()[at..].starts_with(b"__"));
     match marks.find(|&at| is_known(&rest[..at])) {
