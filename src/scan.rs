@@ -81,7 +81,9 @@ fn carry_out(mut plan: Plan, sources: &[Source], options: &Options, progress: &P
     let work = || worker(sources, &plan.units, &next, options, progress);
     let mut all = if threads > 1 { in_pool(threads, &work) } else { work() };
     all.unread.extend(plan.unread);
-    all.unread.sort_by_key(|unread| unread.source);
+    // Where a file is gone, each of its units finds that out.
+    all.unread.sort_by_key(|unread| (unread.source, unread.offset));
+    all.unread.dedup_by_key(|unread| unread.source);
     all
 }
 
@@ -216,7 +218,11 @@ impl Scan {
         match open(&sources[unit.source.0 as usize], options) {
             Ok(Some(mut bytes)) => read(&mut bytes, unit, options, progress, buffer, self),
             Ok(None) => {}
-            Err(error) => self.unread.push(Unread { source: unit.source, offset: None, error }),
+            Err(error) => {
+                // It could be opened when the plan was made, and what stands before this unit is read by others.
+                let offset = (unit.range.start > 0).then_some(unit.range.start);
+                self.unread.push(Unread { source: unit.source, offset, error });
+            }
         }
     }
 }

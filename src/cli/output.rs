@@ -113,8 +113,11 @@ fn is_special(path: &Path) -> bool {
 
 fn write_through(path: &Path, render: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut out = io::BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
-    render(&mut out)?;
-    out.flush()
+    match render(&mut out).and_then(|()| out.flush()) {
+        // A reader that goes away wants no more, by this way as by standard output.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
 }
 
 /// Writes beside the file and renames: who looks finds the file before or the file after, never a part. What was

@@ -98,9 +98,14 @@ fn difference<'a>(
     let (cost, uses) = match &end.since_last {
         Some(since) => (since.iter().map(|one| one.cost).sum(), since.clone()),
         None => {
-            let old = if printed.is_some() { before.map_or(&[][..], |before| before.models) } else { models };
-            let old: HashMap<&Name, &ModelUse> = old.iter().map(|one| (&one.model, one)).collect();
-            (total.less(base), models.iter().map(|one| one.less(old.get(&one.model).copied())).collect())
+            // Where nothing is printed by model, nothing was added by model.
+            let old = before.map_or(&[][..], |before| before.models);
+            let old: HashMap<&Name, &ModelUse> = match printed {
+                Some(_) => old.iter().map(|one| (&one.model, one)).collect(),
+                None => HashMap::new(),
+            };
+            let uses = printed.unwrap_or_default().iter();
+            (total.less(base), uses.map(|one| one.less(old.get(&one.model).copied())).collect())
         }
     };
     let cost = end.total.map(|_| cost);
@@ -199,21 +204,34 @@ fn difference_of_sums(end: &TurnEnd, before: &TurnEnd) -> Option<Sums> {
         .then(|| std::array::from_fn(|field| now[field] - then[field]))
 }
 
-/// Results by what a later one in another file can be recognised by.
+/// Of the results that one could go on from, so many are looked at. Nearly always it is the first; without a bound a log
+/// with a hundred thousand results that all could be it would take hours.
+const LOOKED_AT: usize = 1000;
+
+/// Results by what a later one in another file can be recognised by; those with the largest total first, then as they stand.
 struct History<'a> {
     by_session: HashMap<&'a SessionKey, Vec<&'a TurnEnd>>,
     by_sums: HashMap<Sums, Vec<&'a TurnEnd>>,
+    /// API times at a session's total, in order.
+    times: HashMap<(&'a SessionKey, Usd), Vec<(Millis, Place)>>,
 }
 
 impl<'a> History<'a> {
     fn of(results: &[&'a TurnEnd]) -> Self {
-        let mut history = Self { by_session: HashMap::new(), by_sums: HashMap::new() };
+        let mut history = Self { by_session: HashMap::new(), by_sums: HashMap::new(), times: HashMap::new() };
         for &end in results {
             history.by_session.entry(&end.session).or_default().push(end);
             if end.total.is_some_and(|total| total > Usd::ZERO) {
                 history.by_sums.entry(model_sums(end)).or_default().push(end);
             }
+            if let Some(total) = end.total {
+                let time = (end.api.unwrap_or_default(), end.place);
+                history.times.entry((&end.session, total)).or_default().push(time);
+            }
         }
+        let orders = history.by_session.values_mut().chain(history.by_sums.values_mut());
+        orders.for_each(|all| all.sort_unstable_by_key(|end| (std::cmp::Reverse(end.total), end.place)));
+        history.times.values_mut().for_each(|all| all.sort_unstable());
         history
     }
 
@@ -226,24 +244,34 @@ impl<'a> History<'a> {
         }
         let (now, turn) = (model_sums(end), sums(std::iter::once(&end.turn)));
         let origin: Sums = std::array::from_fn(|field| now[field] - turn[field]);
-        let resumed =
-            self.by_session.get(&end.session).into_iter().flatten().filter(|before| continues(end, before));
-        let forked = self.by_sums.get(&origin).into_iter().flatten();
-        let forked = forked.filter(|before| difference_of_sums(end, before).is_some());
-        let elsewhere = resumed.chain(forked).filter(|before| before.place.source != end.place.source);
-        elsewhere
+        let resumed = smaller(self.by_session.get(&end.session), end).find(|before| continues(end, before));
+        let forked =
+            smaller(self.by_sums.get(&origin), end).find(|before| difference_of_sums(end, before).is_some());
+        resumed
+            .into_iter()
+            .chain(forked)
             .max_by_key(|before| (before.total, std::cmp::Reverse(before.place)))
-            .map(|before| Totals::printed(before))
+            .map(Totals::printed)
     }
 
     /// The API time when the session's total was exactly this.
     fn api_at(&self, end: &TurnEnd, total: Usd) -> Option<Millis> {
-        let same = self.by_session.get(&end.session)?.iter().filter(|before| before.place != end.place);
-        let api = |before: &TurnEnd| before.api.unwrap_or_default();
-        same.filter(|before| before.total == Some(total) && api(before) <= api(end))
-            .map(|before| api(before))
-            .max()
+        let times = self.times.get(&(&end.session, total))?;
+        let until = times.partition_point(|&(api, _)| api <= end.api.unwrap_or_default());
+        let before = times[..until].iter().rev();
+        before.take(2).find(|(_, place)| *place != end.place).map(|&(api, _)| api)
     }
+}
+
+/// The results of other files whose totals are not larger than this one's, the largest first.
+fn smaller<'a, 'h>(
+    all: Option<&'h Vec<&'a TurnEnd>>,
+    end: &'h TurnEnd,
+) -> impl Iterator<Item = &'a TurnEnd> + use<'a, 'h> {
+    let all = all.map_or(&[][..], Vec::as_slice);
+    let (total, source) = (end.total.unwrap_or_default(), end.place.source);
+    let from = all.partition_point(|before| before.total.unwrap_or_default() > total);
+    all[from..].iter().take(LOOKED_AT).copied().filter(move |before| before.place.source != source)
 }
 
 fn continues_silently(version: &str) -> bool {

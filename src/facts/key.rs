@@ -194,6 +194,17 @@ mod tests {
         assert_ne!(Id::of("toolu_01"), Id::of("toolu_02"));
     }
 
+    /// A stranger can try at home which ids collide, but the seeds of this process are others.
+    #[test]
+    fn ids_that_collide_under_one_seed_do_not_under_another() {
+        let (mine, theirs) = (foldhash::fast::RandomState::default(), foldhash::fast::RandomState::default());
+        let slot = |state: &foldhash::fast::RandomState, id: Id| state.hash_one(id) % 1024;
+        let all = (0..1_000_000u128).map(|number| Id(number << 64 | 0x4000_8000));
+        let collide: Vec<Id> = all.filter(|id| slot(&theirs, *id) == 0).collect();
+        let slots: std::collections::BTreeSet<u64> = collide.iter().map(|id| slot(&mine, *id)).collect();
+        assert!(collide.len() > 500 && slots.len() > 300, "{} ids in {} slots", collide.len(), slots.len());
+    }
+
     #[test]
     fn a_name_is_kept_once() {
         let mut names = Names::default();

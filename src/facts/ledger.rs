@@ -13,6 +13,9 @@ mod owed;
 mod source;
 mod split;
 
+use std::collections::BTreeSet;
+
+pub(super) use build::Lines;
 pub use explain::{Figure, Step, Told};
 
 use super::{Name, account::Input};
@@ -109,7 +112,7 @@ pub struct Session {
     /// Whether every token of it is counted.
     pub complete: bool,
     /// Models of it that have no price.
-    pub unpriced: Vec<Name>,
+    pub unpriced: BTreeSet<Name>,
     /// How its cost came about, where that was asked for.
     pub steps: Vec<Step>,
 }

@@ -3,7 +3,10 @@
 //! [`Merge`] is commutative and associative for every type here, so a source may be cut anywhere and its pieces may
 //! arrive in any order. Where one of two has to be chosen, places are compared.
 
-use std::{collections::BTreeMap, hash::Hash};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    hash::Hash,
+};
 
 use crate::{
     input::{Place, SourceId},
@@ -227,9 +230,9 @@ pub(crate) enum Few<T> {
     #[default]
     None,
     One(T),
-    /// Sorted.
+    /// Sorted. A stranger's log may have a million sessions share one response, so nothing is moved to make room.
     #[expect(clippy::box_collection, reason = "a row must stay small, and this is rare")]
-    Many(Box<Vec<T>>),
+    Many(Box<BTreeSet<T>>),
 }
 
 impl<T: Ord + Clone> Few<T> {
@@ -238,24 +241,21 @@ impl<T: Ord + Clone> Few<T> {
             Self::None => *self = Self::One(value),
             Self::One(one) if *one == value => {}
             Self::One(one) => {
-                let mut many = vec![one.clone(), value];
-                many.sort_unstable();
-                *self = Self::Many(Box::new(many));
+                *self = Self::Many(Box::new(BTreeSet::from([one.clone(), value])));
             }
             Self::Many(many) => {
-                if let Err(at) = many.binary_search(&value) {
-                    many.insert(at, value);
-                }
+                many.insert(value);
             }
         }
     }
 
-    pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
-        match self {
-            Self::None => [].iter(),
-            Self::One(one) => std::slice::from_ref(one).iter(),
-            Self::Many(many) => many.iter(),
-        }
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        let (one, many) = match self {
+            Self::None => (None, None),
+            Self::One(one) => (Some(one), None),
+            Self::Many(many) => (None, Some(many)),
+        };
+        one.into_iter().chain(many.into_iter().flat_map(|many| many.iter()))
     }
 }
 
@@ -264,7 +264,21 @@ impl<T: Ord + Clone> Merge for Few<T> {
         match other {
             Self::None => {}
             Self::One(value) => self.insert(value),
-            Self::Many(values) => values.into_iter().for_each(|value| self.insert(value)),
+            // The smaller half is added to the larger one.
+            Self::Many(mut values) => match self {
+                Self::Many(mine) => {
+                    if mine.len() < values.len() {
+                        std::mem::swap(mine, &mut values);
+                    }
+                    mine.extend(*values);
+                }
+                Self::One(_) | Self::None => {
+                    if let Self::One(one) = std::mem::take(self) {
+                        values.insert(one);
+                    }
+                    *self = Self::Many(values);
+                }
+            },
         }
     }
 }

@@ -7,8 +7,9 @@ use super::{
     account::{Denials, Durations, Errors, Input, InvalidPlace, Latencies, ToolCount, Tools, Turns, Unknown},
     calls::{Call, Ending},
     cost::{Owners, bills, cost},
-    difference::{Difference, differences},
+    difference::{Difference, Marks, differences},
     key::{Name, SessionKey},
+    ledger::Lines,
     merge::Span,
     once::Records,
 };
@@ -104,23 +105,11 @@ impl Facts {
 
     fn unknown_kinds(&self) -> BTreeMap<String, Unknown> {
         let strangers = self.strangers.iter().filter(|(_, stranger)| !stranger.known);
+        let around = Around::of(self);
         let unknown = |(name, stranger): (&Name, &super::Stranger)| {
-            let version = stranger.version.as_deref().map(str::to_owned);
-            (name.to_string(), self.unknown(stranger.count, stranger.place, version))
+            (name.to_string(), around.unknown(stranger.count, stranger.place, stranger.version.as_ref()))
         };
         strangers.map(unknown).collect()
-    }
-
-    fn unknown(&self, count: u64, place: Place, version: Option<String>) -> Unknown {
-        let version = version.or_else(|| self.printing_version(place).map(str::to_owned));
-        Unknown { count, source: place.source, line: self.line(place), version }
-    }
-
-    /// The version whose `init` stands last before a place in its source.
-    fn printing_version(&self, place: Place) -> Option<&str> {
-        let before =
-            self.chain.versions.iter().filter(|(from, _)| from.source == place.source && *from < place);
-        before.max_by_key(|(from, _)| *from).map(|(_, version)| version.as_str())
     }
 
     fn blocks(&self) -> (BTreeMap<String, u64>, BTreeMap<String, Unknown>) {
@@ -139,8 +128,9 @@ impl Facts {
         }
         let blocks = BlockId::all().map(|id| (id.name(), known[id.index()])).filter(|&(_, count)| count > 0);
         let strangers = unknown.iter().map(|(name, (count, ..))| (name.to_string(), *count));
+        let around = Around::of(self);
         let places = unknown.iter().map(|(name, &(count, place, version))| {
-            (name.to_string(), self.unknown(count, place, version.map(ToString::to_string)))
+            (name.to_string(), around.unknown(count, place, version))
         });
         (blocks.chain(strangers).collect(), places.collect())
     }
@@ -283,6 +273,25 @@ impl Facts {
             first: self.span.map(|Span { first, .. }| first),
             last: self.span.map(|Span { last, .. }| last),
         }
+    }
+}
+
+/// What stands around a place: looked up in order, as there may be a million names that nobody knows.
+struct Around<'a> {
+    lines: Lines,
+    marks: Marks<'a>,
+}
+
+impl<'a> Around<'a> {
+    fn of(facts: &'a Facts) -> Self {
+        Self { lines: Lines::of(facts), marks: Marks::of(&facts.chain) }
+    }
+
+    /// What is told of a name that no table knows: its own version, else the one that prints there.
+    fn unknown(&self, count: u64, place: Place, version: Option<&Name>) -> Unknown {
+        let version = version.map(Name::as_str).or_else(|| self.marks.version(place));
+        let line = self.lines.get(place.source, place.offset, place.line);
+        Unknown { count, source: place.source, line, version: version.map(str::to_owned) }
     }
 }
 

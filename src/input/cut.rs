@@ -98,6 +98,9 @@ impl Cutter {
                 State::Value(_) => self.value(&bytes[at..], found),
                 State::Skip => self.skip(&bytes[at..]),
                 State::Resync { .. } => self.resync(&bytes[at..], found),
+                State::Between | State::Bracket { .. } if bytes[at] == 0 && !self.busy => {
+                    self.hole(&bytes[at..])
+                }
                 State::Between | State::Bracket { .. } => {
                     self.between(bytes[at], found);
                     1
@@ -156,10 +159,17 @@ impl Cutter {
                 return self.newline();
             }
             b' ' | b'\t' | b'\r' => self.blank(byte),
-            0 if !self.busy => self.blank(byte),
             _ => return self.begin(byte, found),
         }
         self.offset += 1;
+    }
+
+    /// NULs before the first value of a line, all at once: a sparse file may have gigabytes of them. How many they are.
+    fn hole(&mut self, bytes: &[u8]) -> usize {
+        let count = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len());
+        (0..count.min(DEEPEST_INDENT)).for_each(|_| self.blank(0));
+        self.offset += count as u64;
+        count
     }
 
     fn blank(&mut self, byte: u8) {

@@ -32,9 +32,19 @@ impl Source {
     pub fn name(&self) -> String {
         match &self.origin {
             Origin::Stdin => "-".to_owned(),
-            Origin::File(path) => path.to_string_lossy().into_owned(),
+            Origin::File(path) => spelled(path),
         }
     }
+}
+
+/// A path as text. Bytes that are no UTF-8 are spelled out, so that two names that differ only there look different.
+fn spelled(path: &Path) -> String {
+    let mut text = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+    }
+    text
 }
 
 /// What the environment says about where sessions are saved.
@@ -94,7 +104,7 @@ pub struct Search {
 #[non_exhaustive]
 pub enum Missing {
     /// It cannot be looked at.
-    #[error("cannot read `{}`: {source}", path.display())]
+    #[error("cannot read `{}`: {source}", spelled(path))]
     Unreadable {
         /// What was named.
         path: PathBuf,
@@ -102,19 +112,19 @@ pub enum Missing {
         source: std::io::Error,
     },
     /// A folder without logs.
-    #[error("no logs below `{}`: looked for .jsonl, .ndjson and .json, also with .gz or .zst", path.display())]
+    #[error("no logs below `{}`: looked for .jsonl, .ndjson and .json, also with .gz or .zst", spelled(path))]
     Empty {
         /// The folder.
         path: PathBuf,
     },
     /// A pattern that fits nothing.
-    #[error("no file matches `{}`", path.display())]
+    #[error("no file matches `{}`", spelled(path))]
     NoMatch {
         /// The pattern.
         path: PathBuf,
     },
     /// A pattern that is none.
-    #[error("`{}` is neither a file nor a pattern: {reason}", path.display())]
+    #[error("`{}` is neither a file nor a pattern: {reason}", spelled(path))]
     BadPattern {
         /// What was named.
         path: PathBuf,
@@ -194,6 +204,9 @@ impl Search {
             return; // a link to a folder above: what it holds is found without it
         }
         let path = error.path().unwrap_or(folder).to_owned();
+        if path.is_symlink() && path.file_name().is_none_or(|name| is_log_name(name).is_none()) {
+            return; // a link to nowhere or to itself, and not by the name of a log: nobody misses it
+        }
         let source = error.into_io_error().unwrap_or_else(|| std::io::Error::other("cannot be looked into"));
         self.missing.push(Missing::Unreadable { path, source });
     }
@@ -223,7 +236,11 @@ impl Search {
             if !glob.is_match(path) {
                 continue;
             }
-            if entry.file_type().is_dir() { self.folder(path) } else { self.file(path.to_owned(), false) }
+            match entry.file_type() {
+                kind if kind.is_dir() => self.folder(path),
+                kind if kind.is_file() => self.file(path.to_owned(), false),
+                _ => {} // to open a pipe that was only found could wait for ever
+            }
         }
         if (self.sources.len(), self.missing.len()) == before {
             self.missing.push(Missing::NoMatch { path: pattern.to_owned() });

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Origin,
-    pipe::{Stop, stream_stdin},
+    pipe::{self, Stop},
 };
 
 /// The bytes of a source.
@@ -31,8 +31,8 @@ impl Opened {
     /// Opens a source. What is compressed is known by its first bytes, whatever its name.
     pub fn open(origin: &Origin, stop: &Stop) -> io::Result<Self> {
         match origin {
-            Origin::Stdin => Self::stream(Box::new(stream_stdin(stop))),
-            Origin::File(path) => Self::open_file(path),
+            Origin::Stdin => Self::stream(pipe::stream(stop, || Ok(io::stdin().lock()))),
+            Origin::File(path) => Self::open_file(path, stop),
         }
     }
 
@@ -42,15 +42,17 @@ impl Opened {
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the one place")]
-    fn open_file(path: &Path) -> io::Result<Self> {
-        let mut file = File::open(path)?;
-        let about = file.metadata()?;
+    fn open_file(path: &Path, stop: &Stop) -> io::Result<Self> {
+        let about = path.metadata()?;
         if about.is_dir() {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder"));
         }
         if !about.is_file() {
-            return Self::stream(Box::new(file));
+            let path = path.to_owned();
+            return Self::stream(pipe::stream(stop, move || File::open(path)));
         }
+        let mut file = File::open(path)?;
+        let about = file.metadata()?;
         let (head, length) = magic(&mut file)?;
         file.seek(SeekFrom::Start(0))?;
         let bytes = match Packing::of(&head[..length]) {

@@ -1,4 +1,4 @@
-//! Standard input, and the wish to stop reading it.
+//! What may keep its reader waiting, and the wish to stop reading it.
 
 use std::{
     io::{self, Read},
@@ -38,17 +38,28 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// A block of bytes; only so many of them were read.
 type Block = (Vec<u8>, usize);
 
-/// Standard input, read by a thread of its own that waits only when its few blocks are full. A stop is noticed while
-/// nothing arrives.
-pub(super) fn stream_stdin(stop: &Stop) -> impl Read + Send + use<> {
+/// What may keep its reader waiting: standard input, a named pipe, a device. A thread of its own opens and reads it, and
+/// waits only when its few blocks are full. So a stop is noticed while nothing arrives, even while nobody holds the other
+/// end.
+pub(super) fn stream<T, F>(stop: &Stop, open: F) -> Box<dyn Read + Send>
+where
+    T: Read,
+    F: FnOnce() -> io::Result<T> + Send + 'static,
+{
     let (sender, receiver) = sync_channel::<io::Result<Block>>(BLOCKS);
     // Blocks come back when they were read: fresh ones would cost a page fault every 4 KiB.
     let (give_back, free) = channel::<Vec<u8>>();
     std::thread::spawn(move || {
-        let mut stdin = io::stdin().lock();
+        let mut from = match open() {
+            Ok(from) => from,
+            Err(error) => {
+                let _ = sender.send(Err(error)); // whoever would read it may be gone already
+                return;
+            }
+        };
         loop {
             let mut block = free.try_recv().unwrap_or_else(|_| vec![0; BLOCK]);
-            let result = stdin.read(&mut block).map(|count| (block, count));
+            let result = from.read(&mut block).map(|count| (block, count));
             let over = !matches!(&result, Ok((_, 1..)));
             let retry = matches!(&result, Err(error) if error.kind() == io::ErrorKind::Interrupted);
             if !retry && (sender.send(result).is_err() || over) {
@@ -56,7 +67,7 @@ pub(super) fn stream_stdin(stop: &Stop) -> impl Read + Send + use<> {
             }
         }
     });
-    Piped { receiver, give_back, block: (Vec::new(), 0), taken: 0, stop: stop.clone() }
+    Box::new(Piped { receiver, give_back, block: (Vec::new(), 0), taken: 0, stop: stop.clone() })
 }
 
 struct Piped {
@@ -80,7 +91,7 @@ impl Read for Piped {
             }
             let (used, _) = std::mem::replace(&mut self.block, next);
             if !used.is_empty() {
-                // Whoever reads standard input may be gone already, and then nobody needs it.
+                // Whoever fills blocks may be gone already, and then nobody needs it.
                 let _ = self.give_back.send(used);
             }
             self.taken = 0;

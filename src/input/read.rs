@@ -184,7 +184,7 @@ impl<'r> Reader<'r> {
     fn run(&mut self, range: Range, feed: &mut dyn Feed) -> io::Result<()> {
         let mut end = range.end;
         if range.start > 0 {
-            self.skip_line()?;
+            self.skip_line(end)?;
             self.first = self.offset;
             if end.is_some_and(|end| self.offset >= end) {
                 return Ok(());
@@ -205,15 +205,18 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// Passes over the rest of a line that begins before the range.
-    fn skip_line(&mut self) -> io::Result<()> {
+    /// Passes over the rest of a line that begins before the range, but not beyond the range: a line as long as a hundred
+    /// units would be read by each of them to its end.
+    fn skip_line(&mut self, end: Option<u64>) -> io::Result<()> {
         loop {
-            if let Some(end) = memchr::memchr(b'\n', self.held()) {
-                self.consume(end + 1);
+            let inside = end.map_or(u64::MAX, |end| end.saturating_sub(self.offset));
+            let seen = self.held().len().min(usize::try_from(inside).unwrap_or(usize::MAX));
+            if let Some(line_end) = memchr::memchr(b'\n', &self.held()[..seen]) {
+                self.consume(line_end + 1);
                 return Ok(());
             }
-            self.consume(self.held().len());
-            if self.ended {
+            self.consume(seen);
+            if self.ended || end.is_some_and(|end| self.offset >= end) {
                 return Ok(());
             }
             self.fill()?;
@@ -356,5 +359,50 @@ impl<'r> Reader<'r> {
         self.line += u64::from(!ends_line);
         cutter.end(&mut |offset, line, what| feed.found(offset, line, what));
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    /// Counts lines and forgets them.
+    struct Lines(u64);
+
+    impl Feed for Lines {
+        fn lines(&mut self, _: u64, _: u64, block: &[u8]) -> u64 {
+            let count = memchr::memchr_iter(b'\n', block).count() as u64;
+            self.0 += count;
+            count
+        }
+        fn found(&mut self, _: u64, _: u64, _: Found<'_>) {}
+        fn stopped(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn a_unit_inside_of_a_long_line_is_not_read_beyond_its_end() {
+        let mut log = tempfile::tempfile().unwrap();
+        log.write_all(&[&[b'x'; 100_000][..], b"\nshort\n"].concat()).unwrap();
+        let limits = Limits { block: 1000, ..Limits::default() };
+        let mut bytes = Bytes::File(log, 100_007);
+        let mut read = |start, end| {
+            let (mut lines, shape) = (Lines(0), Some(Shape::Lines));
+            let range = Range { start, end: Some(end), shape };
+            let (amount, result) = read_all(&mut bytes, range, &limits, &mut Vec::new(), &mut lines);
+            result.unwrap();
+            let Bytes::File(file, _) = &mut bytes else { panic!("it is a file") };
+            (amount, lines.0, file.stream_position().unwrap())
+        };
+        let (amount, lines, until) = read(10_000, 20_000);
+        assert_eq!((amount, lines), (Amount { first: 20_000, bytes: 0, lines: 0 }, 0));
+        assert!(until < 22_000, "{until}");
+        // The line that begins with the next unit is not this one's, and the next unit finds it.
+        assert_eq!(read(90_000, 100_001).1, 0);
+        assert_eq!(read(100_001, 100_007).1, 1);
+        assert_eq!(read(90_000, 100_002).1, 1);
     }
 }

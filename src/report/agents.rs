@@ -10,7 +10,7 @@ use super::{
 use crate::{
     facts::{
         ToolCount,
-        ledger::{Agent, Call, Ledger, Mark},
+        ledger::{Call, Ledger, Mark},
     },
     measure::{Millis, Time},
 };
@@ -82,6 +82,9 @@ fn columns() -> Vec<Column<Row>> {
     columns
 }
 
+/// Levels of agents that a screen shows; a log may tell of a thousand times as many.
+const DEEPEST: usize = 32;
+
 /// Whose rows they are: a session's agent, or, in sessions without subagents, all of them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Whose {
@@ -119,13 +122,17 @@ pub fn agents(view: &View<'_>) -> Report {
         *span = (span.0.min(time), span.1.max(time));
     }
     let mut rows: Vec<Row> = Vec::new();
-    for whose in order(ledger, &with) {
+    for (whose, depth) in order(ledger, &with) {
         let (calls, sum) =
             (calls.remove(&whose).unwrap_or_default(), sums.remove(&whose).unwrap_or_default());
         let is_left = !calls.is_empty() || sum.responses > 0 || sum.cost.is_some();
         if is_left || matches!(whose, Whose::Agent(..)) {
             let span = spans.get(&whose).copied();
-            rows.push(Row { calls: ToolCount::of(calls.into_iter()), sum, ..named(view, whose, span) });
+            rows.push(Row {
+                calls: ToolCount::of(calls.into_iter()),
+                sum,
+                ..named(view, whose, depth, span)
+            });
         }
     }
     let total = Row {
@@ -140,36 +147,41 @@ pub fn agents(view: &View<'_>) -> Report {
     Report::of("agents", table, none.into_iter().chain(cost_notes(ledger)).collect())
 }
 
-/// Session by session, each agent below the one that started it, and the rest at the end.
-fn order(ledger: &Ledger, sessions: &BTreeSet<usize>) -> Vec<Whose> {
+/// Session by session, each agent below the one that started it, with how deep it is, and the rest at the end.
+fn order(ledger: &Ledger, sessions: &BTreeSet<usize>) -> Vec<(Whose, usize)> {
+    let mut children: BTreeMap<(usize, Option<usize>), Vec<usize>> = BTreeMap::new();
+    for (at, agent) in ledger.agents.iter().enumerate() {
+        children.entry((agent.session, agent.parent)).or_default().push(at);
+    }
+    // The last first, as they are taken from the end.
+    children.values_mut().for_each(|all| {
+        all.sort_by_key(|&at| ledger.agents[at].call);
+        all.reverse();
+    });
+    let mut lost: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for (at, agent) in ledger.agents.iter().enumerate() {
+        lost.entry(agent.session).or_default().insert(at);
+    }
     let mut order = Vec::new();
     for &session in sessions {
-        let mut open = vec![None];
-        let mut seen = BTreeSet::new();
-        while let Some(agent) = open.pop() {
-            if seen.insert(agent) {
-                order.push(Whose::Agent(session, agent));
-                open.extend(children(ledger, session, agent).map(Some));
+        let mut lost = lost.remove(&session).unwrap_or_default();
+        let mut open = vec![(None, 0)];
+        while let Some((agent, depth)) = open.pop() {
+            order.push((Whose::Agent(session, agent), depth));
+            let below = children.remove(&(session, agent)).unwrap_or_default();
+            for at in &below {
+                lost.remove(at);
             }
+            open.extend(below.into_iter().map(|at| (Some(at), depth + 1)));
         }
         // Two that each claim to have started the other are in no tree.
-        let lost = (0..ledger.agents.len()).filter(|&at| ledger.agents[at].session == session);
-        order.extend(lost.map(Some).filter(|at| !seen.contains(at)).map(|at| Whose::Agent(session, at)));
+        order.extend(lost.into_iter().map(|at| (Whose::Agent(session, Some(at)), 1)));
     }
-    order.extend([Whose::Nobody, Whose::Plain]);
+    order.extend([(Whose::Nobody, 0), (Whose::Plain, 0)]);
     order
 }
 
-/// The agents that one started, the last first.
-fn children(ledger: &Ledger, session: usize, parent: Option<usize>) -> impl Iterator<Item = usize> {
-    let is_child = move |agent: &Agent| agent.session == session && agent.parent == parent;
-    let mut children: Vec<usize> =
-        (0..ledger.agents.len()).filter(|&at| is_child(&ledger.agents[at])).collect();
-    children.sort_by_key(|&at| ledger.agents[at].call);
-    children.into_iter().rev()
-}
-
-fn named(view: &View<'_>, whose: Whose, span: Option<(Time, Time)>) -> Row {
+fn named(view: &View<'_>, whose: Whose, depth: usize, span: Option<(Time, Time)>) -> Row {
     let ledger = view.ledger;
     let id = |session: usize| text(ledger.sessions.get(session).and_then(|session| session.id.as_deref()));
     let started = span.map(|(first, _)| first);
@@ -193,13 +205,12 @@ fn named(view: &View<'_>, whose: Whose, span: Option<(Time, Time)>) -> Row {
         },
         Whose::Agent(session, Some(at)) => {
             let agent = &ledger.agents[at];
-            let depth = depth(ledger, at);
             let kind = agent.kind.as_deref().unwrap_or(SOME_AGENT);
             let call = agent.call.map(|call| &ledger.calls[call]);
             // A call that starts a subagent in the background is answered at once, long before it is done.
             let wall = call.and_then(|call| call.latency).into_iter().chain(lasted).max();
             Row {
-                tree: format!("{}└ {kind}", "  ".repeat(depth - 1)).into(),
+                tree: format!("{}└ {kind}", "  ".repeat((depth - 1).min(DEEPEST))).into(),
                 agent: kind.into(),
                 id: text(agent.id.as_deref()),
                 depth: Some(depth as u64),
@@ -210,14 +221,4 @@ fn named(view: &View<'_>, whose: Whose, span: Option<(Time, Time)>) -> Row {
             }
         }
     }
-}
-
-fn depth(ledger: &Ledger, agent: usize) -> usize {
-    let mut depth = 1;
-    let mut at = ledger.agents[agent].parent;
-    while let (Some(parent), true) = (at, depth <= ledger.agents.len()) {
-        depth += 1;
-        at = ledger.agents[parent].parent;
-    }
-    depth
 }

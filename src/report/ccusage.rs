@@ -52,7 +52,7 @@ impl<'a> Group<'a> {
         self.sum.add(entry);
         self.models.entry(model).or_default().add(entry);
         let session = view.session(&entry.mark);
-        if session.is_some_and(|session| session.unpriced.iter().any(|one| one.as_str() == model)) {
+        if session.is_some_and(|session| session.unpriced.contains(model)) {
             self.unpriced.insert(model);
         }
         if let Some(time) = entry.mark.time {

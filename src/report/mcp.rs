@@ -86,7 +86,7 @@ pub fn mcp(view: &View<'_>) -> Report {
     let mut called: BTreeMap<String, Vec<(&str, &Call)>> =
         listed.keys().map(|name| (name.to_string(), Vec::new())).collect();
     for call in &view.ledger.calls {
-        let Some((server, tool)) = parts(&call.tool, plain.keys()) else { continue };
+        let Some((server, tool)) = parts(&call.tool, |name| plain.contains_key(name)) else { continue };
         let name = plain.get(server).map_or(server, |name| name.as_str());
         called.entry(name.to_owned()).or_default().push((tool, call));
     }

@@ -91,7 +91,7 @@ fn columns() -> Vec<Column<Row>> {
 
 /// `mcp__server__tool` belongs to a server.
 fn sort_of(tool: &str) -> (&'static str, Option<String>) {
-    match parts(tool, std::iter::empty::<&str>()) {
+    match parts(tool, |_| false) {
         Some((server, _)) => ("mcp", Some(server.to_owned())),
         None if tool == "unknown" => ("unknown", None),
         None => ("built-in", None),

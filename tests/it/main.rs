@@ -15,6 +15,8 @@ mod control;
 mod diff;
 mod explain;
 mod export;
+#[cfg(unix)]
+mod faults;
 mod follow;
 mod foreign;
 mod formats;
@@ -22,6 +24,8 @@ mod gates;
 mod hooks;
 mod kinds;
 mod ledger;
+#[cfg(unix)]
+mod load;
 mod pages;
 mod permission;
 mod permissions;

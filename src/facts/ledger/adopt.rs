@@ -68,9 +68,5 @@ fn take_in(session: &mut Session, other: Session) {
     session.ended = session.ended.max(ended);
     session.has_result |= has_result;
     session.complete &= complete;
-    for model in unpriced {
-        if !session.unpriced.contains(&model) {
-            session.unpriced.push(model);
-        }
-    }
+    session.unpriced.extend(unpriced);
 }

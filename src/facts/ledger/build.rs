@@ -408,10 +408,10 @@ pub(super) fn gists<'m, T>(
 }
 
 /// How many lines stand before each unit of each source: a row keeps only the line within its unit.
-pub(super) struct Lines(HashMap<SourceId, Vec<(u64, u64)>>);
+pub(in crate::facts) struct Lines(HashMap<SourceId, Vec<(u64, u64)>>);
 
 impl Lines {
-    fn of(facts: &Facts) -> Self {
+    pub(in crate::facts) fn of(facts: &Facts) -> Self {
         let mut units: HashMap<SourceId, Vec<(u64, u64)>> = HashMap::new();
         let mut before = 0;
         for (&(source, unit), lines) in &facts.units {
@@ -425,7 +425,7 @@ impl Lines {
     }
 
     /// The line of a record in its source, from 1.
-    pub(super) fn get(&self, source: SourceId, offset: u64, line: u64) -> u64 {
+    pub(in crate::facts) fn get(&self, source: SourceId, offset: u64, line: u64) -> u64 {
         let before = self.0.get(&source).map_or(0, |units| {
             let after = units.partition_point(|&(unit, _)| unit <= offset);
             after.checked_sub(1).map_or(0, |at| units[at].1)

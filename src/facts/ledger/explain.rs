@@ -106,6 +106,7 @@ impl Book<'_> {
             let Some(&index) = self.responses.get(&id) else { continue };
             answered.entry(self.ledger.responses[index].mark.session).or_default().push((index, told));
         }
+        let mut alone = self.alone();
         for bill in bills {
             let Some(&session) = self.sessions.get(bill.key) else { continue };
             let mut own = answered.remove(&session).unwrap_or_default();
@@ -115,7 +116,7 @@ impl Book<'_> {
                 Some(reported) => self.reported(bill, reported, state, &own),
                 None => self.computed(prices, &own),
             };
-            steps.extend(self.alone(session));
+            steps.extend(alone.remove(&session).unwrap_or_default());
             let counted = steps.iter().filter(|step| step.counts).filter_map(|step| step.amount);
             let total = counted.reduce(|mut sum, amount| {
                 sum += amount;
@@ -239,18 +240,18 @@ impl Book<'_> {
         steps
     }
 
-    /// What belongs to no response.
-    fn alone(&self, session: usize) -> Vec<Step> {
-        let own = self.ledger.entries.iter().filter(|entry| entry.mark.session == session);
-        let alone =
-            own.filter(|entry| entry.response.is_none() && entry.cost.unwrap_or_default() != Usd::ZERO);
-        alone
-            .map(|entry| Step {
+    /// What belongs to no response, by session.
+    fn alone(&self) -> HashMap<usize, Vec<Step>> {
+        let mut alone: HashMap<usize, Vec<Step>> = HashMap::new();
+        let of_none = self.ledger.entries.iter().filter(|entry| entry.response.is_none());
+        for entry in of_none.filter(|entry| entry.cost.unwrap_or_default() != Usd::ZERO) {
+            alone.entry(entry.mark.session).or_default().push(Step {
                 model: entry.model.clone(),
                 tokens: Some(entry.tokens),
                 ..Step::new(Told::NoResponse, entry.cost)
-            })
-            .collect()
+            });
+        }
+        alone
     }
 }
 

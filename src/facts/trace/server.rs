@@ -33,14 +33,11 @@ pub fn plain_name(server: &str) -> String {
 
 /// Server and tool out of `mcp__server__tool`. Of the servers that are known the longest name that fits is taken, because a
 /// name may hold the mark that parts it from the tool.
-pub fn parts(tool: &str, known: impl Iterator<Item = impl AsRef<str>>) -> Option<(&str, &str)> {
+pub fn parts(tool: &str, is_known: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
     let rest = tool.strip_prefix("mcp__")?;
-    let fits = known.filter(|name| {
-        let name = name.as_ref();
-        rest.strip_prefix(name).is_some_and(|rest| rest.starts_with("__"))
-    });
-    match fits.map(|name| name.as_ref().len()).max() {
-        Some(length) => Some((&rest[..length], &rest[length + 2..])),
+    let mut marks = (0..rest.len()).rev().filter(|&at| rest.as_bytes()[at..].starts_with(b"__"));
+    match marks.find(|&at| is_known(&rest[..at])) {
+        Some(at) => Some((&rest[..at], &rest[at + 2..])),
         None => rest.split_once("__"),
     }
 }
@@ -76,12 +73,15 @@ pub fn servers(ledger: &Ledger) -> BTreeMap<Name, Listed> {
 /// What a process can call at its beginning, by the servers that it lists there: those without a tool offer none.
 fn offer(servers: &mut BTreeMap<Name, Listed>, listed: &[Value], tools: &[Value]) {
     let names = || listed.iter().filter_map(|one| text(one, &["name"]));
-    let plain: Vec<String> = names().map(plain_name).collect();
-    let own: Vec<(&str, &str)> =
-        tools.iter().filter_map(Value::as_str).filter_map(|tool| parts(tool, plain.iter())).collect();
-    for (name, plain) in names().zip(&plain) {
+    let plain: BTreeSet<String> = names().map(plain_name).collect();
+    let mut own: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let tools = tools.iter().filter_map(Value::as_str);
+    for (server, tool) in tools.filter_map(|tool| parts(tool, |name| plain.contains(name))) {
+        own.entry(server).or_default().push(tool);
+    }
+    for name in names() {
         let Some(known) = servers.get_mut(name) else { continue };
-        let offered = own.iter().filter(|(server, _)| server == plain).map(|(_, tool)| Name::from(*tool));
+        let offered = own.get(&*plain_name(name)).into_iter().flatten().map(|tool| Name::from(*tool));
         known.tools.get_or_insert_default().extend(offered);
     }
 }
@@ -106,11 +106,12 @@ mod tests {
 
     #[test]
     fn a_tool_belongs_to_the_longest_server_that_fits() {
-        let none: [&str; 0] = [];
-        assert_eq!(parts("mcp__demo__add", none.iter()), Some(("demo", "add")));
-        assert_eq!(parts("mcp__a__b__c", none.iter()), Some(("a", "b__c")));
-        assert_eq!(parts("mcp__a__b__c", ["a", "a__b"].iter()), Some(("a__b", "c")));
-        assert_eq!(parts("Bash", none.iter()), None);
+        let none = |_: &str| false;
+        assert_eq!(parts("mcp__demo__add", none), Some(("demo", "add")));
+        assert_eq!(parts("mcp__a__b__c", none), Some(("a", "b__c")));
+        assert_eq!(parts("mcp__a__b__c", |name| ["a", "a__b"].contains(&name)), Some(("a__b", "c")));
+        assert_eq!(parts("mcp__a___b", |name| name == "a_"), Some(("a_", "b")));
+        assert_eq!(parts("Bash", none), None);
         assert_eq!(plain_name("claude.ai My Docs"), "claude_ai_My_Docs");
     }
 }

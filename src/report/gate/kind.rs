@@ -377,9 +377,7 @@ const UNPRICED: Row = Row {
     name: "unpriced",
     find: |court| {
         let ledger = court.view.ledger;
-        let lacks = |session: usize, model: &str| {
-            ledger.sessions[session].unpriced.iter().any(|unpriced| **unpriced == *model)
-        };
+        let lacks = |session: usize, model: &str| ledger.sessions[session].unpriced.contains(model);
         let told = ledger.responses.iter().filter(|one| lacks(one.mark.session, &one.model));
         told.map(|one| Item::of(&one.mark, Some(&one.model), one.id.as_deref())).collect()
     },

@@ -1,6 +1,6 @@
 //! The turns that typed commands began: which responses are theirs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
     Offers, Sort, Use,
@@ -73,8 +73,9 @@ fn steps(ledger: &Ledger, typed: &Typed, first: usize) -> BTreeMap<usize, Vec<St
         let own = turn.mark.at.and_then(|at| ends.get(&at).copied());
         add(turn.mark.session, &turn.mark, Step::End(own));
     }
+    let mut roots = HashMap::new();
     for (index, response) in ledger.responses.iter().enumerate() {
-        add(response.mark.session, root(ledger, &response.mark), Step::Response(index));
+        add(response.mark.session, root(ledger, &response.mark, &mut roots), Step::Response(index));
     }
     sessions
 }
@@ -83,14 +84,24 @@ fn stand(mark: &Mark, step: Step) -> Stand {
     Stand { time: mark.time, at: mark.at, step }
 }
 
-/// Where the main agent made the call that a subagent's response goes back to.
-fn root<'l>(ledger: &'l Ledger, mark: &'l Mark) -> &'l Mark {
-    let mut mark = mark;
-    // Two that each claim to have started the other are in no tree.
-    for _ in 0..ledger.agents.len() {
-        let agent = mark.agent.and_then(|agent| ledger.agents.get(agent));
-        let Some(call) = agent.and_then(|agent| ledger.calls.get(agent.call?)) else { break };
+/// Where the main agent made the call that a subagent's response goes back to; agents of which that is known are not followed
+/// again.
+fn root<'l>(ledger: &'l Ledger, mark: &'l Mark, roots: &mut HashMap<usize, &'l Mark>) -> &'l Mark {
+    let (mut mark, mut passed) = (mark, Vec::new());
+    while let Some(agent) = mark.agent {
+        if let Some(known) = roots.get(&agent) {
+            mark = known;
+            break;
+        }
+        let call = ledger.agents.get(agent).and_then(|agent| ledger.calls.get(agent.call?));
+        let Some(call) = call else { break };
         mark = &call.mark;
+        // Two that each claim to have started the other are in no tree: the second time it is known.
+        roots.insert(agent, mark);
+        passed.push(agent);
+    }
+    for agent in passed {
+        roots.insert(agent, mark);
     }
     mark
 }
