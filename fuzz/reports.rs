@@ -14,7 +14,7 @@ use ccstat::{
 };
 
 /// Every format.
-const FORMATS: &[Format] = &[
+pub(crate) const FORMATS: &[Format] = &[
     Format::Table,
     Format::Json,
     Format::Jsonl,
@@ -28,6 +28,11 @@ const FORMATS: &[Format] = &[
 
 /// Makes every report of a log and writes it in every format that fits; how many texts that were.
 pub(crate) fn every_report(log: &[u8]) -> usize {
+    reports_in(FORMATS, log)
+}
+
+/// The same in some of the formats.
+pub(crate) fn reports_in(formats: &[Format], log: &[u8]) -> usize {
     let mut file = tempfile::Builder::new().suffix(".jsonl").tempfile().expect("a temporary file");
     file.write_all(log).expect("room for a log");
     let sources = [Source { origin: Origin::File(file.path().to_owned()), doubtful: false }];
@@ -45,7 +50,7 @@ pub(crate) fn every_report(log: &[u8]) -> usize {
     for report in [summary].into_iter().chain(all(&view, &prices)) {
         let name = report.name;
         let report = report.arranged(&Arrangement::default()).expect("no column was asked for").local(&zone);
-        for &format in FORMATS.iter().filter(|format| format.fits(name)) {
+        for &format in formats.iter().filter(|format| format.fits(name)) {
             let mut text = Vec::new();
             let style = Style { width: Some(80), color: false };
             render::render(&report, format, style, &mut text).expect("a Vec takes everything");

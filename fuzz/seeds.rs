@@ -122,7 +122,8 @@ pub(crate) fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
             .collect(),
         // Blocks of 64 bytes and units of 512.
         "scan" => logs(20_000).iter().map(|log| [b"\x40\x00\x02", &**log].concat()).collect(),
-        "report" => logs(6000),
+        // Each in another format.
+        "report" => (0..).zip(logs(6000)).map(|(format, log)| [&[format], &*log].concat()).collect(),
         "rule" => texts(RULES).into_iter().chain(told("rule").map(String::into_bytes)).collect(),
         "shell" => texts(COMMANDS).into_iter().chain(told("command").map(String::into_bytes)).collect(),
         "settings" => texts(SETTINGS),
