@@ -163,6 +163,12 @@ fn what_stands_on_the_line_after_a_record_is_not_passed_over() {
 }
 
 #[test]
+fn a_file_that_may_be_a_log_is_looked_at_in_blocks_of_no_bytes_too() {
+    let account = checks::scan(b"{\"type\":\"a\"}\n", 0, 1).expect("no packed file");
+    assert_eq!((account.input.sources, account.input.records), (1, 1));
+}
+
+#[test]
 #[ignore = "writes fuzz/corpus: fuzz/seed runs it"]
 fn write_the_seeds() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
