@@ -209,9 +209,9 @@ fn account(path: &Path, limits: Limits, threads: usize) -> Account {
 }
 
 /// A file that is large, empty on the disk and turns out to be no log: threads are started only where there is a megabyte to
-/// read.
+/// read. It begins as a document, which is not cut into units.
 static BULK: LazyLock<NamedTempFile> = LazyLock::new(|| {
-    let file = file_with(b"{}");
+    let file = file_with(b"[{}]");
     file.as_file().set_len(2 << 20).expect("a sparse file");
     file
 });
