@@ -50,7 +50,7 @@ use watch::Watch;
 const ALWAYS: u64 = 200_000;
 
 /// Of so many logs one is also shown in every report; of fewer in a long run, since that takes longer than all else.
-const SHOWN: u64 = 64;
+const SHOWN: u64 = 192;
 
 /// How often a long run says how far it is.
 const TOLD: u64 = 500_000;
