@@ -1,7 +1,7 @@
 //! The laws that hold the fast way equal to the obvious one. The fuzz targets and `tests/twins.rs` share this file, so that
 //! what runs for hours on nightly runs for seconds on stable.
 
-use std::{io::Write, path::Path};
+use std::{io::Write, path::Path, sync::LazyLock};
 
 use ccstat::{
     event::{self, Event, Flaw},
@@ -66,6 +66,19 @@ pub(crate) fn twins(bytes: &[u8]) {
     }
     if let Some(line) = line {
         in_turn(&format!("{line}\n{line}\n{{\"type\":\"x\"}}\n{line}\n{line}"));
+    }
+}
+
+/// The light one of these laws, for very many inputs: the bytes alone, and between one pair of neighbours.
+pub(crate) fn skim(bytes: &[u8]) {
+    let line = std::str::from_utf8(bytes).ok().filter(|line| !line.contains('\n'));
+    let (before, after) = AROUND[bytes.len() % AROUND.len()];
+    let block = [before, line.unwrap_or_default(), after].concat();
+    let judged = event::obvious(bytes);
+    assert_eq!(event::decode(bytes), judged, "{}", bytes.escape_ascii());
+    if line.is_some() {
+        skimmed(&block, before.len(), bytes.len(), &judged);
+        in_turn(&block);
     }
 }
 
@@ -168,29 +181,40 @@ fn closing_quote(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Reading these bytes as a source never panics, the sizes of blocks and units change nothing, and where every line holds
-/// one thing the obvious path, line by line, learns the same.
-pub(crate) fn scan(bytes: &[u8], block: usize, unit: u64) {
+/// Reading these bytes as a source never panics, the sizes of blocks and units and the number of threads change nothing, and
+/// where every line holds one thing the obvious path, line by line, learns the same. What was learnt, if it was not packed.
+pub(crate) fn scan(bytes: &[u8], block: usize, unit: u64) -> Option<Account> {
     if bytes.starts_with(b"\x1f\x8b") || bytes.starts_with(b"\x28\xb5\x2f\xfd") {
-        return; // packed: not ours to fuzz
+        return None; // not ours to fuzz
     }
     let file = file_with(bytes);
-    let account = account(file.path(), Limits::default());
-    let sized = self::account(file.path(), Limits { block, unit, ..Limits::default() });
-    assert_eq!(sized, account, "blocks of {block}, units of {unit}: {}", bytes.escape_ascii());
+    let account = account(file.path(), Limits::default(), 1);
+    let shared = self::account(file.path(), Limits { block, unit, ..Limits::default() }, 2);
+    assert_eq!(shared, account, "blocks of {block}, units of {unit}: {}", bytes.escape_ascii());
     if let Some(lines) = things(bytes) {
         line_by_line(&lines, &account);
     }
+    Some(account)
 }
 
-/// What ccstat makes of a file.
-fn account(path: &Path, limits: Limits) -> Account {
+/// What ccstat makes of a file with so many threads.
+fn account(path: &Path, limits: Limits, threads: usize) -> Account {
     let source = Source { origin: Origin::File(path.to_owned()), doubtful: false };
-    let options = Options { limits, ..Options::default() };
-    let scan = scan::scan(&[source], &options, &Progress::default());
+    let bulk = (threads > 1).then(|| Source { origin: Origin::File(BULK.path().to_owned()), doubtful: true });
+    let sources: Vec<Source> = [source].into_iter().chain(bulk).collect();
+    let options = Options { limits, threads, ..Options::default() };
+    let scan = scan::scan(&sources, &options, &Progress::default());
     assert!(scan.unread.is_empty(), "{:?}", scan.unread);
     scan.facts.settle(&Prices::built_in())
 }
+
+/// A file that is large, empty on the disk and turns out to be no log: threads are started only where there is a megabyte to
+/// read. It begins as a document, which is not cut into units.
+static BULK: LazyLock<NamedTempFile> = LazyLock::new(|| {
+    let file = file_with(b"[{}]");
+    file.as_file().set_len(2 << 20).expect("a sparse file");
+    file
+});
 
 fn file_with(bytes: &[u8]) -> NamedTempFile {
     let mut file = NamedTempFile::new().expect("a temporary file");
@@ -199,7 +223,7 @@ fn file_with(bytes: &[u8]) -> NamedTempFile {
 }
 
 /// The lines without the blanks around them, each with its offset, if every line holds at most one thing.
-fn things(bytes: &[u8]) -> Option<Vec<(usize, &[u8])>> {
+pub(crate) fn things(bytes: &[u8]) -> Option<Vec<(usize, &[u8])>> {
     let begin = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let mut lines = Vec::new();
     let (mut offset, mut objects) = (begin, 0);

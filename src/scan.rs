@@ -243,7 +243,7 @@ fn begins_with_record(bytes: Bytes, limits: &Limits) -> io::Result<bool> {
         Bytes::Stream(stream) => stream,
     };
     let mut head = Vec::new();
-    let mut wanted = limits.block;
+    let mut wanted = limits.block.max(1); // nothing would stay nothing, however often it is doubled
     loop {
         let more = (wanted - head.len()) as u64;
         let read = reader.by_ref().take(more).read_to_end(&mut head)?;

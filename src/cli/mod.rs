@@ -43,6 +43,9 @@ use crate::{
 };
 use args::{Cli, Command};
 use config::Problem;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use config::config_is_judged;
 use follow::Follow;
 use output::print;
 use plan::Variables;

@@ -19,5 +19,8 @@ pub use open::{Bytes, Opened};
 pub use pipe::Stop;
 pub use place::{Place, SourceId};
 pub use read::{Amount, Feed, Limits, Range, read_all, shape_of};
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use relay::spool_keeps;
 pub use relay::{Lost, Outlet, Relay};
 pub use shape::{Shape, first_value};

@@ -206,3 +206,86 @@ fn renamed(error: PricingError) -> PricingError {
     }
     error
 }
+
+/// Any text is a file of defaults or a mistake that is told: what is not TOML has neither settings nor prices, and every
+/// setting stands in a line that exists.
+#[cfg(any(test, fuzzing))]
+pub(super) fn is_judged(text: &str) {
+    let file = File::of(Path::new("ccstat.toml"), text);
+    let tables = file.tables(|key| ["summarize", "prices", "check"].contains(&key).then(|| key.to_owned()));
+    let prices = file.prices();
+    if !file.is_toml() {
+        assert!(tables.is_err() && prices.is_err(), "{text:?}");
+    }
+    let lines = text.split('\n').count();
+    for setting in tables.iter().flatten().flat_map(|table| &table.settings) {
+        assert!(matches!(setting.origin, Origin::Key(_, _, line) if (1..=lines).contains(&line)), "{text:?}");
+    }
+    for told in [tables.err().map(|error| error.to_string()), prices.err().map(|error| error.to_string())] {
+        assert_ne!(told.as_deref(), Some(""), "{text:?}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What such files are made of, and what breaks them.
+    const WORDS: &[&str] = &[
+        "format",
+        "max-cost",
+        "max_cost",
+        "summarize",
+        "prices",
+        "claude-x",
+        "input",
+        "output",
+        "[",
+        "]",
+        "[[",
+        "=",
+        " = ",
+        "\n",
+        "\"",
+        "'",
+        "\"\"\"",
+        "{",
+        "}",
+        ",",
+        ".",
+        "#",
+        "1",
+        "-1",
+        "1e400",
+        "0x_f",
+        "1_000",
+        "inf",
+        "nan",
+        "true",
+        "false",
+        "2026-11-16",
+        "07:32:00Z",
+        "\\u0000",
+        "\\U0010ffff",
+        "é",
+        "\r",
+        "\t",
+        "\u{feff}",
+        "\0",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_text_makes_the_reader_of_defaults_panic(
+            words in prop::collection::vec(prop::sample::select(WORDS), 0..30),
+            text in any::<String>(),
+        ) {
+            is_judged(&words.concat());
+            is_judged(&text);
+        }
+    }
+}

@@ -78,7 +78,11 @@ pub fn skim(text: &str, from: usize) -> Option<(Event<'_>, usize)> {
 pub(super) fn skim_piece(text: &str) -> Option<Event<'_>> {
     let (mut record, mut ahead) = (Record::default(), Ahead::default());
     let start = Start::over_lines(text, &mut ahead);
-    let (_, span) = run(Whole { start, record: &mut record }).ok()?;
+    let ((end, _), span) = run(Whole { start, record: &mut record }).ok()?;
+    // The walk ends at the end of the record's last line, and what may stand on the next one is no part of it.
+    if end < text.len() {
+        return None;
+    }
     event::<Skim>(&record, text.get(span)?)
 }
 

@@ -17,6 +17,13 @@ use std::{
 use super::Stop;
 use spool::{Piece, Spool};
 
+/// For `fuzz/fuzz_targets/spool.rs` alone: `cargo fuzz` sets this cfg, no other build does.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub fn spool_keeps(steps: &[u8]) {
+    spool::keeps(steps);
+}
+
 /// Bytes that are read at once. A pipe rarely holds more.
 const BLOCK: usize = 256 << 10;
 

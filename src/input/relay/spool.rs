@@ -13,10 +13,12 @@ const HELD: usize = 16 << 20;
 const FREE: usize = 8;
 
 /// A queue of pieces that whoever fills it never has to wait for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Spool {
     pieces: VecDeque<(Kept, u64)>,
     held: usize,
+    /// How many bytes may be held.
+    bound: usize,
     store: Option<File>,
     /// Where the stored bytes begin and end.
     stored: (u64, u64),
@@ -45,10 +47,22 @@ impl Piece {
     }
 }
 
+impl Default for Spool {
+    fn default() -> Self {
+        Self::holding(HELD)
+    }
+}
+
 impl Spool {
+    /// Holds up to so many bytes in memory.
+    fn holding(bound: usize) -> Self {
+        let (pieces, free) = (VecDeque::new(), Vec::new());
+        Self { pieces, held: 0, bound, store: None, stored: (0, 0), free }
+    }
+
     /// Takes in what came at this moment: so many bytes of a block, which is another one then.
     pub(super) fn push(&mut self, block: &mut Vec<u8>, filled: usize, at: u64) {
-        let store = self.held + filled > HELD;
+        let store = self.held + filled > self.bound;
         // A disk that is full must not stop the stream: then memory has to do.
         let kept = if store && self.store(&block[..filled]).is_ok() {
             Kept::Stored(filled)
@@ -109,9 +123,51 @@ impl Spool {
     }
 }
 
+/// What goes in comes out, in order and with its moment, on whichever side of the bound it was kept. Each of the bytes is
+/// one step: a piece that comes, or one that is looked at.
+#[cfg(any(test, fuzzing))]
+pub(super) fn keeps(steps: &[u8]) {
+    const BLOCK: usize = 256;
+    let (mut spool, mut model) = (Spool::holding(4 * BLOCK), VecDeque::new());
+    let mut block = vec![0; BLOCK];
+    for (&step, at) in steps.iter().zip(0..) {
+        if step % 3 == 0 {
+            let popped = spool.pop().map(|popped| popped.expect("a temporary file"));
+            let told = popped.as_ref().map(|(piece, at)| (piece.bytes().to_vec(), *at));
+            assert_eq!(told, model.pop_front(), "step {at} of {steps:?}");
+            popped.into_iter().for_each(|(piece, _)| spool.give_back(piece, BLOCK));
+        } else {
+            let filled = usize::from(step);
+            block[..filled].fill(step ^ at as u8);
+            model.push_back((block[..filled].to_vec(), at));
+            spool.push(&mut block, filled, at);
+            assert_eq!(block.len(), BLOCK, "the next block is as large");
+        }
+        assert!(spool.held <= spool.bound, "step {at} of {steps:?}");
+    }
+    while let Some((bytes, at)) = model.pop_front() {
+        let (piece, when) = spool.pop().expect("all that came").expect("a temporary file");
+        assert!(piece.bytes() == bytes && when == at, "{at} of {steps:?}");
+    }
+    assert!(spool.pop().is_none() && (spool.held, spool.stored) == (0, (0, 0)), "{steps:?}");
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_goes_in_comes_out_whatever_the_order_and_the_sizes(
+            steps in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
+            keeps(&steps);
+        }
+    }
 
     #[test]
     fn what_does_not_fit_in_memory_comes_back_in_order() {

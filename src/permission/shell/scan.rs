@@ -335,7 +335,7 @@ impl Scanner {
             self.doubt(Unsplit::Empty);
         }
         let mut part = std::mem::take(&mut draft.part);
-        part.text = part.text.trim_ascii().to_owned();
+        part.text = trimmed(&part.text).to_owned();
         let grammar = |word: &&Word| KEYWORDS.contains(&&*word.raw) || BRACES.contains(&&*word.raw);
         let before = part.words.iter().take_while(grammar).count();
         for word in part.words.drain(..before) {
@@ -390,4 +390,12 @@ impl Draft {
             self.end_word();
         }
     }
+}
+
+/// Without the blanks around it; a blank that is escaped is a part of its word.
+fn trimmed(text: &str) -> &str {
+    let begun = text.trim_ascii_start();
+    let ended = begun.trim_ascii_end();
+    let escapes = ended.bytes().rev().take_while(|byte| *byte == b'\\').count();
+    if escapes % 2 == 1 { begun.get(..ended.len() + 1).unwrap_or(ended) } else { ended }
 }

@@ -24,6 +24,7 @@ const SPLIT: &[(&str, &[&str])] = &[
     ("echo \"a; b\"; c", &["echo \"a; b\"", "c"]),
     (r"echo a\;b", &[r"echo a\;b"]),
     (r"echo a\&\&b c", &[r"echo a\&\&b c"]),
+    (r"echo a\  ; b\\ ", &[r"echo a\ ", r"b\\"]),
     ("echo \"it's\" && b", &["echo \"it's\"", "b"]),
     (r#"echo "a\"; b""#, &[r#"echo "a\"; b""#]),
     ("echo a # && b", &["echo a"]),

@@ -1,0 +1,8 @@
+//! A settings file.
+#![no_main]
+
+#[path = "../parsers.rs"]
+#[allow(dead_code, reason = "each target runs its own law")]
+mod parsers;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| parsers::settings(bytes));

@@ -1,0 +1,120 @@
+//! Every report in every format of any log: no panic, and nothing that a terminal would obey. The fuzz target `report` and
+//! `tests/mutation.rs` share this file.
+
+use std::io::Write;
+
+use ccstat::{
+    facts::{Detail, Facts},
+    input::{Origin, Source},
+    measure::{Millis, Prices, Usd, calendar::Zone},
+    permission::{Breadth, Context, Mode},
+    render::{self, Format, Style},
+    report::{self, Arrangement, By, Gate, Growth, Kind, Names, REPORTS, Report, Trial, View},
+    scan::{self, Options, Progress},
+};
+
+/// Every format.
+pub(crate) const FORMATS: &[Format] = &[
+    Format::Table,
+    Format::Json,
+    Format::Jsonl,
+    Format::Csv,
+    Format::Tsv,
+    Format::Markdown,
+    Format::Comment,
+    Format::Junit,
+    Format::Prometheus,
+];
+
+/// Makes every report of a log and writes it in every format that fits; how many texts that were.
+pub(crate) fn every_report(log: &[u8]) -> usize {
+    reports_in(FORMATS, log)
+}
+
+/// The same in some of the formats.
+pub(crate) fn reports_in(formats: &[Format], log: &[u8]) -> usize {
+    let mut file = tempfile::Builder::new().suffix(".jsonl").tempfile().expect("a temporary file");
+    file.write_all(log).expect("room for a log");
+    let sources = [Source { origin: Origin::File(file.path().to_owned()), doubtful: false }];
+    let read = |detail| -> Facts {
+        let options = Options { threads: 1, detail, ..Options::default() };
+        scan::scan(&sources, &options, &Progress::default()).facts
+    };
+    let prices = Prices::built_in();
+    let ledger = read(Detail::Traces).ledger(&prices);
+    let names: Vec<String> = sources.iter().map(Source::name).collect();
+    let zone = Zone::named("Europe/Berlin").expect("a zone");
+    let view = View { ledger: &ledger, names: Names(&names), zone: &zone };
+    let summary = report::summary(&read(Detail::Totals).settle(&prices), Names(&names));
+    let mut written = 0;
+    for report in [summary].into_iter().chain(all(&view, &prices)) {
+        let name = report.name;
+        let report = report.arranged(&Arrangement::default()).expect("no column was asked for").local(&zone);
+        for &format in formats.iter().filter(|format| format.fits(name)) {
+            let mut text = Vec::new();
+            let style = Style { width: Some(80), color: false };
+            render::render(&report, format, style, &mut text).expect("a Vec takes everything");
+            let text = String::from_utf8(text).expect("every format is UTF-8");
+            let separates = |letter: char| letter == '\n' || letter == '\t' && format == Format::Tsv;
+            // CSV ends its lines as the standard wants it.
+            let harmless = |letter: char| separates(letter) || letter == '\r' && format == Format::Csv;
+            let raw = text.chars().find(|&letter| letter.is_control() && !harmless(letter));
+            assert_eq!(raw, None, "{name} as {format:?} of {}", log.escape_ascii());
+            written += 1;
+        }
+    }
+    written
+}
+
+/// Every report but the summary; the list of all reports says whether one is missing.
+fn all(view: &View<'_>, prices: &Prices) -> Vec<Report> {
+    let gates = [
+        Gate::MaxCost(Usd::from_nanos(1)),
+        Gate::MaxTurns(0),
+        Gate::MaxDuration(Millis::new(0)),
+        Gate::MaxToolErrorRate(0.0),
+        Gate::FailOn(Kind::Denial),
+        Gate::FailOn(Kind::Invalid),
+        Gate::FailOn(Kind::Unknown),
+        Gate::FailOn(Kind::Loop),
+    ];
+    let trial = Trial { context: Context::new(Mode::Default), mode: None };
+    let limits: &[(Growth, _)] = &[];
+    let mut reports = vec![
+        report::sessions(view),
+        report::check(view, &gates),
+        report::turns(view),
+        report::tools(view),
+        report::calls(view),
+        report::denials(view),
+        report::errors(view),
+        report::kinds(view),
+        report::agents(view),
+        report::permissions(view, None),
+        report::permissions(view, Some(&trial)),
+        report::suggestions(view, Breadth::Prefix),
+        report::hooks(view),
+        report::mcp(view),
+        report::tasks(view),
+        report::limits(view),
+        report::questions(view),
+        report::commands(view),
+        report::control(view),
+        report::responses(view),
+        report::records(view),
+        report::contents(view),
+        report::explain(view),
+        report::diff(view, view, limits),
+        report::cost(view, &[By::Project, By::Model]),
+        report::daily(view),
+        report::weekly(view),
+        report::monthly(view),
+        report::blocks(view),
+        report::prices(prices),
+    ];
+    for entry in REPORTS.iter().filter(|entry| !["summary", "show"].contains(&entry.name)) {
+        assert!(reports.iter().any(|report| report.name == entry.name), "`{}` is not made", entry.name);
+    }
+    reports.extend((0..view.ledger.sessions.len().min(3)).map(|session| report::show(view, session)));
+    reports
+}
