@@ -414,7 +414,8 @@ impl Lines {
     pub(in crate::facts) fn of(facts: &Facts) -> Self {
         let mut units: HashMap<SourceId, Vec<(u64, u64)>> = HashMap::new();
         let mut before = 0;
-        for (&(source, unit), lines) in &facts.units {
+        // A unit within one long line has no line of its own, and nothing on that line is its.
+        for (&(source, unit), lines) in facts.units.iter().filter(|(_, lines)| lines.count > 0) {
             let all = units.entry(source).or_default();
             before = if all.is_empty() { 0 } else { before };
             // What stands on a line belongs to the unit that the line begins in, wherever it stands itself.
