@@ -153,7 +153,7 @@ fn the_version_is_in_the_changelog() {
 
 #[test]
 fn files_that_the_documents_name_exist() {
-    for page in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
+    for page in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "RELIABILITY.md"] {
         for span in spans(&read(page)) {
             let is_path = span.contains('.') && !span.contains([' ', '*', '<', '~', '…']);
             let folders = ["", "src/"];
@@ -165,6 +165,29 @@ fn files_that_the_documents_name_exist() {
                 assert!(exists, "{page} names `{span}`");
             }
         }
+    }
+}
+
+#[test]
+fn tests_and_steps_that_the_page_on_reliability_names_exist() {
+    let page = read("RELIABILITY.md");
+    let tests = files(&root().join("tests")).into_iter().chain(files(&root().join("src")));
+    let tests: String = tests
+        .filter(|path| path.extension().is_some_and(|end| end == "rs"))
+        .map(|path| fs::read_to_string(path).expect("a text"))
+        .collect();
+    let is_test = |span: &&str| {
+        span.matches('_').count() > 2 && span.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+    };
+    let named: Vec<&str> = spans(&page).into_iter().filter(is_test).collect();
+    assert!(named.len() > 50, "{}", named.len());
+    for test in named {
+        assert!(tests.contains(&format!("fn {test}(")), "`{test}`");
+    }
+    let soak = read("scripts/soak");
+    for (_, rest) in page.match_indices("soak: ").map(|(at, word)| page.split_at(at + word.len())) {
+        let step: String = rest.chars().take_while(|letter| letter.is_alphanumeric()).collect();
+        assert!(step == "NAME" || soak.contains(&format!("step_{step}()")), "there is no step `{step}`");
     }
 }
 

@@ -6,11 +6,11 @@ use std::{
 };
 
 use arcstr::ArcStr;
-use hashbrown::{HashMap, HashSet, hash_map::Entry};
+use hashbrown::HashSet;
 use rayon::prelude::*;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-use super::merge::Merge;
+use super::{merge::Merge, shard::Shard};
 use crate::input::{Place, SourceId};
 
 /// A name that many rows share, in eight bytes.
@@ -24,11 +24,11 @@ const WORTH_SHARING: usize = 10_000;
 
 /// A map from identities, in shards.
 #[derive(Clone, Debug)]
-pub(crate) struct Keyed<V>([HashMap<Id, V, foldhash::fast::RandomState>; SHARDS]);
+pub(crate) struct Keyed<V>([Shard<V>; SHARDS]);
 
 impl<V> Default for Keyed<V> {
     fn default() -> Self {
-        Self(std::array::from_fn(|_| HashMap::default()))
+        Self(std::array::from_fn(|_| Shard::default()))
     }
 }
 
@@ -39,19 +39,19 @@ impl<V> Keyed<V> {
     }
 
     pub(crate) fn get(&self, id: Id) -> Option<&V> {
-        self.0[Self::shard(id)].get(&id)
+        self.0[Self::shard(id)].get(id)
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.iter().map(HashMap::len).sum()
+        self.0.iter().map(Shard::len).sum()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &V)> {
-        self.0.iter().flatten().map(|(&id, value)| (id, value))
+        self.0.iter().flat_map(Shard::iter).map(|(id, value)| (*id, value))
     }
 
     pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
-        self.0.iter().flat_map(HashMap::values)
+        self.0.iter().flat_map(Shard::iter).map(|(_, value)| value)
     }
 }
 
@@ -59,12 +59,7 @@ impl<V: Merge> Keyed<V> {
     /// Puts a value under its key, where it merges with what is there.
     #[inline]
     pub(crate) fn insert(&mut self, id: Id, value: V) {
-        match self.0[Self::shard(id)].entry(id) {
-            Entry::Occupied(known) => known.into_mut().merge(value),
-            Entry::Vacant(free) => {
-                free.insert(value);
-            }
-        }
+        self.0[Self::shard(id)].insert(id, value);
     }
 }
 

@@ -18,6 +18,7 @@ mod once;
 mod responses;
 mod sessions;
 mod settle;
+mod shard;
 pub mod trace;
 mod trouble;
 
