@@ -1,8 +1,8 @@
 //! A map from identities that grows without moving what is in it.
 //!
 //! A hash table of rows doubles when it is full: for a moment it is there three times, and then half of it is empty. Here only
-//! the table of positions doubles, five bytes a row, and rows stay where they were put. Ten million calls take 3.0 GB instead
-//! of 4.5, and no longer 14 times the time of one million.
+//! the table of positions doubles, five bytes a row, and rows stay where they were put. Ten million calls take 3.2 GB instead
+//! of 5.8 on two threads.
 
 use std::hash::BuildHasher;
 
@@ -60,6 +60,14 @@ impl<V> Shard<V> {
         self.positions.find(hash, is_it).copied()
     }
 
+    /// Looks at all of these places of the table, so that the processor waits for many of them at once and not for one after
+    /// another.
+    fn touch(&self, hashes: &[u64]) {
+        let nothing = |&position: &u32| position == u32::MAX;
+        let found = hashes.iter().filter(|&&hash| self.positions.find(hash, nothing).is_some()).count();
+        std::hint::black_box(found);
+    }
+
     /// Puts a row behind the others, if there is none of its identity.
     fn push(&mut self, hash: u64, id: Id, value: V) {
         let position = u32::try_from(self.len()).expect("four billion rows do not fit into memory");
@@ -96,7 +104,11 @@ impl<V: Merge> Shard<V> {
     /// Puts a value under its key, where it merges with what is there.
     #[inline]
     pub(super) fn insert(&mut self, id: Id, value: V) {
-        let hash = self.hasher.hash_one(id);
+        self.insert_hashed(self.hasher.hash_one(id), id, value);
+    }
+
+    #[inline]
+    fn insert_hashed(&mut self, hash: u64, id: Id, value: V) {
         match self.find(hash, id) {
             Some(position) => {
                 let (chunk, at) = split(position);
@@ -112,8 +124,14 @@ impl<V: Merge> Merge for Shard<V> {
         if self.len() < other.len() {
             std::mem::swap(self, &mut other);
         }
-        for (id, value) in other.chunks.into_iter().flatten() {
-            self.insert(id, value);
+        let mut hashes = Vec::new();
+        for chunk in other.chunks {
+            hashes.clear();
+            hashes.extend(chunk.iter().map(|(id, _)| self.hasher.hash_one(id)));
+            self.touch(&hashes);
+            for (&hash, (id, value)) in hashes.iter().zip(chunk) {
+                self.insert_hashed(hash, id, value);
+            }
         }
     }
 }
