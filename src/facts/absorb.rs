@@ -76,7 +76,10 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
             }
             Body::TurnDuration(wall) => {
                 let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0));
-                let duration = TurnDuration { sessions: Few::One(self.session()), wall: *wall };
+                let duration = TurnDuration {
+                    sessions: Few::One(self.session()),
+                    wall: First::at(self.spot, Some(*wall)),
+                };
                 self.facts.durations.insert(key, duration);
                 self.happened(What::TurnDuration(*wall));
             }

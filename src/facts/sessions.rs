@@ -188,13 +188,13 @@ impl Merge for Ending {
 #[derive(Clone, Debug)]
 pub(crate) struct TurnDuration {
     pub(crate) sessions: Few<SessionKey>,
-    pub(crate) wall: Millis,
+    pub(crate) wall: First<Millis>,
 }
 
 impl Merge for TurnDuration {
     fn merge(&mut self, other: Self) {
         let Self { sessions, wall } = other;
         self.sessions.merge(sessions);
-        self.wall = self.wall.max(wall);
+        self.wall.merge(wall);
     }
 }

@@ -261,8 +261,10 @@ impl Facts {
         let mut turns: HashMap<&SessionKey, Millis> = HashMap::new();
         for one in self.durations.values() {
             let Some(owner) = owners.owner(&one.sessions) else { continue };
-            if !walls.contains_key(owner) {
-                *turns.entry(owner).or_default() += one.wall;
+            if !walls.contains_key(owner)
+                && let Some(wall) = one.wall.get()
+            {
+                *turns.entry(owner).or_default() += *wall;
             }
         }
         let any_wall = !walls.is_empty() || !turns.is_empty();

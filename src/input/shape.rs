@@ -27,13 +27,24 @@ pub(super) fn sniff(head: &[u8], ends: bool, max: usize) -> Sniff {
         let line_end = memchr::memchr(b'\n', &head[at..]).map(|end| at + end);
         let begin =
             at + head[at..].iter().take_while(|byte| matches!(byte, 0 | b' ' | b'\t' | b'\r')).count();
+        // A line that is too large, of blanks or of noise, is passed over piece by piece, which only lines are. Looking for its
+        // end would take as much memory as it is long.
+        let seen = line_end.unwrap_or(head.len());
+        if begin - at > max || !matches!(head.get(begin), Some(b'{' | b'[')) && seen - at > max {
+            return Sniff::Is(Shape::Lines);
+        }
         match head.get(begin) {
             Some(b'{') => return object(head, at, begin, line_end, ends, max),
-            Some(b'[') => match head[begin + 1..].iter().find(|byte| !b" \t\r\n".contains(byte)) {
-                Some(b'{' | b']') => return Sniff::Is(Shape::Document),
-                None if !ends => return Sniff::More(at),
-                _ => {}
-            },
+            Some(b'[') => {
+                let blanks = head[begin + 1..].iter().take_while(|byte| b" \t\r\n".contains(byte)).count();
+                match head.get(begin + 1 + blanks) {
+                    _ if blanks > max => return Sniff::Is(Shape::Lines),
+                    Some(b'{' | b']') => return Sniff::Is(Shape::Document),
+                    None if !ends => return Sniff::More(at),
+                    Some(_) if seen - at > max => return Sniff::Is(Shape::Lines),
+                    _ => {}
+                }
+            }
             None if !ends => return Sniff::More(at),
             _ => {}
         }
@@ -125,6 +136,15 @@ mod tests {
             "[DEBUG] x\n{\n}",
         ] {
             assert_eq!(shape(text), Shape::Document, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_to_be_held_decides_before_its_end() {
+        for (begin, end) in [("\0", ""), (" ", "{\n}"), ("x", "\n{\n}"), ("[x", "\n{\n}"), ("[", "{}]")] {
+            let text = begin.to_owned() + &begin[begin.len() - 1..].replace('[', " ").repeat(200) + end;
+            assert_eq!(shape(&text), Shape::Lines, "{begin:?}");
+            assert_eq!(sniff(&text.as_bytes()[..150], false, 100), Sniff::Is(Shape::Lines), "{begin:?}");
         }
     }
 

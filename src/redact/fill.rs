@@ -33,6 +33,8 @@ enum State {
 struct Object {
     grammar: Grammar,
     place: Place,
+    /// Whether it goes on in another line than it began in, of which only blanks were seen.
+    in_new_line: bool,
 }
 
 /// Where in the JSON of an object.
@@ -77,8 +79,11 @@ impl Fill {
             b']' => (self.state, self.array) = (State::Between, false),
             _ if byte == b'{' || self.array => {
                 self.array |= bracket;
-                self.state =
-                    State::Object(Box::new(Object { grammar: Grammar::new(), place: Place::Outside }));
+                self.state = State::Object(Box::new(Object {
+                    grammar: Grammar::new(),
+                    place: Place::Outside,
+                    in_new_line: false,
+                }));
                 return 0;
             }
             _ => {
@@ -114,10 +119,13 @@ impl Fill {
         };
         for (new, &byte) in out.iter_mut().zip(&bytes[..sound]) {
             object.place = object.place.after(byte, new);
+            object.in_new_line = byte == b'\n' || object.in_new_line && byte.is_ascii_whitespace();
         }
         match step {
             Step::More => {}
             Step::Done(_) => self.state = State::Between,
+            // A line that breaks what stands before it may be something by itself.
+            Step::Broken(_) if object.in_new_line => self.state = State::Between,
             Step::Broken(_) => self.state = State::Noise,
         }
         sound
@@ -195,6 +203,7 @@ mod tests {
         assert_eq!(filled(br#"{"a":[1,true,"b\n\u00e9"],"c"#), br#"{"x":[1,true,"x\n\u0000"],"x"#);
         assert_eq!(filled(br#"{"key":nothing, "b":"c"}"#), br#"{"xxx":nxxxxxx, "x":"x"}"#);
         assert_eq!(filled(b"{\"k\":1}{\"l\":"), b"{\"x\":1}{\"x\":");
+        assert_eq!(filled(b"{\n{\"k\":7}\n{\n noise 5"), b"{\n{\"x\":7}\n{\n xxxxx x");
         assert_eq!(filled(b"{\"a\":\"\xff\xfe b\"}"), b"{\"x\":\"\xff\xffxx\"}");
     }
 

@@ -309,9 +309,9 @@ fn a_device_without_an_end_takes_no_more_memory_and_can_be_interrupted() {
     let folder = folder();
     let running =
         Running::start(folder.path(), &["summarize", "--json", "--max-record", "1000000", "/dev/zero"]);
-    running.wait_for(|running| running.listens() && running.has_read(8_000_000));
+    running.wait_for(|running| running.listens() && running.has_read(32_000_000));
     let early = running.peak();
-    running.wait_for(|running| running.has_read(24_000_000));
+    running.wait_for(|running| running.has_read(96_000_000));
     let late = running.peak();
     assert!(late <= early + 4 && late < 64, "{early} MB, then {late} MB");
     let (code, report) = running.interrupt();

@@ -31,3 +31,16 @@ fn the_rows_of_every_recording_add_up_to_its_totals() {
         assert_eq!(ledger(&path).account(), lean(&path), "{}", path.display());
     }
 }
+
+#[test]
+fn of_two_copies_of_a_turns_duration_the_first_counts() {
+    let line = |millis: u64| {
+        format!(
+            r#"{{"durationMs":{millis},"subtype":"turn_duration","type":"system","uuid":"00021325-0000-4000-8000-000000000002"}}"#
+        )
+    };
+    for (one, two) in [(500, 1000), (1000, 500)] {
+        let account = crate::support::account_of(format!("{}\n{}\n", line(one), line(two)));
+        assert_eq!(account.duration.wall.map(|wall| wall.to_string()), Some(one.to_string()));
+    }
+}
