@@ -4,6 +4,11 @@
 //! divided as `modelUsage` says, within a model in proportion to what the responses' own tokens come to. What belongs to
 //! no response, such as calls of a helper model that no record shows, is an entry of its session alone.
 
+use std::{
+    borrow::Cow,
+    collections::{HashMap, hash_map::Entry as Slot},
+};
+
 use super::{Entry, Mark, Response, divide::divide};
 use crate::{
     facts::{
@@ -103,8 +108,9 @@ impl Split<'_> {
         let mut rest = total.nanos();
         let parts = std::mem::take(&mut self.parts);
         let mut of: Vec<Vec<&Part<'_>>> = uses.iter().map(|_| Vec::new()).collect();
+        let places = Places::of(&uses);
         for part in &parts {
-            match place(&uses, &part.response.model) {
+            match places.find(&part.response.model) {
                 Some(at) => of[at].push(part),
                 // Tokens follow `modelUsage`, which does not know this model: the response is there, and that is all.
                 None => self.response(part, None, Tokens::default(), None, true),
@@ -204,22 +210,43 @@ fn weight(part: &Part<'_>) -> u128 {
 /// Uses of the same model added up, in the order they are first named.
 fn added(models: &[ModelUse]) -> Vec<ModelUse> {
     let mut uses: Vec<ModelUse> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for one in models {
-        match uses.iter_mut().find(|known| known.model == one.model) {
-            Some(known) => {
+        match places.entry(one.model.as_str()) {
+            Slot::Occupied(known) => {
+                let known = &mut uses[*known.get()];
                 known.tokens += one.tokens;
                 known.cost += one.cost;
             }
-            None => uses.push(one.clone()),
+            Slot::Vacant(free) => {
+                free.insert(uses.len());
+                uses.push(one.clone());
+            }
         }
     }
     uses
 }
 
-/// Which of the models a response's is: the same name, else the same model under another name.
-fn place(uses: &[ModelUse], model: &str) -> Option<usize> {
-    let same = uses.iter().position(|one| one.model == *model);
-    same.or_else(|| uses.iter().position(|one| canonical(&one.model) == canonical(model)))
+/// Where each model stands among the uses. A stranger's log may name a million, so none is looked for one by one.
+struct Places<'u> {
+    names: HashMap<&'u str, usize>,
+    canonical: HashMap<Cow<'u, str>, usize>,
+}
+
+impl<'u> Places<'u> {
+    fn of(uses: &'u [ModelUse]) -> Self {
+        let mut places = Self { names: HashMap::new(), canonical: HashMap::new() };
+        for (at, one) in uses.iter().enumerate() {
+            places.names.entry(one.model.as_str()).or_insert(at);
+            places.canonical.entry(canonical(&one.model)).or_insert(at);
+        }
+        places
+    }
+
+    /// Which of the models a response's is: the same name, else the same model under another name.
+    fn find(&self, model: &str) -> Option<usize> {
+        self.names.get(model).or_else(|| self.canonical.get(&*canonical(model))).copied()
+    }
 }
 
 /// Field by field, each in proportion to the same field of the parts.
