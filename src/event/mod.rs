@@ -33,7 +33,7 @@ pub use said::{Said, main_input, said};
 #[cfg(target_arch = "x86_64")]
 pub use skim::{Skimmer, skim};
 pub use trace::trace;
-pub use words::deciding;
+pub use words::{NO_SUCH_TOOL, TASK_NOTICE, deciding};
 
 use crate::measure::{Millis, Time, Tokens, Usd};
 

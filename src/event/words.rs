@@ -7,6 +7,12 @@ use super::{
     denial,
 };
 
+/// What a version answers that does not have a tool in this mode: 2.1.197 and 2.1.325 under a plain `-p`.
+pub const NO_SUCH_TOOL: &str = "No such tool available";
+
+/// The start of a message that tells of the end of a task.
+pub const TASK_NOTICE: &str = "<task-notification>";
+
 /// Which parts of a text decide what it counts as; none in most texts. Whoever replaces a text without changing what is
 /// counted keeps these where they stand.
 pub fn deciding(text: &str) -> Vec<Range<usize>> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::table::is_word;
-use crate::event;
+use crate::event::{self, NO_SUCH_TOOL, TASK_NOTICE};
 
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,19 +22,13 @@ impl Span {
     }
 }
 
-/// What `AskUserQuestion` says when the tool does not exist in this mode.
-const NO_SUCH_TOOL: &str = "No such tool available";
-
 /// How the answers to questions begin: `… "question"="answer", …`.
 const ANSWERED: &str = "User has answered your questions: ";
 
 /// What may stand between the quotes of such a text, beside questions and answers: it stays, and so does how it begins.
 const BETWEEN: &[&str] = &["=", ", ", ". You can now", " user notes:", " selected preview:"];
 
-/// The start of a message that tells of the end of a task.
-const NOTICE: &str = "<task-notification>";
-
-/// Marks in such a message that part what the CLI says from what the task wrote.
+/// Marks in a message about the end of a task that part what the CLI says from what the task wrote.
 const MARKS: &[&str] = &["<result>", "<usage>"];
 
 /// Tags of such a message whose content stays, if it is one word.
@@ -70,7 +64,7 @@ pub(super) fn of_typed(text: &str) -> Vec<Span> {
         );
     }
     spans.extend(tag(text, COMMAND, |inner| is_command(inner.strip_prefix('/').unwrap_or(inner))));
-    if text.trim_start().starts_with(NOTICE) {
+    if text.trim_start().starts_with(TASK_NOTICE) {
         spans.extend(
             MARKS.iter().filter_map(|mark| text.find(mark).map(|at| Span::Stays(at..at + mark.len()))),
         );

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::{error_name, status_name};
 use crate::event::{
-    Block, BlockKind, Half, Message, Response, Text, ToolResult, ToolUse,
+    Block, BlockKind, Half, Message, Response, TASK_NOTICE, Text, ToolResult, ToolUse,
     denial::is_refusal,
     fields::{
         BlockFields, BlockKey, CallFields, CallKey, EventFields, EventKey, MessageKey, RecordFields,
@@ -21,7 +21,7 @@ const SYNTHETIC: &str = "<synthetic>";
 pub(in crate::event) const NOT_HUMAN: &[&str] = &[
     "<local-command-",
     "<command-name>",
-    "<task-notification>",
+    TASK_NOTICE,
     "[Request interrupted",
     "<bash-input>",
     "<bash-stdout>",

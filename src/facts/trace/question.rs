@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{text, traces};
 use crate::{
+    event::NO_SUCH_TOOL,
     facts::{
         Name,
         ledger::{Call, End, Ledger, Mark, Record},
@@ -15,9 +16,6 @@ use crate::{
 
 /// The tool that asks.
 const TOOL: &str = "AskUserQuestion";
-
-/// What a version says that does not have the tool in this mode: 2.1.197 and 2.1.325 under a plain `-p`.
-const NO_SUCH_TOOL: &str = "No such tool available";
 
 /// What became of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

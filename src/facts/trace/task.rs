@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::member::{answers, calls, content, count, list, member, mentions, millis, opened, text};
 use crate::{
+    event::TASK_NOTICE,
     facts::{
         Name,
         ledger::{Call, End, Ledger, Mark, Record},
@@ -50,9 +51,6 @@ const RUNNING: &str = "running";
 /// The kind of what is on the model's own list.
 pub const LIST_ENTRY: &str = "todo";
 
-/// The start of a message that tells of the end of a task.
-const NOTICE: &str = "<task-notification>";
-
 /// All tasks, in the order they are first told of.
 pub fn tasks(ledger: &Ledger) -> Vec<Task> {
     let calls = calls(ledger);
@@ -86,8 +84,8 @@ pub fn tasks(ledger: &Ledger) -> Vec<Task> {
 
 fn leaves_trace(record: &Record) -> bool {
     match &*record.kind {
-        "user" => mentions(record, &["tool_use_result", "toolUseResult", NOTICE]),
-        "queue-operation/enqueue" | "attachment/queued_command" => mentions(record, &[NOTICE]),
+        "user" => mentions(record, &["tool_use_result", "toolUseResult", TASK_NOTICE]),
+        "queue-operation/enqueue" | "attachment/queued_command" => mentions(record, &[TASK_NOTICE]),
         kind => {
             matches!(kind, "system/task_started" | "system/task_progress" | "system/task_updated")
                 || matches!(kind, "system/task_notification" | "system/background_tasks_changed")
@@ -151,7 +149,7 @@ impl Known {
 
     /// What the model is told when a task ends.
     fn notice(&mut self, record: &Record, message: &str) {
-        let Some(notice) = message.trim_start().strip_prefix(NOTICE) else { return };
+        let Some(notice) = message.trim_start().strip_prefix(TASK_NOTICE) else { return };
         // What the task itself wrote may hold tags too, and stands behind the others.
         let head = notice.split("<result>").next().unwrap_or(notice);
         let usage = notice.rsplit_once("<usage>").map_or("", |(_, usage)| usage);
