@@ -137,16 +137,16 @@ fn lines_to_events(criterion: &mut Criterion) {
         // Elsewhere there is no kernel, and the obvious path is the fast one.
         #[cfg(target_arch = "x86_64")]
         row(&mut group, "skim", log, told, |log| {
-            let mut told = Told::default();
+            let (mut habits, mut told) = (event::Habits::default(), Told::default());
             for block in log.blocks() {
-                skim(simdutf8::basic::from_utf8(block).expect("a corpus is text"), &mut told);
+                skim(simdutf8::basic::from_utf8(block).expect("a corpus is text"), &mut habits, &mut told);
             }
             told
         });
         #[cfg(target_arch = "x86_64")]
         row(&mut group, "skim without UTF-8", log, told, |log| {
             let mut told = Told::default();
-            skim(&log.text, &mut told);
+            skim(&log.text, &mut event::Habits::default(), &mut told);
             told
         });
         row(&mut group, "simd-json tape", log, told, simd_json_tape);
@@ -163,11 +163,12 @@ fn lines_to_events(criterion: &mut Criterion) {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn skim(text: &str, told: &mut Told) {
-    let (mut skimmer, mut start) = (event::Skimmer::new(text), 0);
+fn skim(text: &str, habits: &mut event::Habits, told: &mut Told) {
+    let (mut skimmer, mut start) = (event::Skimmer::new(text, habits), 0);
     while start < text.len() {
-        told.event(skimmer.read(start).as_ref().expect("no line of a corpus is odd"));
-        start = skimmer.end() + 1;
+        let (event, end) = skimmer.read(start).expect("no line of a corpus is odd");
+        told.event(event);
+        start = end + 1;
     }
 }
 

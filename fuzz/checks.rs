@@ -1,7 +1,7 @@
 //! The laws that hold the fast way equal to the obvious one. The fuzz targets and `tests/twins.rs` share this file, so that
 //! what runs for hours on nightly runs for seconds on stable.
 
-use std::{io::Write, path::Path, sync::LazyLock};
+use std::{cell::RefCell, io::Write, path::Path, sync::LazyLock};
 
 use ccstat::{
     event::{self, Event, Flaw},
@@ -82,14 +82,18 @@ pub(crate) fn skim(bytes: &[u8]) {
     }
 }
 
-/// What is seen ahead of one line and kept for the next changes nothing.
+/// What is seen ahead of one line and kept for the next changes nothing, nor does what was learnt from whatever was read
+/// before: habits are kept from block to block, of good lines and bad ones.
 fn in_turn(block: &str) {
-    let (mut skimmer, mut from) = (event::Skimmer::new(block), 0);
-    while from < block.len() {
-        let read = skimmer.read(from).map(|event| (event, skimmer.end()));
-        assert_eq!(read, event::skim(block, from), "at {from} of {block:?}");
-        from = block[from..].find('\n').map_or(block.len(), |end| from + end + 1);
-    }
+    thread_local!(static HABITS: RefCell<event::Habits> = RefCell::default());
+    HABITS.with_borrow_mut(|habits| {
+        let (mut skimmer, mut from) = (event::Skimmer::new(block, habits), 0);
+        while from < block.len() {
+            let read = skimmer.read(from).map(|(event, end)| (event.clone(), end));
+            assert_eq!(read, event::skim(block, from), "at {from} of {block:?}");
+            from = block[from..].find('\n').map_or(block.len(), |end| from + end + 1);
+        }
+    });
 }
 
 /// The same for the bytes put into the holes of valid records.

@@ -12,7 +12,7 @@ use std::{
 pub use stream::{Watch, scan_stream, scan_watched};
 
 use crate::{
-    event,
+    event::{self, Habits},
     facts::{Detail, Facts},
     input::{self, Bytes, Limits, Opened, Origin, Range, Shape, Source, SourceId, Stop},
 };
@@ -198,16 +198,16 @@ fn worker(
     progress: &Progress,
 ) -> Scan {
     let mut done = Scan { facts: Facts::new(options.detail), unread: Vec::new() };
-    let mut buffer = Vec::new();
+    let mut desk = Desk::default();
     while let Some(&unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
         if options.stop.is_set() {
             break;
         }
         if done.facts.records() < LARGE {
-            done.take(unit, sources, options, progress, &mut buffer);
+            done.take(unit, sources, options, progress, &mut desk);
         } else {
             let mut part = Scan { facts: Facts::new(options.detail), unread: Vec::new() };
-            part.take(unit, sources, options, progress, &mut buffer);
+            part.take(unit, sources, options, progress, &mut desk);
             done.add(part);
         }
     }
@@ -228,10 +228,10 @@ impl Scan {
         sources: &[Source],
         options: &Options,
         progress: &Progress,
-        buffer: &mut Vec<u8>,
+        desk: &mut Desk,
     ) {
         match open(&sources[unit.source.0 as usize], options) {
-            Ok(Some(mut bytes)) => read(&mut bytes, unit, options, progress, buffer, self),
+            Ok(Some(mut bytes)) => read(&mut bytes, unit, options, progress, desk, self),
             Ok(None) => {}
             Err(error) => {
                 // It could be opened when the plan was made, and what stands before this unit is read by others.
@@ -272,17 +272,25 @@ fn begins_with_record(bytes: Bytes, limits: &Limits) -> io::Result<bool> {
     }
 }
 
+/// What is used again from unit to unit.
+#[derive(Debug, Default)]
+struct Desk {
+    buffer: Vec<u8>,
+    habits: Habits,
+}
+
 fn read(
     bytes: &mut Bytes,
     unit: Unit,
     options: &Options,
     progress: &Progress,
-    buffer: &mut Vec<u8>,
+    desk: &mut Desk,
     done: &mut Scan,
 ) {
     let source = unit.source;
     let start = unit.range.start == 0;
-    let mut judge = Judge::new(&mut done.facts, source, unit.count, options, progress);
+    let Desk { buffer, habits } = desk;
+    let mut judge = Judge::new(&mut done.facts, source, unit.count, habits, options, progress);
     let (amount, result) = input::read_all(bytes, unit.range, &options.limits, buffer, &mut judge);
     judge.finish();
     judge.tally(amount, start);

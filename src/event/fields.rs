@@ -91,8 +91,13 @@ macro_rules! fields {
 }
 
 fields! {
-    /// Of a record.
+    /// Of a record. The first are opened on the way, where a record is walked over.
     RecordFields by RecordKey {
+        Message = "message"
+        Event = "event"
+        Attachment = "attachment"
+        ToolResultMeta = "tool_result_meta"
+        Usage = "usage"
         Type = "type"
         Subtype = "subtype"
         Operation = "operation"
@@ -106,11 +111,8 @@ fields! {
         IsSidechain = "isSidechain"
         Tools = "tools"
         Cwd = "cwd"
-        Message = "message"
-        Event = "event"
         Request = "request"
         Response = "response"
-        Attachment = "attachment"
         Data = "data"
         RequestedModel = "requestedModel"
         Error = "error"
@@ -119,7 +121,6 @@ fields! {
         CamelApiError = "isApiErrorMessage"
         SnakeApiStatus = "api_error_status"
         CamelApiStatus = "apiErrorStatus"
-        ToolResultMeta = "tool_result_meta"
         ToolDenialKind = "toolDenialKind"
         PermissionDecision = "permissionDecision"
         IsReplay = "isReplay"
@@ -136,7 +137,6 @@ fields! {
         SavedCost = "totalCostUSD"
         ModelUsage = "modelUsage"
         SinceLast = "model_usage_since_last_result"
-        Usage = "usage"
         ApiMillis = "duration_api_ms"
         WallMillis = "duration_ms"
         Duration = "duration"
@@ -197,29 +197,53 @@ fields! {
         Message = "message"
         Usage = "usage"
         Delta = "delta"
-        StopReason = "stop_reason"
         Response = "response"
         Behavior = "behavior"
         Status = "status"
         Kind = "kind"
-        Decision = "decision"
     }
 }
 
 fields! {
-    /// Of a `usage`, and of the objects in it.
+    /// Of a `usage`.
     UsageFields by UsageKey {
         Input = "input_tokens"
         Output = "output_tokens"
         CacheRead = "cache_read_input_tokens"
         CacheWrite = "cache_creation_input_tokens"
         CacheCreation = "cache_creation"
-        FiveMinutes = "ephemeral_5m_input_tokens"
-        OneHour = "ephemeral_1h_input_tokens"
         ServerToolUse = "server_tool_use"
-        WebSearches = "web_search_requests"
         Speed = "speed"
         Geo = "inference_geo"
+    }
+}
+
+fields! {
+    /// Of a `cache_creation`.
+    SplitFields by SplitKey {
+        FiveMinutes = "ephemeral_5m_input_tokens"
+        OneHour = "ephemeral_1h_input_tokens"
+    }
+}
+
+fields! {
+    /// Of a `server_tool_use` in a `usage`.
+    SearchFields by SearchKey {
+        WebSearches = "web_search_requests"
+    }
+}
+
+fields! {
+    /// Of a `delta`.
+    DeltaFields by DeltaKey {
+        StopReason = "stop_reason"
+    }
+}
+
+fields! {
+    /// Of a decision about a call.
+    DecisionFields by DecisionKey {
+        Decision = "decision"
     }
 }
 
@@ -282,6 +306,10 @@ pub fn names() -> impl Iterator<Item = &'static str> {
         BlockKey::NAMES,
         EventKey::NAMES,
         UsageKey::NAMES,
+        SplitKey::NAMES,
+        SearchKey::NAMES,
+        DeltaKey::NAMES,
+        DecisionKey::NAMES,
         ModelKey::NAMES,
         CompactionKey::NAMES,
         AgentKey::NAMES,

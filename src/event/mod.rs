@@ -31,7 +31,7 @@ pub use kind::{Home, Kind, KindId, Row};
 pub use obvious::obvious;
 pub use said::{Said, main_input, said};
 #[cfg(target_arch = "x86_64")]
-pub use skim::{Skimmer, skim};
+pub use skim::{Habits, Skimmer, skim};
 pub use trace::trace;
 pub use words::{NO_SUCH_TOOL, TASK_NOTICE, deciding};
 
@@ -64,17 +64,22 @@ mod no_skim {
 
     impl Skimmer {
         /// Over any text.
-        pub fn new(_: &str) -> Self {
+        pub fn new(_: &str, _: &mut Habits) -> Self {
             Self
         }
         /// Never.
-        pub fn read<'a>(&mut self, _: usize) -> Option<Event<'a>> {
+        pub fn read<'a>(&mut self, _: usize) -> Option<(&Event<'a>, usize)> {
             None
         }
-        /// Nowhere.
-        pub fn end(&self) -> usize {
-            0
-        }
+    }
+
+    /// None.
+    #[derive(Clone, Debug, Default)]
+    pub struct Habits;
+
+    impl Habits {
+        /// The same.
+        pub const NONE: Self = Self;
     }
 
     /// Never.
@@ -83,7 +88,7 @@ mod no_skim {
     }
 }
 #[cfg(not(target_arch = "x86_64"))]
-pub use no_skim::{Skimmer, skim};
+pub use no_skim::{Habits, Skimmer, skim};
 
 /// Text of a record: borrowed unless it held an escape.
 pub type Text<'a> = Cow<'a, str>;

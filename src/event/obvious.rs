@@ -4,10 +4,10 @@ use smallvec::SmallVec;
 
 use super::{
     Event, Flaw, Text,
-    decode::{event, usage},
+    decode::event,
     fields::{BlockFields, Fields, Key, MessageFields, MessageKey},
     json::{self, Json, Object},
-    record::{Blocks, Message, Open, Record},
+    record::{Blocks, Message, Open, Record, Spent},
 };
 
 /// Opens JSON through serde_json.
@@ -23,7 +23,9 @@ pub fn obvious(bytes: &[u8]) -> Result<Event<'_>, Flaw> {
     }
     let record = json::object(text).map_err(|error| not_json(&error))?;
     let text = text.trim_matches([' ', '\t', '\r', '\n']);
-    event::<Obvious>(&Record::of::<Obvious>(wanted(&record)), text).ok_or(Flaw::NotARecord)
+    let mut told = None;
+    event::<Obvious>(&Record::of::<Obvious>(wanted(&record)), text, &mut told);
+    told.ok_or(Flaw::NotARecord)
 }
 
 /// serde_json's words without its position, which counts from the piece, not from the line.
@@ -74,7 +76,7 @@ impl<'a> Open<'a> for Obvious {
             any: !elements.is_empty(),
             objects: elements.into_iter().filter_map(block).collect(),
         });
-        let usage = usage::<Self>(fields.get(MessageKey::Usage));
-        Some(Message { fields, empty: object.iter().next().is_none(), blocks, usage })
+        let usage = fields.get(MessageKey::Usage).and_then(Self::fields).map(Spent::of::<Self>);
+        Some(Message { fields, any: object.iter().next().is_some(), blocks, usage })
     }
 }

@@ -3,8 +3,11 @@
 use smallvec::SmallVec;
 
 use super::{
-    Text, Usage,
-    fields::{BlockFields, EventFields, Fields, MessageFields, RecordFields, RecordKey},
+    Text,
+    fields::{
+        BlockFields, CallFields, CallKey, DecisionFields, DeltaFields, EventFields, EventKey, Fields,
+        MessageFields, RecordFields, RecordKey, SearchFields, SplitFields, UsageFields, UsageKey,
+    },
     json::Json,
 };
 
@@ -20,25 +23,32 @@ pub(super) trait Open<'a> {
     fn message(json: Json<'a>) -> Option<Message<'a>>;
 }
 
-/// A record: its fields, and what is so large that it is opened on the way.
+/// A record: its fields, and what is opened on the way where it is walked over. Of those only that is kept.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record<'a> {
     pub(super) fields: RecordFields<'a>,
     /// `message`, if it is an object.
     pub(super) message: Option<Message<'a>>,
     /// `event`, if it is an object.
-    pub(super) event: Option<EventFields<'a>>,
+    pub(super) event: Option<ApiEvent<'a>>,
     /// `attachment`, if it is an object.
     pub(super) attachment: Option<EventFields<'a>>,
+    /// Those elements of `tool_result_meta` that are objects.
+    pub(super) calls: SmallVec<[Call<'a>; 1]>,
+    /// `usage`, if it is an object.
+    pub(super) usage: Option<Spent<'a>>,
 }
 
 impl<'a> Record<'a> {
-    /// Opens what a walk did not open on the way.
+    /// Opens what a walk opens on the way.
     pub(super) fn of<O: Open<'a>>(fields: RecordFields<'a>) -> Self {
+        let calls = fields.get(RecordKey::ToolResultMeta).and_then(O::elements).unwrap_or_default();
         Self {
             message: fields.get(RecordKey::Message).and_then(O::message),
-            event: fields.get(RecordKey::Event).and_then(O::fields),
+            event: fields.get(RecordKey::Event).and_then(O::fields).map(ApiEvent::of::<O>),
             attachment: fields.get(RecordKey::Attachment).and_then(O::fields),
+            calls: calls.into_iter().filter_map(O::fields).map(Call::of::<O>).collect(),
+            usage: fields.get(RecordKey::Usage).and_then(O::fields).map(Spent::of::<O>),
             fields,
         }
     }
@@ -48,12 +58,12 @@ impl<'a> Record<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Message<'a> {
     pub(super) fields: MessageFields<'a>,
-    /// It has no field at all.
-    pub(super) empty: bool,
+    /// It has any field at all.
+    pub(super) any: bool,
     /// The elements of `content`, if it is an array.
     pub(super) blocks: Option<Blocks<'a>>,
     /// `usage`, if it is an object.
-    pub(super) usage: Option<Usage>,
+    pub(super) usage: Option<Spent<'a>>,
 }
 
 /// The elements of `content`.
@@ -63,4 +73,61 @@ pub(super) struct Blocks<'a> {
     pub(super) objects: SmallVec<[(BlockFields<'a>, u64); 1]>,
     /// Whether there are any elements at all.
     pub(super) any: bool,
+}
+
+/// An `event` object.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ApiEvent<'a> {
+    pub(super) fields: EventFields<'a>,
+    /// `message`, if it is an object.
+    pub(super) message: Option<Message<'a>>,
+    /// `delta`, if it is an object.
+    pub(super) delta: Option<DeltaFields<'a>>,
+    /// `usage`, if it is an object.
+    pub(super) usage: Option<Spent<'a>>,
+}
+
+impl<'a> ApiEvent<'a> {
+    fn of<O: Open<'a>>(fields: EventFields<'a>) -> Self {
+        Self {
+            message: fields.get(EventKey::Message).and_then(O::message),
+            delta: fields.get(EventKey::Delta).and_then(O::fields),
+            usage: fields.get(EventKey::Usage).and_then(O::fields).map(Spent::of::<O>),
+            fields,
+        }
+    }
+}
+
+/// A `usage` object.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spent<'a> {
+    pub(super) fields: UsageFields<'a>,
+    /// `cache_creation`, if it is an object.
+    pub(super) split: Option<SplitFields<'a>>,
+    /// `server_tool_use`, if it is an object.
+    pub(super) server: Option<SearchFields<'a>>,
+}
+
+impl<'a> Spent<'a> {
+    pub(super) fn of<O: Open<'a>>(fields: UsageFields<'a>) -> Self {
+        Self {
+            split: fields.get(UsageKey::CacheCreation).and_then(O::fields),
+            server: fields.get(UsageKey::ServerToolUse).and_then(O::fields),
+            fields,
+        }
+    }
+}
+
+/// What `tool_result_meta` says of a call.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Call<'a> {
+    pub(super) fields: CallFields<'a>,
+    /// `permission_decision`, if it is an object.
+    pub(super) decision: Option<DecisionFields<'a>>,
+}
+
+impl<'a> Call<'a> {
+    fn of<O: Open<'a>>(fields: CallFields<'a>) -> Self {
+        Self { decision: fields.get(CallKey::Decision).and_then(O::fields), fields }
+    }
 }

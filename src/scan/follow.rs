@@ -18,7 +18,7 @@ use std::{
     time::SystemTime,
 };
 
-use super::{Count, Options, Plan, Progress, Scan, Unit, Unread, begins_with_record, carry_out};
+use super::{Count, Desk, Options, Plan, Progress, Scan, Unit, Unread, begins_with_record, carry_out};
 use crate::input::{
     self, Growth, Limits, Mark, Missing, Opened, Origin, Range, Search, Shape, Source, SourceId, Stamp, Stop,
     Wanted,
@@ -60,7 +60,7 @@ pub struct Followed {
     folders: Vec<(PathBuf, Option<SystemTime>)>,
     /// What is known of whole lines and whole files.
     base: Scan,
-    buffer: Vec<u8>,
+    desk: Desk,
 }
 
 /// What is known of one file.
@@ -107,7 +107,7 @@ impl Followed {
             hot: Vec::new(),
             folders: Vec::new(),
             base: Scan::default(),
-            buffer: Vec::new(),
+            desk: Desk::default(),
         };
         followed.rebuild(progress);
         // Who wishes to stop the first read gets what was read until then; a later one is short and comes to its end.
@@ -190,7 +190,7 @@ impl Followed {
         let mut scan = Scan { facts: self.base.facts.clone(), unread };
         for (file, id) in self.files.iter().zip(0..) {
             let Some(unit) = file.rest(SourceId(id), &scan) else { continue };
-            scan.take(unit, &self.search.sources, &self.options, &Progress::default(), &mut self.buffer);
+            scan.take(unit, &self.search.sources, &self.options, &Progress::default(), &mut self.desk);
         }
         scan.unread.sort_by_key(|unread| unread.source);
         scan
@@ -225,7 +225,7 @@ impl Followed {
             Held::Lines { until, .. } if until == from => return,
             Held::Lines { until, unit } => Unit::lines(source, from, Some(until), unit, &self.base),
         };
-        self.base.take(unit, &self.search.sources, &self.options, &Progress::default(), &mut self.buffer);
+        self.base.take(unit, &self.search.sources, &self.options, &Progress::default(), &mut self.desk);
     }
 
     /// A file that was written just now is looked at more often.

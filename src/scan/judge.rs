@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::{Count, Options, Progress, Watch};
 use crate::{
-    event::{self, Event, Flaw, Skimmer},
+    event::{self, Event, Flaw, Habits, Skimmer},
     facts::{Counts, Facts},
     input::{Amount, Cutter, Feed, Found, Place, SourceId, Stop},
 };
@@ -15,6 +15,7 @@ pub(super) struct Judge<'a> {
     source: SourceId,
     count: Count,
     max_record: usize,
+    habits: &'a mut Habits,
     pub(super) rest: Rest,
     stop: &'a Stop,
     progress: &'a Progress,
@@ -34,12 +35,13 @@ impl<'a> Judge<'a> {
         facts: &'a mut Facts,
         source: SourceId,
         count: Count,
+        habits: &'a mut Habits,
         options: &'a Options,
         progress: &'a Progress,
     ) -> Self {
         let Options { limits, stop, .. } = options;
         let (max_record, rest) = (limits.max_record, Rest::default());
-        Self { facts, source, count, max_record, rest, stop, progress, watch: None }
+        Self { facts, source, count, max_record, habits, rest, stop, progress, watch: None }
     }
 
     /// Takes in a record; its text is for whoever looks on.
@@ -66,20 +68,18 @@ impl<'a> Judge<'a> {
     #[inline]
     fn skim(
         &mut self,
-        skimmer: &mut Skimmer<'_>,
+        skimmer: &mut Skimmer<'_, '_>,
         block: &[u8],
         from: usize,
         offset: u64,
         line: u64,
     ) -> Option<usize> {
-        let event = skimmer.read(from);
-        let event = event.as_ref()?; // an event is large: it stays where it was made
-        if skimmer.end() - from > self.max_record {
+        let (event, end) = skimmer.read(from)?;
+        if end - from > self.max_record {
             return None;
         }
         let place = self.place(offset, line);
         self.follow(place);
-        let end = skimmer.end();
         self.absorb(place, event, &block[from..end]);
         Some(end)
     }
@@ -169,7 +169,9 @@ fn reason(bytes: &[u8]) -> String {
 impl Feed for Judge<'_> {
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
         // UTF-8 is checked for all lines at once, and line by line only where that fails.
-        let mut skimmer = simdutf8::basic::from_utf8(block).ok().map(Skimmer::new);
+        let mut habits = std::mem::replace(self.habits, Habits::NONE);
+        let text = simdutf8::basic::from_utf8(block);
+        let mut skimmer = text.ok().map(|text| Skimmer::new(text, &mut habits));
         let line = self.count.lines + line;
         let (mut start, mut count) = (0, 0);
         while start < block.len() {
@@ -183,6 +185,7 @@ impl Feed for Judge<'_> {
             start = end + 1;
             count += 1;
         }
+        *self.habits = habits;
         self.progress.done.fetch_add(block.len() as u64, Ordering::Relaxed);
         count
     }

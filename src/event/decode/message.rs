@@ -2,13 +2,13 @@
 
 use smallvec::SmallVec;
 
-use super::{error_name, status_name};
+use super::{error_name, status_name, usage};
 use crate::event::{
     Block, BlockKind, Half, Message, Response, TASK_NOTICE, Text, ToolResult, ToolUse,
     denial::is_refusal,
     fields::{
-        BlockFields, BlockKey, CallFields, CallKey, EventFields, EventKey, MessageKey, RecordFields,
-        RecordKey,
+        BlockFields, BlockKey, CallKey, DecisionFields, DecisionKey, EventFields, EventKey, MessageKey,
+        RecordFields, RecordKey,
     },
     json::Json,
     record::{Blocks, Message as OpenMessage, Open, Record},
@@ -43,7 +43,7 @@ pub(super) fn message<'a, O: Open<'a>>(record: &Record<'a>, kind: &str) -> Messa
     let model = opened.and_then(|message| message.fields.text(MessageKey::Model));
     let synthetic = model.as_deref() == Some(SYNTHETIC);
     // An empty `message` tells of no response, and one that no model wrote is none.
-    let told = opened.filter(|message| !synthetic && !message.empty);
+    let told = opened.filter(|message| !synthetic && message.any);
     let response = told.map(|message| response(&record.fields, message, model));
     Message { blocks, response, api_error: api_error::<O>(record, synthetic) }
 }
@@ -57,7 +57,7 @@ fn response<'a>(
         id: message.fields.text(MessageKey::Id),
         model,
         requested: record.text(RecordKey::RequestedModel),
-        usage: message.usage,
+        usage: message.usage.as_ref().map(usage),
         stopped: message.fields.get(MessageKey::StopReason).is_some_and(|reason| !reason.is_null()),
     }
 }
@@ -87,7 +87,7 @@ fn blocks<'a, O: Open<'a>>(
             }),
             "server_tool_use" | "mcp_tool_use" => Half::Server(fields.text(BlockKey::Name)),
             "tool_result" => {
-                let verdicts = verdicts.get_or_insert_with(|| Verdicts::of::<O>(&record.fields));
+                let verdicts = verdicts.get_or_insert_with(|| Verdicts::of::<O>(record));
                 Half::Answer(tool_result::<O>(record, verdicts, fields))
             }
             _ => Half::Neither,
@@ -127,18 +127,19 @@ struct Verdicts<'a> {
 }
 
 impl<'a> Verdicts<'a> {
-    fn of<O: Open<'a>>(record: &RecordFields<'a>) -> Self {
-        let meta = record.get(RecordKey::ToolResultMeta).and_then(O::elements).unwrap_or_default();
-        let by_call = meta.into_iter().filter_map(O::fields).filter_map(|entry: CallFields<'a>| {
-            let refused = refused::<O>(entry.get(CallKey::NonExecution), entry.get(CallKey::Decision));
-            Some((entry.text(CallKey::Id)?, refused))
+    fn of<O: Open<'a>>(record: &Record<'a>) -> Self {
+        let by_call = record.calls.iter().filter_map(|call| {
+            let refused = refused(call.fields.get(CallKey::NonExecution), call.decision.as_ref());
+            Some((call.fields.text(CallKey::Id)?, refused))
         });
         let mut by_call: SmallVec<[(Text<'a>, bool); 2]> = by_call.collect();
         by_call.sort_unstable();
+        let fields = &record.fields;
         let (kind, decision) =
-            (record.get(RecordKey::ToolDenialKind), record.get(RecordKey::PermissionDecision));
+            (fields.get(RecordKey::ToolDenialKind), fields.get(RecordKey::PermissionDecision));
         let said = kind.is_some() || decision.is_some();
-        Self { by_call, of_all: said.then(|| refused::<O>(kind, decision)) }
+        let of_all = said.then(|| refused(kind, decision.and_then(O::fields).as_ref()));
+        Self { by_call, of_all }
     }
 
     /// Whether a call was refused, by any field; `None` where the version wrote no such field.
@@ -157,10 +158,9 @@ impl<'a> Verdicts<'a> {
     }
 }
 
-fn refused<'a, O: Open<'a>>(kind: Option<Json<'a>>, decision: Option<Json<'a>>) -> bool {
-    let decision: Option<EventFields<'a>> = decision.and_then(O::fields);
+fn refused(kind: Option<Json<'_>>, decision: Option<&DecisionFields<'_>>) -> bool {
     let rejected = decision
-        .and_then(|decision| decision.text(EventKey::Decision))
+        .and_then(|decision| decision.text(DecisionKey::Decision))
         .is_some_and(|decision| decision == "reject");
     rejected || kind.is_some_and(Json::says_something)
 }

@@ -6,40 +6,26 @@
 //! used where the processor has it.
 #![expect(unsafe_code, reason = "vector loads; every block says why it is sound")]
 
-#[cfg(test)]
-mod tests;
-#[cfg(any(test, fuzzing))]
-pub(in crate::event) mod twin;
-
 use std::{arch::x86_64::*, sync::LazyLock};
 
 /// Bytes that are looked at at once.
-const STEP: usize = 64;
-
-/// Where a string ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct End {
-    /// Index of the closing quote.
-    pub(super) at: usize,
-    /// Whether it may hold an escape: there is one near.
-    pub(super) escaped: bool,
-}
+pub(super) const STEP: usize = 64;
 
 /// What one look finds, a bit each.
 #[derive(Clone, Copy)]
 pub(super) struct Masks {
-    quote: u64,
-    backslash: u64,
-    control: u64,
+    pub(super) quote: u64,
+    pub(super) backslash: u64,
+    pub(super) control: u64,
 }
 
 /// Letters of escapes, a bit each.
 #[derive(Clone, Copy)]
 pub(super) struct Letters {
     /// Those that may follow a backslash.
-    any: u64,
+    pub(super) any: u64,
     /// Those that begin a code of four digits.
-    u: u64,
+    pub(super) u: u64,
 }
 
 /// A way to look at bytes with vectors. Who holds one knows that the processor has the instructions.
@@ -69,263 +55,6 @@ pub(super) fn run<T: Task>(task: T) -> T::Done {
         Some(avx2) => avx2.run(task),
         None => Sse2.run(task),
     }
-}
-
-/// Steps that are looked at in one go: 75 instructions a step, where a look for each step by itself took 115.
-const AHEAD: usize = 16;
-
-/// What was seen ahead of a walk, step by step.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ahead {
-    steps: [Seen; AHEAD],
-    /// How many of them were seen.
-    count: usize,
-    /// Where the first of them begins.
-    start: usize,
-    /// Where the next look begins.
-    end: usize,
-    /// What it has to know.
-    state: State,
-}
-
-/// What was seen in one step, a bit each: quotes that begin or end strings, and backslashes.
-#[derive(Clone, Copy, Debug, Default)]
-struct Seen {
-    quotes: u64,
-    backslashes: u64,
-}
-
-/// What a step leaves to the next.
-#[derive(Clone, Copy, Debug, Default)]
-struct State {
-    /// Whether the last byte is a backslash that escapes the next.
-    carry: bool,
-    /// Whether a string has begun and not ended.
-    inside: bool,
-}
-
-impl Ahead {
-    /// Nothing yet; the next look begins at `at`, outside of strings.
-    #[inline]
-    pub(super) fn reset(&mut self, at: usize) {
-        (self.count, self.end, self.state) = (0, at, State::default());
-    }
-}
-
-/// The quotes of the step that a walk has come to. A string is found by taking two bits off a word.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Quotes {
-    /// Where the step begins.
-    from: usize,
-    /// Its quotes that were not passed yet.
-    left: u64,
-    /// Its backslashes.
-    backslashes: u64,
-    /// Which step is the next.
-    step: usize,
-}
-
-impl Quotes {
-    /// Passes over the quote at `at`, which begins a string, if it is in this step.
-    #[inline(always)]
-    pub(super) fn opens(&mut self, at: usize) -> bool {
-        let opens = self.left != 0 && self.next() == at;
-        if opens {
-            self.pass();
-        }
-        opens
-    }
-
-    /// The same if it is in a later one.
-    #[inline(always)]
-    pub(super) fn open<K: Kernel>(
-        &mut self,
-        kernel: K,
-        ahead: &mut Ahead,
-        bytes: &[u8],
-        at: usize,
-    ) -> Option<()> {
-        while self.left == 0 {
-            self.advance(kernel, ahead, bytes)?;
-        }
-        self.opens(at).then_some(())
-    }
-
-    /// Passes over the quote that ends the string whose first quote at `from` was passed; `None` if the string is broken or
-    /// has no end.
-    #[inline(always)]
-    pub(super) fn close<K: Kernel>(
-        &mut self,
-        kernel: K,
-        ahead: &mut Ahead,
-        bytes: &[u8],
-        from: usize,
-    ) -> Option<End> {
-        let mut backslashes = self.backslashes >> (from.wrapping_sub(self.from) % STEP);
-        while self.left == 0 {
-            self.advance(kernel, ahead, bytes)?;
-            backslashes |= self.backslashes;
-        }
-        let at = self.next();
-        self.pass();
-        Some(End { at, escaped: backslashes != 0 })
-    }
-
-    /// Goes to the next step.
-    #[inline(always)]
-    fn advance<K: Kernel>(&mut self, kernel: K, ahead: &mut Ahead, bytes: &[u8]) -> Option<()> {
-        if self.step >= ahead.count {
-            kernel.run(Look { bytes, ahead })?;
-            self.step = 0;
-        }
-        let Seen { quotes, backslashes } = ahead.steps[self.step % AHEAD];
-        (self.left, self.backslashes) = (quotes, backslashes);
-        self.from = ahead.start + self.step * STEP;
-        self.step += 1;
-        Some(())
-    }
-
-    #[inline(always)]
-    fn next(&self) -> usize {
-        self.from + self.left.trailing_zeros() as usize
-    }
-
-    #[inline(always)]
-    fn pass(&mut self) {
-        self.left &= self.left.wrapping_sub(1);
-    }
-}
-
-/// Looks for quotes in the next steps, and at everything in them that may not stand in a string; `None` if there is such a
-/// thing in the first of them. If it is in a later one, the look ends before: that may be another line, and then it is not
-/// this line's fault.
-struct Look<'s, 'a> {
-    bytes: &'a [u8],
-    ahead: &'s mut Ahead,
-}
-
-impl Task for Look<'_, '_> {
-    type Done = Option<()>;
-
-    #[inline(always)]
-    fn run<K: Kernel>(self, kernel: K) -> Option<()> {
-        let Self { bytes, ahead } = self;
-        let (start, mut at, mut state) = (ahead.end, ahead.end, ahead.state);
-        for seen in &mut ahead.steps {
-            let Some(step) = bytes.get(at..).and_then(<[u8]>::first_chunk) else { break };
-            let step = Step { bytes, at, step, state };
-            let Some(found) = step.judge(kernel, u64::MAX) else { break };
-            (*seen, state) = found;
-            at += STEP;
-        }
-        if at == start {
-            return kernel.run(OneStep { bytes, ahead });
-        }
-        (ahead.start, ahead.end, ahead.count, ahead.state) = (start, at, (at - start) / STEP, state);
-        Some(())
-    }
-}
-
-/// Looks at a step in which something is wrong, up to the end of a line; or at the last one of a text, which has an end of
-/// its own. Hardly ever run, and so not part of `Look`.
-struct OneStep<'s, 'a> {
-    bytes: &'a [u8],
-    ahead: &'s mut Ahead,
-}
-
-impl Task for OneStep<'_, '_> {
-    type Done = Option<()>;
-
-    #[inline(always)]
-    fn run<K: Kernel>(self, kernel: K) -> Option<()> {
-        let Self { bytes, ahead } = self;
-        let rest = bytes.get(ahead.end..).filter(|rest| !rest.is_empty())?;
-        // Padded with NULs, which no string may hold.
-        let mut padded = [0; STEP];
-        let length = rest.len().min(STEP);
-        padded[..length].copy_from_slice(&rest[..length]);
-        let step = Step { bytes, at: ahead.end, step: &padded, state: ahead.state };
-        let (found, length) = match step.judge(kernel, u64::MAX) {
-            Some(found) => (found, STEP),
-            None => {
-                let newline = padded.iter().position(|&byte| byte == b'\n')?;
-                (step.judge(kernel, u64::MAX >> (STEP - 1 - newline))?, newline + 1)
-            }
-        };
-        (ahead.steps[0], ahead.state) = found;
-        (ahead.start, ahead.end, ahead.count) = (ahead.end, ahead.end + length, 1);
-        Some(())
-    }
-}
-
-/// One step, and what the one before left to it.
-#[derive(Clone, Copy)]
-struct Step<'s, 'a> {
-    bytes: &'a [u8],
-    at: usize,
-    step: &'s [u8; STEP],
-    state: State,
-}
-
-impl Step<'_, '_> {
-    /// What is seen in those of its bytes that count; `None` if a string in it is broken.
-    #[inline(always)]
-    fn judge<K: Kernel>(&self, kernel: K, line: u64) -> Option<(Seen, State)> {
-        let Masks { quote, backslash, control } = kernel.masks(self.step);
-        let State { mut carry, inside } = self.state;
-        let (mut quotes, backslashes) = (quote & line, backslash & line);
-        if backslashes != 0 || carry {
-            let escaped = escaped_bytes(backslashes, &mut carry);
-            quotes &= !escaped;
-            let Letters { any, u } = kernel.letters(self.step);
-            if escaped & !any != 0 || !hex_follows(escaped & u, self.bytes, self.at) {
-                return None;
-            }
-        }
-        if control != 0 && control & line & within(quotes, inside) != 0 {
-            return None;
-        }
-        let inside = inside ^ (quotes.count_ones() % 2 == 1);
-        Some((Seen { quotes, backslashes }, State { carry, inside }))
-    }
-}
-
-/// Which bytes stand inside strings: each has an odd number of quotes at or before it.
-#[inline(always)]
-fn within(quotes: u64, already: bool) -> u64 {
-    let mut odd = quotes;
-    for shift in [1, 2, 4, 8, 16, 32] {
-        odd ^= odd << shift;
-    }
-    if already { !odd } else { odd }
-}
-
-/// Which bytes stand after a backslash that is not itself escaped. Runs of backslashes are resolved for all 64 bytes at
-/// once: adding to the start of a run that begins at an odd position carries through the run.
-#[inline(always)]
-fn escaped_bytes(backslash: u64, carry: &mut bool) -> u64 {
-    const EVEN: u64 = 0x5555_5555_5555_5555;
-    let first = u64::from(*carry);
-    let backslash = backslash & !first;
-    let follows = backslash << 1 | first;
-    let odd_starts = backslash & !EVEN & !follows;
-    let (even_runs, overflow) = odd_starts.overflowing_add(backslash);
-    *carry = overflow;
-    (EVEN ^ even_runs << 1) & follows
-}
-
-/// Whether four hexadecimal digits follow each of these letters.
-#[inline(always)]
-fn hex_follows(mut letters: u64, bytes: &[u8], at: usize) -> bool {
-    while letters != 0 {
-        let letter = at + letters.trailing_zeros() as usize;
-        letters &= letters - 1;
-        let digits = bytes.get(letter + 1..letter + 5);
-        if !digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)) {
-            return false;
-        }
-    }
-    true
 }
 
 /// What every x86-64 has.
@@ -382,7 +111,7 @@ pub(super) struct Avx2(());
 
 impl Avx2 {
     /// The proof, if there is one.
-    fn detect() -> Option<Self> {
+    pub(super) fn detect() -> Option<Self> {
         let bits = is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("lzcnt")

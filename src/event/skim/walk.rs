@@ -3,8 +3,17 @@
 //! What a walk does for each token is inlined into the task that it is part of, since only there the kernel's
 //! instructions are known; and a walk never leaves its task, so that its position can stay in a register.
 
-use super::kernel::{Ahead, End, Kernel, Quotes, Task};
-use crate::event::{fields::Key, json::Json};
+use std::marker::PhantomData;
+
+use super::{
+    ahead::{Ahead, End},
+    habit::{Habits, Spot},
+    kernel::{Kernel, Task},
+};
+use crate::event::{
+    fields::{Fields, Key},
+    json::Json,
+};
 
 /// Why the walk stops: broken, or something that the obvious path should look at.
 ///
@@ -23,35 +32,43 @@ const DEEPEST: u32 = 63;
 pub(super) struct Start<'w, 'a> {
     text: &'a str,
     at: usize,
-    quotes: Quotes,
     ahead: &'w mut Ahead,
+    habits: &'w mut Habits,
     /// Whether a line's end is a blank like others.
     over_lines: bool,
 }
 
 impl<'w, 'a> Start<'w, 'a> {
-    /// At a byte of a text, with the quotes that were seen ahead from there; a line's end ends everything.
+    /// At a byte of a text, with what was seen ahead from there; a line's end ends everything.
     #[inline]
-    pub(super) fn at(text: &'a str, (at, quotes): Left, ahead: &'w mut Ahead) -> Self {
-        Self { text, at, quotes, ahead, over_lines: false }
+    pub(super) fn at(text: &'a str, at: usize, ahead: &'w mut Ahead, habits: &'w mut Habits) -> Self {
+        Self { text, at, ahead, habits, over_lines: false }
     }
 
     /// At the beginning of a text of perhaps several lines.
     #[inline]
-    pub(super) fn over_lines(text: &'a str, ahead: &'w mut Ahead) -> Self {
-        Self { over_lines: true, ..Self::at(text, Left::default(), ahead) }
+    pub(super) fn over_lines(text: &'a str, ahead: &'w mut Ahead, habits: &'w mut Habits) -> Self {
+        Self { over_lines: true, ..Self::at(text, 0, ahead, habits) }
     }
 
     /// Walks from here.
     #[inline(always)]
     pub(super) fn walk<K: Kernel>(self, kernel: K) -> Walk<'w, 'a, K> {
-        let Self { text, at, quotes, ahead, over_lines } = self;
-        Walk { kernel, text, bytes: text.as_bytes(), at, quotes, ahead, over_lines }
+        let Self { text, at, ahead, habits, over_lines } = self;
+        Walk { kernel, text, bytes: text.as_bytes(), at, ahead, habits, over_lines }
     }
 }
 
-/// Where a task left off: the position, and the quotes from there.
-pub(super) type Left = (usize, Quotes);
+/// What comes next in an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Next {
+    /// The value of a wanted key, for this slot.
+    Wanted(usize),
+    /// Another value.
+    Other,
+    /// Nothing.
+    End,
+}
 
 /// A position in a text.
 #[derive(Debug)]
@@ -60,28 +77,28 @@ pub(super) struct Walk<'w, 'a, K> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    quotes: Quotes,
     ahead: &'w mut Ahead,
+    habits: &'w mut Habits,
     over_lines: bool,
 }
 
 impl<'a, K: Kernel> Walk<'_, 'a, K> {
     /// Where it is.
     #[inline(always)]
-    pub(super) fn left(&self) -> Left {
-        (self.at, self.quotes)
+    pub(super) fn left(&self) -> usize {
+        self.at
     }
 
     /// Lets another task walk from here, and goes on where that left off. It keeps the code of a record small; in time it
     /// makes no difference that could be measured.
     #[inline(always)]
-    pub(super) fn by<'s, T: Task<Done = Step<Left>>>(
+    pub(super) fn by<'s, T: Task<Done = Step<usize>>>(
         &'s mut self,
         task: impl FnOnce(Start<'s, 'a>) -> T,
     ) -> Step<()> {
-        let Self { kernel, text, at, quotes, ref mut ahead, over_lines, .. } = *self;
-        let start = Start { text, at, quotes, ahead, over_lines };
-        (self.at, self.quotes) = kernel.run(task(start))?;
+        let Self { kernel, text, at, ref mut ahead, ref mut habits, over_lines, .. } = *self;
+        let start = Start { text, at, ahead, habits, over_lines };
+        self.at = kernel.run(task(start))?;
         Ok(())
     }
 
@@ -114,22 +131,11 @@ impl<'a, K: Kernel> Walk<'_, 'a, K> {
         Ok(())
     }
 
-    /// Passes over a string; where it is between its quotes. Nearly always its first quote stands here and was seen.
+    /// Passes over a string that begins here; where it is between its quotes.
     #[inline(always)]
     fn string(&mut self) -> Step<(usize, End)> {
-        if !self.quotes.opens(self.at) {
-            if self.peek() != b'"' {
-                return Err(Odd);
-            }
-            self.quotes.open(self.kernel, self.ahead, self.bytes, self.at).ok_or(Odd)?;
-        }
-        self.rest_of_string()
-    }
-
-    #[inline(always)]
-    fn rest_of_string(&mut self) -> Step<(usize, End)> {
         let from = self.at;
-        let end = self.quotes.close(self.kernel, self.ahead, self.bytes, from).ok_or(Odd)?;
+        let end = self.ahead.string(self.kernel, self.bytes, from).ok_or(Odd)?;
         self.at = end.at + 1;
         Ok((from + 1, end))
     }
@@ -147,29 +153,60 @@ impl<'a, K: Kernel> Walk<'_, 'a, K> {
         Ok(true)
     }
 
-    /// Passes over the comma after a value in there, if another one comes.
+    /// Passes over what follows a value in there: a comma, if another one comes, or the bracket that closes it.
     #[inline(always)]
-    pub(super) fn comma(&mut self) -> bool {
-        let comma = self.peek() == b',';
-        self.at += usize::from(comma);
-        comma
-    }
-
-    /// Passes over a key and its colon. A key that is spelt with an escape may be one that is wanted: the obvious path
-    /// reads it.
-    #[inline(always)]
-    pub(super) fn key(&mut self) -> Step<Key<'a>> {
-        let (from, end) = self.string()?;
-        if end.escaped && self.bytes[from..end.at].contains(&b'\\') {
+    pub(super) fn more(&mut self, close: u8) -> Step<bool> {
+        let next = self.peek();
+        if next != b',' && next != close {
             return Err(Odd);
         }
-        self.expect(b':')?;
-        Ok(Key::before(&self.bytes[from..], end.at - from))
+        self.at += 1;
+        Ok(next == b',')
+    }
+
+    /// Where a record begins among keys.
+    #[inline(always)]
+    pub(super) fn start(&mut self) -> Spot {
+        self.habits.start()
+    }
+
+    /// From the place after a key to the one inside its value.
+    #[inline(always)]
+    pub(super) fn inside(&self, after: Spot) -> Spot {
+        self.habits.inside(after)
+    }
+
+    /// Passes over what stands before a key, the key and its colon; or over the bracket that closes the object. Before the
+    /// first key stands the bracket that opens it, before the others a comma.
+    #[inline(always)]
+    pub(super) fn key<F: Fields<'a>>(&mut self, spot: &mut Spot, first: bool) -> Step<Next> {
+        let rest = self.bytes.get(self.at..).ok_or(Odd)?;
+        if let Some(head) = rest.first_chunk()
+            && let Some((next, length)) = self.habits.guess(spot, head)
+        {
+            self.at += length;
+            return Ok(next);
+        }
+        if !first && self.bytes.get(self.at) == Some(&b'}') {
+            self.at += 1;
+            return Ok(Next::End);
+        }
+        let Self { kernel, text, at, ref mut ahead, ref mut habits, over_lines, .. } = *self;
+        let start = Start { text, at, ahead, habits, over_lines };
+        let next;
+        (self.at, next, *spot) = kernel.run(NewKey::<F>(start, *spot, first, PhantomData))?;
+        Ok(next)
     }
 
     /// Passes over a value and keeps its text.
     #[inline(always)]
     pub(super) fn value(&mut self) -> Step<Json<'a>> {
+        // Nearly all are strings.
+        if self.bytes.get(self.at) == Some(&b'"') {
+            let from = self.at;
+            let (_, end) = self.string()?;
+            return self.since(from, !end.escaped);
+        }
         let (from, first) = self.begin();
         let plain = self.pass(first)?;
         self.since(from, plain)
@@ -214,20 +251,63 @@ impl<'a, K: Kernel> Walk<'_, 'a, K> {
     }
 }
 
+/// Passes over a key that was not expected, and remembers it. One that is spelt with an escape may be one that is wanted: the
+/// obvious path reads it.
+struct NewKey<'w, 'a, F>(Start<'w, 'a>, Spot, bool, PhantomData<F>);
+
+impl<'a, F: Fields<'a>> Task for NewKey<'_, 'a, F> {
+    type Done = Step<(usize, Next, Spot)>;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> Self::Done {
+        let Self(start, spot, first, _) = self;
+        let mut walk = start.walk(kernel);
+        let (from, before) = walk.begin();
+        walk.at += 1;
+        match (first, before) {
+            (true, b'{') | (false, b',') => {}
+            (false, b'}') => return Ok((walk.left(), Next::End, spot)),
+            _ => return Err(Odd),
+        }
+        match (first, walk.peek()) {
+            (_, b'"') => {}
+            (true, b'}') => {
+                walk.at += 1;
+                return Ok((walk.left(), Next::End, spot));
+            }
+            _ => return Err(Odd),
+        }
+        let (start, end) = walk.string()?;
+        if end.escaped && walk.bytes[start..end.at].contains(&b'\\') {
+            return Err(Odd);
+        }
+        walk.expect(b':')?;
+        let slot = F::slot(Key::before(&walk.bytes[start..], end.at - start));
+        // Blanks are no part of what is remembered.
+        let tight = start == from + 2 && walk.at == end.at + 2;
+        let text = walk.bytes.get(from..walk.at).filter(|_| tight);
+        let spot = text.map_or(Spot::UNKNOWN, |text| walk.habits.learn(spot, text, slot));
+        Ok((walk.left(), slot.map_or(Next::Other, Next::Wanted), spot))
+    }
+}
+
 /// Passes over an object or array.
 struct Container<'w, 'a>(Start<'w, 'a>);
 
 impl Task for Container<'_, '_> {
-    type Done = Step<Left>;
+    type Done = Step<usize>;
 
     /// The open containers are a bit each, set for an object.
     #[inline(always)]
-    fn run<K: Kernel>(self, kernel: K) -> Step<Left> {
+    fn run<K: Kernel>(self, kernel: K) -> Step<usize> {
         let mut walk = self.0.walk(kernel);
         let (mut objects, mut depth) = (0u64, 0u32);
         'value: loop {
             // Before a value, or a key and a value.
             if objects & 1 == 1 {
+                if walk.peek() != b'"' {
+                    return Err(Odd);
+                }
                 walk.string()?;
                 walk.expect(b':')?;
             }
@@ -285,23 +365,35 @@ fn after_blanks(bytes: &[u8], mut at: usize, over_lines: bool) -> (usize, u8) {
 #[inline(always)]
 fn scalar_end(bytes: &[u8], at: usize) -> Step<usize> {
     let rest = bytes.get(at..).ok_or(Odd)?;
-    match (rest.first_chunk(), rest.get(4)) {
-        (Some(b"true" | b"null"), _) => Ok(at + 4),
-        (Some(b"fals"), Some(b'e')) => Ok(at + 5),
-        _ => {
-            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            match rest.get(digits) {
-                // A whole number, which nearly all are.
-                Some(b',' | b'}' | b']') if digits == 1 || digits > 1 && rest[0] != b'0' => Ok(at + digits),
-                _ => number_end(bytes, at),
-            }
-        }
+    let Some(head) = rest.first_chunk::<8>() else { return number_end(bytes, at) };
+    let digits = digits(*head);
+    match (head[digits % 8], head) {
+        // A whole number, which nearly all are.
+        (b',' | b'}' | b']', _) if digits == 1 || digits > 1 && head[0] != b'0' => Ok(at + digits),
+        (_, [b't', b'r', b'u', b'e', ..] | [b'n', b'u', b'l', b'l', ..]) => Ok(at + 4),
+        (_, [b'f', b'a', b'l', b's', b'e', ..]) => Ok(at + 5),
+        _ => number_end(bytes, at),
     }
 }
 
-/// The end of a number of any sort.
+/// How many digits stand first. All eight bytes are looked at in one go.
+#[inline(always)]
+fn digits(head: [u8; 8]) -> usize {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let low = u64::from_le_bytes(head) ^ (b'0' as u64 * EACH);
+    // What is not below ten has its high bit set, or gets it by adding; no byte can carry into the next.
+    let others = (low | ((low & (0x7f * EACH)) + 0x76 * EACH)) & (0x80 * EACH);
+    others.trailing_zeros() as usize / 8
+}
+
+/// The end of a number of any sort, or of a literal that stands last.
 #[inline(never)]
 fn number_end(bytes: &[u8], mut at: usize) -> Step<usize> {
+    for literal in ["true", "false", "null"] {
+        if bytes[at..].starts_with(literal.as_bytes()) {
+            return Ok(at + literal.len());
+        }
+    }
     let take = |at: &mut usize, byte: u8| {
         let is = bytes.get(*at) == Some(&byte);
         *at += usize::from(is);

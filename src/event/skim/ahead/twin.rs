@@ -1,7 +1,10 @@
 //! The kernels' obvious twin, byte by byte, and the law that they equal it: for the tests here and for the fuzz target
 //! `kernel`.
 
-use super::{Ahead, Avx2, Kernel, Quotes, Sse2, State, Task, run};
+use super::{
+    super::kernel::{Avx2, Kernel, Sse2, Task, run},
+    Ahead, Long, State,
+};
 
 fn scalar(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
@@ -28,8 +31,8 @@ impl Task for Inside<'_> {
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> Option<usize> {
         let state = State { carry: false, inside: true };
-        let (mut ahead, mut quotes) = (Ahead { end: self.1, state, ..Ahead::default() }, Quotes::default());
-        Some(quotes.close(kernel, &mut ahead, self.0, self.1)?.at)
+        let mut ahead = Ahead { start: self.1, end: self.1, state, ..Ahead::default() };
+        Some(kernel.run(Long { ahead: &mut ahead, bytes: self.0, step: 0, unseen: u64::MAX })?.at)
     }
 }
 /// All strings of a text, each from its first quote on: where they end, as long as they end well.
@@ -40,11 +43,10 @@ impl Task for Strings<'_> {
 
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> Vec<usize> {
-        let (mut ahead, mut quotes) = (Ahead::default(), Quotes::default());
+        let mut ahead = Ahead::default();
         let (mut ends, mut at) = (Vec::new(), 0);
         while let Some(next) = self.0[at..].iter().position(|&byte| byte == b'"' || byte == b'\\')
-            && quotes.open(kernel, &mut ahead, self.0, at + next).is_some()
-            && let Some(end) = quotes.close(kernel, &mut ahead, self.0, at + next)
+            && let Some(end) = ahead.string(kernel, self.0, at + next)
         {
             let text = &self.0[at + next + 1..end.at];
             assert!(end.escaped || !text.contains(&b'\\'), "an escape goes unseen");
@@ -102,6 +104,7 @@ fn strings(bytes: &[u8]) -> Vec<Vec<usize>> {
 }
 
 #[cfg(all(test, unix))]
+#[expect(unsafe_code, reason = "memory that ends at a page that cannot be read")]
 mod tests {
     use super::kernels_agree;
 
