@@ -9,9 +9,9 @@ use super::{
     Agent, Body, Denial, Event, ModelUse, Part, StreamPart, Text, ToolResult, TurnEnd, Usage,
     dialect::{Dialect, Signs},
     fields::{
-        AgentFields, AgentKey, CallFields, CallKey, CompactionFields, CompactionKey, DeltaKey, EventFields,
-        EventKey, MessageKey, ModelFields, ModelKey, RecordFields, RecordKey, SearchKey, ServerFields,
-        ServerKey, SplitKey, UsageKey,
+        AgentFields, AgentKey, CallFields, CallKey, CompactionFields, CompactionKey, DeltaKey, EventKey,
+        MessageKey, ModelFields, ModelKey, PartFields, PartKey, RecordFields, RecordKey, SearchKey,
+        ServerFields, ServerKey, SplitKey, UsageKey,
     },
     json::Json,
     kind::{Discriminator, Kind, Type},
@@ -76,21 +76,33 @@ fn time(fields: &RecordFields<'_>) -> Option<Time> {
     fields.text(RecordKey::Timestamp).and_then(|text| Time::parse(&text))
 }
 
+/// A string in an object.
+#[inline(never)]
+fn inside<'a, O: Open<'a>>(fields: &RecordFields<'a>, key: RecordKey, name: PartKey) -> Option<Text<'a>> {
+    let inner: PartFields<'a> = fields.get(key).and_then(O::fields)?;
+    inner.text(name)
+}
+
 /// The second half of a kind's name.
 fn discriminator<'a, O: Open<'a>>(record: &Record<'a>, kind: Type) -> Option<Text<'a>> {
-    let inside = |key: RecordKey, name: EventKey| {
-        record.fields.get(key).and_then(O::fields).and_then(|inner: EventFields<'a>| inner.text(name))
-    };
     match kind.discriminator() {
         Discriminator::None => None,
         Discriminator::Subtype => record.fields.text(RecordKey::Subtype),
         Discriminator::Operation => record.fields.text(RecordKey::Operation),
         Discriminator::Event => record.event.as_ref()?.fields.text(EventKey::Type),
-        Discriminator::Attachment => record.attachment.as_ref()?.text(EventKey::Type),
-        Discriminator::Request => inside(RecordKey::Request, EventKey::Subtype),
-        Discriminator::Response => inside(RecordKey::Response, EventKey::Subtype),
-        Discriminator::Data => inside(RecordKey::Data, EventKey::Type),
+        Discriminator::Attachment => record.attachment.as_ref()?.text(PartKey::Type),
+        Discriminator::Request => inside::<O>(&record.fields, RecordKey::Request, PartKey::Subtype),
+        Discriminator::Response => inside::<O>(&record.fields, RecordKey::Response, PartKey::Subtype),
+        Discriminator::Data => inside::<O>(&record.fields, RecordKey::Data, PartKey::Type),
     }
+}
+
+/// What a host's answer says of a permission.
+#[inline(never)]
+fn verdict<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Option<Json<'a>> {
+    let response: PartFields<'a> = O::fields(fields.get(RecordKey::Response)?)?;
+    let inner: PartFields<'a> = O::fields(response.get(PartKey::Response)?)?;
+    inner.get(PartKey::Behavior)
 }
 
 fn signs<'a, 's, O: Open<'a>>(
@@ -100,11 +112,6 @@ fn signs<'a, 's, O: Open<'a>>(
     camel_id: bool,
     snake_id: bool,
 ) -> Signs<'s> {
-    let verdict = || {
-        let response: EventFields<'a> = O::fields(fields.get(RecordKey::Response)?)?;
-        let inner: EventFields<'a> = O::fields(response.get(EventKey::Response)?)?;
-        inner.get(EventKey::Behavior)
-    };
     Signs {
         kind,
         sub,
@@ -114,7 +121,7 @@ fn signs<'a, 's, O: Open<'a>>(
         tools_or_cwd: fields.has(RecordKey::Tools) || fields.has(RecordKey::Cwd),
         total_cost: fields.has(RecordKey::TotalCost),
         cost_or_duration: fields.has(RecordKey::Cost) || fields.has(RecordKey::Duration),
-        verdict: kind == "control_response" && verdict().is_some(),
+        verdict: kind == "control_response" && verdict::<O>(fields).is_some(),
     }
 }
 
@@ -145,6 +152,7 @@ fn body<'a, O: Open<'a>>(record: &Record<'a>, kind: Type, event: &mut Event<'a>)
     };
 }
 
+#[inline(never)]
 fn system<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
     match fields.text(RecordKey::Subtype).as_deref() {
         Some("permission_denied") => Body::Denial(Denial {
@@ -157,8 +165,8 @@ fn system<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
             Body::Retry(kind, millis(fields, RecordKey::SnakeRetryDelay))
         }
         Some("api_error") => {
-            let error: Option<EventFields<'a>> = fields.get(RecordKey::Error).and_then(O::fields);
-            let kind = status_name(error.and_then(|error| error.number(EventKey::Status)));
+            let error: Option<PartFields<'a>> = fields.get(RecordKey::Error).and_then(O::fields);
+            let kind = status_name(error.and_then(|error| error.number(PartKey::Status)));
             Body::Retry(kind, millis(fields, RecordKey::CamelRetryDelay))
         }
         Some("turn_duration") => {
@@ -196,9 +204,10 @@ fn bridge_answer<'a>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
 }
 
 /// A subagent's message that 2.1.12 to 2.1.63 wrote into a `progress` record.
+#[inline(never)]
 fn nested<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
-    let data: EventFields<'a> = fields.get(RecordKey::Data).and_then(O::fields)?;
-    let inner = Record::of::<O>(data.get(EventKey::Message).and_then(O::fields)?);
+    let data: PartFields<'a> = fields.get(RecordKey::Data).and_then(O::fields)?;
+    let inner = Record::of::<O>(data.get(PartKey::Message).and_then(O::fields)?);
     let kind = inner.fields.text(RecordKey::Type).filter(|kind| matches!(&**kind, "user" | "assistant"))?;
     Some(Body::Nested(message::<O>(&inner, &kind), time(&inner.fields)))
 }
@@ -251,6 +260,7 @@ fn status_name(status: Option<f64>) -> Text<'static> {
     name.into()
 }
 
+#[inline(never)]
 fn turn_end<'a, O: Open<'a>>(record: &Record<'a>, dialect: Dialect) -> TurnEnd<'a> {
     let fields = &record.fields;
     let (cost, wall) = match dialect {

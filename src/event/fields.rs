@@ -190,13 +190,21 @@ fields! {
 }
 
 fields! {
-    /// Of an API event, and of the objects that only name their kind.
+    /// Of an API event.
     EventFields by EventKey {
+        Type = "type"
+        Message = "message"
+        Delta = "delta"
+        Usage = "usage"
+    }
+}
+
+fields! {
+    /// Of the objects that name their kind and hold little else.
+    PartFields by PartKey {
         Type = "type"
         Subtype = "subtype"
         Message = "message"
-        Usage = "usage"
-        Delta = "delta"
         Response = "response"
         Behavior = "behavior"
         Status = "status"
@@ -305,6 +313,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
         MessageKey::NAMES,
         BlockKey::NAMES,
         EventKey::NAMES,
+        PartKey::NAMES,
         UsageKey::NAMES,
         SplitKey::NAMES,
         SearchKey::NAMES,

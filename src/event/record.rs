@@ -6,7 +6,7 @@ use super::{
     Text,
     fields::{
         BlockFields, CallFields, CallKey, DecisionFields, DeltaFields, EventFields, EventKey, Fields,
-        MessageFields, RecordFields, RecordKey, SearchFields, SplitFields, UsageFields, UsageKey,
+        MessageFields, PartFields, RecordFields, RecordKey, SearchFields, SplitFields, UsageFields, UsageKey,
     },
     json::Json,
 };
@@ -32,7 +32,7 @@ pub(super) struct Record<'a> {
     /// `event`, if it is an object.
     pub(super) event: Option<ApiEvent<'a>>,
     /// `attachment`, if it is an object.
-    pub(super) attachment: Option<EventFields<'a>>,
+    pub(super) attachment: Option<PartFields<'a>>,
     /// Those elements of `tool_result_meta` that are objects.
     pub(super) calls: SmallVec<[Call<'a>; 1]>,
     /// `usage`, if it is an object.

@@ -7,7 +7,7 @@ use crate::event::{
     Block, BlockKind, Half, Message, Response, TASK_NOTICE, Text, ToolResult, ToolUse,
     denial::is_refusal,
     fields::{
-        BlockFields, BlockKey, CallKey, DecisionFields, DecisionKey, EventFields, EventKey, MessageKey,
+        BlockFields, BlockKey, CallKey, DecisionFields, DecisionKey, MessageKey, PartFields, PartKey,
         RecordFields, RecordKey,
     },
     json::Json,
@@ -217,8 +217,8 @@ pub(super) fn is_prompt<'a, O: Open<'a>>(record: &Record<'a>) -> bool {
     let said = is_text
         || message.blocks.as_ref().is_some_and(|blocks| blocks.any && !blocks.objects.iter().any(is_result));
     let another_origin = || {
-        let origin: EventFields<'a> = fields.get(RecordKey::Origin).and_then(O::fields)?;
-        Some(origin.get(EventKey::Kind)?.string().is_none_or(|kind| kind != "human"))
+        let origin: PartFields<'a> = fields.get(RecordKey::Origin).and_then(O::fields)?;
+        Some(origin.get(PartKey::Kind)?.string().is_none_or(|kind| kind != "human"))
     };
     if !said
         || [IsReplay, IsSynthetic, IsMeta, IsCompactSummary, IsSidechain]
