@@ -20,8 +20,8 @@ use serde_json::Value;
 /// kinds allocate nothing.
 const BOUNDS: &[(&str, u64, u64)] = &[
     // Large and rare: boxed, with a list of models, one since the last result, and one of denials.
-    ("result", 8, 3),
-    ("cost-state", 3, 1),
+    ("result", 6, 3),
+    ("cost-state", 2, 1),
     // What is rare about a record is kept apart from its row.
     ("system/api_error", 0, 1),
     ("system/api_retry", 0, 1),

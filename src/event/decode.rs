@@ -16,7 +16,7 @@ use super::{
     json::Json,
     kind::{Discriminator, Kind, Type},
     obvious::Obvious,
-    record::{Open, Record, Spent},
+    record::{Models, Open, Record, Spent},
 };
 use crate::measure::{Millis, Time, Tokens, Usd};
 
@@ -143,8 +143,10 @@ fn body<'a, O: Open<'a>>(record: &Record<'a>, kind: Type, event: &mut Event<'a>)
         Type::Progress => nested::<O>(fields).unwrap_or(Body::Plain),
         Type::ConversationReset => Body::Reset,
         Type::CostState => fields.number(RecordKey::SavedCost).map_or(Body::Plain, |total| {
-            let models = model_uses::<O>(fields.get(RecordKey::ModelUsage));
-            Body::CostState(Usd::from_dollars(total), models.unwrap_or_default())
+            Body::CostState(
+                Usd::from_dollars(total),
+                record.models.as_ref().map(model_uses).unwrap_or_default(),
+            )
         }),
         Type::ToolResult if bridged => bridge_answer(fields).unwrap_or(Body::Plain),
         Type::Reject if bridged => Body::Denial(Denial { id: fields.text(RecordKey::Id), tool: None }),
@@ -273,8 +275,8 @@ fn turn_end<'a, O: Open<'a>>(record: &Record<'a>, dialect: Dialect) -> TurnEnd<'
         is_error: fields.is_true(RecordKey::IsError),
         num_turns: fields.number(RecordKey::NumTurns).map(|_| fields.count(RecordKey::NumTurns)),
         total: fields.number(cost).map(Usd::from_dollars),
-        models: model_uses::<O>(fields.get(RecordKey::ModelUsage)),
-        since_last: model_uses::<O>(fields.get(RecordKey::SinceLast)),
+        models: record.models.as_ref().map(model_uses),
+        since_last: record.since_last.as_ref().map(model_uses),
         usage: record.usage.as_ref().map(usage).unwrap_or_default(),
         api: millis(fields, RecordKey::ApiMillis),
         wall: millis(fields, wall),
@@ -305,14 +307,8 @@ fn usage(spent: &Spent<'_>) -> Usage {
     }
 }
 
-fn model_uses<'a, O: Open<'a>>(json: Option<Json<'a>>) -> Option<Vec<ModelUse<'a>>> {
-    let models = json.and_then(O::entries)?;
-    Some(
-        models
-            .into_iter()
-            .map(|(model, fields)| model_use(model, &O::fields(fields).unwrap_or_default()))
-            .collect(),
-    )
+fn model_uses<'a>(models: &Models<'a>) -> Vec<ModelUse<'a>> {
+    models.iter().map(|(model, fields)| model_use(model.clone(), fields)).collect()
 }
 
 fn model_use<'a>(model: Text<'a>, fields: &ModelFields<'a>) -> ModelUse<'a> {

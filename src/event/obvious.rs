@@ -7,7 +7,7 @@ use super::{
     decode::event,
     fields::{BlockFields, Fields, Key, MessageFields, MessageKey},
     json::{self, Json, Object},
-    record::{Blocks, Message, Open, Record, Spent},
+    record::{Blocks, Message, Open, Record, Spent, last_of_each},
 };
 
 /// Opens JSON through serde_json.
@@ -55,16 +55,8 @@ impl<'a> Open<'a> for Obvious {
     }
 
     fn entries(json: Json<'a>) -> Option<Vec<(Text<'a>, Json<'a>)>> {
-        // A stable sort keeps the last of equal names last: of a stranger's hundred thousand names none may cost a search.
         let mut entries: Vec<(Text<'a>, Json<'a>)> = json.object()?.iter().collect();
-        entries.sort_by(|one, two| one.0.cmp(&two.0));
-        entries.dedup_by(|later, kept| {
-            let same = later.0 == kept.0;
-            if same {
-                kept.1 = later.1;
-            }
-            same
-        });
+        last_of_each(&mut entries);
         Some(entries)
     }
 

@@ -6,7 +6,8 @@ use super::{
     Text,
     fields::{
         BlockFields, CallFields, CallKey, DecisionFields, DeltaFields, EventFields, EventKey, Fields,
-        MessageFields, PartFields, RecordFields, RecordKey, SearchFields, SplitFields, UsageFields, UsageKey,
+        MessageFields, ModelFields, PartFields, RecordFields, RecordKey, SearchFields, SplitFields,
+        UsageFields, UsageKey,
     },
     json::Json,
 };
@@ -37,6 +38,26 @@ pub(super) struct Record<'a> {
     pub(super) calls: SmallVec<[Call<'a>; 1]>,
     /// `usage`, if it is an object.
     pub(super) usage: Option<Spent<'a>>,
+    /// `modelUsage`, if it is an object.
+    pub(super) models: Option<Models<'a>>,
+    /// `model_usage_since_last_result`, if it is an object.
+    pub(super) since_last: Option<Models<'a>>,
+}
+
+/// An object of objects: what each model used. Each has one entry, the last that the object has for it.
+pub(super) type Models<'a> = Vec<(Text<'a>, ModelFields<'a>)>;
+
+/// Keeps the last of each name. A stable sort keeps the last of equal names last: of a stranger's hundred thousand names none
+/// may cost a search.
+pub(super) fn last_of_each<T: Clone>(entries: &mut Vec<(Text<'_>, T)>) {
+    entries.sort_by(|one, two| one.0.cmp(&two.0));
+    entries.dedup_by(|later, kept| {
+        let same = later.0 == kept.0;
+        if same {
+            kept.1.clone_from(&later.1);
+        }
+        same
+    });
 }
 
 impl<'a> Record<'a> {
@@ -49,9 +70,16 @@ impl<'a> Record<'a> {
             attachment: fields.get(RecordKey::Attachment).and_then(O::fields),
             calls: calls.into_iter().filter_map(O::fields).map(Call::of::<O>).collect(),
             usage: fields.get(RecordKey::Usage).and_then(O::fields).map(Spent::of::<O>),
+            models: fields.get(RecordKey::ModelUsage).and_then(models::<O>),
+            since_last: fields.get(RecordKey::SinceLast).and_then(models::<O>),
             fields,
         }
     }
+}
+
+fn models<'a, O: Open<'a>>(json: Json<'a>) -> Option<Models<'a>> {
+    let entries = O::entries(json)?.into_iter();
+    Some(entries.map(|(model, value)| (model, O::fields(value).unwrap_or_default())).collect())
 }
 
 /// A `message` object.

@@ -13,10 +13,10 @@ use super::{
 use crate::event::{
     fields::{
         BlockFields, CallFields, CallKey, EventFields, EventKey, Fields, MessageFields, MessageKey,
-        RecordFields, RecordKey, UsageFields, UsageKey,
+        ModelFields, RecordFields, RecordKey, UsageFields, UsageKey,
     },
     json::Json,
-    record::{ApiEvent, Blocks, Call, Message, Record, Spent},
+    record::{ApiEvent, Blocks, Call, Message, Models, Record, Spent, last_of_each},
 };
 
 /// An object that is filled by walking over it.
@@ -51,6 +51,8 @@ impl<'a> Opened<'a> for Record<'a> {
         const ATTACHMENT: usize = RecordKey::Attachment as usize;
         const META: usize = RecordKey::ToolResultMeta as usize;
         const USAGE: usize = RecordKey::Usage as usize;
+        const MODELS: usize = RecordKey::ModelUsage as usize;
+        const SINCE_LAST: usize = RecordKey::SinceLast as usize;
         match slot {
             MESSAGE => object(walk, spot, &mut self.message),
             EVENT => object(walk, spot, &mut self.event),
@@ -75,6 +77,8 @@ impl<'a> Opened<'a> for Record<'a> {
                 Ok(())
             }
             USAGE => object(walk, spot, &mut self.usage),
+            MODELS => walk.by(|start| InModels(start, spot, &mut self.models)),
+            SINCE_LAST => walk.by(|start| InModels(start, spot, &mut self.since_last)),
             _ => self.fields.take(walk, spot, slot),
         }
     }
@@ -229,6 +233,40 @@ impl<'a, T: Opened<'a>> Task for InObject<'_, '_, 'a, T> {
     fn run<K: Kernel>(self, kernel: K) -> Step<usize> {
         let mut walk = self.0.walk(kernel);
         fill(&mut walk, self.1, self.2)?;
+        Ok(walk.left())
+    }
+}
+
+/// Walks over a value, and if it is an object fills what the objects in it give, by name.
+struct InModels<'w, 'r, 'a>(Start<'w, 'a>, Spot, &'r mut Option<Models<'a>>);
+
+impl Task for InModels<'_, '_, '_> {
+    type Done = Step<usize>;
+
+    #[inline(always)]
+    fn run<K: Kernel>(self, kernel: K) -> Step<usize> {
+        let Self(start, after, place) = self;
+        let mut walk = start.walk(kernel);
+        *place = None;
+        if walk.peek() != b'{' {
+            walk.skip()?;
+            return Ok(walk.left());
+        }
+        let all = place.insert(Models::new());
+        let mut more = walk.enter(b'}')?;
+        while more {
+            let mut fields = ModelFields::default();
+            let name = walk.name()?;
+            if walk.peek() == b'{' {
+                let (inside, into) = (walk.inside(after), &mut fields);
+                walk.by(|start| InObject(start, inside, into))?;
+            } else {
+                walk.skip()?;
+            }
+            all.push((name.into(), fields));
+            more = walk.more(b'}')?;
+        }
+        last_of_each(all);
         Ok(walk.left())
     }
 }

@@ -198,6 +198,28 @@ impl<'a, K: Kernel> Walk<'_, 'a, K> {
         Ok(next)
     }
 
+    /// Passes over a key that begins here, and its colon; where it stands. One that is spelt with an escape may be one that is
+    /// wanted: the obvious path reads it.
+    #[inline(always)]
+    fn plain_key(&mut self) -> Step<(usize, usize)> {
+        let (start, end) = self.string()?;
+        if end.escaped && self.bytes[start..end.at].contains(&b'\\') {
+            return Err(Odd);
+        }
+        self.expect(b':')?;
+        Ok((start, end.at))
+    }
+
+    /// Passes over a key and its colon; the key.
+    #[inline(always)]
+    pub(super) fn name(&mut self) -> Step<&'a str> {
+        if self.peek() != b'"' {
+            return Err(Odd);
+        }
+        let (start, end) = self.plain_key()?;
+        self.text.get(start..end).ok_or(Odd)
+    }
+
     /// Passes over a value and keeps its text.
     #[inline(always)]
     pub(super) fn value(&mut self) -> Step<Json<'a>> {
@@ -251,8 +273,7 @@ impl<'a, K: Kernel> Walk<'_, 'a, K> {
     }
 }
 
-/// Passes over a key that was not expected, and remembers it. One that is spelt with an escape may be one that is wanted: the
-/// obvious path reads it.
+/// Passes over a key that was not expected, and remembers it.
 struct NewKey<'w, 'a, F>(Start<'w, 'a>, Spot, bool, PhantomData<F>);
 
 impl<'a, F: Fields<'a>> Task for NewKey<'_, 'a, F> {
@@ -277,14 +298,10 @@ impl<'a, F: Fields<'a>> Task for NewKey<'_, 'a, F> {
             }
             _ => return Err(Odd),
         }
-        let (start, end) = walk.string()?;
-        if end.escaped && walk.bytes[start..end.at].contains(&b'\\') {
-            return Err(Odd);
-        }
-        walk.expect(b':')?;
-        let slot = F::slot(Key::before(&walk.bytes[start..], end.at - start));
+        let (start, end) = walk.plain_key()?;
+        let slot = F::slot(Key::before(&walk.bytes[start..], end - start));
         // Blanks are no part of what is remembered.
-        let tight = start == from + 2 && walk.at == end.at + 2;
+        let tight = start == from + 2 && walk.at == end + 2;
         let text = walk.bytes.get(from..walk.at).filter(|_| tight);
         let spot = text.map_or(Spot::UNKNOWN, |text| walk.habits.learn(spot, text, slot));
         Ok((walk.left(), slot.map_or(Next::Other, Next::Wanted), spot))
