@@ -41,9 +41,24 @@ impl Log {
     fn new(shape: Shape) -> Self {
         let mut bytes = Vec::new();
         let answer = Corpus::new(shape, SEED, SIZE).write(&mut bytes).expect("a Vec takes everything");
-        let hash = siphasher::sip::SipHasher13::new().hash(&bytes);
-        let id = format!("{shape}-{}-{hash:016x}", bytes.len());
-        Self { id, text: String::from_utf8(bytes).expect("a corpus is text"), answer }
+        Self::named(&shape.to_string(), String::from_utf8(bytes).expect("a corpus is text"), answer)
+    }
+
+    fn named(name: &str, text: String, answer: Answer) -> Self {
+        let hash = siphasher::sip::SipHasher13::new().hash(text.as_bytes());
+        Self { id: format!("{name}-{}-{hash:016x}", text.len()), text, answer }
+    }
+
+    /// All of these, one after another.
+    fn joined(logs: &[Self]) -> Self {
+        let sum = |of: fn(&Answer) -> u64| logs.iter().map(|log| of(&log.answer)).sum();
+        let answer = Answer {
+            lines: sum(|answer| answer.lines),
+            records: sum(|answer| answer.records),
+            calls: sum(|answer| answer.calls),
+            ..Answer::default()
+        };
+        Self::named("all", logs.iter().map(|log| log.text.as_str()).collect(), answer)
     }
 
     fn all() -> [Self; 3] {
@@ -131,7 +146,8 @@ fn floor(log: &Log) -> u64 {
 /// that says so.
 fn lines_to_events(criterion: &mut Criterion) {
     let mut group = group(criterion, "decode");
-    for log in &Log::all() {
+    let shapes = Log::all();
+    for log in shapes.iter().chain([&Log::joined(&shapes)]) {
         let told = &log.told();
         row(&mut group, "floor", log, &log.answer.lines, floor);
         // Elsewhere there is no kernel, and the obvious path is the fast one.
