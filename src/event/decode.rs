@@ -229,8 +229,7 @@ fn stream_part<'a>(record: &Record<'a>) -> Option<StreamPart<'a>> {
             })
         }
         "message_delta" => {
-            let stopped =
-                event.delta.as_ref().is_some_and(|delta| delta.text(DeltaKey::StopReason).is_some());
+            let stopped = event.delta.text(DeltaKey::StopReason).is_some();
             let part = Part::Delta(event.usage.as_ref().map(usage), stopped);
             let id = api_id();
             Some(StreamPart { has_api_id: id.is_some(), id, lane: lane(), part })
@@ -292,8 +291,7 @@ fn denial<'a>(entry: &CallFields<'a>) -> Denial<'a> {
 /// What the `usage` of a message, an event or a result says.
 fn usage(spent: &Spent<'_>) -> Usage {
     let Spent { fields, split, server } = spent;
-    let split = |key| split.as_ref().map_or(0, |split| split.count(key));
-    let (five, hour) = (split(SplitKey::FiveMinutes), split(SplitKey::OneHour));
+    let (five, hour) = (split.count(SplitKey::FiveMinutes), split.count(SplitKey::OneHour));
     let cache_write = fields.count(UsageKey::CacheWrite).max(five.saturating_add(hour));
     Usage {
         input: fields.count(UsageKey::Input),
@@ -301,7 +299,7 @@ fn usage(spent: &Spent<'_>) -> Usage {
         cache_read: fields.count(UsageKey::CacheRead),
         cache_write,
         cache_write_1h: hour.min(cache_write),
-        web_searches: server.as_ref().map_or(0, |server| server.count(SearchKey::WebSearches)),
+        web_searches: server.count(SearchKey::WebSearches),
         fast: fields.text(UsageKey::Speed).is_some_and(|speed| speed == "fast"),
         in_us: fields.text(UsageKey::Geo).is_some_and(|geo| geo == "us"),
     }

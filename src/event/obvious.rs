@@ -68,6 +68,7 @@ impl<'a> Open<'a> for Obvious {
             any: !elements.is_empty(),
             objects: elements.into_iter().filter_map(block).collect(),
         });
+        let blocks = blocks.unwrap_or_default();
         let usage = fields.get(MessageKey::Usage).and_then(Self::fields).map(Spent::of::<Self>);
         Some(Message { fields, any: object.iter().next().is_some(), blocks, usage })
     }

@@ -89,7 +89,7 @@ pub(super) struct Message<'a> {
     /// It has any field at all.
     pub(super) any: bool,
     /// The elements of `content`, if it is an array.
-    pub(super) blocks: Option<Blocks<'a>>,
+    pub(super) blocks: Blocks<'a>,
     /// `usage`, if it is an object.
     pub(super) usage: Option<Spent<'a>>,
 }
@@ -110,7 +110,7 @@ pub(super) struct ApiEvent<'a> {
     /// `message`, if it is an object.
     pub(super) message: Option<Message<'a>>,
     /// `delta`, if it is an object.
-    pub(super) delta: Option<DeltaFields<'a>>,
+    pub(super) delta: DeltaFields<'a>,
     /// `usage`, if it is an object.
     pub(super) usage: Option<Spent<'a>>,
 }
@@ -119,7 +119,7 @@ impl<'a> ApiEvent<'a> {
     fn of<O: Open<'a>>(fields: EventFields<'a>) -> Self {
         Self {
             message: fields.get(EventKey::Message).and_then(O::message),
-            delta: fields.get(EventKey::Delta).and_then(O::fields),
+            delta: fields.get(EventKey::Delta).and_then(O::fields).unwrap_or_default(),
             usage: fields.get(EventKey::Usage).and_then(O::fields).map(Spent::of::<O>),
             fields,
         }
@@ -131,16 +131,16 @@ impl<'a> ApiEvent<'a> {
 pub(super) struct Spent<'a> {
     pub(super) fields: UsageFields<'a>,
     /// `cache_creation`, if it is an object.
-    pub(super) split: Option<SplitFields<'a>>,
+    pub(super) split: SplitFields<'a>,
     /// `server_tool_use`, if it is an object.
-    pub(super) server: Option<SearchFields<'a>>,
+    pub(super) server: SearchFields<'a>,
 }
 
 impl<'a> Spent<'a> {
     pub(super) fn of<O: Open<'a>>(fields: UsageFields<'a>) -> Self {
         Self {
-            split: fields.get(UsageKey::CacheCreation).and_then(O::fields),
-            server: fields.get(UsageKey::ServerToolUse).and_then(O::fields),
+            split: fields.get(UsageKey::CacheCreation).and_then(O::fields).unwrap_or_default(),
+            server: fields.get(UsageKey::ServerToolUse).and_then(O::fields).unwrap_or_default(),
             fields,
         }
     }
@@ -151,11 +151,12 @@ impl<'a> Spent<'a> {
 pub(super) struct Call<'a> {
     pub(super) fields: CallFields<'a>,
     /// `permission_decision`, if it is an object.
-    pub(super) decision: Option<DecisionFields<'a>>,
+    pub(super) decision: DecisionFields<'a>,
 }
 
 impl<'a> Call<'a> {
     fn of<O: Open<'a>>(fields: CallFields<'a>) -> Self {
-        Self { decision: fields.get(CallKey::Decision).and_then(O::fields), fields }
+        let decision = fields.get(CallKey::Decision).and_then(O::fields).unwrap_or_default();
+        Self { decision, fields }
     }
 }

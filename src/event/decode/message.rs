@@ -76,7 +76,7 @@ fn blocks<'a, O: Open<'a>>(
         }];
     }
     let mut verdicts = None; // read once, and only if there is a result
-    let objects = message.blocks.iter().flat_map(|blocks| &blocks.objects);
+    let objects = message.blocks.objects.iter();
     let block = |(fields, bytes): &(BlockFields<'a>, u64)| {
         let kind = fields.text(BlockKey::Type)?;
         let half = match &*kind {
@@ -129,7 +129,7 @@ struct Verdicts<'a> {
 impl<'a> Verdicts<'a> {
     fn of<O: Open<'a>>(record: &Record<'a>) -> Self {
         let by_call = record.calls.iter().filter_map(|call| {
-            let refused = refused(call.fields.get(CallKey::NonExecution), call.decision.as_ref());
+            let refused = refused(call.fields.get(CallKey::NonExecution), &call.decision);
             Some((call.fields.text(CallKey::Id)?, refused))
         });
         let mut by_call: SmallVec<[(Text<'a>, bool); 2]> = by_call.collect();
@@ -138,7 +138,7 @@ impl<'a> Verdicts<'a> {
         let (kind, decision) =
             (fields.get(RecordKey::ToolDenialKind), fields.get(RecordKey::PermissionDecision));
         let said = kind.is_some() || decision.is_some();
-        let of_all = said.then(|| refused(kind, decision.and_then(O::fields).as_ref()));
+        let of_all = said.then(|| refused(kind, &decision.and_then(O::fields).unwrap_or_default()));
         Self { by_call, of_all }
     }
 
@@ -158,10 +158,8 @@ impl<'a> Verdicts<'a> {
     }
 }
 
-fn refused(kind: Option<Json<'_>>, decision: Option<&DecisionFields<'_>>) -> bool {
-    let rejected = decision
-        .and_then(|decision| decision.text(DecisionKey::Decision))
-        .is_some_and(|decision| decision == "reject");
+fn refused(kind: Option<Json<'_>>, decision: &DecisionFields<'_>) -> bool {
+    let rejected = decision.text(DecisionKey::Decision).is_some_and(|decision| decision == "reject");
     rejected || kind.is_some_and(Json::says_something)
 }
 
@@ -189,7 +187,7 @@ fn text_of<'a>(message: &OpenMessage<'a>) -> Text<'a> {
     if let Some(text) = message.fields.get(MessageKey::Content).and_then(Json::string) {
         return text;
     }
-    message.blocks.as_ref().map_or(Text::Borrowed(""), joined)
+    joined(&message.blocks)
 }
 
 /// The same for a content that was not opened.
@@ -214,8 +212,7 @@ pub(super) fn is_prompt<'a, O: Open<'a>>(record: &Record<'a>) -> bool {
     let is_result = |(block, _): &(BlockFields<'_>, u64)| {
         block.text(BlockKey::Type).is_some_and(|kind| kind == "tool_result")
     };
-    let said = is_text
-        || message.blocks.as_ref().is_some_and(|blocks| blocks.any && !blocks.objects.iter().any(is_result));
+    let said = is_text || message.blocks.any && !message.blocks.objects.iter().any(is_result);
     let another_origin = || {
         let origin: PartFields<'a> = fields.get(RecordKey::Origin).and_then(O::fields)?;
         Some(origin.get(PartKey::Kind)?.string().is_none_or(|kind| kind != "human"))

@@ -94,7 +94,8 @@ impl<'a> Opened<'a> for Message<'a> {
         match slot {
             CONTENT if walk.peek() == b'[' => {
                 let (from, _) = walk.begin();
-                let Blocks { objects, any } = self.blocks.insert(Blocks::default());
+                self.blocks = Blocks::default();
+                let Blocks { objects, any } = &mut self.blocks;
                 *any = walk.enter(b']')?;
                 let mut more = *any;
                 while more {
@@ -112,7 +113,7 @@ impl<'a> Opened<'a> for Message<'a> {
                 Ok(())
             }
             CONTENT => {
-                self.blocks = None;
+                self.blocks = Blocks::default();
                 self.fields.take(walk, spot, slot)
             }
             USAGE => object(walk, spot, &mut self.usage),
@@ -136,7 +137,7 @@ impl<'a> Opened<'a> for ApiEvent<'a> {
         const USAGE: usize = EventKey::Usage as usize;
         match slot {
             MESSAGE => object(walk, spot, &mut self.message),
-            DELTA => object(walk, spot, &mut self.delta),
+            DELTA => part(walk, spot, &mut self.delta),
             USAGE => object(walk, spot, &mut self.usage),
             _ => self.fields.take(walk, spot, slot),
         }
@@ -151,8 +152,8 @@ impl<'a> Opened<'a> for Spent<'a> {
         const SPLIT: usize = UsageKey::CacheCreation as usize;
         const SERVER: usize = UsageKey::ServerToolUse as usize;
         match slot {
-            SPLIT => object(walk, spot, &mut self.split),
-            SERVER => object(walk, spot, &mut self.server),
+            SPLIT => part(walk, spot, &mut self.split),
+            SERVER => part(walk, spot, &mut self.server),
             _ => self.fields.take(walk, spot, slot),
         }
     }
@@ -165,7 +166,7 @@ impl<'a> Opened<'a> for Call<'a> {
     fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, spot: Spot, slot: usize) -> Step<()> {
         const DECISION: usize = CallKey::Decision as usize;
         match slot {
-            DECISION => object(walk, spot, &mut self.decision),
+            DECISION => part(walk, spot, &mut self.decision),
             _ => self.fields.take(walk, spot, slot),
         }
     }
@@ -184,6 +185,17 @@ fn fill<'a, K: Kernel, T: Opened<'a>>(walk: &mut Walk<'_, 'a, K>, mut spot: Spot
         into.begin();
         first = false;
     }
+}
+
+/// Opens the value after a key; nothing is in it if it is no object.
+#[inline(always)]
+fn part<'a, K: Kernel, T: Opened<'a>>(walk: &mut Walk<'_, 'a, K>, after: Spot, into: &mut T) -> Step<()> {
+    *into = T::default();
+    if walk.peek() != b'{' {
+        return walk.skip();
+    }
+    let inside = walk.inside(after);
+    walk.by(|start| InObject(start, inside, into))
 }
 
 /// Opens the value after a key, if it is an object.
