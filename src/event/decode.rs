@@ -89,8 +89,8 @@ fn discriminator<'a, O: Open<'a>>(record: &Record<'a>, kind: Type) -> Option<Tex
         Discriminator::None => None,
         Discriminator::Subtype => record.fields.text(RecordKey::Subtype),
         Discriminator::Operation => record.fields.text(RecordKey::Operation),
-        Discriminator::Event => record.event.as_ref()?.fields.text(EventKey::Type),
-        Discriminator::Attachment => record.attachment.as_ref()?.text(PartKey::Type),
+        Discriminator::Event => record.event.get()?.fields.text(EventKey::Type),
+        Discriminator::Attachment => record.attachment.get()?.text(PartKey::Type),
         Discriminator::Request => inside::<O>(&record.fields, RecordKey::Request, PartKey::Subtype),
         Discriminator::Response => inside::<O>(&record.fields, RecordKey::Response, PartKey::Subtype),
         Discriminator::Data => inside::<O>(&record.fields, RecordKey::Data, PartKey::Type),
@@ -215,22 +215,22 @@ fn nested<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
 }
 
 fn stream_part<'a>(record: &Record<'a>) -> Option<StreamPart<'a>> {
-    let event = record.event.as_ref()?;
+    let event = record.event.get()?;
     let api_id = || record.fields.text(RecordKey::ApiMessage);
     let lane = || record.fields.text(RecordKey::ParentToolUse);
     match &*event.fields.text(EventKey::Type)? {
         "message_start" => {
-            let message = event.message.as_ref()?;
+            let message = event.message.get()?;
             Some(StreamPart {
                 id: Some(message.fields.text(MessageKey::Id)?),
                 lane: lane(),
                 has_api_id: api_id().is_some(),
-                part: Part::Start(message.fields.text(MessageKey::Model), message.usage.as_ref().map(usage)),
+                part: Part::Start(message.fields.text(MessageKey::Model), message.usage.get().map(usage)),
             })
         }
         "message_delta" => {
             let stopped = event.delta.text(DeltaKey::StopReason).is_some();
-            let part = Part::Delta(event.usage.as_ref().map(usage), stopped);
+            let part = Part::Delta(event.usage.get().map(usage), stopped);
             let id = api_id();
             Some(StreamPart { has_api_id: id.is_some(), id, lane: lane(), part })
         }
@@ -276,7 +276,7 @@ fn turn_end<'a, O: Open<'a>>(record: &Record<'a>, dialect: Dialect) -> TurnEnd<'
         total: fields.number(cost).map(Usd::from_dollars),
         models: record.models.as_ref().map(model_uses),
         since_last: record.since_last.as_ref().map(model_uses),
-        usage: record.usage.as_ref().map(usage).unwrap_or_default(),
+        usage: record.usage.get().map(usage).unwrap_or_default(),
         api: millis(fields, RecordKey::ApiMillis),
         wall: millis(fields, wall),
         first_token: millis(fields, RecordKey::FirstToken),

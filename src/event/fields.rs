@@ -8,6 +8,19 @@ pub(super) trait Fields<'a>: Default {
     fn slot(key: Key<'_>) -> Option<usize>;
     /// Puts a value there. Of duplicate keys the last wins.
     fn put(&mut self, slot: usize, value: Json<'a>);
+    /// Forgets all values.
+    fn clear(&mut self);
+}
+
+/// What is known of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// The object has none.
+    No,
+    /// It is some value.
+    Value,
+    /// It is a string without escapes.
+    Plain,
 }
 
 macro_rules! fields {
@@ -24,21 +37,15 @@ macro_rules! fields {
         #[doc = concat!("The fields named by [`", stringify!($key), "`], as far as the object has them.")]
         #[derive(Clone, Debug)]
         pub(super) struct $fields<'a> {
-            texts: [Option<&'a str>; $key::NAMES.len()],
-            /// Which of them are strings without escapes. It stands apart so that "none" is all zeros, which are made faster
-            /// than copied.
-            plain: [bool; $key::NAMES.len()],
-        }
-
-        impl $fields<'_> {
-            /// No field at all.
-            pub(super) const NONE: Self =
-                Self { texts: [None; $key::NAMES.len()], plain: [false; $key::NAMES.len()] };
+            texts: [&'a str; $key::NAMES.len()],
+            /// Which of them mean anything. It stands apart so that a record's fields are forgotten by few stores: wiping the
+            /// texts of each record took 4 % of the time on short lines.
+            found: [Found; $key::NAMES.len()],
         }
 
         impl Default for $fields<'_> {
             fn default() -> Self {
-                Self::NONE
+                Self { texts: [""; $key::NAMES.len()], found: [Found::No; $key::NAMES.len()] }
             }
         }
 
@@ -49,8 +56,12 @@ macro_rules! fields {
             }
             #[inline(always)]
             fn put(&mut self, slot: usize, value: Json<'a>) {
-                self.texts[slot] = Some(value.source());
-                self.plain[slot] = value.is_plain();
+                self.texts[slot] = value.source();
+                self.found[slot] = if value.is_plain() { Found::Plain } else { Found::Value };
+            }
+            #[inline(always)]
+            fn clear(&mut self) {
+                self.found = [Found::No; $key::NAMES.len()];
             }
         }
 
@@ -59,12 +70,13 @@ macro_rules! fields {
             /// The value, whatever it is.
             #[inline]
             pub(super) fn get(&self, key: $key) -> Option<Json<'a>> {
-                self.texts[key as usize].map(|text| Json::walked(text, self.plain[key as usize]))
+                let (text, found) = (self.texts[key as usize], self.found[key as usize]);
+                (found != Found::No).then(|| Json::walked(text, found == Found::Plain))
             }
             /// Whether the object has the key at all.
             #[inline]
             pub(super) fn has(&self, key: $key) -> bool {
-                self.texts[key as usize].is_some()
+                self.found[key as usize] != Found::No
             }
             /// The string that is not empty.
             #[inline]

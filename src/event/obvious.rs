@@ -70,6 +70,6 @@ impl<'a> Open<'a> for Obvious {
         });
         let blocks = blocks.unwrap_or_default();
         let usage = fields.get(MessageKey::Usage).and_then(Self::fields).map(Spent::of::<Self>);
-        Some(Message { fields, any: object.iter().next().is_some(), blocks, usage })
+        Some(Message { fields, any: object.iter().next().is_some(), blocks, usage: usage.into() })
     }
 }

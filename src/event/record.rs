@@ -24,20 +24,54 @@ pub(super) trait Open<'a> {
     fn message(json: Json<'a>) -> Option<Message<'a>>;
 }
 
+/// An object that may be missing, in a place that is used again for the next one: what is missing is only marked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Held<T> {
+    is: bool,
+    object: T,
+}
+
+impl<T> Held<T> {
+    /// The object, if there is one.
+    #[inline]
+    pub(super) fn get(&self) -> Option<&T> {
+        self.is.then_some(&self.object)
+    }
+
+    /// There is none.
+    #[inline(always)]
+    pub(super) fn clear(&mut self) {
+        self.is = false;
+    }
+
+    /// There is one, and here it is, with whatever was in its place before.
+    #[inline(always)]
+    pub(super) fn hold(&mut self) -> &mut T {
+        self.is = true;
+        &mut self.object
+    }
+}
+
+impl<T: Default> From<Option<T>> for Held<T> {
+    fn from(object: Option<T>) -> Self {
+        Self { is: object.is_some(), object: object.unwrap_or_default() }
+    }
+}
+
 /// A record: its fields, and what is opened on the way where it is walked over. Of those only that is kept.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record<'a> {
     pub(super) fields: RecordFields<'a>,
     /// `message`, if it is an object.
-    pub(super) message: Option<Message<'a>>,
+    pub(super) message: Held<Message<'a>>,
     /// `event`, if it is an object.
-    pub(super) event: Option<ApiEvent<'a>>,
+    pub(super) event: Held<ApiEvent<'a>>,
     /// `attachment`, if it is an object.
-    pub(super) attachment: Option<PartFields<'a>>,
+    pub(super) attachment: Held<PartFields<'a>>,
     /// Those elements of `tool_result_meta` that are objects.
     pub(super) calls: SmallVec<[Call<'a>; 1]>,
     /// `usage`, if it is an object.
-    pub(super) usage: Option<Spent<'a>>,
+    pub(super) usage: Held<Spent<'a>>,
     /// `modelUsage`, if it is an object.
     pub(super) models: Option<Models<'a>>,
     /// `model_usage_since_last_result`, if it is an object.
@@ -65,11 +99,11 @@ impl<'a> Record<'a> {
     pub(super) fn of<O: Open<'a>>(fields: RecordFields<'a>) -> Self {
         let calls = fields.get(RecordKey::ToolResultMeta).and_then(O::elements).unwrap_or_default();
         Self {
-            message: fields.get(RecordKey::Message).and_then(O::message),
-            event: fields.get(RecordKey::Event).and_then(O::fields).map(ApiEvent::of::<O>),
-            attachment: fields.get(RecordKey::Attachment).and_then(O::fields),
+            message: fields.get(RecordKey::Message).and_then(O::message).into(),
+            event: fields.get(RecordKey::Event).and_then(O::fields).map(ApiEvent::of::<O>).into(),
+            attachment: fields.get(RecordKey::Attachment).and_then(O::fields).into(),
             calls: calls.into_iter().filter_map(O::fields).map(Call::of::<O>).collect(),
-            usage: fields.get(RecordKey::Usage).and_then(O::fields).map(Spent::of::<O>),
+            usage: fields.get(RecordKey::Usage).and_then(O::fields).map(Spent::of::<O>).into(),
             models: fields.get(RecordKey::ModelUsage).and_then(models::<O>),
             since_last: fields.get(RecordKey::SinceLast).and_then(models::<O>),
             fields,
@@ -91,7 +125,7 @@ pub(super) struct Message<'a> {
     /// The elements of `content`, if it is an array.
     pub(super) blocks: Blocks<'a>,
     /// `usage`, if it is an object.
-    pub(super) usage: Option<Spent<'a>>,
+    pub(super) usage: Held<Spent<'a>>,
 }
 
 /// The elements of `content`.
@@ -103,24 +137,33 @@ pub(super) struct Blocks<'a> {
     pub(super) any: bool,
 }
 
+impl Blocks<'_> {
+    /// Forgets them.
+    #[inline(always)]
+    pub(super) fn clear(&mut self) {
+        self.objects.clear();
+        self.any = false;
+    }
+}
+
 /// An `event` object.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ApiEvent<'a> {
     pub(super) fields: EventFields<'a>,
     /// `message`, if it is an object.
-    pub(super) message: Option<Message<'a>>,
+    pub(super) message: Held<Message<'a>>,
     /// `delta`, if it is an object.
     pub(super) delta: DeltaFields<'a>,
     /// `usage`, if it is an object.
-    pub(super) usage: Option<Spent<'a>>,
+    pub(super) usage: Held<Spent<'a>>,
 }
 
 impl<'a> ApiEvent<'a> {
     fn of<O: Open<'a>>(fields: EventFields<'a>) -> Self {
         Self {
-            message: fields.get(EventKey::Message).and_then(O::message),
+            message: fields.get(EventKey::Message).and_then(O::message).into(),
             delta: fields.get(EventKey::Delta).and_then(O::fields).unwrap_or_default(),
-            usage: fields.get(EventKey::Usage).and_then(O::fields).map(Spent::of::<O>),
+            usage: fields.get(EventKey::Usage).and_then(O::fields).map(Spent::of::<O>).into(),
             fields,
         }
     }

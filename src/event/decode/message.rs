@@ -34,7 +34,7 @@ pub(in crate::event) const API_ERROR: &str = "API Error";
 
 pub(super) fn message<'a, O: Open<'a>>(record: &Record<'a>, kind: &str) -> Message<'a> {
     let role_of_kind = || if kind == "user" { "user".into() } else { "assistant".into() };
-    let opened = record.message.as_ref();
+    let opened = record.message.get();
     let role = opened.and_then(|message| message.fields.text(MessageKey::Role)).unwrap_or_else(role_of_kind);
     let blocks = opened.map_or_else(SmallVec::new, |message| blocks::<O>(record, message, &role));
     if kind != "assistant" {
@@ -57,7 +57,7 @@ fn response<'a>(
         id: message.fields.text(MessageKey::Id),
         model,
         requested: record.text(RecordKey::RequestedModel),
-        usage: message.usage.as_ref().map(usage),
+        usage: message.usage.get().map(usage),
         stopped: message.fields.get(MessageKey::StopReason).is_some_and(|reason| !reason.is_null()),
     }
 }
@@ -171,7 +171,7 @@ fn api_error<'a, O: Open<'a>>(record: &Record<'a>, synthetic: bool) -> Option<Te
         || fields.is_true(RecordKey::CamelApiError);
     // Streams of 1.0.128 have no flag at all.
     let says_so = || {
-        synthetic && record.message.as_ref().is_some_and(|message| text_of(message).starts_with(API_ERROR))
+        synthetic && record.message.get().is_some_and(|message| text_of(message).starts_with(API_ERROR))
     };
     if !flagged && !says_so() {
         return None;
@@ -207,7 +207,7 @@ fn joined<'a>(blocks: &Blocks<'a>) -> Text<'a> {
 pub(super) fn is_prompt<'a, O: Open<'a>>(record: &Record<'a>) -> bool {
     use RecordKey::{IsCompactSummary, IsMeta, IsReplay, IsSidechain, IsSynthetic};
     let fields = &record.fields;
-    let Some(message) = &record.message else { return false };
+    let Some(message) = record.message.get() else { return false };
     let is_text = message.fields.get(MessageKey::Content).is_some_and(Json::is_string);
     let is_result = |(block, _): &(BlockFields<'_>, u64)| {
         block.text(BlockKey::Type).is_some_and(|kind| kind == "tool_result")

@@ -35,7 +35,9 @@ pub(super) struct Skim;
 #[derive(Debug)]
 pub struct Skimmer<'h, 'a> {
     text: &'a str,
-    /// The last record that was read.
+    /// The last record that was read, taken apart. The next one takes its place.
+    record: Record<'a>,
+    /// What it tells.
     event: Option<Event<'a>>,
     /// What was seen ahead of the last line, and is of use for the next.
     ahead: Ahead,
@@ -47,7 +49,7 @@ pub struct Skimmer<'h, 'a> {
 impl<'h, 'a> Skimmer<'h, 'a> {
     /// Over a text of whole lines, the last one perhaps without its end.
     pub fn new(text: &'a str, habits: &'h mut Habits) -> Self {
-        Self { text, event: None, ahead: Ahead::default(), habits, next: Some(0) }
+        Self { text, record: Record::default(), event: None, ahead: Ahead::default(), habits, next: Some(0) }
     }
 
     /// The record that begins at `from`, and the end of its line; `None` if that is not simply one record.
@@ -56,11 +58,10 @@ impl<'h, 'a> Skimmer<'h, 'a> {
         if self.next.take() != Some(from) {
             self.ahead.reset(from);
         }
-        let mut record = Record::default();
         let start = Start::at(self.text, from, &mut self.ahead, self.habits);
-        let (end, span) = run(Whole { start, record: &mut record }).ok()?;
+        let (end, span) = run(Whole { start, record: &mut self.record }).ok()?;
         self.next = Some(end + 1);
-        Some((event::<Skim>(&record, self.text.get(span)?, &mut self.event)?, end))
+        Some((event::<Skim>(&self.record, self.text.get(span)?, &mut self.event)?, end))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::event::{
         ModelFields, RecordFields, RecordKey, UsageFields, UsageKey,
     },
     json::Json,
-    record::{ApiEvent, Blocks, Call, Message, Models, Record, Spent, last_of_each},
+    record::{ApiEvent, Blocks, Call, Held, Message, Models, Record, Spent, last_of_each},
 };
 
 /// An object that is filled by walking over it.
@@ -29,6 +29,9 @@ pub(super) trait Opened<'a>: Default {
 
     /// It has a key at all.
     fn begin(&mut self) {}
+
+    /// Forgets what was in its place before. It stays where it is: to move an empty one here took longer than to fill it.
+    fn empty(&mut self);
 }
 
 impl<'a, F: Fields<'a>> Opened<'a> for F {
@@ -38,6 +41,11 @@ impl<'a, F: Fields<'a>> Opened<'a> for F {
     fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, _: Spot, slot: usize) -> Step<()> {
         self.put(slot, walk.value()?);
         Ok(())
+    }
+
+    #[inline(always)]
+    fn empty(&mut self) {
+        self.clear();
     }
 }
 
@@ -82,6 +90,19 @@ impl<'a> Opened<'a> for Record<'a> {
             _ => self.fields.take(walk, spot, slot),
         }
     }
+
+    #[inline(always)]
+    fn empty(&mut self) {
+        let Self { fields, message, event, attachment, calls, usage, models, since_last } = self;
+        fields.clear();
+        message.clear();
+        event.clear();
+        attachment.clear();
+        calls.clear();
+        usage.clear();
+        *models = None;
+        *since_last = None;
+    }
 }
 
 impl<'a> Opened<'a> for Message<'a> {
@@ -94,7 +115,7 @@ impl<'a> Opened<'a> for Message<'a> {
         match slot {
             CONTENT if walk.peek() == b'[' => {
                 let (from, _) = walk.begin();
-                self.blocks = Blocks::default();
+                self.blocks.clear();
                 let Blocks { objects, any } = &mut self.blocks;
                 *any = walk.enter(b']')?;
                 let mut more = *any;
@@ -113,7 +134,7 @@ impl<'a> Opened<'a> for Message<'a> {
                 Ok(())
             }
             CONTENT => {
-                self.blocks = Blocks::default();
+                self.blocks.clear();
                 self.fields.take(walk, spot, slot)
             }
             USAGE => object(walk, spot, &mut self.usage),
@@ -124,6 +145,15 @@ impl<'a> Opened<'a> for Message<'a> {
     #[inline(always)]
     fn begin(&mut self) {
         self.any = true;
+    }
+
+    #[inline(always)]
+    fn empty(&mut self) {
+        let Self { fields, any, blocks, usage } = self;
+        fields.clear();
+        *any = false;
+        blocks.clear();
+        usage.clear();
     }
 }
 
@@ -142,6 +172,15 @@ impl<'a> Opened<'a> for ApiEvent<'a> {
             _ => self.fields.take(walk, spot, slot),
         }
     }
+
+    #[inline(always)]
+    fn empty(&mut self) {
+        let Self { fields, message, delta, usage } = self;
+        fields.clear();
+        message.clear();
+        delta.clear();
+        usage.clear();
+    }
 }
 
 impl<'a> Opened<'a> for Spent<'a> {
@@ -157,6 +196,14 @@ impl<'a> Opened<'a> for Spent<'a> {
             _ => self.fields.take(walk, spot, slot),
         }
     }
+
+    #[inline(always)]
+    fn empty(&mut self) {
+        let Self { fields, split, server } = self;
+        fields.clear();
+        split.clear();
+        server.clear();
+    }
 }
 
 impl<'a> Opened<'a> for Call<'a> {
@@ -169,6 +216,13 @@ impl<'a> Opened<'a> for Call<'a> {
             DECISION => part(walk, spot, &mut self.decision),
             _ => self.fields.take(walk, spot, slot),
         }
+    }
+
+    #[inline(always)]
+    fn empty(&mut self) {
+        let Self { fields, decision } = self;
+        fields.clear();
+        decision.clear();
     }
 }
 
@@ -190,7 +244,7 @@ fn fill<'a, K: Kernel, T: Opened<'a>>(walk: &mut Walk<'_, 'a, K>, mut spot: Spot
 /// Opens the value after a key; nothing is in it if it is no object.
 #[inline(always)]
 fn part<'a, K: Kernel, T: Opened<'a>>(walk: &mut Walk<'_, 'a, K>, after: Spot, into: &mut T) -> Step<()> {
-    *into = T::default();
+    into.empty();
     if walk.peek() != b'{' {
         return walk.skip();
     }
@@ -203,13 +257,14 @@ fn part<'a, K: Kernel, T: Opened<'a>>(walk: &mut Walk<'_, 'a, K>, after: Spot, i
 fn object<'a, K: Kernel, T: Opened<'a>>(
     walk: &mut Walk<'_, 'a, K>,
     after: Spot,
-    place: &mut Option<T>,
+    place: &mut Held<T>,
 ) -> Step<()> {
-    *place = None;
+    place.clear();
     if walk.peek() != b'{' {
         return walk.skip();
     }
-    let into = place.insert(T::default());
+    let into = place.hold();
+    into.empty();
     let inside = walk.inside(after);
     walk.by(|start| InObject(start, inside, into))
 }
@@ -229,6 +284,7 @@ impl Task for Whole<'_, '_, '_> {
         let mut walk = self.start.walk(kernel);
         let (start, _) = walk.begin();
         let spot = walk.start();
+        self.record.empty();
         fill(&mut walk, spot, self.record)?;
         let span = start..walk.left();
         if walk.ends() { Ok((walk.left(), span)) } else { Err(Odd) }
