@@ -120,6 +120,25 @@ pub struct Event<'a> {
     pub body: Body<'a>,
 }
 
+impl Event<'_> {
+    /// What no record tells, to be told over.
+    fn blank() -> Self {
+        Self {
+            kind: Kind::of("".into(), None),
+            dialect: Dialect::Stream,
+            uuid: None,
+            session: None,
+            time: None,
+            version: None,
+            prompt: false,
+            cwd: None,
+            agent: Agent::default(),
+            text: "",
+            body: Body::Plain,
+        }
+    }
+}
+
 /// Whose a record is: nothing of it is said where it is the main agent's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agent<'a> {

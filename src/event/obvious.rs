@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::{
     Event, Flaw, Text,
-    decode::event,
+    decode::tell,
     fields::{BlockFields, Fields, Key, MessageFields, MessageKey},
     json::{self, Json, Object},
     record::{Blocks, Message, Open, Record, Spent, last_of_each},
@@ -23,9 +23,9 @@ pub fn obvious(bytes: &[u8]) -> Result<Event<'_>, Flaw> {
     }
     let record = json::object(text).map_err(|error| not_json(&error))?;
     let text = text.trim_matches([' ', '\t', '\r', '\n']);
-    let mut told = None;
-    event::<Obvious>(&Record::of::<Obvious>(wanted(&record)), text, &mut told);
-    told.ok_or(Flaw::NotARecord)
+    let mut event = Event::blank();
+    tell::<Obvious>(&Record::of::<Obvious>(wanted(&record)), text, &mut event).ok_or(Flaw::NotARecord)?;
+    Ok(event)
 }
 
 /// serde_json's words without its position, which counts from the piece, not from the line.

@@ -170,9 +170,8 @@ fn api_error<'a, O: Open<'a>>(record: &Record<'a>, synthetic: bool) -> Option<Te
         || fields.is_true(RecordKey::SnakeApiError)
         || fields.is_true(RecordKey::CamelApiError);
     // Streams of 1.0.128 have no flag at all.
-    let says_so = || {
-        synthetic && record.message.get().is_some_and(|message| text_of(message).starts_with(API_ERROR))
-    };
+    let says_so =
+        || synthetic && record.message.get().is_some_and(|message| text_of(message).starts_with(API_ERROR));
     if !flagged && !says_so() {
         return None;
     }

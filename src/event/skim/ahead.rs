@@ -204,8 +204,8 @@ impl Task for Look<'_, '_> {
     fn run<K: Kernel>(self, kernel: K) -> Option<()> {
         let Self { ahead, bytes, kept } = self;
         let (start, mut at, mut state) = (ahead.end, ahead.end, ahead.state);
-        for number in kept..kept + AHEAD {
-            let Some(step) = bytes.get(at..).and_then(<[u8]>::first_chunk) else { break };
+        let (steps, _) = bytes.get(at..)?.as_chunks();
+        for (number, step) in (kept..kept + AHEAD).zip(steps) {
             let step = Step { bytes, at, step, state };
             let Some((seen, left)) = step.judge(kernel, u64::MAX) else { break };
             ahead.see(number, seen);

@@ -5,8 +5,6 @@
 //! Nothing is taken on trust: a guess holds only if the text is the same to the byte, and what was remembered is a key that
 //! was read in full, at the same place of the same sort of object.
 
-use super::walk::Next;
-
 /// The longest text of a key, with all from the bracket or comma before it to its colon, that is remembered.
 const LONGEST: usize = 32;
 
@@ -19,8 +17,25 @@ const TRIED: usize = 8;
 /// No key.
 const NONE: u16 = u16::MAX;
 
-/// No slot.
-const UNWANTED: u8 = u8::MAX;
+/// The slot of a key's value, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot(u8);
+
+impl Slot {
+    /// Of a key that is not wanted.
+    const NONE: Self = Self(u8::MAX);
+
+    /// As it was found in the list of fields, which has fewer than a hundred.
+    pub(super) fn of(number: Option<usize>) -> Self {
+        number.and_then(|number| u8::try_from(number).ok()).map_or(Self::NONE, Self)
+    }
+
+    /// Its number, if there is one.
+    #[inline(always)]
+    pub(super) fn number(self) -> Option<usize> {
+        (self != Self::NONE).then_some(usize::from(self.0))
+    }
+}
 
 /// A place among keys: what comes after one of them, or first inside its value.
 #[derive(Clone, Copy, Debug)]
@@ -45,8 +60,8 @@ struct Known {
     /// The bits of its bytes.
     mask: [u64; 4],
     length: u8,
-    /// The slot of its value; [`UNWANTED`] if it has none.
-    slot: u8,
+    /// The slot of its value.
+    slot: Slot,
     /// Another key that came in its place.
     or: u16,
     /// The first key after it, and inside its value.
@@ -62,7 +77,7 @@ pub struct Habits {
 
 impl Default for Habits {
     fn default() -> Self {
-        Self { keys: vec![Known::new(b"", UNWANTED, NONE)] }
+        Self { keys: vec![Known::new(b"", Slot::NONE, NONE)] }
     }
 }
 
@@ -91,14 +106,12 @@ impl Habits {
     /// The key that a text begins with, if it came here before: the slot of its value and its length. The place becomes the
     /// one after it.
     #[inline(always)]
-    pub(super) fn guess(&self, spot: &mut Spot, head: &[u8; LONGEST]) -> Option<(Next, usize)> {
+    pub(super) fn guess(&self, spot: &mut Spot, head: &[u8; LONGEST]) -> Option<(Slot, usize)> {
         let mut next = spot.next;
         while let Some(key) = self.keys.get(usize::from(next)) {
             if key.begins(head) {
                 *spot = Spot { next: key.then[0], place: next * 2 };
-                let next =
-                    if key.slot == UNWANTED { Next::Other } else { Next::Wanted(usize::from(key.slot)) };
-                return Some((next, usize::from(key.length)));
+                return Some((key.slot, usize::from(key.length)));
             }
             next = key.or;
         }
@@ -106,11 +119,11 @@ impl Habits {
     }
 
     /// Remembers a key by its text; the place after it.
-    pub(super) fn learn(&mut self, spot: Spot, text: &[u8], slot: Option<usize>) -> Spot {
+    pub(super) fn learn(&mut self, spot: Spot, text: &[u8], slot: Slot) -> Spot {
         self.remember(spot, text, slot).unwrap_or(Spot::UNKNOWN)
     }
 
-    fn remember(&mut self, spot: Spot, text: &[u8], slot: Option<usize>) -> Option<Spot> {
+    fn remember(&mut self, spot: Spot, text: &[u8], slot: Slot) -> Option<Spot> {
         let key = |number: u16| self.keys.get(usize::from(number));
         let tried = std::iter::successors(key(spot.next), |tried| key(tried.or)).count();
         let place = usize::from(spot.place);
@@ -119,7 +132,6 @@ impl Habits {
         }
         let number = u16::try_from(self.keys.len()).ok()?;
         let first = &mut self.keys.get_mut(place / 2)?.then[place % 2];
-        let slot = slot.map_or(Some(UNWANTED), |slot| u8::try_from(slot).ok())?;
         let key = Known::new(text, slot, std::mem::replace(first, number));
         self.keys.push(key);
         Some(Spot { next: NONE, place: number * 2 })
@@ -127,7 +139,7 @@ impl Habits {
 }
 
 impl Known {
-    fn new(text: &[u8], slot: u8, or: u16) -> Self {
+    fn new(text: &[u8], slot: Slot, or: u16) -> Self {
         let (mut padded, mut mask) = ([0; LONGEST], [0; LONGEST]);
         padded[..text.len()].copy_from_slice(text);
         mask[..text.len()].fill(u8::MAX);
@@ -162,9 +174,8 @@ mod tests {
     }
 
     fn guessed(habits: &Habits, mut spot: Spot, text: &str) -> Option<(Option<usize>, usize, Spot)> {
-        let (next, length) = habits.guess(&mut spot, &head(text))?;
-        let slot = if let Next::Wanted(slot) = next { Some(slot) } else { None };
-        Some((slot, length, spot))
+        let (slot, length) = habits.guess(&mut spot, &head(text))?;
+        Some((slot.number(), length, spot))
     }
 
     fn begins(habits: &Habits) -> Spot {
@@ -176,8 +187,8 @@ mod tests {
         let mut habits = Habits::default();
         let start = habits.start();
         assert!(guessed(&habits, start, r#"{"type":"#).is_none());
-        let after = habits.learn(start, br#"{"type":"#, Some(3));
-        habits.learn(after, br#","event":"#, None);
+        let after = habits.learn(start, br#"{"type":"#, Slot::of(Some(3)));
+        habits.learn(after, br#","event":"#, Slot::of(None));
         let (slot, length, after) = guessed(&habits, begins(&habits), r#"{"type":"#).expect("it was learnt");
         assert_eq!((slot, length), (Some(3), 8));
         let (slot, length, _) = guessed(&habits, after, r#","event":"#).expect("it follows");
@@ -192,7 +203,7 @@ mod tests {
         let names: Vec<String> = (0..2 * TRIED).map(|number| format!(r#"{{"{number:02}":"#)).collect();
         for (slot, name) in names.iter().enumerate() {
             let start = habits.start();
-            habits.learn(start, name.as_bytes(), Some(slot));
+            habits.learn(start, name.as_bytes(), Slot::of(Some(slot)));
         }
         for (slot, name) in names.iter().enumerate() {
             let known = guessed(&habits, begins(&habits), name).map(|(slot, ..)| slot);
@@ -205,14 +216,14 @@ mod tests {
         let mut habits = Habits::default();
         let mut spot = habits.start();
         for number in 0..2 * MOST {
-            spot = habits.learn(spot, format!(r#","{number}":"#).as_bytes(), None);
+            spot = habits.learn(spot, format!(r#","{number}":"#).as_bytes(), Slot::of(None));
         }
         assert_eq!(habits.keys.len(), MOST);
         assert!(guessed(&habits, spot, r#","9":"#).is_none());
         let start = habits.start();
         assert_eq!(habits.keys.len(), 1);
         let long = format!(r#"{{"{}":"#, "a".repeat(LONGEST));
-        habits.learn(start, long.as_bytes(), None);
+        habits.learn(start, long.as_bytes(), Slot::of(None));
         assert_eq!(habits.keys.len(), 1);
     }
 
@@ -220,7 +231,7 @@ mod tests {
     fn without_habits_nothing_is_learnt() {
         let mut none = Habits::NONE;
         let start = none.start();
-        none.learn(start, br#"{"type":"#, Some(1));
+        none.learn(start, br#"{"type":"#, Slot::of(Some(1)));
         assert!(none.keys.is_empty());
         assert!(guessed(&none, none.inside(start), r#"{"type":"#).is_none());
     }

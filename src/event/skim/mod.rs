@@ -16,7 +16,7 @@ pub(super) use ahead::twin::kernels_agree;
 
 use super::{
     Event, Text,
-    decode::event,
+    decode::tell,
     fields::Fields,
     json::Json,
     record::{Message, Open, Record},
@@ -38,7 +38,7 @@ pub struct Skimmer<'h, 'a> {
     /// The last record that was read, taken apart. The next one takes its place.
     record: Record<'a>,
     /// What it tells.
-    event: Option<Event<'a>>,
+    event: Event<'a>,
     /// What was seen ahead of the last line, and is of use for the next.
     ahead: Ahead,
     habits: &'h mut Habits,
@@ -49,7 +49,14 @@ pub struct Skimmer<'h, 'a> {
 impl<'h, 'a> Skimmer<'h, 'a> {
     /// Over a text of whole lines, the last one perhaps without its end.
     pub fn new(text: &'a str, habits: &'h mut Habits) -> Self {
-        Self { text, record: Record::default(), event: None, ahead: Ahead::default(), habits, next: Some(0) }
+        Self {
+            text,
+            record: Record::default(),
+            event: Event::blank(),
+            ahead: Ahead::default(),
+            habits,
+            next: Some(0),
+        }
     }
 
     /// The record that begins at `from`, and the end of its line; `None` if that is not simply one record.
@@ -61,7 +68,8 @@ impl<'h, 'a> Skimmer<'h, 'a> {
         let start = Start::at(self.text, from, &mut self.ahead, self.habits);
         let (end, span) = run(Whole { start, record: &mut self.record }).ok()?;
         self.next = Some(end + 1);
-        Some((event::<Skim>(&self.record, self.text.get(span)?, &mut self.event)?, end))
+        tell::<Skim>(&self.record, self.text.get(span)?, &mut self.event)?;
+        Some((&self.event, end))
     }
 }
 
@@ -70,7 +78,7 @@ pub fn skim(text: &str, from: usize) -> Option<(Event<'_>, usize)> {
     let mut habits = Habits::NONE;
     let mut skimmer = Skimmer::new(text, &mut habits);
     let (_, end) = skimmer.read(from)?;
-    Some((skimmer.event?, end))
+    Some((skimmer.event, end))
 }
 
 /// Reads a record that is the whole text, over several lines perhaps.
@@ -82,9 +90,9 @@ pub(super) fn skim_piece(text: &str) -> Option<Event<'_>> {
     if end < text.len() {
         return None;
     }
-    let mut told = None;
-    event::<Skim>(&record, text.get(span)?, &mut told);
-    told
+    let mut event = Event::blank();
+    tell::<Skim>(&record, text.get(span)?, &mut event)?;
+    Some(event)
 }
 
 /// What it opens was checked before: what the obvious path would find odd cannot be there, except for escaped keys and

@@ -232,8 +232,10 @@ fn fill<'a, K: Kernel, T: Opened<'a>>(walk: &mut Walk<'_, 'a, K>, mut spot: Spot
     let mut first = true;
     loop {
         match walk.key::<T::Keys>(&mut spot, first)? {
-            Next::Wanted(slot) => into.take(walk, spot, slot)?,
-            Next::Other => walk.skip()?,
+            Next::Value(slot) => match slot.number() {
+                Some(slot) => into.take(walk, spot, slot)?,
+                None => walk.skip()?,
+            },
             Next::End => return Ok(()),
         }
         into.begin();

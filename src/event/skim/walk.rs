@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use super::{
     ahead::{Ahead, End},
-    habit::{Habits, Spot},
+    habit::{Habits, Slot, Spot},
     kernel::{Kernel, Task},
 };
 use crate::event::{
@@ -60,12 +60,10 @@ impl<'w, 'a> Start<'w, 'a> {
 }
 
 /// What comes next in an object.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// The value of a wanted key, for this slot.
-    Wanted(usize),
-    /// Another value.
-    Other,
+    /// A value, for this slot.
+    Value(Slot),
     /// Nothing.
     End,
 }
@@ -182,10 +180,10 @@ impl<'a, K: Kernel> Walk<'_, 'a, K> {
     pub(super) fn key<F: Fields<'a>>(&mut self, spot: &mut Spot, first: bool) -> Step<Next> {
         let rest = self.bytes.get(self.at..).ok_or(Odd)?;
         if let Some(head) = rest.first_chunk()
-            && let Some((next, length)) = self.habits.guess(spot, head)
+            && let Some((slot, length)) = self.habits.guess(spot, head)
         {
             self.at += length;
-            return Ok(next);
+            return Ok(Next::Value(slot));
         }
         if !first && self.bytes.get(self.at) == Some(&b'}') {
             self.at += 1;
@@ -299,12 +297,12 @@ impl<'a, F: Fields<'a>> Task for NewKey<'_, 'a, F> {
             _ => return Err(Odd),
         }
         let (start, end) = walk.plain_key()?;
-        let slot = F::slot(Key::before(&walk.bytes[start..], end - start));
+        let slot = Slot::of(F::slot(Key::before(&walk.bytes[start..], end - start)));
         // Blanks are no part of what is remembered.
         let tight = start == from + 2 && walk.at == end + 2;
         let text = walk.bytes.get(from..walk.at).filter(|_| tight);
         let spot = text.map_or(Spot::UNKNOWN, |text| walk.habits.learn(spot, text, slot));
-        Ok((walk.left(), slot.map_or(Next::Other, Next::Wanted), spot))
+        Ok((walk.left(), Next::Value(slot), spot))
     }
 }
 
