@@ -16,24 +16,20 @@ pub(super) const STEP: usize = 64;
 pub(super) struct Masks {
     pub(super) quote: u64,
     pub(super) backslash: u64,
-    pub(super) control: u64,
-}
-
-/// Letters of escapes, a bit each.
-#[derive(Clone, Copy)]
-pub(super) struct Letters {
-    /// Those that may follow a backslash.
-    pub(super) any: u64,
-    /// Those that begin a code of four digits.
-    pub(super) u: u64,
 }
 
 /// A way to look at bytes with vectors. Who holds one knows that the processor has the instructions.
 pub(super) trait Kernel: Copy {
-    /// Quotes, backslashes and control characters.
+    /// Quotes and backslashes.
     fn masks(self, bytes: &[u8; STEP]) -> Masks;
-    /// Letters of escapes.
-    fn letters(self, bytes: &[u8; STEP]) -> Letters;
+    /// Whether there are control characters at all: hardly ever, and then it is asked which.
+    fn has_controls(self, bytes: &[u8; STEP]) -> bool;
+    /// Control characters, a bit each.
+    fn controls(self, bytes: &[u8; STEP]) -> u64;
+    /// Letters that are an escape after a backslash, a bit each.
+    fn letters(self, bytes: &[u8; STEP]) -> u64;
+    /// The letter that begins an escape of four more digits, a bit each.
+    fn codes(self, bytes: &[u8; STEP]) -> u64;
     /// Runs a task in a function of its own, compiled for the instructions of this kernel.
     fn run<T: Task>(self, task: T) -> T::Done;
 }
@@ -61,42 +57,56 @@ pub(super) fn run<T: Task>(task: T) -> T::Done {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sse2;
 
+/// A bit for each byte of a step that a test of sixteen bytes holds for. A closure for the test would be a function that does
+/// not know of the instructions.
+macro_rules! sse2_bits {
+    ($step:ident, $text:ident => $test:expr) => {{
+        let mut bits = 0;
+        for (part, bytes) in $step.as_chunks::<16>().0.iter().enumerate() {
+            // SAFETY: `bytes` is 16 bytes; SSE2 is part of x86-64.
+            let found = unsafe {
+                let $text = _mm_loadu_si128(bytes.as_ptr().cast());
+                _mm_movemask_epi8($test)
+            };
+            bits |= u64::from(found as u16) << (part * 16);
+        }
+        bits
+    }};
+}
+
 impl Kernel for Sse2 {
     #[inline(always)]
-    fn masks(self, bytes: &[u8; STEP]) -> Masks {
-        let mut masks = Masks { quote: 0, backslash: 0, control: 0 };
-        for (part, bytes) in bytes.as_chunks::<16>().0.iter().enumerate() {
-            // SAFETY: `bytes` is 16 bytes; SSE2 is part of x86-64.
-            unsafe {
-                let text = _mm_loadu_si128(bytes.as_ptr().cast());
-                let bits = |found: __m128i| u64::from(_mm_movemask_epi8(found) as u16) << (part * 16);
-                masks.quote |= bits(_mm_cmpeq_epi8(text, _mm_set1_epi8(b'"' as i8)));
-                masks.backslash |= bits(_mm_cmpeq_epi8(text, _mm_set1_epi8(b'\\' as i8)));
-                masks.control |= bits(_mm_cmpeq_epi8(_mm_min_epu8(text, _mm_set1_epi8(0x1f)), text));
-            }
+    fn masks(self, step: &[u8; STEP]) -> Masks {
+        Masks {
+            quote: sse2_bits!(step, text => _mm_cmpeq_epi8(text, _mm_set1_epi8(b'"' as i8))),
+            backslash: sse2_bits!(step, text => _mm_cmpeq_epi8(text, _mm_set1_epi8(b'\\' as i8))),
         }
-        masks
     }
 
     #[inline(always)]
-    fn letters(self, bytes: &[u8; STEP]) -> Letters {
-        let mut letters = Letters { any: 0, u: 0 };
-        for (part, bytes) in bytes.as_chunks::<16>().0.iter().enumerate() {
-            // SAFETY: `bytes` is 16 bytes; SSE2 is part of x86-64.
-            unsafe {
-                let text = _mm_loadu_si128(bytes.as_ptr().cast());
-                let any = |set: [u8; 8]| {
-                    set.iter().fold(_mm_setzero_si128(), |all, &one| {
-                        _mm_or_si128(all, _mm_cmpeq_epi8(text, _mm_set1_epi8(one as i8)))
-                    })
-                };
-                let slash = _mm_cmpeq_epi8(text, _mm_set1_epi8(b'\\' as i8));
-                let bits = |found: __m128i| u64::from(_mm_movemask_epi8(found) as u16) << (part * 16);
-                letters.any |= bits(_mm_or_si128(any(*b"\"/bfnrtu"), slash));
-                letters.u |= bits(_mm_cmpeq_epi8(text, _mm_set1_epi8(b'u' as i8)));
+    fn has_controls(self, step: &[u8; STEP]) -> bool {
+        self.controls(step) != 0
+    }
+
+    #[inline(always)]
+    fn controls(self, step: &[u8; STEP]) -> u64 {
+        sse2_bits!(step, text => _mm_cmpeq_epi8(_mm_min_epu8(text, _mm_set1_epi8(0x1f)), text))
+    }
+
+    #[inline(always)]
+    fn letters(self, step: &[u8; STEP]) -> u64 {
+        sse2_bits!(step, text => {
+            let mut any = _mm_setzero_si128();
+            for letter in *b"\"\\/bfnrt" {
+                any = _mm_or_si128(any, _mm_cmpeq_epi8(text, _mm_set1_epi8(letter as i8)));
             }
-        }
-        letters
+            any
+        })
+    }
+
+    #[inline(always)]
+    fn codes(self, step: &[u8; STEP]) -> u64 {
+        sse2_bits!(step, text => _mm_cmpeq_epi8(text, _mm_set1_epi8(b'u' as i8)))
     }
 
     #[inline(never)]
@@ -120,51 +130,76 @@ impl Avx2 {
     }
 }
 
-/// For each low half of a byte, the high halves with which it is a letter that may follow a backslash: bit 0 for 2,
-/// bit 1 for 5, bit 2 for 6, bit 3 for 7.
-const LOW: [u8; 16] = [0, 0, 1 | 4 | 8, 0, 8, 8, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1];
+/// For each low half of a byte, the letter of an escape that has it, but for `"` and `r`, which share theirs with `b`. Where
+/// there is none stands a byte with another low half, so that nothing equals it.
+const LETTERS: [u8; 16] = {
+    let mut letters = [0xff; 16];
+    letters[0xf] = b'/';
+    letters[0x2] = b'b';
+    letters[0x4] = b't';
+    letters[0x6] = b'f';
+    letters[0xc] = b'\\';
+    letters[0xe] = b'n';
+    letters
+};
 
-/// For each high half, its bit in `LOW`.
-const HIGH: [u8; 16] = [0, 0, 1, 0, 0, 2, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0];
+/// The same for a test of half a step.
+macro_rules! avx2_bits {
+    ($step:ident, $text:ident => $test:expr) => {{
+        let mut bits = 0;
+        for (part, bytes) in $step.as_chunks::<32>().0.iter().enumerate() {
+            // SAFETY: `bytes` is 32 bytes, the table of letters is 16, and a kernel proves AVX2.
+            let found = unsafe {
+                let $text = _mm256_loadu_si256(bytes.as_ptr().cast());
+                _mm256_movemask_epi8($test)
+            };
+            bits |= u64::from(found as u32) << (part * 32);
+        }
+        bits
+    }};
+}
 
 impl Kernel for Avx2 {
     #[inline(always)]
-    fn masks(self, bytes: &[u8; STEP]) -> Masks {
-        let mut masks = Masks { quote: 0, backslash: 0, control: 0 };
-        for (part, bytes) in bytes.as_chunks::<32>().0.iter().enumerate() {
-            // SAFETY: `bytes` is 32 bytes, and `self` proves AVX2.
-            unsafe {
-                let text = _mm256_loadu_si256(bytes.as_ptr().cast());
-                let bits = |found: __m256i| u64::from(_mm256_movemask_epi8(found) as u32) << (part * 32);
-                masks.quote |= bits(_mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'"' as i8)));
-                masks.backslash |= bits(_mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'\\' as i8)));
-                masks.control |= bits(_mm256_cmpeq_epi8(_mm256_min_epu8(text, _mm256_set1_epi8(0x1f)), text));
-            }
+    fn masks(self, step: &[u8; STEP]) -> Masks {
+        Masks {
+            quote: avx2_bits!(step, text => _mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'"' as i8))),
+            backslash: avx2_bits!(step, text => _mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'\\' as i8))),
         }
-        masks
     }
 
     #[inline(always)]
-    fn letters(self, bytes: &[u8; STEP]) -> Letters {
-        let mut letters = Letters { any: 0, u: 0 };
-        for (part, bytes) in bytes.as_chunks::<32>().0.iter().enumerate() {
-            // SAFETY: `bytes` is 32 bytes, both tables are 16, and `self` proves AVX2.
-            unsafe {
-                let text = _mm256_loadu_si256(bytes.as_ptr().cast());
-                let table =
-                    |table: &[u8; 16]| _mm256_broadcastsi128_si256(_mm_loadu_si128(table.as_ptr().cast()));
-                let half = _mm256_set1_epi8(0x0f);
-                let low = _mm256_shuffle_epi8(table(&LOW), _mm256_and_si256(text, half));
-                let high =
-                    _mm256_shuffle_epi8(table(&HIGH), _mm256_and_si256(_mm256_srli_epi16(text, 4), half));
-                let none = _mm256_cmpeq_epi8(_mm256_and_si256(low, high), _mm256_setzero_si256());
-                let bits = |found: i32| u64::from(found as u32) << (part * 32);
-                letters.any |= bits(!_mm256_movemask_epi8(none));
-                let u = _mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'u' as i8));
-                letters.u |= bits(_mm256_movemask_epi8(u));
-            }
+    fn has_controls(self, step: &[u8; STEP]) -> bool {
+        let (halves, _) = step.as_chunks::<32>();
+        // SAFETY: each half is 32 bytes, and `self` proves AVX2.
+        unsafe {
+            let low = _mm256_loadu_si256(halves[0].as_ptr().cast());
+            let least = _mm256_min_epu8(low, _mm256_loadu_si256(halves[1].as_ptr().cast()));
+            let found = _mm256_cmpeq_epi8(_mm256_min_epu8(least, _mm256_set1_epi8(0x1f)), least);
+            _mm256_movemask_epi8(found) != 0
         }
-        letters
+    }
+
+    #[inline(always)]
+    fn controls(self, step: &[u8; STEP]) -> u64 {
+        avx2_bits!(step, text => _mm256_cmpeq_epi8(_mm256_min_epu8(text, _mm256_set1_epi8(0x1f)), text))
+    }
+
+    #[inline(always)]
+    fn letters(self, step: &[u8; STEP]) -> u64 {
+        avx2_bits!(step, text => {
+            let table = _mm256_broadcastsi128_si256(_mm_loadu_si128(LETTERS.as_ptr().cast()));
+            // What is no ASCII is looked up as 0, which it is not.
+            let most = _mm256_cmpeq_epi8(_mm256_shuffle_epi8(table, text), text);
+            let quote = _mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'"' as i8));
+            let r = _mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'r' as i8));
+            _mm256_or_si256(most, _mm256_or_si256(quote, r))
+        })
+    }
+
+    #[inline(always)]
+    fn codes(self, step: &[u8; STEP]) -> u64 {
+        avx2_bits!(step, text => _mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'u' as i8)))
     }
 
     #[inline(always)]
