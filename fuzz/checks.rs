@@ -84,7 +84,7 @@ pub(crate) fn skim(bytes: &[u8]) {
 
 /// What is seen ahead of one line and kept for the next changes nothing, nor does what was learnt from whatever was read
 /// before: habits are kept from block to block, of good lines and bad ones.
-fn in_turn(block: &str) {
+pub(crate) fn in_turn(block: &str) {
     thread_local!(static HABITS: RefCell<event::Habits> = RefCell::default());
     HABITS.with_borrow_mut(|habits| {
         let (mut skimmer, mut from) = (event::Skimmer::new(block, habits), 0);

@@ -54,6 +54,49 @@ fn every_recorded_line_takes_the_fast_path_and_tells_the_same() {
     }
 }
 
+/// A record uses the place of the one before it again.
+#[test]
+fn nothing_of_a_record_or_of_a_torn_one_is_left_for_the_next() {
+    let mut lines = lines("kinds");
+    // What a sample has and the next may lack, in every object that is opened on the way.
+    lines.extend(
+        [
+            r#"{"type":"user"}"#,
+            r#"{"type":"assistant","message":{}}"#,
+            r#"{"type":"assistant","message":{"content":[]}}"#,
+            r#"{"type":"assistant","message":{"content":"text","usage":{}}}"#,
+            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t"}]},"tool_result_meta":[{"id":"t","non_execution_kind":"x"}]}"#,
+            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t"}]}}"#,
+            r#"{"type":"result","usage":{"server_tool_use":{"web_search_requests":3}}}"#,
+            r#"{"type":"result"}"#,
+            r#"{"type":"result","usage":{},"modelUsage":{},"model_usage_since_last_result":{}}"#,
+            r#"{"type":"result","modelUsage":{"m":{}}}"#,
+            r#"{"type":"cost-state","totalCostUSD":1}"#,
+            r#"{"type":"attachment","attachment":{}}"#,
+            r#"{"type":"attachment"}"#,
+            r#"{"type":"stream_event"}"#,
+            r#"{"type":"stream_event","event":{}}"#,
+            r#"{"type":"stream_event","event":{"type":"message_start"}}"#,
+            r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m"}}}"#,
+            r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m","usage":{"cache_creation":{},"server_tool_use":{}}}}}"#,
+            r#"{"type":"stream_event","event":{"type":"message_delta"}}"#,
+            r#"{"type":"stream_event","event":{"type":"message_delta","delta":{},"usage":{}}}"#,
+        ]
+        .map(str::to_owned),
+    );
+    for first in &lines {
+        let half = first.floor_char_boundary(first.len() / 2);
+        let long = first.floor_char_boundary(first.len() - 1);
+        for next in &lines {
+            checks::in_turn(&format!(
+                "{first}\n{next}\n{}\n{next}\n{}\n{next}",
+                &first[..half],
+                &first[..long]
+            ));
+        }
+    }
+}
+
 #[test]
 fn a_record_cut_at_any_byte_gets_the_same_verdict() {
     for line in lines("kinds") {

@@ -30,8 +30,11 @@ pub(super) trait Opened<'a>: Default {
     /// It has a key at all.
     fn begin(&mut self) {}
 
-    /// Forgets what was in its place before. It stays where it is: to move an empty one here took longer than to fill it.
-    fn empty(&mut self);
+    /// Forgets what was in its place before. What is emptied often is emptied where it is, since to move an empty one here took
+    /// longer than to fill it.
+    fn empty(&mut self) {
+        *self = Self::default();
+    }
 }
 
 impl<'a, F: Fields<'a>> Opened<'a> for F {
@@ -216,13 +219,6 @@ impl<'a> Opened<'a> for Call<'a> {
             DECISION => part(walk, spot, &mut self.decision),
             _ => self.fields.take(walk, spot, slot),
         }
-    }
-
-    #[inline(always)]
-    fn empty(&mut self) {
-        let Self { fields, decision } = self;
-        fields.clear();
-        decision.clear();
     }
 }
 
