@@ -214,8 +214,8 @@ fn find(kind: &str, sub: Option<&str>) -> Option<KindId> {
     }
 }
 
-/// Whether two names are the same. They are short, and a call that compares texts of any length took longer than all the rest
-/// of finding a row.
+/// Whether two names are the same. They are short, and calls that compare texts of any length took 2 % of all time on short
+/// lines.
 #[inline]
 fn same(one: &[u8], two: &[u8]) -> bool {
     /// By the first and the last bytes, if there are no others: the two may overlap.
@@ -424,6 +424,20 @@ mod tests {
                 None => (id.row().name, None),
             };
             assert_eq!(kind(name, sub), Kind::Known(id));
+        }
+    }
+
+    #[test]
+    fn names_that_differ_in_one_letter_anywhere_are_not_the_same() {
+        for length in 0..70 {
+            let one = vec![b'a'; length];
+            assert!(same(&one, &one.clone()));
+            assert!(!same(&one, &vec![b'a'; length + 1]));
+            for at in 0..length {
+                let mut two = one.clone();
+                two[at] = b'b';
+                assert!(!same(&one, &two), "{length} letters, at {at}");
+            }
         }
     }
 

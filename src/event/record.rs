@@ -141,8 +141,9 @@ impl Blocks<'_> {
     /// Forgets them.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
-        self.objects.clear();
-        self.any = false;
+        let Self { objects, any } = self;
+        objects.clear();
+        *any = false;
     }
 }
 
