@@ -227,46 +227,24 @@ impl Time {
 
     /// `2026-11-15T23:42:40.014Z`, which is what every version writes, without the general parser.
     fn parse_usual(text: &[u8]) -> Option<Self> {
-        let &[
-            y1,
-            y2,
-            y3,
-            y4,
-            b'-',
-            mo1,
-            mo2,
-            b'-',
-            d1,
-            d2,
-            b'T',
-            h1,
-            h2,
-            b':',
-            m1,
-            m2,
-            b':',
-            s1,
-            s2,
-            b'.',
-            f1,
-            f2,
-            f3,
-            b'Z',
-        ] = text
-        else {
+        const SHAPE: &[u8; 24] = b"0000-00-00T00:00:00.000Z";
+        let text: &[u8; 24] = text.try_into().ok()?;
+        let fits = |(&byte, &wanted): (&u8, &u8)| byte == wanted || wanted == b'0' && byte.is_ascii_digit();
+        // All are looked at, so that they can be looked at at once.
+        if !text.iter().zip(SHAPE).map(fits).fold(true, |all, fits| all & fits) {
             return None;
+        }
+        let number = |at: usize, end: usize| {
+            text[at..end].iter().fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'))
         };
-        let number = |digits: &[u8]| {
-            digits.iter().try_fold(0i64, |sum, &d| d.is_ascii_digit().then(|| sum * 10 + i64::from(d - b'0')))
-        };
-        let (year, month, day) = (number(&[y1, y2, y3, y4])?, number(&[mo1, mo2])?, number(&[d1, d2])?);
-        let (hour, minute, second) = (number(&[h1, h2])?, number(&[m1, m2])?, number(&[s1, s2])?);
+        let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
+        let (hour, minute, second) = (number(11, 13), number(14, 16), number(17, 19));
         if !(1..=12).contains(&month) || !(1..=28).contains(&day) || hour > 23 || minute > 59 || second > 59 {
             return None; // the ends of months and leap seconds are for the general parser
         }
         let days = days_from_civil(year, month, day);
         let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
-        Some(Self(seconds * 1_000_000 + number(&[f1, f2, f3])? * 1000))
+        Some(Self(seconds * 1_000_000 + number(20, 23) * 1000))
     }
 
     fn parse_any(text: &str) -> Option<Self> {
