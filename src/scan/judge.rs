@@ -26,8 +26,10 @@ pub(super) struct Judge<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Rest {
     blank: u64,
-    /// The last line so far that is not blank, and why it is unfinished if it is.
-    tail: Option<(Place, Option<String>)>,
+    /// The last line so far that is not blank: its offset and its number.
+    last: Option<(u64, u64)>,
+    /// Why it is unfinished, if it is.
+    unfinished: Option<String>,
 }
 
 impl<'a> Judge<'a> {
@@ -58,10 +60,16 @@ impl<'a> Judge<'a> {
     }
 
     /// A line that is not blank, or a thing that was cut out: what was unfinished before it was not the last.
+    #[inline]
     fn follow(&mut self, place: Place) {
-        if let Some((place, Some(reason))) = self.rest.tail.replace((place, None)) {
-            self.facts.invalid(place, reason);
+        if let Some((last, reason)) = self.last().zip(self.rest.unfinished.take()) {
+            self.facts.invalid(last, reason);
         }
+        self.rest.last = Some((place.offset, place.line));
+    }
+
+    fn last(&self) -> Option<Place> {
+        self.rest.last.map(|(offset, line)| self.place(offset, line))
     }
 
     /// Takes in a line that is simply one record; the end of that line.
@@ -129,7 +137,7 @@ impl<'a> Judge<'a> {
             Found::Value(bytes) => self.value(place, bytes),
             Found::Noise => self.facts.invalid(place, "expected a JSON object".to_owned()),
             Found::Broken => self.facts.invalid(place, "broken JSON".to_owned()),
-            Found::Unfinished => self.rest.tail = Some((place, Some("unfinished object".to_owned()))),
+            Found::Unfinished => self.rest.unfinished = Some("unfinished object".to_owned()),
             Found::TooLarge => self.facts.invalid(place, "larger than --max-record".to_owned()),
             Found::Blank => self.rest.blank += 1,
         }
@@ -151,8 +159,8 @@ impl<'a> Judge<'a> {
     }
 
     pub(super) fn finish(&mut self) {
-        if let Some((place, unfinished)) = self.rest.tail.take() {
-            self.facts.tail(place, unfinished);
+        if let Some(last) = self.last() {
+            self.facts.tail(last, self.rest.unfinished.take());
         }
     }
 }
