@@ -14,7 +14,7 @@ pub use stream::{Watch, scan_stream, scan_watched};
 use crate::{
     event::{self, Habits},
     facts::{Detail, Facts},
-    input::{self, Bytes, Limits, Opened, Origin, Range, Shape, Source, SourceId, Stop},
+    input::{self, Bytes, Limits, Origin, Range, Shape, Source, SourceId, Stop},
 };
 use judge::Judge;
 
@@ -106,6 +106,8 @@ struct Unit {
     range: Range,
     size: u64,
     count: Count,
+    /// Whether its source was seen to be a file.
+    is_file: bool,
 }
 
 /// Where lines are counted from: a unit that goes on with an earlier one counts on.
@@ -146,12 +148,13 @@ impl Plan {
         };
         self.total = self.total.zip(stored).map(|(total, stored)| total + stored);
         self.size += stored.unwrap_or(0);
-        let whole = Unit::whole(id, stored.unwrap_or(u64::MAX));
-        if stored.is_none_or(|stored| stored <= options.limits.unit) {
+        let is_file = stored.is_some();
+        let whole = Unit { is_file, ..Unit::whole(id, stored.unwrap_or(u64::MAX)) };
+        let Some(length) = stored.filter(|&stored| stored > options.limits.unit) else {
             return self.units.push(whole);
-        }
-        match Opened::open(&source.origin, &options.stop) {
-            Ok(Opened { bytes: Bytes::File(mut file, length), .. }) => {
+        };
+        match Bytes::open(&source.origin, &options.stop) {
+            Ok(Bytes::File(mut file)) => {
                 let shape = input::shape_of(&mut file, &options.limits).unwrap_or(Shape::Document);
                 match shape {
                     Shape::Lines => self.cut(id, length, None, options.limits.unit),
@@ -173,7 +176,8 @@ impl Plan {
             let next = start + unit.max(1);
             let end = if next < length { Some(next) } else { last };
             let range = Range { start, end, shape: Some(Shape::Lines) };
-            self.units.push(Unit { source, range, size: unit, count: Count { since: start, lines: 0 } });
+            let count = Count { since: start, lines: 0 };
+            self.units.push(Unit { source, range, size: unit, count, is_file: true });
             start = next;
         }
     }
@@ -182,7 +186,7 @@ impl Plan {
 impl Unit {
     /// A source that is read by one worker.
     fn whole(source: SourceId, size: u64) -> Self {
-        Self { source, range: Range::ALL, size, count: Count::default() }
+        Self { source, range: Range::ALL, size, count: Count::default(), is_file: false }
     }
 }
 
@@ -230,7 +234,12 @@ impl Scan {
         progress: &Progress,
         desk: &mut Desk,
     ) {
-        match open(&sources[unit.source.0 as usize], options) {
+        let source = &sources[unit.source.0 as usize];
+        let opened = match &source.origin {
+            Origin::File(path) if unit.is_file && !source.doubtful => Bytes::file(path).map(Some),
+            _ => open(source, options),
+        };
+        match opened {
             Ok(Some(mut bytes)) => read(&mut bytes, unit, options, progress, desk, self),
             Ok(None) => {}
             Err(error) => {
@@ -244,17 +253,15 @@ impl Scan {
 
 /// Opens a source, unless it was only found and turns out to be no log.
 pub fn open(source: &Source, options: &Options) -> io::Result<Option<Bytes>> {
-    if source.doubtful
-        && !begins_with_record(Opened::open(&source.origin, &options.stop)?.bytes, &options.limits)?
-    {
+    if source.doubtful && !begins_with_record(Bytes::open(&source.origin, &options.stop)?, &options.limits)? {
         return Ok(None);
     }
-    Opened::open(&source.origin, &options.stop).map(|opened| Some(opened.bytes))
+    Bytes::open(&source.origin, &options.stop).map(Some)
 }
 
 fn begins_with_record(bytes: Bytes, limits: &Limits) -> io::Result<bool> {
     let mut reader: Box<dyn Read> = match bytes {
-        Bytes::File(file, _) => Box::new(file),
+        Bytes::File(file) => Box::new(file),
         Bytes::Stream(stream) => stream,
     };
     let mut head = Vec::new();

@@ -10,7 +10,7 @@ use std::{
 
 use siphasher::sip::SipHasher13;
 
-use super::{Bytes, Limits, Opened, Origin, Shape, Stop, read::settled_shape};
+use super::{Bytes, Limits, Origin, Shape, Stop, read::settled_shape};
 
 /// Bytes at the beginning of what is kept, and at its end, by which a file is known again.
 const KNOWN_BY: u64 = 4096;
@@ -108,10 +108,9 @@ impl Mark {
 
 /// How a file of this length can be read from now on, and what it is known by.
 pub fn growth(path: &Path, length: u64, limits: &Limits) -> io::Result<(Growth, Mark)> {
-    let opened = Opened::open(&Origin::File(path.to_owned()), &Stop::default())?;
-    let growth = match opened.bytes {
+    let growth = match Bytes::open(&Origin::File(path.to_owned()), &Stop::default())? {
         Bytes::Stream(_) => Growth::Whole,
-        Bytes::File(mut file, _) => match settled_shape(&mut file, limits)? {
+        Bytes::File(mut file) => match settled_shape(&mut file, limits)? {
             None => Growth::Unsure,
             Some(Shape::Document) => Growth::Whole,
             Some(Shape::Lines) => Growth::Lines(last_line_end(&mut file, 0, length)?),

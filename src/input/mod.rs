@@ -15,7 +15,7 @@ pub use cut::{Cutter, Found};
 pub use find::{Environment, Missing, Origin, Search, Source, Wanted, find};
 pub use grammar::{Grammar, Step};
 pub use growth::{Growth, Mark, Stamp, folder_time, grown, growth};
-pub use open::{Bytes, Opened};
+pub use open::Bytes;
 pub use pipe::Stop;
 pub use place::{Place, SourceId};
 pub use read::{Amount, Feed, Limits, Range, read_all, shape_of};

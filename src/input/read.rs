@@ -80,7 +80,7 @@ pub fn read_all(
 ) -> (Amount, io::Result<()>) {
     let mut reader: Box<dyn Read + '_> = match bytes {
         Bytes::Stream(stream) => Box::new(stream),
-        Bytes::File(file, _) => {
+        Bytes::File(file) => {
             // The line that begins at `start` is ours only if the byte before it ends a line.
             if range.start > 0
                 && let Err(error) = file.seek(SeekFrom::Start(range.start - 1))
@@ -120,11 +120,17 @@ pub(super) fn settled_shape(file: &mut File, limits: &Limits) -> io::Result<Opti
     }
 }
 
+/// A buffer of so many blocks is kept after a long line: to get the memory for the next one anew takes longer than to read it.
+const KEPT: usize = 16;
+
 /// A buffer over a reader.
 struct Reader<'r> {
     reader: &'r mut dyn Read,
     limits: &'r Limits,
     buffer: &'r mut Vec<u8>,
+    /// How much of the buffer is in use: a block, and more for a long line. It does not depend on what was read before, nor does
+    /// what is asked for at once: of a packed source that is broken, that decides how much of it is had.
+    size: usize,
     start: usize,
     end: usize,
     /// Offset of `buffer[start]` in the source.
@@ -139,10 +145,11 @@ struct Reader<'r> {
 impl<'r> Reader<'r> {
     fn new(reader: &'r mut dyn Read, offset: u64, limits: &'r Limits, buffer: &'r mut Vec<u8>) -> Self {
         let block = limits.block.max(16);
-        if buffer.len() != block {
-            *buffer = vec![0; block]; // also after a long line: a buffer that stays large makes all reads slower
+        if buffer.len() < block || buffer.len() > KEPT * block {
+            *buffer = vec![0; block];
         }
-        Self { reader, limits, buffer, start: 0, end: 0, offset, first: offset, line: 0, ended: false }
+        let (start, end) = (0, 0);
+        Self { reader, limits, buffer, size: block, start, end, offset, first: offset, line: 0, ended: false }
     }
 
     fn held(&self) -> &[u8] {
@@ -154,7 +161,8 @@ impl<'r> Reader<'r> {
         self.offset += count as u64;
     }
 
-    /// Reads once, behind what is held. The buffer grows for a long line, and shrinks after it.
+    /// Reads once, behind what is held. After a long line no more is read at once than before, since larger reads are slower; its
+    /// memory is given back only after a very long one.
     fn fill(&mut self) -> io::Result<()> {
         let block = self.limits.block.max(16);
         if self.start > 0 {
@@ -162,14 +170,18 @@ impl<'r> Reader<'r> {
             self.end -= self.start;
             self.start = 0;
         }
-        if self.end == self.buffer.len() {
-            self.buffer.resize(self.end * 2, 0);
-        } else if self.end < block && self.buffer.len() > block {
-            self.buffer.truncate(block);
-            self.buffer.shrink_to_fit();
+        if self.end == self.size {
+            self.size *= 2;
+            self.buffer.resize(self.buffer.len().max(self.size), 0);
+        } else if self.end < block && self.size > block {
+            self.size = block;
+            if self.buffer.len() > KEPT * block {
+                self.buffer.truncate(block);
+                self.buffer.shrink_to_fit();
+            }
         }
         loop {
-            match self.reader.read(&mut self.buffer[self.end..]) {
+            match self.reader.read(&mut self.buffer[self.end..self.size]) {
                 Ok(count) => {
                     self.ended = count == 0;
                     self.end += count;
@@ -383,18 +395,60 @@ mod tests {
         }
     }
 
+    /// Notes how much is asked for at once.
+    struct Asked<'a>(&'a [u8], Vec<usize>);
+
+    impl Read for Asked<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1.push(buffer.len());
+            self.0.read(buffer)
+        }
+    }
+
+    #[test]
+    fn after_a_long_line_its_memory_is_kept_up_to_a_bound_and_reads_are_as_large_as_before() {
+        let limits = Limits { block: 1000, ..Limits::default() };
+        for (length, kept) in [(500, 1000), (10_000, 16_000), (100_000, 1000)] {
+            let log = [&vec![b'x'; length][..], &b"\nshort".repeat(10_000)].concat();
+            let (mut asked, mut buffer, mut lines) = (Asked(&log, Vec::new()), Vec::new(), Lines(0));
+            Reader::new(&mut asked, 0, &limits, &mut buffer).lines(None, &mut lines).unwrap();
+            assert_eq!((lines.0, buffer.len()), (10_000, kept));
+            assert!(asked.1.iter().rev().take(5).all(|&asked| asked <= 1000), "{:?}", asked.1);
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_at_once_does_not_depend_on_what_was_read_before() {
+        let limits = Limits { block: 1000, ..Limits::default() };
+        let asked = |log: &[u8], buffer: &mut Vec<u8>| {
+            let mut asked = Asked(log, Vec::new());
+            Reader::new(&mut asked, 0, &limits, buffer).lines(None, &mut Lines(0)).unwrap();
+            asked.1
+        };
+        let long =
+            |length| [&vec![b'x'; length][..], &[&b"\n"[..], &[b'y'; 700]].concat().repeat(50)].concat();
+        for before in [500, 10_000, 100_000] {
+            let mut buffer = Vec::new();
+            asked(&long(before), &mut buffer);
+            for length in [600, 3_000, 20_000] {
+                let fresh = asked(&long(length), &mut Vec::new());
+                assert_eq!(asked(&long(length), &mut buffer), fresh, "{before} {length}");
+            }
+        }
+    }
+
     #[test]
     fn a_unit_inside_of_a_long_line_is_not_read_beyond_its_end() {
         let mut log = tempfile::tempfile().unwrap();
         log.write_all(&[&[b'x'; 100_000][..], b"\nshort\n"].concat()).unwrap();
         let limits = Limits { block: 1000, ..Limits::default() };
-        let mut bytes = Bytes::File(log, 100_007);
+        let mut bytes = Bytes::File(log);
         let mut read = |start, end| {
             let (mut lines, shape) = (Lines(0), Some(Shape::Lines));
             let range = Range { start, end: Some(end), shape };
             let (amount, result) = read_all(&mut bytes, range, &limits, &mut Vec::new(), &mut lines);
             result.unwrap();
-            let Bytes::File(file, _) = &mut bytes else { panic!("it is a file") };
+            let Bytes::File(file) = &mut bytes else { panic!("it is a file") };
             (amount, lines.0, file.stream_position().unwrap())
         };
         let (amount, lines, until) = read(10_000, 20_000);

@@ -20,7 +20,7 @@ use std::{
 
 use super::{Count, Desk, Options, Plan, Progress, Scan, Unit, Unread, begins_with_record, carry_out};
 use crate::input::{
-    self, Growth, Limits, Mark, Missing, Opened, Origin, Range, Search, Shape, Source, SourceId, Stamp, Stop,
+    self, Bytes, Growth, Limits, Mark, Missing, Origin, Range, Search, Shape, Source, SourceId, Stamp, Stop,
     Wanted,
 };
 
@@ -241,7 +241,7 @@ impl Unit {
     fn lines(source: SourceId, start: u64, end: Option<u64>, unit: u64, known: &Scan) -> Self {
         let range = Range { start, end, shape: Some(Shape::Lines) };
         let count = Count { since: unit, lines: known.facts.lines_of(source, unit) };
-        Self { source, range, size: 0, count }
+        Self { source, range, size: 0, count, is_file: false }
     }
 }
 
@@ -324,11 +324,8 @@ impl File {
 
 /// How much of a file can be held, and what it is known by then; `None` if it is no log, or none yet.
 fn kept(source: &Source, stamp: &Stamp, limits: &Limits) -> io::Result<Option<(Held, Mark)>> {
-    if source.doubtful {
-        let opened = Opened::open(&source.origin, &Stop::default())?;
-        if !begins_with_record(opened.bytes, limits)? {
-            return Ok(None);
-        }
+    if source.doubtful && !begins_with_record(Bytes::open(&source.origin, &Stop::default())?, limits)? {
+        return Ok(None);
     }
     let (growth, mark) = input::growth(path(source)?, stamp.length, limits)?;
     Ok(match growth {

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     event::{Event, Habits},
     facts::Facts,
-    input::{self, Bytes, Feed, Found, Opened, Range, Source, SourceId},
+    input::{self, Bytes, Feed, Found, Range, Source, SourceId},
 };
 
 /// Looks at each record of a stream as it comes, beside the facts.
@@ -29,8 +29,8 @@ pub fn scan_stream(
     watch: &mut dyn Watch,
 ) -> Option<Unread> {
     let source = SourceId(0);
-    match Opened::stream(stream) {
-        Ok(opened) => watched(source, opened.bytes, options, facts, watch),
+    match Bytes::stream(stream) {
+        Ok(bytes) => watched(source, bytes, options, facts, watch),
         Err(error) => Some(Unread { source, offset: None, error }),
     }
 }

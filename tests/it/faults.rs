@@ -15,6 +15,11 @@ use std::{
 };
 
 use assert_cmd::Command;
+use ccstat::{
+    input::{self, Limits, Wanted},
+    measure::Prices,
+    scan::{self, Options, Progress},
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -31,7 +36,11 @@ fn folder() -> TempDir {
 }
 
 fn record(number: usize) -> String {
-    format!("{{\"type\":\"user\",\"uuid\":\"{number}\"}}\n")
+    record_of(&number.to_string())
+}
+
+fn record_of(uuid: &str) -> String {
+    format!("{{\"type\":\"user\",\"uuid\":\"{uuid}\"}}\n")
 }
 
 /// How the program ends, in time, and what it says.
@@ -485,6 +494,36 @@ fn an_archive_with_something_behind_it_or_without_its_end_is_counted_as_far_as_i
 }
 
 #[cfg(target_os = "linux")]
+/// A corrupt block is told by an error that takes with it what was unpacked in the same read, so how much is had of such an archive
+/// depends on how much is asked for at once; and that may not depend on what else there is to read.
+#[test]
+fn of_a_broken_archive_the_same_is_had_whatever_was_read_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (before, broken) = (folder.path().join("before.jsonl"), folder.path().join("broken.jsonl.gz"));
+    let long = format!("{{\"type\":\"user\",\"text\":\"{}\"}}\n", "long ".repeat(150));
+    fs::write(&before, long.repeat(20)).unwrap(); // the larger one is read first
+    let line = |number: u64| record_of(&format!("{:024}", number * number % 9973 * 7919));
+    let whole = gzip((0..400).map(line).collect::<String>().as_bytes());
+    let limits = Limits { block: 64, ..Limits::default() };
+    let options = Options { threads: 1, limits, ..Options::default() };
+    let bytes = |paths: &[&Path]| {
+        let wanted = Wanted::Paths(paths.iter().map(|&path| path.to_owned()).collect());
+        let scan = scan::scan(&input::find(&wanted).sources, &options, &Progress::default());
+        (scan.facts.settle(&Prices::built_in()).input.bytes, scan.unread.len())
+    };
+    let alone = bytes(&[&before]).0;
+    let mut torn = 0;
+    for at in (20..whole.len()).step_by(67) {
+        let mut packed = whole.clone();
+        packed[at..(at + 7).min(whole.len())].fill(0xff);
+        fs::write(&broken, packed).unwrap();
+        let (had, unread) = bytes(&[&broken]);
+        torn += usize::from(had > 0 && unread == 1);
+        assert_eq!(bytes(&[&before, &broken]), (alone + had, unread), "broken at byte {at}");
+    }
+    assert!(torn > 10, "{torn} were read in part");
+}
+
 #[test]
 fn a_full_disk_is_named_wherever_it_is_met_and_nothing_else_is_lost() {
     let folder = folder();
