@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hashbrown::{HashMap, HashSet};
-
-use super::{Latencies, Name, key::Id};
+use super::{Hashed, HashedSet, Latencies, Name, key::Id};
 use crate::{
     event::{Body, Event, Half, Message, ToolResult, ToolUse},
     measure::Millis,
@@ -13,10 +11,10 @@ use crate::{
 /// When calls and their answers arrived, counted from the start. Unlike facts it depends on when it is looked at.
 #[derive(Clone, Debug, Default)]
 pub struct Arrivals {
-    asked: HashMap<Id, (Name, Millis), foldhash::fast::RandomState>,
-    answered: HashMap<Id, Option<Millis>, foldhash::fast::RandomState>,
+    asked: Hashed<Id, (Name, Millis)>,
+    answered: Hashed<Id, Option<Millis>>,
     /// Responses of the main agent.
-    responses: HashSet<Id, foldhash::fast::RandomState>,
+    responses: HashedSet<Id>,
     first: Option<Millis>,
 }
 

@@ -1,6 +1,6 @@
 //! What it cost: what the CLI reported, what the tokens come to, and which of the two counts for which session.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Facts, Hashed,
@@ -151,7 +151,7 @@ pub(super) fn bills<'a>(
     differences: &'a [Difference<'a>],
     prices: &Prices,
 ) -> (Vec<Bill<'a>>, Option<Usd>) {
-    let mut shares: HashMap<&SessionKey, Share<'a>> = HashMap::new();
+    let mut shares: Hashed<&SessionKey, Share<'a>> = Hashed::default();
     let computed = share_out(facts, prices, &mut shares);
     for one in differences {
         shares.entry(&one.end.session).or_default().reported.push(one);
@@ -188,7 +188,7 @@ pub(super) fn cost(bills: &[Bill<'_>], computed: Option<Usd>) -> Cost {
 fn share_out<'a>(
     facts: &'a Facts,
     prices: &Prices,
-    shares: &mut HashMap<&'a SessionKey, Share<'_>>,
+    shares: &mut Hashed<&'a SessionKey, Share<'_>>,
 ) -> Option<Usd> {
     let owners = Owners::new(&facts.sessions);
     let no_model = Name::from(NO_MODEL);

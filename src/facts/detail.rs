@@ -265,6 +265,24 @@ impl Details {
             last: None,
         }
     }
+
+    /// Puts in what waits.
+    pub(super) fn flush(&mut self) {
+        let Self {
+            level: _,
+            asks: _,
+            answers: _,
+            tellings: _,
+            denials: _,
+            happenings: _,
+            agents,
+            records: _,
+            contents,
+            last: _,
+        } = self;
+        agents.flush();
+        contents.flush();
+    }
 }
 
 impl Merge for Details {

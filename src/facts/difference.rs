@@ -4,10 +4,9 @@
 //! everything that was resumed. So a turn's own share is a difference to some result before it, and which one that is
 //! depends on the version, on `/clear`, on resume and on fork. All rules are here, applied once, in the order of places.
 
-use std::collections::{HashMap, HashSet};
-
 use super::{
-    key::{Name, SessionKey},
+    Hashed, HashedSet,
+    key::{Id, Name, SessionKey},
     sessions::{Chain, ModelUse, TurnEnd},
 };
 use crate::{
@@ -61,7 +60,7 @@ fn file_differences<'a>(
     history: &History<'a>,
 ) -> Vec<Difference<'a>> {
     let mut last: Option<Totals<'a>> = None;
-    let mut by_session: HashMap<&SessionKey, Totals<'a>> = HashMap::new();
+    let mut by_session: Hashed<&SessionKey, Totals<'a>> = Hashed::default();
     let mut differences = Vec::with_capacity(file.len());
     let mut segment = 0;
     for &end in file {
@@ -100,9 +99,9 @@ fn difference<'a>(
         None => {
             // Where nothing is printed by model, nothing was added by model.
             let old = before.map_or(&[][..], |before| before.models);
-            let old: HashMap<&Name, &ModelUse> = match printed {
+            let old: Hashed<&Name, &ModelUse> = match printed {
                 Some(_) => old.iter().map(|one| (&one.model, one)).collect(),
-                None => HashMap::new(),
+                None => Hashed::default(),
             };
             let uses = printed.unwrap_or_default().iter();
             (total.less(base), uses.map(|one| one.less(old.get(&one.model).copied())).collect())
@@ -155,7 +154,7 @@ impl ModelUse {
 
 fn without_copies(all: Vec<Difference<'_>>) -> Vec<Difference<'_>> {
     let order = |one: &Difference<'_>| (one.cost.is_none(), one.cost, one.end.place);
-    let mut best = HashMap::new();
+    let mut best: Hashed<Id, usize> = Hashed::default();
     for (index, one) in all.iter().enumerate() {
         let Some(uuid) = one.end.uuid else { continue };
         let known = best.entry(uuid).or_insert(index);
@@ -196,7 +195,7 @@ fn model_sums(end: &TurnEnd) -> Sums {
 
 fn difference_of_sums(end: &TurnEnd, before: &TurnEnd) -> Option<Sums> {
     let models = end.models.as_deref().filter(|models| !models.is_empty())?;
-    let known: HashSet<&Name> = models.iter().map(|one| &one.model).collect();
+    let known: HashedSet<&Name> = models.iter().map(|one| &one.model).collect();
     let knows = |one: &ModelUse| known.contains(&one.model);
     let grew = end.total.unwrap_or_default() >= before.total.unwrap_or_default();
     let (now, then) = (model_sums(end), model_sums(before));
@@ -210,15 +209,16 @@ const LOOKED_AT: usize = 1000;
 
 /// Results by what a later one in another file can be recognised by; those with the largest total first, then as they stand.
 struct History<'a> {
-    by_session: HashMap<&'a SessionKey, Vec<&'a TurnEnd>>,
-    by_sums: HashMap<Sums, Vec<&'a TurnEnd>>,
+    by_session: Hashed<&'a SessionKey, Vec<&'a TurnEnd>>,
+    by_sums: Hashed<Sums, Vec<&'a TurnEnd>>,
     /// API times at a session's total, in order.
-    times: HashMap<(&'a SessionKey, Usd), Vec<(Millis, Place)>>,
+    times: Hashed<(&'a SessionKey, Usd), Vec<(Millis, Place)>>,
 }
 
 impl<'a> History<'a> {
     fn of(results: &[&'a TurnEnd]) -> Self {
-        let mut history = Self { by_session: HashMap::new(), by_sums: HashMap::new(), times: HashMap::new() };
+        let mut history =
+            Self { by_session: Hashed::default(), by_sums: Hashed::default(), times: Hashed::default() };
         for &end in results {
             history.by_session.entry(&end.session).or_default().push(end);
             if end.total.is_some_and(|total| total > Usd::ZERO) {

@@ -24,7 +24,7 @@ mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use absorb::Reading;
 pub use account::{
@@ -78,6 +78,9 @@ pub struct Facts {
 
 /// A hashed map; the seed is random, as keys come from strangers.
 type Hashed<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
+/// A hashed set; the same holds for it.
+type HashedSet<K> = HashSet<K, foldhash::fast::RandomState>;
 
 /// Records of one session in one source usually follow each other: what they tell of it is gathered here first, so that
 /// most records look up neither.
@@ -296,6 +299,49 @@ impl Facts {
         let session = Session::seen(place, event, &mut self.names);
         let before = self.run.replace(Run { source: place.source, key, session, ending: Ending::default() });
         self.end_run(before);
+    }
+
+    /// Nothing comes any more: what is under way ends, and what waits is put in.
+    fn close(&mut self) {
+        let run = self.run.take();
+        self.end_run(run);
+        for (id, response) in std::mem::take(&mut self.lanes).resolve() {
+            self.responses.insert(id, response);
+        }
+        // Taken apart, so that a table that is forgotten does not compile: its last rows would be missing.
+        let Self {
+            input: _,
+            units: _,
+            invalids: _,
+            tails: _,
+            dialects: _,
+            kinds: _,
+            strangers: _,
+            records,
+            span: _,
+            versions: _,
+            sessions: _,
+            chain: _,
+            endings: _,
+            durations,
+            prompts,
+            responses,
+            lanes: _,
+            calls,
+            denied,
+            names: _,
+            run: _,
+            details,
+        } = self;
+        records.flush();
+        durations.flush();
+        prompts.flush();
+        responses.flush();
+        calls.flush();
+        denied.flush();
+        if let Some(details) = details {
+            details.flush();
+        }
     }
 
     fn end_run(&mut self, run: Option<Run>) {

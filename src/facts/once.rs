@@ -155,6 +155,13 @@ impl Records {
         }
     }
 
+    /// Puts in what waits.
+    pub(crate) fn flush(&mut self) {
+        let Self { rows, uncommon, nameless: _, with_uuid: _ } = self;
+        rows.flush();
+        uncommon.flush();
+    }
+
     /// Where the record stands that counts for its uuid.
     pub(crate) fn counted(&self, uuid: Id) -> Option<Spot> {
         self.rows.get(uuid).map(|row| row.spot)

@@ -1,9 +1,9 @@
 //! The end: what was kept apart is put together, once.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Account, Facts,
+    Account, Facts, Hashed, HashedSet,
     account::{Denials, Durations, Errors, Input, InvalidPlace, Latencies, ToolCount, Tools, Turns, Unknown},
     calls::{Call, Ending},
     cost::{Owners, bills, cost},
@@ -28,11 +28,7 @@ pub(super) const NO_SUBTYPE: &str = "(none)";
 impl Facts {
     /// Every number as it is reported.
     pub fn settle(mut self, prices: &Prices) -> Account {
-        let run = self.run.take();
-        self.end_run(run);
-        for (id, response) in std::mem::take(&mut self.lanes).resolve() {
-            self.responses.insert(id, response);
-        }
+        self.close();
         let input = self.input();
         let (blocks, unknown_blocks) = self.blocks();
         let (turns, loose_denials) = self.turns();
@@ -165,7 +161,7 @@ impl Facts {
 
     /// Sessions that the CLI printed without an end, unless an end without an id stands in the same source.
     fn no_result_sessions(&self) -> u64 {
-        let ended: HashSet<&SessionKey> = self.chain.results.iter().map(|end| &end.session).collect();
+        let ended: HashedSet<&SessionKey> = self.chain.results.iter().map(|end| &end.session).collect();
         let ended_source = |source: &SourceId| ended.contains(&SessionKey::Nameless(*source));
         let open = |(key, session): &(&SessionKey, &super::Session)| {
             session.streamed && !ended.contains(key) && !session.sources.iter().any(ended_source)
@@ -175,7 +171,7 @@ impl Facts {
 
     fn tools(&self, loose_denials: &BTreeMap<Name, u64>) -> Tools {
         let mut tools = Tools::default();
-        let mut by_name: BTreeMap<&str, (ToolCount, Vec<Millis>)> = BTreeMap::new();
+        let mut by_name: Hashed<&str, (ToolCount, Vec<Millis>)> = Hashed::default();
         for (id, call) in self.calls.iter() {
             let Some(name) = call.tool() else {
                 tools.orphans += 1;
@@ -222,7 +218,7 @@ impl Facts {
     /// Failures of the API; those of tools and turns are counted elsewhere.
     fn api_errors(&self) -> Errors {
         let mut errors = Errors::default();
-        let mut retries: HashMap<&SessionKey, [BTreeMap<&Name, u64>; 2]> = HashMap::new();
+        let mut retries: Hashed<&SessionKey, [BTreeMap<&Name, u64>; 2]> = Hashed::default();
         for rare in self.records.rare() {
             if let Some(kind) = &rare.api_error {
                 errors.api += 1;
@@ -247,7 +243,7 @@ impl Facts {
     }
 
     fn durations(&self, differences: &[Difference<'_>], tools: &Tools) -> Durations {
-        let mut walls: HashMap<&SessionKey, Millis> = HashMap::new();
+        let mut walls: Hashed<&SessionKey, Millis> = Hashed::default();
         let mut api = None;
         for one in differences {
             if let Some(wall) = one.end.wall {
@@ -258,7 +254,7 @@ impl Facts {
             }
         }
         let owners = Owners::new(&self.sessions);
-        let mut turns: HashMap<&SessionKey, Millis> = HashMap::new();
+        let mut turns: Hashed<&SessionKey, Millis> = Hashed::default();
         for one in self.durations.values() {
             let Some(owner) = owners.owner(&one.sessions) else { continue };
             if !walls.contains_key(owner)

@@ -60,12 +60,13 @@ impl<V> Shard<V> {
         self.positions.find(hash, is_it).copied()
     }
 
-    /// Looks at all of these places of the table, so that the processor waits for many of them at once and not for one after
-    /// another.
-    fn touch(&self, hashes: &[u64]) {
+    /// Looks at the place of a row in the table, so that the processor waits for it while it looks at others; the row's hash.
+    #[inline]
+    pub(super) fn touch(&self, id: Id) -> u64 {
+        let hash = self.hasher.hash_one(id);
         let nothing = |&position: &u32| position == u32::MAX;
-        let found = hashes.iter().filter(|&&hash| self.positions.find(hash, nothing).is_some()).count();
-        std::hint::black_box(found);
+        std::hint::black_box(self.positions.find(hash, nothing));
+        hash
     }
 
     /// Puts a row behind the others, if there is none of its identity.
@@ -103,12 +104,7 @@ impl<V> Shard<V> {
 impl<V: Merge> Shard<V> {
     /// Puts a value under its key, where it merges with what is there.
     #[inline]
-    pub(super) fn insert(&mut self, id: Id, value: V) {
-        self.insert_hashed(self.hasher.hash_one(id), id, value);
-    }
-
-    #[inline]
-    fn insert_hashed(&mut self, hash: u64, id: Id, value: V) {
+    pub(super) fn insert_hashed(&mut self, hash: u64, id: Id, value: V) {
         match self.find(hash, id) {
             Some(position) => {
                 let (chunk, at) = split(position);
@@ -127,8 +123,7 @@ impl<V: Merge> Merge for Shard<V> {
         let mut hashes = Vec::new();
         for chunk in other.chunks {
             hashes.clear();
-            hashes.extend(chunk.iter().map(|(id, _)| self.hasher.hash_one(id)));
-            self.touch(&hashes);
+            hashes.extend(chunk.iter().map(|(id, _)| self.touch(*id)));
             for (&hash, (id, value)) in hashes.iter().zip(chunk) {
                 self.insert_hashed(hash, id, value);
             }
@@ -160,7 +155,7 @@ mod tests {
 
     fn shard(numbers: &[u32]) -> Shard<Count> {
         let mut shard = Shard::default();
-        numbers.iter().for_each(|&number| shard.insert(id(number), Count(1)));
+        numbers.iter().for_each(|&number| shard.insert_hashed(shard.touch(id(number)), id(number), Count(1)));
         shard
     }
 

@@ -37,11 +37,7 @@ impl Facts {
     }
 
     fn written(mut self, prices: &Prices, explained: bool) -> Ledger {
-        let run = self.run.take();
-        self.end_run(run);
-        for (id, response) in std::mem::take(&mut self.lanes).resolve() {
-            self.responses.insert(id, response);
-        }
+        self.close();
         let input = self.input();
         let counted = self.counted();
         // Nearly half of what was kept for totals, and no row needs it.
