@@ -239,8 +239,9 @@ impl Time {
         };
         let (year, month, day) = (number(0, 4), number(5, 7), number(8, 10));
         let (hour, minute, second) = (number(11, 13), number(14, 16), number(17, 19));
-        if !(1..=12).contains(&month) || !(1..=28).contains(&day) || hour > 23 || minute > 59 || second > 59 {
-            return None; // the ends of months and leap seconds are for the general parser
+        let days = days_in(year, month).filter(|days| (1..=*days).contains(&day));
+        if days.is_none() || hour > 23 || minute > 59 || second > 59 || year == 9999 {
+            return None; // leap seconds and the end of time are for the general parser
         }
         let days = days_from_civil(year, month, day);
         let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
@@ -278,6 +279,17 @@ impl Time {
         let micros = self.0.saturating_sub(earlier.0).max(0);
         Millis::new((micros + 500) / 1000)
     }
+}
+
+/// How many days a month has; `None` if there is no such month.
+fn days_in(year: i64, month: i64) -> Option<i64> {
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    Some(match month {
+        2 => 28 + i64::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    })
 }
 
 /// Days since 1970-01-01 in the Gregorian calendar, counted in eras of 400 years from the first of March.
@@ -322,6 +334,18 @@ mod tests {
         ] {
             assert_eq!(Time::parse_usual(text.as_bytes()), Time::parse_any(text), "{text}");
             assert_eq!(Time::parse(text).map(|time| time.to_string()).as_deref(), Some(text));
+        }
+    }
+
+    /// For the days beyond the 28th the general parser took 4 % of all instructions on transcripts.
+    #[test]
+    fn every_day_of_every_month_is_usual_and_no_other_is() {
+        for year in [0, 1900, 1970, 2000, 2023, 2024, 2100, 9999] {
+            for (month, day) in (0..=13).flat_map(|month| (0..=32).map(move |day| (month, day))) {
+                let text = format!("{year:04}-{month:02}-{day:02}T12:34:56.789Z");
+                let (usual, any) = (Time::parse_usual(text.as_bytes()), Time::parse_any(&text));
+                assert_eq!(usual, any.filter(|_| year < 9999), "{text}");
+            }
         }
     }
 
