@@ -493,7 +493,6 @@ fn an_archive_with_something_behind_it_or_without_its_end_is_counted_as_far_as_i
     }
 }
 
-#[cfg(target_os = "linux")]
 /// A corrupt block is told by an error that takes with it what was unpacked in the same read, so how much is had of such an archive
 /// depends on how much is asked for at once; and that may not depend on what else there is to read.
 #[test]
@@ -524,6 +523,7 @@ fn of_a_broken_archive_the_same_is_had_whatever_was_read_before_it() {
     assert!(torn > 10, "{torn} were read in part");
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_named_wherever_it_is_met_and_nothing_else_is_lost() {
     let folder = folder();
