@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Read},
+    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -9,6 +10,8 @@ use std::{
     },
     time::Duration,
 };
+
+use super::read::LINE;
 
 /// A wish to stop reading, which anyone may set at any time.
 #[derive(Clone, Debug, Default)]
@@ -35,8 +38,8 @@ const BLOCKS: usize = 4;
 /// How often a reader that waits looks whether it should stop.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A block of bytes; only so many of them were read.
-type Block = (Vec<u8>, usize);
+/// A block of memory, and which of its bytes were read.
+type Block = (Vec<u8>, Range<usize>);
 
 /// What may keep its reader waiting: standard input, a named pipe, a device. A thread of its own opens and reads it, and
 /// waits only when its few blocks are full. So a stop is noticed while nothing arrives, even while nobody holds the other
@@ -58,35 +61,38 @@ where
             }
         };
         loop {
-            let mut block = free.try_recv().unwrap_or_else(|_| vec![0; BLOCK]);
-            let result = from.read(&mut block).map(|count| (block, count));
-            let over = !matches!(&result, Ok((_, 1..)));
+            let mut block = free.try_recv().unwrap_or_else(|_| vec![0; BLOCK + LINE]);
+            // A pipe's pages are filled from their beginnings: memory as it comes would be a few bytes further on in its page.
+            let start = block.as_ptr().align_offset(LINE).min(LINE);
+            let read = from.read(&mut block[start..start + BLOCK]);
+            let result = read.map(|count| (block, start..start + count));
+            let over = !matches!(&result, Ok((_, read)) if !read.is_empty());
             let retry = matches!(&result, Err(error) if error.kind() == io::ErrorKind::Interrupted);
             if !retry && (sender.send(result).is_err() || over) {
                 return;
             }
         }
     });
-    Box::new(Piped { receiver, give_back, block: (Vec::new(), 0), taken: 0, stop: stop.clone() })
+    Box::new(Piped { receiver, give_back, block: (Vec::new(), 0..0), stop: stop.clone() })
 }
 
 struct Piped {
     receiver: Receiver<io::Result<Block>>,
     give_back: Sender<Vec<u8>>,
+    /// What is left of a block.
     block: Block,
-    taken: usize,
     stop: Stop,
 }
 
 impl Read for Piped {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.taken == self.block.1 {
+        while self.block.1.is_empty() {
             let next = match self.receiver.recv_timeout(PATIENCE) {
                 Ok(next) => next?,
                 Err(RecvTimeoutError::Timeout) if !self.stop.is_set() => continue,
                 Err(_) => return Ok(0),
             };
-            if next.1 == 0 {
+            if next.1.is_empty() {
                 return Ok(0);
             }
             let (used, _) = std::mem::replace(&mut self.block, next);
@@ -94,11 +100,11 @@ impl Read for Piped {
                 // Whoever fills blocks may be gone already, and then nobody needs it.
                 let _ = self.give_back.send(used);
             }
-            self.taken = 0;
         }
-        let count = buffer.len().min(self.block.1 - self.taken);
-        buffer[..count].copy_from_slice(&self.block.0[self.taken..self.taken + count]);
-        self.taken += count;
+        let (block, left) = &mut self.block;
+        let count = buffer.len().min(left.len());
+        buffer[..count].copy_from_slice(&block[left.start..left.start + count]);
+        left.start += count;
         Ok(count)
     }
 }

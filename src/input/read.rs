@@ -124,7 +124,7 @@ pub(super) fn settled_shape(file: &mut File, limits: &Limits) -> io::Result<Opti
 const KEPT: usize = 16;
 
 /// Bytes of a line of the processor's cache. What is held may begin anywhere in the first one.
-const LINE: usize = 64;
+pub(super) const LINE: usize = 64;
 
 /// A buffer over a reader.
 struct Reader<'r> {
