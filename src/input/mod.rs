@@ -4,6 +4,7 @@ mod cut;
 mod find;
 mod grammar;
 mod growth;
+mod gzip;
 mod open;
 mod pipe;
 mod place;

@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     Origin,
+    gzip::Gunzip,
     pipe::{self, Stop},
 };
 
@@ -124,9 +125,7 @@ impl Packing {
     /// All members or frames, one after another.
     fn unpack(self, packed: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::Gzip => {
-                Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(128 << 10, packed)))
-            }
+            Self::Gzip => Box::new(Gunzip::new(BufReader::with_capacity(128 << 10, packed))),
             Self::Zstd => Box::new(zstd::stream::read::Decoder::new(packed)?),
         })
     }
