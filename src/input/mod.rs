@@ -1,5 +1,6 @@
 //! Bytes: the only module that opens files. It knows where records begin and end, not what they mean.
 
+mod buffer;
 mod cut;
 mod find;
 mod grammar;

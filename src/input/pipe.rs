@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use super::read::LINE;
+use super::buffer::LINE;
 
 /// A wish to stop reading, which anyone may set at any time.
 #[derive(Clone, Debug, Default)]

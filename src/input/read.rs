@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     Bytes, Cutter, Found, Shape,
+    buffer::Reader,
     shape::{Sniff, sniff},
 };
 
@@ -120,96 +121,7 @@ pub(super) fn settled_shape(file: &mut File, limits: &Limits) -> io::Result<Opti
     }
 }
 
-/// A buffer of so many blocks is kept after a long line: to get the memory for the next one anew takes longer than to read it.
-const KEPT: usize = 16;
-
-/// Bytes of a line of the processor's cache. What is held may begin anywhere in the first one.
-pub(super) const LINE: usize = 64;
-
-/// A buffer over a reader.
-struct Reader<'r> {
-    reader: &'r mut dyn Read,
-    limits: &'r Limits,
-    buffer: &'r mut Vec<u8>,
-    /// How much of the buffer is in use: a block, and more for a long line. It does not depend on what was read before, nor does
-    /// what is asked for at once: of a packed source that is broken, that decides how much of it is had.
-    size: usize,
-    start: usize,
-    end: usize,
-    /// Offset of `buffer[start]` in the source.
-    offset: u64,
-    /// Offset of the first byte that is ours.
-    first: u64,
-    /// Lines before it that are ours.
-    line: u64,
-    ended: bool,
-}
-
-impl<'r> Reader<'r> {
-    fn new(reader: &'r mut dyn Read, offset: u64, limits: &'r Limits, buffer: &'r mut Vec<u8>) -> Self {
-        let block = limits.block.max(16);
-        if buffer.len() < block + LINE || buffer.len() > KEPT * block + LINE {
-            *buffer = vec![0; block + LINE];
-        }
-        let (start, end) = (0, 0);
-        Self { reader, limits, buffer, size: block, start, end, offset, first: offset, line: 0, ended: false }
-    }
-
-    fn held(&self) -> &[u8] {
-        &self.buffer[self.start..self.end]
-    }
-
-    fn consume(&mut self, count: usize) {
-        self.start += count;
-        self.offset += count as u64;
-    }
-
-    /// Reads once, behind what is held. After a long line no more is read at once than before, since larger reads are slower; its
-    /// memory is given back only after a very long one.
-    fn fill(&mut self) -> io::Result<()> {
-        let (block, held) = (self.limits.block.max(16), self.end - self.start);
-        if held == self.size {
-            self.size *= 2;
-            self.buffer.resize(self.buffer.len().max(self.size + LINE), 0);
-        } else if held < block && self.size > block {
-            self.size = block;
-        }
-        if held == 0 || self.start > LINE {
-            self.move_to(self.front(held), held);
-        }
-        if self.size == block && self.buffer.len() > KEPT * block + LINE {
-            self.buffer.truncate(block + LINE);
-            self.buffer.shrink_to_fit();
-        }
-        let room = self.start + self.size;
-        loop {
-            match self.reader.read(&mut self.buffer[self.end..room]) {
-                Ok(count) => {
-                    self.ended = count == 0;
-                    self.end += count;
-                    return Ok(());
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Where what is held has to begin so that what is read behind it comes to stand in its cache line as it stands in the file. A
-    /// copy to a little further on in a page than it comes from takes five times as long on Zen 3, and memory that was got for a
-    /// buffer begins 16 bytes into its page: 7 % of all time on a gigabyte.
-    fn front(&self, held: usize) -> usize {
-        let behind = self.buffer.as_ptr().addr().wrapping_add(held);
-        #[expect(clippy::cast_possible_truncation, reason = "only the lowest bits count")]
-        let next = self.offset.wrapping_add(held as u64) as usize;
-        next.wrapping_sub(behind) % LINE
-    }
-
-    fn move_to(&mut self, front: usize, held: usize) {
-        self.buffer.copy_within(self.start..self.end, front);
-        (self.start, self.end) = (front, front + held);
-    }
-
+impl Reader<'_> {
     fn run(&mut self, range: Range, feed: &mut dyn Feed) -> io::Result<()> {
         let mut end = range.end;
         if range.start > 0 {
@@ -409,75 +321,6 @@ mod tests {
         fn found(&mut self, _: u64, _: u64, _: Found<'_>) {}
         fn stopped(&self) -> bool {
             false
-        }
-    }
-
-    /// Notes how much is asked for at once.
-    struct Asked<'a>(&'a [u8], Vec<usize>);
-
-    impl Read for Asked<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            self.1.push(buffer.len());
-            self.0.read(buffer)
-        }
-    }
-
-    #[test]
-    fn after_a_long_line_its_memory_is_kept_up_to_a_bound_and_reads_are_as_large_as_before() {
-        let limits = Limits { block: 1000, ..Limits::default() };
-        for (length, kept) in [(500, 1000), (10_000, 16_000), (100_000, 1000)] {
-            let log = [&vec![b'x'; length][..], &b"\nshort".repeat(10_000)].concat();
-            let (mut asked, mut buffer, mut lines) = (Asked(&log, Vec::new()), Vec::new(), Lines(0));
-            Reader::new(&mut asked, 0, &limits, &mut buffer).lines(None, &mut lines).unwrap();
-            assert_eq!((lines.0, buffer.len()), (10_000, kept + LINE));
-            assert!(asked.1.iter().rev().take(5).all(|&asked| asked <= 1000), "{:?}", asked.1);
-        }
-    }
-
-    #[test]
-    fn what_is_asked_for_at_once_does_not_depend_on_what_was_read_before() {
-        let limits = Limits { block: 1000, ..Limits::default() };
-        let asked = |log: &[u8], buffer: &mut Vec<u8>| {
-            let mut asked = Asked(log, Vec::new());
-            Reader::new(&mut asked, 0, &limits, buffer).lines(None, &mut Lines(0)).unwrap();
-            asked.1
-        };
-        let long =
-            |length| [&vec![b'x'; length][..], &[&b"\n"[..], &[b'y'; 700]].concat().repeat(50)].concat();
-        for before in [500, 10_000, 100_000] {
-            let mut buffer = Vec::new();
-            asked(&long(before), &mut buffer);
-            for length in [600, 3_000, 20_000] {
-                let fresh = asked(&long(length), &mut Vec::new());
-                assert_eq!(asked(&long(length), &mut buffer), fresh, "{before} {length}");
-            }
-        }
-    }
-
-    /// Notes where in a cache line it is read to, and whether that is where the byte stands in the log.
-    struct Aligned<'a>(&'a [u8], usize, Vec<bool>);
-
-    impl Read for Aligned<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            self.2.push(buffer.as_ptr().addr() % LINE == self.1 % LINE);
-            let count = self.0.read(buffer)?;
-            self.1 += count;
-            Ok(count)
-        }
-    }
-
-    #[test]
-    fn what_is_read_comes_to_stand_in_its_cache_line_as_it_stands_in_the_file() {
-        let limits = Limits { block: 1000, ..Limits::default() };
-        let log = [&[b'x'; 10_000][..], &b"\nshort".repeat(10_000)].concat();
-        for (offset, mut buffer) in [(0, Vec::new()), (4095, Vec::new()), (77, vec![0; 5000])] {
-            let mut aligned = Aligned(&log, offset, Vec::new());
-            Reader::new(&mut aligned, offset as u64, &limits, &mut buffer)
-                .lines(None, &mut Lines(0))
-                .unwrap();
-            assert!(aligned.2[0], "{offset}");
-            let others = aligned.2.iter().filter(|&&aligned| !aligned).count();
-            assert!(others <= 4, "{others} of {} reads, while one long line grows", aligned.2.len());
         }
     }
 
