@@ -63,7 +63,7 @@ where
         loop {
             let mut block = free.try_recv().unwrap_or_else(|_| vec![0; BLOCK + LINE]);
             // A pipe's pages are filled from their beginnings: memory as it comes would be a few bytes further on in its page.
-            let start = block.as_ptr().align_offset(LINE).min(LINE);
+            let start = block.as_ptr().align_offset(LINE);
             let read = from.read(&mut block[start..start + BLOCK]);
             let result = read.map(|count| (block, start..start + count));
             let over = !matches!(&result, Ok((_, read)) if !read.is_empty());
@@ -106,5 +106,32 @@ impl Read for Piped {
         buffer[..count].copy_from_slice(&block[left.start..left.start + count]);
         left.start += count;
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives so many bytes, a few hundred at once, and tells where in a cache line it was asked to put them.
+    struct Told(usize, Sender<usize>);
+
+    impl Read for Told {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.1.send(buffer.as_ptr().addr() % LINE).unwrap();
+            let count = self.0.min(buffer.len()).min(333);
+            self.0 -= count;
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn a_pipe_is_read_to_the_beginning_of_a_cache_line_and_nothing_of_it_is_lost() {
+        let (told, places) = channel();
+        let mut all = Vec::new();
+        stream(&Stop::default(), || Ok(Told(100_000, told))).read_to_end(&mut all).unwrap();
+        assert_eq!(all.len(), 100_000);
+        let places: Vec<usize> = places.iter().collect();
+        assert!(places.len() > 300 && places.iter().all(|place| *place == 0), "{places:?}");
     }
 }
