@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use ccstat::{
-    facts::{Detail, Facts},
+    facts::{Detail, Facts, ledger::SessionIndex},
     input::{Origin, Source},
     measure::{Millis, Prices, Usd, calendar::Zone},
     permission::{Breadth, Context, Mode},
@@ -115,6 +115,7 @@ fn all(view: &View<'_>, prices: &Prices) -> Vec<Report> {
     for entry in REPORTS.iter().filter(|entry| !["summary", "show"].contains(&entry.name)) {
         assert!(reports.iter().any(|report| report.name == entry.name), "`{}` is not made", entry.name);
     }
-    reports.extend((0..view.ledger.sessions.len().min(3)).map(|session| report::show(view, session)));
+    let sessions = SessionIndex::each(&view.ledger.sessions).take(3);
+    reports.extend(sessions.map(|(session, _)| report::show(view, Some(session))));
     reports
 }

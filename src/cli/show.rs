@@ -32,14 +32,13 @@ pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<E
     let Show { id, rows } = show;
     let arrangement = rows.arrange.arrangement("show")?;
     // While it is followed, the session may be yet to come.
-    let make =
-        |view: &View<'_>| report::show(view, report::find_session(view.ledger, id).unwrap_or(usize::MAX));
+    let make = |view: &View<'_>| report::show(view, report::find_session(view.ledger, id).ok());
     let question = Question::traces("show", &make);
     let narrowed = narrowed(&rows.asked, &question, variables, &rows.output, &arrangement)?;
     let session = match report::find_session(&narrowed.ledger, id) {
-        Ok(session) => session,
+        Ok(session) => Some(session),
         // Where nothing was read or nothing is left, that is what there is to say.
-        Err(_) if narrowed.ledger.sessions.is_empty() => usize::MAX,
+        Err(_) if narrowed.ledger.sessions.is_empty() => None,
         Err(not_one) => return Err(Error::Usage(describe(&not_one, id, &narrowed.ledger))),
     };
     narrowed.deliver(report::show(&narrowed.view(), session), rows, &arrangement, style)

@@ -9,6 +9,7 @@ mod build;
 mod divide;
 mod events;
 mod explain;
+mod index;
 mod owed;
 mod source;
 mod split;
@@ -17,6 +18,7 @@ use std::collections::BTreeSet;
 
 pub(super) use build::Lines;
 pub use explain::{Figure, Step, Told};
+pub use index::{AgentIndex, CallIndex, ResponseIndex, SessionIndex};
 
 use super::{Name, account::Input};
 use crate::{
@@ -67,16 +69,28 @@ pub struct Ledger {
 /// Where and when something happened, and to whom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// Index of its session.
-    pub session: usize,
-    /// Index of its subagent; the main agent's have none.
-    pub agent: Option<usize>,
+    /// Its session; `None` if no session is known to own it.
+    pub session: Option<SessionIndex>,
+    /// Its subagent; the main agent's have none.
+    pub agent: Option<AgentIndex>,
     /// When, where the log says so.
     pub time: Option<Time>,
     /// Where it stands.
     pub at: Option<At>,
     /// The CLI version that wrote it.
     pub version: Option<Name>,
+}
+
+impl Mark {
+    /// Takes the session and agent of another row about the same thing if its session began earlier. Sessions are sorted by
+    /// their beginnings, and a row without a session does not know the owner.
+    pub(in crate::facts) fn prefer_earlier_session(&mut self, other: &Self) {
+        if let Some(session) = other.session
+            && self.session.is_none_or(|own| session < own)
+        {
+            (self.session, self.agent) = (Some(session), other.agent);
+        }
+    }
 }
 
 /// A place in a source.
@@ -120,16 +134,16 @@ pub struct Session {
 /// One subagent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
-    /// Index of its session.
-    pub session: usize,
+    /// Its session; `None` if no session is known to own it.
+    pub session: Option<SessionIndex>,
     /// Its id, where the log says it.
     pub id: Option<Name>,
     /// Its type, where the log says it.
     pub kind: Option<Name>,
-    /// Index of the call that started it.
-    pub call: Option<usize>,
-    /// Index of the subagent that started it; the main agent is none.
-    pub parent: Option<usize>,
+    /// The call that started it.
+    pub call: Option<CallIndex>,
+    /// The subagent that started it; `None` for the main agent.
+    pub parent: Option<AgentIndex>,
 }
 
 /// One API response.
@@ -163,8 +177,8 @@ pub struct Response {
 pub struct Entry {
     /// When and where; without a response only the session is known.
     pub mark: Mark,
-    /// Index of the response.
-    pub response: Option<usize>,
+    /// Its response.
+    pub response: Option<ResponseIndex>,
     /// How many responses it stands for where they are not kept one by one.
     pub responses: u64,
     /// The model, where it is known.
@@ -283,8 +297,8 @@ pub struct Denial {
     pub mark: Mark,
     /// Which tool.
     pub tool: Name,
-    /// Index of the call, where the log has it.
-    pub call: Option<usize>,
+    /// The call, where the log has it.
+    pub call: Option<CallIndex>,
 }
 
 /// One failure of the API.
@@ -327,8 +341,8 @@ pub struct Server {
 pub struct Source {
     /// Which.
     pub id: SourceId,
-    /// Indices of the sessions that it tells of, in order; none if it holds no record.
-    pub sessions: Vec<usize>,
+    /// The sessions that it tells of, in order; none if it holds no record.
+    pub sessions: Vec<SessionIndex>,
     /// How much of it is no record.
     pub invalid: u64,
     /// The first of that, if it is among the first of all sources.
@@ -401,6 +415,16 @@ impl Ledger {
         for session in self.sessions.iter_mut().filter(|session| session.project.is_none()) {
             session.project = folder(session.source).map(Name::from);
         }
+    }
+
+    /// The session of a row.
+    pub fn session(&self, mark: &Mark) -> Option<&Session> {
+        mark.session.map(|session| &self.sessions[session])
+    }
+
+    /// The session of a row, if it has an id.
+    pub fn named_session(&self, mark: &Mark) -> Option<SessionIndex> {
+        mark.session.filter(|&session| self.sessions[session].id.is_some())
     }
 
     /// Where every row stands.

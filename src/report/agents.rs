@@ -10,7 +10,7 @@ use super::{
 use crate::{
     facts::{
         ToolCount,
-        ledger::{Call, Ledger, Mark},
+        ledger::{AgentIndex, Call, Ledger, Mark, SessionIndex},
     },
     measure::{Millis, Time},
 };
@@ -88,7 +88,7 @@ const DEEPEST: usize = 32;
 /// Whose rows they are: a session's agent, or, in sessions without subagents, all of them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Whose {
-    Agent(usize, Option<usize>),
+    Agent(Option<SessionIndex>, Option<AgentIndex>),
     Nobody,
     Plain,
 }
@@ -96,7 +96,7 @@ enum Whose {
 /// One row an agent, below the one that started it.
 pub fn agents(view: &View<'_>) -> Report {
     let ledger = view.ledger;
-    let with: BTreeSet<usize> =
+    let with: BTreeSet<Option<SessionIndex>> =
         ledger.marks().filter(|mark| mark.agent.is_some()).map(|mark| mark.session).collect();
     let whose = |mark: &Mark| match with.contains(&mark.session) {
         true => Whose::Agent(mark.session, mark.agent),
@@ -148,9 +148,9 @@ pub fn agents(view: &View<'_>) -> Report {
 }
 
 /// Session by session, each agent below the one that started it, with how deep it is, and the rest at the end.
-fn order(ledger: &Ledger, sessions: &BTreeSet<usize>) -> Vec<(Whose, usize)> {
-    let mut children: BTreeMap<(usize, Option<usize>), Vec<usize>> = BTreeMap::new();
-    for (at, agent) in ledger.agents.iter().enumerate() {
+fn order(ledger: &Ledger, sessions: &BTreeSet<Option<SessionIndex>>) -> Vec<(Whose, usize)> {
+    let mut children: BTreeMap<(Option<SessionIndex>, Option<AgentIndex>), Vec<AgentIndex>> = BTreeMap::new();
+    for (at, agent) in AgentIndex::each(&ledger.agents) {
         children.entry((agent.session, agent.parent)).or_default().push(at);
     }
     // The last first, as they are taken from the end.
@@ -158,8 +158,8 @@ fn order(ledger: &Ledger, sessions: &BTreeSet<usize>) -> Vec<(Whose, usize)> {
         all.sort_by_key(|&at| ledger.agents[at].call);
         all.reverse();
     });
-    let mut lost: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-    for (at, agent) in ledger.agents.iter().enumerate() {
+    let mut lost: BTreeMap<Option<SessionIndex>, BTreeSet<AgentIndex>> = BTreeMap::new();
+    for (at, agent) in AgentIndex::each(&ledger.agents) {
         lost.entry(agent.session).or_default().insert(at);
     }
     let mut order = Vec::new();
@@ -183,7 +183,9 @@ fn order(ledger: &Ledger, sessions: &BTreeSet<usize>) -> Vec<(Whose, usize)> {
 
 fn named(view: &View<'_>, whose: Whose, depth: usize, span: Option<(Time, Time)>) -> Row {
     let ledger = view.ledger;
-    let id = |session: usize| text(ledger.sessions.get(session).and_then(|session| session.id.as_deref()));
+    let id = |session: Option<SessionIndex>| {
+        text(session.and_then(|session| ledger.sessions[session].id.as_deref()))
+    };
     let started = span.map(|(first, _)| first);
     let lasted = span.map(|(first, last)| last.since(first));
     match whose {

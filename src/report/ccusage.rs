@@ -183,7 +183,12 @@ fn periods(view: &View<'_>, key: &'static str, period: impl Fn(Time) -> Option<S
 /// One row a session, the dearest first.
 fn sessions(view: &View<'_>) -> Value {
     let mut groups: Vec<Group<'_>> = view.ledger.sessions.iter().map(|_| Group::default()).collect();
-    view.ledger.entries.iter().for_each(|entry| groups[entry.mark.session].add(view, entry));
+    for entry in &view.ledger.entries {
+        // Every cost belongs to a session.
+        if let Some(session) = entry.mark.session {
+            groups[session.get()].add(view, entry);
+        }
+    }
     let all = view.ledger.sessions.iter().zip(groups);
     let mut all: Vec<(&Session, Group<'_>)> = all.filter(|(_, group)| !group.is_nothing()).collect();
     all.sort_by_key(|(_, group)| std::cmp::Reverse(group.sum.cost));

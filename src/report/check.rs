@@ -141,14 +141,14 @@ fn rows(view: &View<'_>, runs: &Runs) -> Vec<Row> {
             file: file(view.names.get(run.source)).into(),
             source: view.names.get(run.source).into(),
             // A source without a record is a run of which nothing came.
-            outcome: Some(run.session.map_or(Outcome::NoResult, |at| outcomes[at])),
+            outcome: Some(run.session.map_or(Outcome::NoResult, |at| outcomes[at.get()])),
             ..Row::default()
         }
     };
     let mut rows: Vec<Row> = runs.iter().zip(shorts).map(row).collect();
     let mut calls: Vec<Vec<&Call>> = vec![Vec::new(); rows.len()];
     for call in &ledger.calls {
-        if let Some(run) = runs.of_session(call.mark.session) {
+        if let Some(run) = runs.of_mark(&call.mark) {
             calls[run].push(call);
         }
     }
@@ -157,12 +157,12 @@ fn rows(view: &View<'_>, runs: &Runs) -> Vec<Row> {
         row.num_turns = turns;
     }
     for turn in ledger.turns.iter().filter(|turn| turn.counted) {
-        if let Some(run) = runs.of_session(turn.mark.session) {
+        if let Some(run) = runs.of_mark(&turn.mark) {
             rows[run].turns += 1;
         }
     }
     for entry in &ledger.entries {
-        if let Some(run) = runs.of_session(entry.mark.session) {
+        if let Some(run) = runs.of_mark(&entry.mark) {
             add(&mut rows[run].cost, entry.cost);
         }
     }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     facts::{
-        ledger::At,
+        ledger::{At, ResponseIndex},
         trace::command::{self, Commands, Sort, Use},
     },
     measure::{Time, Tokens},
@@ -189,7 +189,7 @@ pub fn commands(view: &View<'_>) -> Report {
     for ((sort, name), sessions) in offers {
         rows.entry((sort, Some(name))).or_default().offered = Some(sessions.len() as u64);
     }
-    let mut began: BTreeMap<usize, BTreeSet<(Sort, Option<String>)>> = BTreeMap::new();
+    let mut began: BTreeMap<ResponseIndex, BTreeSet<(Sort, Option<String>)>> = BTreeMap::new();
     for one in &uses {
         let key = (one.sort, one.name.clone());
         for &response in &one.responses {

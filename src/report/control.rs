@@ -30,7 +30,7 @@ struct Row {
 
 impl Row {
     fn of(view: &View<'_>, request: Request) -> Self {
-        let session = request.session.and_then(|at| view.ledger.sessions.get(at));
+        let session = request.session.map(|at| &view.ledger.sessions[at]);
         Self {
             latency: request.latency,
             session: text(session.and_then(|session| session.id.as_deref())),

@@ -8,7 +8,7 @@ use super::{
     sum::{Costs, Sum, cost_columns, share, text},
 };
 use crate::{
-    facts::ledger::Entry,
+    facts::ledger::{Entry, SessionIndex},
     measure::{Time, Tokens, Usd, calendar},
 };
 
@@ -116,7 +116,7 @@ impl By {
 struct Row {
     keys: BTreeMap<By, Value>,
     sum: Sum,
-    sessions: BTreeSet<usize>,
+    sessions: BTreeSet<SessionIndex>,
     models: BTreeSet<String>,
     whole: Option<Usd>,
 }
@@ -136,7 +136,7 @@ impl Row {
 
     fn add(&mut self, entry: &Entry) {
         self.sum.add(entry);
-        self.sessions.insert(entry.mark.session);
+        self.sessions.extend(entry.mark.session);
         if let Some(model) = &entry.model
             && !self.models.contains(model.as_str())
         {

@@ -1,11 +1,12 @@
 //! Questions narrowed: which rows count. A filter means the same in every report.
 //!
-//! What cannot be said to match does not count: a row without a time is in no span of time, and a turn calls no tool.
+//! Rows that a filter cannot evaluate are excluded: a row without a time is in no span of time, a row without a session is in no
+//! project, and a turn calls no tool.
 
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::{
-    facts::ledger::{Ledger, Mark},
+    facts::ledger::{AgentIndex, CallIndex, Ledger, Mark, ResponseIndex, SessionIndex, Turn},
     measure::{Time, Usd},
 };
 
@@ -97,7 +98,7 @@ impl Filter {
             return;
         }
         let sessions = self.chosen_sessions(ledger);
-        let seen = |mark: &Mark| sessions[mark.session] && self.in_time(mark.time);
+        let seen = |mark: &Mark| self.is_chosen(mark, &sessions) && self.in_time(mark.time);
         let whose = |mark: &Mark, known: bool| match self.agents {
             Agents::All => true,
             Agents::Main => known && mark.agent.is_none(),
@@ -107,55 +108,82 @@ impl Filter {
         let (no_tool, no_model) = (self.tools.is_empty(), self.models.is_empty());
         let model = |name: Option<&str>| wanted(&self.models, name, holds);
         let tool = |name: Option<&str>| wanted(&self.tools, name, |name, text| name == text);
+        let plain = |mark: &Mark| no_tool && no_model && counts(mark);
+        // Destructured, so that a new table does not compile until it is filtered.
+        let Ledger {
+            input: _,    // about bytes, not rows
+            sessions: _, // narrowed last, by what is left of their rows
+            agents,
+            responses,
+            entries,
+            calls,
+            orphans,
+            server_uses,
+            turns,
+            waits,
+            denials,
+            faults,
+            compactions,
+            prompts,
+            servers,
+            records,
+            sources: _, // narrowed with their sessions
+        } = ledger;
 
-        ledger.entries.retain(|entry| {
+        entries.retain(|entry| {
             seen(&entry.mark)
                 && whose(&entry.mark, entry.response.is_some())
                 && model(entry.model.as_deref())
                 && tool(entry.tool.as_deref())
         });
-        let mut answered = vec![no_tool; ledger.responses.len()];
-        ledger.entries.iter().filter_map(|entry| entry.response).for_each(|at| answered[at] = true);
-        let kept: Vec<bool> = ledger
-            .responses
-            .iter()
-            .zip(answered)
-            .map(|(one, answered)| answered && counts(&one.mark) && model(Some(&one.model)))
-            .collect();
-        let moved = keep(&mut ledger.responses, &kept);
-        ledger.entries.iter_mut().for_each(|entry| entry.response = entry.response.and_then(|at| moved[at]));
+        let mut answered = vec![no_tool; responses.len()];
+        entries.iter().filter_map(|entry| entry.response).for_each(|at| answered[at.get()] = true);
+        let moved = keep(responses, |at, one| answered[at] && counts(&one.mark) && model(Some(&one.model)));
+        let moved = |at: ResponseIndex| moved[at.get()].map(ResponseIndex::new);
+        entries.iter_mut().for_each(|entry| entry.response = entry.response.and_then(moved));
 
-        ledger.denials.retain(|denial| {
-            let asked = denial.call.and_then(|call| ledger.calls[call].model.as_deref());
+        denials.retain(|denial| {
+            let asked = denial.call.and_then(|call| calls[call].model.as_deref());
             counts(&denial.mark) && tool(Some(&denial.tool)) && model(asked)
         });
-        let kept: Vec<bool> = ledger
-            .calls
-            .iter()
-            .map(|call| counts(&call.mark) && tool(Some(&call.tool)) && model(call.model.as_deref()))
-            .collect();
-        let moved = keep(&mut ledger.calls, &kept);
-        let find = |at: &mut Option<usize>| *at = at.and_then(|at| moved[at]);
-        ledger.denials.iter_mut().for_each(|denial| find(&mut denial.call));
-        ledger.agents.iter_mut().for_each(|agent| find(&mut agent.call));
+        let moved = keep(calls, |_, call| {
+            counts(&call.mark) && tool(Some(&call.tool)) && model(call.model.as_deref())
+        });
+        let moved = |at: CallIndex| moved[at.get()].map(CallIndex::new);
+        denials.iter_mut().for_each(|denial| denial.call = denial.call.and_then(moved));
+        agents.iter_mut().for_each(|agent| agent.call = agent.call.and_then(moved));
 
-        self.narrow_turns(ledger, &counts);
-        let plain = |mark: &Mark| no_tool && no_model && counts(mark);
-        ledger.orphans.retain(plain);
-        ledger.server_uses.retain(|one| no_model && counts(&one.mark) && tool(Some(&one.tool)));
-        ledger.waits.retain(|wait| plain(&wait.mark));
-        ledger.faults.retain(|fault| plain(&fault.mark));
-        ledger.compactions.retain(|one| plain(&one.mark));
-        ledger.prompts.retain(plain);
-        ledger.servers.retain(|server| plain(&server.mark));
-        ledger.records.retain(|record| plain(&record.mark));
+        self.narrow_turns(turns, &counts);
+        orphans.retain(plain);
+        server_uses.retain(|one| no_model && counts(&one.mark) && tool(Some(&one.tool)));
+        waits.retain(|wait| plain(&wait.mark));
+        faults.retain(|fault| plain(&fault.mark));
+        compactions.retain(|one| plain(&one.mark));
+        prompts.retain(plain);
+        servers.retain(|server| plain(&server.mark));
+        records.retain(|record| plain(&record.mark));
         self.narrow_sessions(ledger, &sessions);
     }
 
+    /// Whether a row is of a session that is asked for. A filter on sessions excludes rows without a session.
+    fn is_chosen(&self, mark: &Mark, sessions: &[bool]) -> bool {
+        match mark.session {
+            Some(session) => sessions[session.get()],
+            None => !self.has_session_filter(),
+        }
+    }
+
+    /// Whether sessions are asked for by name, project, ending or age.
+    fn has_session_filter(&self) -> bool {
+        let Self { since: _, until: _, last, projects, models: _, sessions, tools: _, agents: _, outcomes } =
+            self;
+        last.is_some() || !projects.is_empty() || !sessions.is_empty() || !outcomes.is_empty()
+    }
+
     /// A turn used several models: of those that are asked for its part of the cost is left.
-    fn narrow_turns(&self, ledger: &mut Ledger, counts: &impl Fn(&Mark) -> bool) {
+    fn narrow_turns(&self, turns: &mut Vec<Turn>, counts: &impl Fn(&Mark) -> bool) {
         let all_models = self.models.is_empty();
-        ledger.turns.retain_mut(|turn| {
+        turns.retain_mut(|turn| {
             if !self.tools.is_empty() || !counts(&turn.mark) {
                 return false;
             }
@@ -180,6 +208,9 @@ impl Filter {
 
     /// Which sessions are asked for by name, project, ending or age.
     fn chosen_sessions(&self, ledger: &Ledger) -> Vec<bool> {
+        if !self.has_session_filter() {
+            return vec![true; ledger.sessions.len()];
+        }
         let outcomes = if self.outcomes.is_empty() { Vec::new() } else { super::outcomes(ledger) };
         let chosen = ledger.sessions.iter().enumerate().map(|(at, session)| {
             wanted(&self.sessions, session.id.as_deref(), |id, start| id.starts_with(start))
@@ -206,29 +237,32 @@ impl Filter {
             || !self.models.is_empty()
             || !self.tools.is_empty();
         let mut left = vec![!by_rows; chosen.len()];
-        ledger.marks().for_each(|mark| left[mark.session] = true);
-        let kept: Vec<bool> = chosen.iter().zip(left).map(|(&chosen, left)| chosen && left).collect();
-        let moved = keep(&mut ledger.sessions, &kept);
-        let find = |at: usize| moved[at].unwrap_or(0);
-        ledger.marks_mut().for_each(|mark| mark.session = find(mark.session));
-        ledger.agents.iter_mut().for_each(|agent| agent.session = moved[agent.session].unwrap_or(usize::MAX));
+        ledger.marks().filter_map(|mark| mark.session).for_each(|session| left[session.get()] = true);
+        let moved = keep(&mut ledger.sessions, |at, _| chosen[at] && left[at]);
+        let moved = |at: SessionIndex| moved[at.get()].map(SessionIndex::new);
+        ledger.marks_mut().for_each(|mark| mark.session = mark.session.and_then(moved));
         // A source without sessions is no answer to a question about some of them.
         ledger.sources.retain_mut(|source| {
-            source.sessions = source.sessions.iter().filter_map(|&at| moved[at]).collect();
+            source.sessions = source.sessions.iter().copied().filter_map(moved).collect();
             !source.sessions.is_empty()
         });
+        let agents = keep(&mut ledger.agents, |_, agent| agent.session.is_none_or(|at| moved(at).is_some()));
+        let agent = |at: AgentIndex| agents[at.get()].map(AgentIndex::new);
+        for one in &mut ledger.agents {
+            (one.session, one.parent) = (one.session.and_then(moved), one.parent.and_then(agent));
+        }
+        ledger.marks_mut().for_each(|mark| mark.agent = mark.agent.and_then(agent));
     }
 }
 
-/// Leaves what is kept, and says where each has gone.
-fn keep<T>(all: &mut Vec<T>, kept: &[bool]) -> Vec<Option<usize>> {
-    let mut next = 0;
-    let moved = kept.iter().map(|&kept| {
+/// Removes the rows that do not count; the new position of each row that was there.
+fn keep<T>(rows: &mut Vec<T>, counts: impl Fn(usize, &T) -> bool) -> Vec<Option<usize>> {
+    let (mut moved, mut next) = (Vec::with_capacity(rows.len()), 0);
+    rows.retain(|row| {
+        let kept = counts(moved.len(), row);
+        moved.push(kept.then_some(next));
         next += usize::from(kept);
-        kept.then(|| next - 1)
+        kept
     });
-    let moved = moved.collect();
-    let mut kept = kept.iter();
-    all.retain(|_| kept.next().copied().unwrap_or(true));
     moved
 }

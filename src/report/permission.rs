@@ -260,7 +260,7 @@ pub(super) fn input_of(call: &Made) -> Json {
 fn tried(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Line> {
     let inputs: Vec<Json> = view.ledger.calls.iter().map(input_of).collect();
     let calls = view.ledger.calls.iter().zip(&inputs).map(|(call, input)| {
-        let cwd = view.ledger.sessions.get(call.mark.session).and_then(|session| session.project.as_deref());
+        let cwd = view.session(&call.mark).and_then(|session| session.project.as_deref());
         Call { tool: &call.tool, input, cwd }
     });
     let mut context = trial.context.clone();

@@ -7,7 +7,7 @@ use super::{
     sum::{Spot, Spotted, agent_column, place_column, place_columns, session_columns},
 };
 use crate::{
-    facts::ledger::{At, Call, End, Mark, Turn},
+    facts::ledger::{AgentIndex, At, Call, End, Mark, SessionIndex, Turn},
     measure::{Millis, Time},
 };
 
@@ -29,8 +29,8 @@ const LOOP: u64 = 3;
 struct Same<'a> {
     sort: &'static str,
     what: &'a str,
-    session: usize,
-    agent: Option<usize>,
+    session: Option<SessionIndex>,
+    agent: Option<AgentIndex>,
     /// Tells the inputs of calls apart.
     input: Option<u64>,
 }
@@ -50,8 +50,8 @@ struct Row {
 /// The same input to the same tool, refused or failed again and again in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Loop<'a> {
-    /// Index of the session.
-    pub(super) session: usize,
+    /// Its session.
+    pub(super) session: Option<SessionIndex>,
     /// Which tool.
     pub(super) tool: &'a str,
     /// How often.

@@ -160,7 +160,7 @@ pub fn responses(view: &View<'_>) -> Report {
     let mut rows: Vec<Row> = ledger.responses.iter().map(|one| Row::response(view, one)).collect();
     for entry in &ledger.entries {
         match entry.response {
-            Some(at) => rows[at].sum.add(entry),
+            Some(at) => rows[at.get()].sum.add(entry),
             None => rows.push(Row::alone(view, entry)),
         }
     }

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     facts::{
         ToolCount,
-        ledger::{Call, Entry, Ledger, Session, Turn, Wait},
+        ledger::{Call, Entry, Ledger, Mark, Session, SessionIndex, Turn, Wait},
     },
     measure::{Millis, add},
 };
@@ -52,19 +52,23 @@ impl Outcome {
 /// How each session ended.
 pub fn outcomes(ledger: &Ledger) -> Vec<Outcome> {
     let mut denied = vec![false; ledger.sessions.len()];
-    ledger.denials.iter().for_each(|denial| denied[denial.mark.session] = true);
-    let mut last: BTreeMap<usize, &Turn> = BTreeMap::new();
-    for turn in ledger.turns.iter().filter(|turn| turn.counted) {
-        last.insert(turn.mark.session, turn); // in the order they stand
+    for session in ledger.denials.iter().filter_map(|denial| denial.mark.session) {
+        denied[session.get()] = true;
     }
-    let outcome = |(at, session): (usize, &Session)| match last.get(&at) {
+    let mut last: BTreeMap<SessionIndex, &Turn> = BTreeMap::new();
+    for turn in ledger.turns.iter().filter(|turn| turn.counted) {
+        if let Some(session) = turn.mark.session {
+            last.insert(session, turn); // in the order they stand
+        }
+    }
+    let outcome = |(at, session): (SessionIndex, &Session)| match last.get(&at) {
         Some(turn) if !turn.ok => Outcome::Error,
         None if session.id.is_some() && session.streamed && !session.has_result => Outcome::NoResult,
-        _ if denied[at] => Outcome::Denied,
+        _ if denied[at.get()] => Outcome::Denied,
         Some(_) => Outcome::Ok,
         None => Outcome::Unknown,
     };
-    ledger.sessions.iter().enumerate().map(outcome).collect()
+    SessionIndex::each(&ledger.sessions).map(outcome).collect()
 }
 
 #[derive(Default)]
@@ -186,26 +190,28 @@ fn columns() -> Vec<Column<Row>> {
 /// One row a session, the latest first.
 pub fn sessions(view: &View<'_>) -> Report {
     let ledger = view.ledger;
-    let all = 0..ledger.sessions.len();
-    let mut rows: Vec<Row> = all.map(|_| Row::default()).collect();
+    // The last row is for everything without a session.
+    let no_session = ledger.sessions.len();
+    let row = |mark: &Mark| mark.session.map_or(no_session, SessionIndex::get);
+    let mut rows: Vec<Row> = (0..=no_session).map(|_| Row::default()).collect();
     let mut calls: Vec<Vec<&Call>> = rows.iter().map(|_| Vec::new()).collect();
-    ledger.calls.iter().for_each(|call| calls[call.mark.session].push(call));
+    ledger.calls.iter().for_each(|call| calls[row(&call.mark)].push(call));
     for (at, row) in rows.iter_mut().enumerate() {
         row.calls = ToolCount::of(calls[at].iter().copied());
-        row.session = Some(ledger.sessions[at].clone());
+        row.session = ledger.sessions.get(at).cloned();
     }
     for (row, outcome) in rows.iter_mut().zip(outcomes(ledger)) {
         row.outcome = Some(outcome);
     }
-    ledger.entries.iter().for_each(|entry: &Entry| rows[entry.mark.session].sum.add(entry));
-    ledger.prompts.iter().for_each(|mark| rows[mark.session].prompts += 1);
+    ledger.entries.iter().for_each(|entry: &Entry| rows[row(&entry.mark)].sum.add(entry));
+    ledger.prompts.iter().for_each(|mark| rows[row(mark)].prompts += 1);
     for turn in &ledger.turns {
-        let row = &mut rows[turn.mark.session];
-        row.turns += u64::from(turn.counted);
-        add(&mut row.wall, turn.wall);
-        add(&mut row.api, turn.api);
+        let own = &mut rows[row(&turn.mark)];
+        own.turns += u64::from(turn.counted);
+        add(&mut own.wall, turn.wall);
+        add(&mut own.api, turn.api);
     }
-    ledger.waits.iter().for_each(|wait: &Wait| add(&mut rows[wait.mark.session].wall, Some(wait.wall)));
+    ledger.waits.iter().for_each(|wait: &Wait| add(&mut rows[row(&wait.mark)].wall, Some(wait.wall)));
     let total = total(&rows, ledger);
     rows.retain(Row::is_something);
     let start = |row: &Row| row.session.as_ref().and_then(|session| session.started);

@@ -7,7 +7,7 @@ use super::{
     sum::{MAIN, Stands, Sum, place_columns, text},
 };
 use crate::{
-    facts::ledger::{At, End, Ledger, Mark, Session},
+    facts::ledger::{At, End, Ledger, Mark, Session, SessionIndex},
     measure::{Millis, Time},
 };
 use event::{Event, What, events};
@@ -34,12 +34,12 @@ pub enum NotOne {
 const LATEST: &str = "latest";
 
 /// The session with this id, else the only one whose id begins like this; `latest` is the one that began last.
-pub fn find_session(ledger: &Ledger, start: &str) -> Result<usize, NotOne> {
-    let ids = || ledger.sessions.iter().enumerate().filter_map(|(at, one)| Some((at, one.id.as_deref()?)));
+pub fn find_session(ledger: &Ledger, start: &str) -> Result<SessionIndex, NotOne> {
+    let ids = || SessionIndex::each(&ledger.sessions).filter_map(|(at, one)| Some((at, one.id.as_deref()?)));
     if let Some((at, _)) = ids().find(|&(_, id)| id == start) {
         return Ok(at);
     }
-    let found: Vec<(usize, &str)> = ids().filter(|(_, id)| id.starts_with(start)).collect();
+    let found: Vec<(SessionIndex, &str)> = ids().filter(|(_, id)| id.starts_with(start)).collect();
     match &found[..] {
         [] if start == LATEST => latest(ledger).ok_or(NotOne::None),
         [] => Err(NotOne::None),
@@ -49,9 +49,9 @@ pub fn find_session(ledger: &Ledger, start: &str) -> Result<usize, NotOne> {
 }
 
 /// Sessions stand in the order of their beginnings, those without a time at the end.
-fn latest(ledger: &Ledger) -> Option<usize> {
+fn latest(ledger: &Ledger) -> Option<SessionIndex> {
     let dated = ledger.sessions.iter().rposition(|session| session.started.is_some());
-    dated.or(ledger.sessions.len().checked_sub(1))
+    dated.or(ledger.sessions.len().checked_sub(1)).map(SessionIndex::new)
 }
 
 struct Row {
@@ -202,12 +202,13 @@ fn figure_columns() -> [Column<Row>; 5] {
     ]
 }
 
-/// The timeline of one session.
-pub fn show(view: &View<'_>, session: usize) -> Report {
-    let Some(told) = view.ledger.sessions.get(session) else {
+/// The timeline of one session; an empty one without a session.
+pub fn show(view: &View<'_>, session: Option<SessionIndex>) -> Report {
+    let Some(session) = session else {
         let table = Table::of::<Row>("Timeline", &columns(), &[]);
         return Report::of(ENTRY.name, table, Vec::new());
     };
+    let told = &view.ledger.sessions[session];
     let events = events(view.ledger, session);
     let span = Span::of(told, &events);
     let row = |event: Event| Row {
@@ -246,10 +247,10 @@ impl Span {
 }
 
 /// What a person reads first.
-fn header(view: &View<'_>, session: usize, told: &Session, events: &[Event]) -> [Section; 2] {
+fn header(view: &View<'_>, session: SessionIndex, told: &Session, events: &[Event]) -> [Section; 2] {
     let ledger = view.ledger;
-    let outcome = outcomes(ledger).get(session).copied().unwrap_or(Outcome::Unknown);
-    let sum = Sum::of(ledger.entries.iter().filter(|entry| entry.mark.session == session));
+    let outcome = outcomes(ledger)[session.get()];
+    let sum = Sum::of(ledger.entries.iter().filter(|entry| entry.mark.session == Some(session)));
     let tone = match outcome {
         Outcome::Ok => Tone::Good,
         Outcome::Error | Outcome::NoResult => Tone::Bad,
@@ -285,13 +286,13 @@ fn header(view: &View<'_>, session: usize, told: &Session, events: &[Event]) -> 
 }
 
 /// How much of everything there was.
-fn counts(ledger: &Ledger, session: usize, events: &[Event]) -> Line {
+fn counts(ledger: &Ledger, session: SessionIndex, events: &[Event]) -> Line {
     let of = |what: What| events.iter().filter(|event| event.what == what).count() as u64;
     let ended = |end: End| {
-        let calls = ledger.calls.iter().filter(|call| call.mark.session == session);
+        let calls = ledger.calls.iter().filter(|call| call.mark.session == Some(session));
         calls.filter(|call| call.end == end).count() as u64
     };
-    let denied = ledger.denials.iter().filter(|denial| denial.mark.session == session).count() as u64;
+    let denied = ledger.denials.iter().filter(|denial| denial.mark.session == Some(session)).count() as u64;
     // Streams have no prompts, saved sessions no ends of turns.
     let begun = [(What::Prompt, " prompt, ", " prompts, "), (What::Turn, " turn, ", " turns, ")]
         .into_iter()
@@ -330,10 +331,10 @@ fn wall(events: &[Event]) -> Option<Millis> {
 }
 
 /// What is missing from the timeline.
-fn notes(view: &View<'_>, session: usize) -> Vec<Line> {
+fn notes(view: &View<'_>, session: SessionIndex) -> Vec<Line> {
     let mut notes = Vec::new();
     let alone = view.ledger.entries.iter().filter(|entry| entry.response.is_none());
-    let rest = Sum::of(alone.filter(|entry| entry.mark.session == session)).cost;
+    let rest = Sum::of(alone.filter(|entry| entry.mark.session == Some(session))).cost;
     if let Some(rest) = rest.filter(|rest| rest.nanos() != 0) {
         notes.push(
             Line::new(Tone::Plain)
@@ -341,7 +342,7 @@ fn notes(view: &View<'_>, session: usize) -> Vec<Line> {
                 .word(" of the cost belongs to no response in the log (see `ccstat explain cost`)"),
         );
     }
-    let mut own = view.ledger.entries.iter().filter(|entry| entry.mark.session == session);
+    let mut own = view.ledger.entries.iter().filter(|entry| entry.mark.session == Some(session));
     if own.any(|entry| entry.reported && entry.response.is_some()) {
         notes.push(Line::new(Tone::Plain).word(
             "a response costs its share of what the CLI reported for the session, hidden calls included",

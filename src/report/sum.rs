@@ -4,7 +4,7 @@ use super::{Column, Names, Shown, Unit, Value};
 use crate::{
     facts::{
         Latencies, ToolCount,
-        ledger::{At, Entry, Ledger, Mark, Session},
+        ledger::{At, Entry, Ledger, Mark, ResponseIndex, Session},
     },
     measure::{Millis, Tokens, Usd, add, calendar::Zone},
 };
@@ -23,7 +23,7 @@ pub struct View<'a> {
 impl<'a> View<'a> {
     /// The session that a mark is of.
     pub(super) fn session(&self, mark: &Mark) -> Option<&'a Session> {
-        self.ledger.sessions.get(mark.session)
+        self.ledger.session(mark)
     }
 
     /// Its id.
@@ -38,7 +38,7 @@ impl<'a> View<'a> {
 
     /// `main`, or the type of the subagent.
     pub(super) fn agent(&self, mark: &Mark) -> &'a str {
-        match mark.agent.and_then(|agent| self.ledger.agents.get(agent)) {
+        match mark.agent.map(|agent| &self.ledger.agents[agent]) {
             None => MAIN,
             Some(agent) => agent.kind.as_deref().unwrap_or(SOME_AGENT),
         }
@@ -73,7 +73,7 @@ pub(super) struct Sum {
     pub(super) cost: Option<Usd>,
     pub(super) saved: Option<Usd>,
     pub(super) responses: u64,
-    last: Option<usize>,
+    last: Option<ResponseIndex>,
 }
 
 impl Sum {

@@ -5,7 +5,7 @@ use std::path::Path;
 use ccstat::{
     facts::{
         Detail,
-        ledger::{Ledger, Told},
+        ledger::{Ledger, SessionIndex, Told},
     },
     input::{self, Wanted},
     measure::{Prices, Usd},
@@ -34,8 +34,9 @@ fn the_lines_that_count_add_up_to_the_cost_of_every_session_of_every_recording()
     let mut explained_sessions = 0;
     for path in folders.iter().flat_map(|folder| cases(folder)).chain(folders.clone()) {
         let ledger = explained(&path);
-        for (at, session) in ledger.sessions.iter().enumerate() {
-            let cost = sum(ledger.entries.iter().filter(|one| one.mark.session == at).map(|one| one.cost));
+        for (at, session) in SessionIndex::each(&ledger.sessions) {
+            let cost =
+                sum(ledger.entries.iter().filter(|one| one.mark.session == Some(at)).map(|one| one.cost));
             let counted = sum(session.steps.iter().filter(|step| step.counts).map(|step| step.amount));
             let total = session.steps.iter().find(|step| step.told == Told::Total);
             let what = format!("{} {:?}", path.display(), session.id);

@@ -5,11 +5,12 @@ use std::path::Path;
 use ccstat::{
     facts::{Account, Detail, ledger::Ledger},
     input::{self, Wanted},
-    measure::Prices,
+    measure::{Prices, Time, calendar::Zone},
+    report::{self, Filter, Names, Outcome, Pattern, View},
     scan::{self, Options, Progress},
 };
 
-use crate::support::{cases, testdata};
+use crate::support::{cases, recording, report_json, testdata};
 
 fn scanned(path: &Path, detail: Detail) -> scan::Scan {
     let search = input::find(&Wanted::Paths(vec![path.to_owned()]));
@@ -43,4 +44,77 @@ fn of_two_copies_of_a_turns_duration_the_first_counts() {
         let account = crate::support::account_of(format!("{}\n{}\n", line(one), line(two)));
         assert_eq!(account.duration.wall.map(|wall| wall.to_string()), Some(one.to_string()));
     }
+}
+
+/// Two sessions: the first has no denial, the second has two.
+fn quiet_and_denied(detail: Detail) -> Ledger {
+    let paths = ["stream/02-single-bash.jsonl", "stream/34-permission-denied-bash.jsonl"].map(recording);
+    let search = input::find(&Wanted::Paths(paths.to_vec()));
+    let options = Options { detail, ..Options::default() };
+    scan::scan(&search.sources, &options, &Progress::default()).facts.ledger(&Prices::built_in())
+}
+
+#[test]
+fn a_denial_whose_session_was_not_kept_is_not_a_denial_of_the_first_session() {
+    let ledger = quiet_and_denied(Detail::Totals);
+    assert_eq!(ledger.denials.len(), 2);
+    assert_eq!(report::outcomes(&ledger), [Outcome::Ok, Outcome::Ok]);
+    assert!(ledger.denials.iter().all(|denial| denial.mark.session.is_none()));
+}
+
+/// The same where every kind of row has lost its session.
+fn homeless() -> Ledger {
+    let mut ledger = quiet_and_denied(Detail::Records);
+    ledger.marks_mut().for_each(|mark| mark.session = None);
+    ledger
+}
+
+#[test]
+fn a_filter_on_sessions_excludes_rows_without_a_session() {
+    let pattern = |text: &str| vec![Pattern::new(text).unwrap()];
+    let all = homeless().marks().count();
+    assert!(all > 20, "{all}");
+    for filter in [
+        Filter { sessions: pattern("0"), ..Filter::default() },
+        Filter { projects: pattern("*"), ..Filter::default() },
+        Filter { outcomes: vec![Outcome::Ok, Outcome::Denied], ..Filter::default() },
+        Filter { last: Some(2), ..Filter::default() },
+    ] {
+        let mut ledger = homeless();
+        filter.apply(&mut ledger);
+        assert_eq!(ledger.marks().count(), 0, "{filter:?}");
+    }
+}
+
+#[test]
+fn other_filters_keep_rows_without_a_session() {
+    let mut ledger = homeless();
+    Filter { tools: vec![Pattern::new("Write").unwrap()], ..Filter::default() }.apply(&mut ledger);
+    assert_eq!(ledger.calls.len(), 1);
+    assert_eq!(ledger.denials.len(), 1);
+    assert!(ledger.marks().all(|mark| mark.session.is_none()));
+    let mut ledger = homeless();
+    let timed = ledger.marks().filter(|mark| mark.time.is_some()).count();
+    Filter { since: Time::parse("2020-01-01T00:00:00Z"), ..Filter::default() }.apply(&mut ledger);
+    assert_eq!(ledger.marks().count(), timed);
+    assert!(ledger.sessions.is_empty(), "nothing is left of them");
+}
+
+#[test]
+fn rows_without_a_session_are_a_row_of_their_own_and_add_up() {
+    let mut ledger = homeless();
+    let names = ["one".to_owned(), "two".to_owned()];
+    let zone = Zone::named("UTC").unwrap();
+    let view = View { ledger: &ledger, names: Names(&names), zone: &zone };
+    let sessions = report_json(&report::sessions(&view));
+    let rows = sessions["rows"].as_array().unwrap();
+    let homeless = rows.iter().find(|row| row["session"].is_null()).expect("a row without a session");
+    assert_eq!(homeless["calls"], sessions["totals"]["calls"]);
+    assert_eq!(homeless["denied"], 2);
+    assert_eq!(rows.iter().filter(|row| row["calls"] != 0).count(), 1);
+    ledger.sessions.clear();
+    ledger.sources.clear();
+    let view = View { ledger: &ledger, names: Names(&names), zone: &zone };
+    assert_eq!(report_json(&report::denials(&view))["totals"]["denied"], 2);
+    assert_eq!(report_json(&report::agents(&view))["totals"]["calls"], 3);
 }

@@ -11,7 +11,7 @@ use ccstat::{
     input::{self, Limits, Source, Wanted},
     measure::Prices,
     render::{self, Format, Style},
-    report::{self, Names},
+    report::{self, Names, Report},
     scan::{self, Options, Progress},
 };
 use serde_json::Value;
@@ -64,9 +64,13 @@ pub(crate) fn account_of(bytes: impl AsRef<[u8]>) -> Account {
 /// The summary of these files and folders, as programs get it.
 pub(crate) fn json<P: AsRef<Path>>(paths: &[P]) -> Value {
     let (account, names) = read(paths, Limits::default());
+    report_json(&report::summary(&account, Names(&names)))
+}
+
+/// A report, as programs get it.
+pub(crate) fn report_json(report: &Report) -> Value {
     let mut out = Vec::new();
-    let report = report::summary(&account, Names(&names));
-    render::render(&report, Format::Json, Style::default(), &mut out).unwrap();
+    render::render(report, Format::Json, Style::default(), &mut out).unwrap();
     serde_json::from_slice(&out).unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Ledger, Session};
+use super::{Ledger, Session, SessionIndex};
 
 impl Ledger {
     /// Gives what the nameless session of a source has to the one session that the source names. Control lines never name
@@ -17,26 +17,30 @@ impl Ledger {
             let other = self.sessions[nameless].clone();
             take_in(&mut self.sessions[named], other);
         }
-        let mut order: Vec<usize> = (0..self.sessions.len()).filter(|at| !adopted.contains_key(at)).collect();
+        let mut order: Vec<SessionIndex> = SessionIndex::each(&self.sessions)
+            .map(|(at, _)| at)
+            .filter(|at| !adopted.contains_key(at))
+            .collect();
         // A session may have got an earlier moment. Those without one are the last.
         order.sort_by_key(|&at| (self.sessions[at].started.is_none(), self.sessions[at].started));
-        let mut moved = vec![0; self.sessions.len()];
-        order.iter().enumerate().for_each(|(to, &from)| moved[from] = to);
-        adopted.iter().for_each(|(&nameless, &named)| moved[nameless] = moved[named]);
+        let mut moved: Vec<Option<SessionIndex>> = vec![None; self.sessions.len()];
+        order.iter().enumerate().for_each(|(to, from)| moved[from.get()] = Some(SessionIndex::new(to)));
+        adopted.iter().for_each(|(nameless, named)| moved[nameless.get()] = moved[named.get()]);
+        let moved = |at: SessionIndex| moved[at.get()];
         self.sessions = order.iter().map(|&at| self.sessions[at].clone()).collect();
-        self.marks_mut().for_each(|mark| mark.session = moved[mark.session]);
-        self.agents.iter_mut().for_each(|agent| agent.session = moved[agent.session]);
+        self.marks_mut().for_each(|mark| mark.session = mark.session.and_then(moved));
+        self.agents.iter_mut().for_each(|agent| agent.session = agent.session.and_then(moved));
         for source in &mut self.sources {
-            source.sessions.iter_mut().for_each(|at| *at = moved[*at]);
+            source.sessions = source.sessions.iter().copied().filter_map(moved).collect();
             source.sessions.sort_unstable();
             source.sessions.dedup();
         }
     }
 
     /// Each nameless session that another takes in, with that one.
-    fn adopted(&self) -> BTreeMap<usize, usize> {
+    fn adopted(&self) -> BTreeMap<SessionIndex, SessionIndex> {
         let pair = |source: &super::Source| {
-            let (named, nameless): (Vec<usize>, Vec<usize>) =
+            let (named, nameless): (Vec<SessionIndex>, Vec<SessionIndex>) =
                 source.sessions.iter().partition(|&&at| self.sessions[at].id.is_some());
             match (&named[..], &nameless[..]) {
                 (&[named], &[nameless]) => Some((nameless, named)),

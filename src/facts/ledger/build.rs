@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet, btree_map};
 use hashbrown::hash_map::Entry;
 
 use super::{
-    Agent, At, Call, End, Ledger, Mark, Response, Session,
+    Agent, AgentIndex, At, Call, CallIndex, End, Ledger, Mark, Response, ResponseIndex, Session,
+    SessionIndex,
     split::{Part, Split},
 };
 use crate::{
@@ -86,16 +87,16 @@ pub(super) struct Book<'a> {
     pub(super) owners: Owners<'a>,
     pub(super) lines: Lines,
     pub(super) ledger: Ledger,
-    pub(super) sessions: Hashed<&'a SessionKey, usize>,
-    agents: Hashed<(usize, Whose), usize>,
-    pub(super) responses: Hashed<Id, usize>,
-    pub(super) calls: Hashed<Id, usize>,
+    pub(super) sessions: Hashed<&'a SessionKey, SessionIndex>,
+    agents: Hashed<(Option<SessionIndex>, Whose), AgentIndex>,
+    pub(super) responses: Hashed<Id, ResponseIndex>,
+    pub(super) calls: Hashed<Id, CallIndex>,
     /// Where the record stands that counts for a uuid.
     pub(super) counted: Hashed<Id, Spot>,
     /// What the facts know of each response.
     pub(super) told: Vec<&'a responses::Response>,
     /// Index of the response, and tool, of each call.
-    tools: Vec<(usize, Name)>,
+    tools: Vec<(ResponseIndex, Name)>,
 }
 
 impl<'a> Book<'a> {
@@ -128,7 +129,7 @@ impl<'a> Book<'a> {
             let bill = bills.get(key);
             let source = session.sources.iter().min().copied();
             let nameless = |source: &SourceId| ended.contains(&SessionKey::Nameless(*source));
-            self.sessions.insert(key, self.ledger.sessions.len());
+            self.sessions.insert(key, SessionIndex::new(self.ledger.sessions.len()));
             self.ledger.sessions.push(Session {
                 id: match key {
                     SessionKey::Named(id) => Some(Name::clone(id)),
@@ -150,9 +151,13 @@ impl<'a> Book<'a> {
 
     /// Where something stands that several records tell of.
     pub(super) fn mark(&mut self, gist: &Gist<'_>) -> Mark {
-        let Gist { first, owner, time, row: _ } = gist;
-        let session = self.sessions.get(owner).copied().unwrap_or(0);
-        let began = self.ledger.sessions.get(session).and_then(|one| one.version.as_ref());
+        self.mark_in(self.sessions.get(gist.owner).copied(), gist)
+    }
+
+    /// The same in a session that is known otherwise.
+    fn mark_in(&mut self, session: Option<SessionIndex>, gist: &Gist<'_>) -> Mark {
+        let Gist { first, owner: _, time, row: _ } = gist;
+        let began = session.and_then(|session| self.ledger.sessions[session].version.as_ref());
         Mark {
             session,
             time: time.get(),
@@ -170,7 +175,7 @@ impl<'a> Book<'a> {
     }
 
     /// The index of a subagent, which is known from its first row on; an id leads to the call where the log has both.
-    pub(super) fn agent(&mut self, session: usize, whose: &Whose) -> Option<usize> {
+    pub(super) fn agent(&mut self, session: Option<SessionIndex>, whose: &Whose) -> Option<AgentIndex> {
         let known = |name: &Name| self.details.agents.get(Id::of(name));
         let whose = match whose {
             Whose::Main => return None,
@@ -186,6 +191,7 @@ impl<'a> Book<'a> {
         };
         let agents = &mut self.ledger.agents;
         Some(*self.agents.entry((session, whose)).or_insert_with(|| {
+            let index = AgentIndex::new(agents.len());
             agents.push(Agent {
                 session,
                 id: told.and_then(|agent| agent.id.get()).cloned(),
@@ -193,7 +199,7 @@ impl<'a> Book<'a> {
                 call: None,
                 parent: None,
             });
-            agents.len() - 1
+            index
         }))
     }
 
@@ -204,15 +210,14 @@ impl<'a> Book<'a> {
         self.ledger.responses.reserve(told_of.len());
         for (id, gist, telling) in told_of {
             let Some(told) = facts.responses.get(id) else { continue };
-            let mut mark = self.mark(&gist);
             // Events without an id tell of a response, but are no rows.
-            let owner = self.owners.owner(&told.sessions);
-            mark.session = owner.and_then(|key| self.sessions.get(key)).copied().unwrap_or(mark.session);
+            let owner = self.owners.owner(&told.sessions).unwrap_or(gist.owner);
+            let mark = self.mark_in(self.sessions.get(owner).copied(), &gist);
             let model =
                 told.requested.get().or(told.model.get()).cloned().unwrap_or_else(|| Name::from(NO_MODEL));
             let tokens = told.tokens();
             let price = prices.cost(&model, &tokens, told.fast, told.in_us).filter(|_| told.has_usage);
-            self.responses.insert(id, self.ledger.responses.len());
+            self.responses.insert(id, ResponseIndex::new(self.ledger.responses.len()));
             self.told.push(told);
             self.ledger.responses.push(Response {
                 mark,
@@ -245,7 +250,7 @@ impl<'a> Book<'a> {
                 self.tools.push((at, Name::clone(&tool)));
             }
             let content = self.details.contents.get(id);
-            self.calls.insert(id, self.ledger.calls.len());
+            self.calls.insert(id, CallIndex::new(self.ledger.calls.len()));
             self.ledger.calls.push(Call {
                 mark,
                 id: ask.id.clone(),
@@ -278,8 +283,9 @@ impl<'a> Book<'a> {
                 continue;
             };
             let rank = (answer.moment.time, answer.moment.seat);
-            if best[at].is_none_or(|best| rank < best) {
-                best[at] = Some(rank);
+            let best = &mut best[at.get()];
+            if best.is_none_or(|best| rank < best) {
+                *best = Some(rank);
                 self.ledger.calls[at].result_bytes = Some(answer.bytes);
             }
         }
@@ -297,9 +303,10 @@ impl<'a> Book<'a> {
         let mut parts: Vec<Vec<Part<'_>>> = self.ledger.sessions.iter().map(|_| Vec::new()).collect();
         self.tools.sort();
         let mut tools = self.tools.chunk_by(|one, two| one.0 == two.0).peekable();
-        for (index, (response, told)) in self.ledger.responses.iter().zip(&self.told).enumerate() {
+        for ((index, response), told) in ResponseIndex::each(&self.ledger.responses).zip(&self.told) {
             let own = tools.next_if(|tools| tools[0].0 == index).unwrap_or_default();
-            parts[response.mark.session].push(Part {
+            let Some(session) = response.mark.session else { continue };
+            parts[session.get()].push(Part {
                 index,
                 response,
                 computed: response.computed,
@@ -312,12 +319,12 @@ impl<'a> Book<'a> {
                     .collect(),
             });
         }
-        let mut bills: Vec<(usize, &Bill<'_>)> =
+        let mut bills: Vec<(SessionIndex, &Bill<'_>)> =
             bills.iter().filter_map(|bill| Some((*self.sessions.get(bill.key)?, bill))).collect();
         bills.sort_unstable_by_key(|&(session, _)| session);
         let mut entries: Vec<super::Entry> = Vec::with_capacity(self.ledger.responses.len());
         for (session, bill) in bills {
-            let parts = std::mem::take(&mut parts[session]);
+            let parts = std::mem::take(&mut parts[session.get()]);
             let split = Split { prices, session, parts, entries: &mut entries };
             if self.details.level.has_responses() { split.bill(bill) } else { split.bill_by_model(bill) }
         }

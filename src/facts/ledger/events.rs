@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::{
-    Call, Compaction, Denial, End, Fault, Ledger, Mark, Record, Server, ServerUse, Turn, Wait,
+    Call, CallIndex, Compaction, Denial, End, Fault, Ledger, Mark, Record, Server, ServerUse, SessionIndex,
+    Turn, Wait,
     build::{Book, Gist, gists},
 };
 use crate::{
@@ -36,7 +37,7 @@ impl Book<'_> {
         all.sort_unstable_by_key(|one| one.end.place);
         for one in all {
             let end = one.end;
-            let session = self.sessions.get(&end.session).copied().unwrap_or(0);
+            let session = self.sessions.get(&end.session).copied();
             let at = self.at(Seat::from(end.place));
             let told = end.uuid.map_or(Some(end), |uuid| counted.get(&uuid).copied());
             let TurnEnd { subtype, is_error, num_turns, first_token, .. } = told.unwrap_or(end);
@@ -46,9 +47,9 @@ impl Book<'_> {
                 mark: Mark {
                     session,
                     agent: None,
-                    time: end.time.or_else(|| clock.before(session, end.place)),
+                    time: end.time.or_else(|| clock.before(session?, end.place)),
                     at,
-                    version: self.ledger.sessions.get(session).and_then(|one| one.version.clone()),
+                    version: session.and_then(|session| self.ledger.sessions[session].version.clone()),
                 },
                 counted: told.is_some(),
                 ok: &*subtype == "success" && !is_error,
@@ -106,7 +107,7 @@ impl Book<'_> {
             .filter(|(_, one)| counts(one))
             .collect();
         let all = gists(&rows, |one| &one.moment, &self.owners);
-        let walls: HashSet<usize> = differences
+        let walls: HashSet<SessionIndex> = differences
             .iter()
             .filter(|one| one.end.wall.is_some())
             .filter_map(|one| self.sessions.get(&one.end.session).copied())
@@ -114,7 +115,7 @@ impl Book<'_> {
         let mut retries: Vec<(Fault, Dialect)> = Vec::new();
         let mut failed = None;
         // Every turn of a process tells its servers again.
-        let mut known: HashSet<(usize, Name, Option<Name>)> = HashSet::new();
+        let mut known: HashSet<(Option<SessionIndex>, Name, Option<Name>)> = HashSet::new();
         for (_, gist, one) in all {
             let mark = self.mark(&gist);
             match &one.what {
@@ -149,7 +150,7 @@ impl Book<'_> {
                     tools.iter().for_each(|tool| self.loose_denial(&mark, tool.as_ref(), failed));
                 }
                 &What::TurnDuration(wall) => {
-                    if !walls.contains(&mark.session) {
+                    if mark.session.is_none_or(|session| !walls.contains(&session)) {
                         self.ledger.waits.push(Wait { mark, wall });
                     }
                 }
@@ -171,7 +172,7 @@ impl Book<'_> {
 
     /// One failure has a line in each dialect, under different uuids: per session the dialect that tells of more counts.
     fn retries(&mut self, retries: Vec<(Fault, Dialect)>) {
-        let mut counts: HashMap<usize, [u64; 2]> = HashMap::new();
+        let mut counts: HashMap<Option<SessionIndex>, [u64; 2]> = HashMap::new();
         let saved = |dialect: Dialect| dialect == Dialect::Transcript;
         for (fault, dialect) in &retries {
             counts.entry(fault.mark.session).or_default()[usize::from(saved(*dialect))] += 1;
@@ -199,7 +200,7 @@ impl Book<'_> {
         }
         for record in all {
             let moment = &record.moment;
-            let session = self.sessions.get(&moment.session).copied().unwrap_or(0);
+            let session = self.sessions.get(&moment.session).copied();
             let counts = record.uuid.is_none_or(|uuid| counted.get(&uuid) == Some(&rank(record)));
             let agent = self.agent(session, &moment.whose);
             let version = moment.version.clone().or_else(|| {
@@ -226,14 +227,14 @@ impl Book<'_> {
 /// Calls that failed, by tool and by tool and session, in the order they stand.
 #[derive(Default)]
 struct Failed {
-    of_session: Hashed<(Name, usize), VecDeque<usize>>,
-    of_tool: Hashed<Name, VecDeque<usize>>,
+    of_session: Hashed<(Name, Option<SessionIndex>), VecDeque<CallIndex>>,
+    of_tool: Hashed<Name, VecDeque<CallIndex>>,
 }
 
 impl Failed {
     fn of(calls: &[Call]) -> Self {
         let mut failed = Self::default();
-        for (at, call) in calls.iter().enumerate().filter(|(_, call)| call.end == End::Error) {
+        for (at, call) in CallIndex::each(calls).filter(|(_, call)| call.end == End::Error) {
             let tool = || Name::clone(&call.tool);
             failed.of_session.entry((tool(), call.mark.session)).or_default().push_back(at);
             failed.of_tool.entry(tool()).or_default().push_back(at);
@@ -242,12 +243,12 @@ impl Failed {
     }
 
     /// The first that still counts as failed, of the session if it has one.
-    fn take(&mut self, calls: &[Call], tool: &Name, session: usize) -> Option<usize> {
+    fn take(&mut self, calls: &[Call], tool: &Name, session: Option<SessionIndex>) -> Option<CallIndex> {
         let own = self.of_session.get_mut(&(Name::clone(tool), session));
         let queues = [own, self.of_tool.get_mut(tool)];
         queues.into_iter().flatten().find_map(|queue| {
             while let Some(at) = queue.pop_front() {
-                if calls[at].end == End::Error {
+                if calls[at.get()].end == End::Error {
                     return Some(at);
                 }
             }
@@ -257,23 +258,23 @@ impl Failed {
 }
 
 /// The times of a session's rows in a source, to tell when something happened that says no time.
-struct Clock(HashMap<(usize, SourceId), Vec<(u64, Time)>>);
+struct Clock(HashMap<(SessionIndex, SourceId), Vec<(u64, Time)>>);
 
 impl Clock {
     fn of(ledger: &Ledger) -> Self {
-        let mut times: HashMap<(usize, SourceId), Vec<(u64, Time)>> = HashMap::new();
+        let mut times: HashMap<(SessionIndex, SourceId), Vec<(u64, Time)>> = HashMap::new();
         let marks =
             ledger.responses.iter().map(|one| &one.mark).chain(ledger.calls.iter().map(|one| &one.mark));
         for mark in marks {
-            if let (Some(at), Some(time)) = (mark.at, mark.time) {
-                times.entry((mark.session, at.source)).or_default().push((at.offset, time));
+            if let (Some(session), Some(at), Some(time)) = (mark.session, mark.at, mark.time) {
+                times.entry((session, at.source)).or_default().push((at.offset, time));
             }
         }
         times.values_mut().for_each(|all| all.sort_unstable());
         Self(times)
     }
 
-    fn before(&self, session: usize, place: Place) -> Option<Time> {
+    fn before(&self, session: SessionIndex, place: Place) -> Option<Time> {
         let times = self.0.get(&(session, place.source))?;
         let after = times.partition_point(|&(offset, _)| offset < place.offset);
         times.get(after.checked_sub(1)?).map(|&(_, time)| time)

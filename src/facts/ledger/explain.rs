@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{At, build::Book};
+use super::{At, ResponseIndex, SessionIndex, build::Book};
 use crate::{
     facts::{
         Name,
@@ -101,10 +101,11 @@ type Alike = (Name, [u64; 5], bool);
 impl Book<'_> {
     /// Explains every session that has a figure.
     pub(super) fn explain(&mut self, prices: &Prices, bills: &[Bill<'_>]) {
-        let mut answered: HashMap<usize, Vec<(usize, &responses::Response)>> = HashMap::new();
+        let mut answered: HashMap<SessionIndex, Vec<(ResponseIndex, &responses::Response)>> = HashMap::new();
         for (id, told) in self.facts.responses.iter() {
             let Some(&index) = self.responses.get(&id) else { continue };
-            answered.entry(self.ledger.responses[index].mark.session).or_default().push((index, told));
+            let Some(session) = self.ledger.responses[index].mark.session else { continue };
+            answered.entry(session).or_default().push((index, told));
         }
         let mut alone = self.alone();
         for bill in bills {
@@ -133,7 +134,7 @@ impl Book<'_> {
         bill: &Bill<'_>,
         reported: &Reported,
         state: Option<&CostState>,
-        own: &[(usize, &responses::Response)],
+        own: &[(ResponseIndex, &responses::Response)],
     ) -> Vec<Step> {
         let figure = match (reported.saved, state, streamed(&bill.share)) {
             (false, None, _) => Figure::Results,
@@ -189,7 +190,7 @@ impl Book<'_> {
     }
 
     /// The CLI said nothing: tokens times prices.
-    fn computed(&self, prices: &Prices, own: &[(usize, &responses::Response)]) -> Vec<Step> {
+    fn computed(&self, prices: &Prices, own: &[(ResponseIndex, &responses::Response)]) -> Vec<Step> {
         let mut alike: BTreeMap<Alike, (Rates, Tokens, Usd)> = BTreeMap::new();
         let (mut unpriced, mut unfinished) = (BTreeMap::new(), BTreeMap::new());
         for &(index, told) in own {
@@ -241,11 +242,12 @@ impl Book<'_> {
     }
 
     /// What belongs to no response, by session.
-    fn alone(&self) -> HashMap<usize, Vec<Step>> {
-        let mut alone: HashMap<usize, Vec<Step>> = HashMap::new();
+    fn alone(&self) -> HashMap<SessionIndex, Vec<Step>> {
+        let mut alone: HashMap<SessionIndex, Vec<Step>> = HashMap::new();
         let of_none = self.ledger.entries.iter().filter(|entry| entry.response.is_none());
         for entry in of_none.filter(|entry| entry.cost.unwrap_or_default() != Usd::ZERO) {
-            alone.entry(entry.mark.session).or_default().push(Step {
+            let Some(session) = entry.mark.session else { continue };
+            alone.entry(session).or_default().push(Step {
                 model: entry.model.clone(),
                 tokens: Some(entry.tokens),
                 ..Step::new(Told::NoResponse, entry.cost)

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::build::Book;
+use super::{ResponseIndex, build::Book};
 use crate::{
     facts::{cost::Bill, key::SessionKey},
     measure::{Prices, Tokens, Usd},
@@ -16,13 +16,12 @@ impl Book<'_> {
         let mut reported = vec![false; self.ledger.sessions.len()];
         for bill in bills.iter().filter(|bill| bill.reported.is_some()) {
             if let Some(&session) = self.sessions.get(bill.key) {
-                reported[session] = true;
+                reported[session.get()] = true;
             }
         }
-        for (at, told) in self.told.iter().enumerate() {
-            let response = &mut self.ledger.responses[at];
-            let counts = if reported[response.mark.session] {
-                unpaid.contains(&at)
+        for (at, (response, told)) in self.ledger.responses.iter_mut().zip(&self.told).enumerate() {
+            let counts = if response.mark.session.is_some_and(|session| reported[session.get()]) {
+                unpaid.contains(&ResponseIndex::new(at))
             } else {
                 response.computed.is_none() // what is computed is in the session's figure
             };
@@ -39,7 +38,7 @@ impl Book<'_> {
 
     /// The responses that follow the last result of their session, in a source where it was cut off. One that also stands
     /// before a result is paid.
-    fn unpaid(&self, bills: &[Bill<'_>]) -> HashSet<usize> {
+    fn unpaid(&self, bills: &[Bill<'_>]) -> HashSet<ResponseIndex> {
         let cut = |bill: &&Bill<'_>| bill.cut && bill.reported.as_ref().is_some_and(|told| !told.saved);
         let cut: HashSet<&SessionKey> = bills.iter().filter(cut).map(|bill| bill.key).collect();
         let (mut unpaid, mut paid) = (HashSet::new(), HashSet::new());

@@ -9,7 +9,7 @@ use std::{
     collections::{HashMap, hash_map::Entry as Slot},
 };
 
-use super::{Entry, Mark, Response, divide::divide};
+use super::{Entry, Mark, Response, ResponseIndex, SessionIndex, divide::divide};
 use crate::{
     facts::{
         Name,
@@ -21,7 +21,7 @@ use crate::{
 
 /// A session's own response while its session is divided.
 pub(super) struct Part<'r> {
-    pub(super) index: usize,
+    pub(super) index: ResponseIndex,
     pub(super) response: &'r Response,
     /// What counts if the CLI said nothing.
     pub(super) computed: Option<Usd>,
@@ -36,7 +36,7 @@ pub(super) struct Part<'r> {
 /// The entries of one session.
 pub(super) struct Split<'a> {
     pub(super) prices: &'a Prices,
-    pub(super) session: usize,
+    pub(super) session: SessionIndex,
     pub(super) parts: Vec<Part<'a>>,
     pub(super) entries: &'a mut Vec<Entry>,
 }
@@ -143,7 +143,7 @@ impl Split<'_> {
     /// What belongs to no response.
     fn alone(&mut self, model: Option<Name>, tokens: Tokens, cost: Option<Usd>) {
         let saved = model.as_deref().and_then(|model| saved(self.prices, model, &tokens, false, false));
-        let mark = Mark { session: self.session, ..Mark::default() };
+        let mark = Mark { session: Some(self.session), ..Mark::default() };
         self.entries.push(Entry {
             mark,
             response: None,

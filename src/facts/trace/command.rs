@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::Value;
 
 use super::{text, traces};
-use crate::facts::ledger::{Agent, Call, End, Ledger, Mark};
+use crate::facts::ledger::{Agent, Call, CallIndex, End, Ledger, Mark, ResponseIndex, SessionIndex};
 use typed::Evidence;
 
 /// What can be used.
@@ -43,18 +43,18 @@ pub struct Use {
     /// When and where.
     pub mark: Mark,
     /// The call that used it; a person typed it where there is none.
-    pub call: Option<usize>,
+    pub call: Option<CallIndex>,
     /// Whether that call was refused or failed.
     pub failed: bool,
     /// Indices of the responses that it began.
-    pub responses: Vec<usize>,
+    pub responses: Vec<ResponseIndex>,
 }
 
 /// Everything that was offered or used.
 #[derive(Clone, Debug, Default)]
 pub struct Commands {
     /// The sessions that each was offered in.
-    pub offers: BTreeMap<(Sort, String), BTreeSet<usize>>,
+    pub offers: BTreeMap<(Sort, String), BTreeSet<SessionIndex>>,
     /// Uses, in the order they stand.
     pub uses: Vec<Use>,
 }
@@ -97,16 +97,16 @@ pub fn commands(ledger: &Ledger) -> Commands {
 /// The uses that are calls. What a subagent answered that a call started was begun by it.
 fn called(ledger: &Ledger, offers: &Offers) -> Vec<Use> {
     let starts = ledger.agents.iter().filter_map(|agent| Some((agent.call?, agent)));
-    let started: HashMap<usize, &Agent> = starts.collect();
-    let mut begun: HashMap<usize, Vec<usize>> = HashMap::new();
-    for (index, response) in ledger.responses.iter().enumerate() {
-        let agent = response.mark.agent.and_then(|agent| ledger.agents.get(agent));
+    let started: HashMap<CallIndex, &Agent> = starts.collect();
+    let mut begun: HashMap<CallIndex, Vec<ResponseIndex>> = HashMap::new();
+    for (index, response) in ResponseIndex::each(&ledger.responses) {
+        let agent = response.mark.agent.map(|agent| &ledger.agents[agent]);
         if let Some(call) = agent.and_then(|agent| agent.call) {
             begun.entry(call).or_default().push(index);
         }
     }
     let mut uses = Vec::new();
-    for (at, call) in ledger.calls.iter().enumerate() {
+    for (at, call) in CallIndex::each(&ledger.calls) {
         let Some((sort, named)) = named(call) else { continue };
         let kind = started.get(&at).and_then(|agent| agent.kind.as_deref().map(str::to_owned));
         let (sort, name) = match sort {
@@ -143,15 +143,15 @@ fn name(said: &str) -> Option<&str> {
 /// What was offered.
 #[derive(Default)]
 struct Offers {
-    all: BTreeMap<(Sort, String), BTreeSet<usize>>,
+    all: BTreeMap<(Sort, String), BTreeSet<SessionIndex>>,
     /// Names that the model called as skills: a saved session may list none.
     skills: BTreeSet<String>,
     /// Sessions whose commands are all known.
-    told: BTreeSet<usize>,
+    told: BTreeSet<Option<SessionIndex>>,
 }
 
 impl Offers {
-    fn read(&mut self, kind: &str, session: usize, value: &Value) {
+    fn read(&mut self, kind: &str, session: Option<SessionIndex>, value: &Value) {
         for (_, pointer, sort) in LISTS.iter().filter(|(list, ..)| *list == kind) {
             let Some(names) = value.pointer(pointer).and_then(Value::as_array) else { continue };
             if *sort == Sort::Command {
@@ -160,7 +160,7 @@ impl Offers {
             // A listing that was shortened says so in words, and words are no name.
             let known = |one: &&str| name(one).is_some_and(|plain| plain.len() == one.len());
             for name in names.iter().filter_map(|one| text(one).or(text(&one["name"]))).filter(known) {
-                self.all.entry((*sort, name.to_owned())).or_default().insert(session);
+                self.all.entry((*sort, name.to_owned())).or_default().extend(session);
             }
         }
     }
@@ -170,7 +170,7 @@ impl Offers {
     }
 
     /// Whether a text that begins with this name is a command: it is offered, or nobody knows what is.
-    fn allows(&self, session: usize, name: &str) -> bool {
+    fn allows(&self, session: Option<SessionIndex>, name: &str) -> bool {
         !self.told.contains(&session) || self.has(Sort::Command, name) || self.has(Sort::Skill, name)
     }
 
@@ -188,7 +188,7 @@ impl Offers {
     }
 
     /// Each name once: a skill is not listed again as a command.
-    fn listed(self) -> BTreeMap<(Sort, String), BTreeSet<usize>> {
+    fn listed(self) -> BTreeMap<(Sort, String), BTreeSet<SessionIndex>> {
         let skills: BTreeSet<String> =
             self.all.keys().filter(|(sort, _)| *sort == Sort::Skill).map(|(_, name)| name.clone()).collect();
         let mut all = self.all;

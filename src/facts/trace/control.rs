@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::{
     event::Dialect,
-    facts::ledger::{At, Call, End, Ledger, Mark, Record},
+    facts::ledger::{At, Call, End, Ledger, Mark, Record, SessionIndex},
     input::SourceId,
     measure::{Millis, Time},
 };
@@ -113,8 +113,8 @@ pub struct Request {
     pub latency: Option<Millis>,
     /// What pairs it: `request_id`, or the id of a call.
     pub id: Option<String>,
-    /// Index of its session, where that is clear.
-    pub session: Option<usize>,
+    /// Its session, where that is clear.
+    pub session: Option<SessionIndex>,
     /// When it was asked, else when it was answered.
     pub time: Option<Time>,
     /// Where it stands, else where its response does.
@@ -149,14 +149,14 @@ struct Scene<'a> {
     ledger: &'a Ledger,
     calls: HashMap<&'a str, &'a Call>,
     /// Where records name their session, by source.
-    named: BTreeMap<SourceId, Vec<(u64, usize)>>,
+    named: BTreeMap<SourceId, Vec<(u64, SessionIndex)>>,
     /// Sources that only a host wrote.
     hosts: HashSet<SourceId>,
 }
 
 impl<'a> Scene<'a> {
     fn of(ledger: &'a Ledger) -> Self {
-        let mut named: BTreeMap<SourceId, Vec<(u64, usize)>> = BTreeMap::new();
+        let mut named: BTreeMap<SourceId, Vec<(u64, SessionIndex)>> = BTreeMap::new();
         let (mut hosts, mut others) = (HashSet::new(), HashSet::new());
         for record in &ledger.records {
             let Some(at) = record.mark.at else { continue };
@@ -168,8 +168,8 @@ impl<'a> Scene<'a> {
                 _ if either => false,
                 Dialect::Stream | Dialect::Transcript | Dialect::Bridge => others.insert(at.source),
             };
-            if ledger.sessions.get(record.mark.session).is_some_and(|session| session.id.is_some()) {
-                named.entry(at.source).or_default().push((at.offset, record.mark.session));
+            if let Some(session) = ledger.named_session(&record.mark) {
+                named.entry(at.source).or_default().push((at.offset, session));
             }
         }
         hosts.retain(|source| !others.contains(source));
@@ -178,9 +178,9 @@ impl<'a> Scene<'a> {
     }
 
     /// The session that a record is of: the one it names, else the one that runs around it.
-    fn session(&self, mark: &Mark) -> Option<usize> {
-        if self.ledger.sessions.get(mark.session).is_some_and(|session| session.id.is_some()) {
-            return Some(mark.session);
+    fn session(&self, mark: &Mark) -> Option<SessionIndex> {
+        if let Some(session) = self.ledger.named_session(mark) {
+            return Some(session);
         }
         let at = mark.at?;
         let named = self.named.get(&at.source)?;

@@ -14,7 +14,7 @@ use super::member::{answers, calls, content, list, member, mentions, millis, ope
 use crate::{
     facts::{
         Name,
-        ledger::{Call, Ledger, Mark, Record},
+        ledger::{Call, Ledger, Mark, Record, SessionIndex},
     },
     measure::Millis,
 };
@@ -82,10 +82,8 @@ impl Hook {
         self.command = self.command.take().or(command);
         self.took = self.took.or(took);
         self.end = self.end.max(end);
-        // A fork tells again what its origin did, and sessions stand in the order of their beginnings.
-        if mark.session < self.mark.session {
-            (self.mark.session, self.mark.agent) = (mark.session, mark.agent);
-        }
+        // A fork tells again what its origin did.
+        self.mark.prefer_earlier_session(&mark);
         self.mark.time = self.mark.time.into_iter().chain(mark.time).min();
         if mark.at < self.mark.at {
             (self.mark.at, self.mark.version) = (mark.at, mark.version);
@@ -130,8 +128,8 @@ fn printed(ledger: &Ledger) -> Vec<Hook> {
         matches!(&*record.kind, "system/hook_started" | "system/hook_progress" | "system/hook_response")
             || matches!(&*record.kind, "control_request/hook_callback" | "control_response/success")
     };
-    let sessions: HashMap<&str, usize> =
-        ledger.sessions.iter().enumerate().filter_map(|(at, one)| Some((one.id.as_deref()?, at))).collect();
+    let sessions: HashMap<&str, SessionIndex> =
+        SessionIndex::each(&ledger.sessions).filter_map(|(at, one)| Some((one.id.as_deref()?, at))).collect();
     let mut index: HashMap<String, usize> = HashMap::new();
     let mut runs: Vec<Hook> = Vec::new();
     for (record, json) in opened(ledger, wanted) {
@@ -170,13 +168,13 @@ fn system(record: &Record, json: &Value) -> Option<Hook> {
 }
 
 /// A hook that the host runs. Its request names the session only in what it passes on.
-fn callback(record: &Record, json: &Value, sessions: &HashMap<&str, usize>) -> Option<Hook> {
+fn callback(record: &Record, json: &Value, sessions: &HashMap<&str, SessionIndex>) -> Option<Hook> {
     let input = json.get("request")?.get("input")?;
     let event = text(input, &["hook_event_name"])?;
     let name = text(input, &["tool_name"]).map_or_else(|| event.to_owned(), |tool| format!("{event}:{tool}"));
     let mut hook = Hook::new(record, event, &name, HookEnd::Open);
     if let Some(&session) = text(input, &["session_id"]).and_then(|id| sessions.get(id)) {
-        hook.mark.session = session;
+        hook.mark.session = Some(session);
     }
     Some(hook)
 }
@@ -371,7 +369,7 @@ fn sentence(text: &str) -> Option<(&str, Option<&str>)> {
 
 /// Adds the runs that the CLI's output tells of to those of saved sessions, each once.
 fn join(runs: &mut Vec<Hook>, printed: Vec<Hook>) {
-    let mut free: HashMap<(usize, Name), Vec<Option<Hook>>> = HashMap::new();
+    let mut free: HashMap<(Option<SessionIndex>, Name), Vec<Option<Hook>>> = HashMap::new();
     for hook in printed {
         free.entry((hook.mark.session, Name::clone(&hook.event))).or_default().push(Some(hook));
     }

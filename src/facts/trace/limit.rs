@@ -8,7 +8,7 @@ use super::member::{count, member, millis, opened, text};
 use crate::{
     facts::{
         Name,
-        ledger::{Ledger, Mark, Record},
+        ledger::{Ledger, Mark, Record, SessionIndex},
     },
     measure::{Millis, Time},
 };
@@ -97,9 +97,7 @@ impl Limit {
         self.resets = self.resets.or(resets);
         self.used = self.used.or(used);
         self.mark.time = self.mark.time.into_iter().chain(mark.time).min();
-        if mark.session < self.mark.session {
-            (self.mark.session, self.mark.agent) = (mark.session, mark.agent);
-        }
+        self.mark.prefer_earlier_session(&mark);
     }
 }
 
@@ -183,7 +181,7 @@ impl Met {
 /// How many responses of each session were stopped, as the CLI's output tells it: by events that name no response, and by a
 /// count at the end of a turn. Whether that counts the turn or the process no recording shows, so the largest one stands.
 #[derive(Default)]
-struct Stopped(BTreeMap<usize, (u64, u64, Mark)>);
+struct Stopped(BTreeMap<Option<SessionIndex>, (u64, u64, Mark)>);
 
 impl Stopped {
     fn add(&mut self, record: &Record, events: u64, stops: u64) {
@@ -284,7 +282,7 @@ fn stops(ledger: &Ledger, mut reached: Vec<Limit>) -> Vec<Limit> {
     let turns = ledger.turns.iter().filter(|turn| turn.counted && is_stop(&turn.subtype));
     let told: Vec<Limit> =
         turns.map(|turn| Limit::new(&turn.mark, Sort::Stop, turn.subtype.strip_prefix("error_"))).collect();
-    let ended: HashSet<usize> = ledger.turns.iter().map(|turn| turn.mark.session).collect();
-    reached.retain(|limit| !ended.contains(&limit.mark.session));
+    let ended: HashSet<SessionIndex> = ledger.turns.iter().filter_map(|turn| turn.mark.session).collect();
+    reached.retain(|limit| limit.mark.session.is_none_or(|session| !ended.contains(&session)));
     told.into_iter().chain(reached).collect()
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{text, traces};
 use crate::{
     event,
-    facts::ledger::{At, Call, End, Ledger, Mark, Record},
+    facts::ledger::{At, Call, End, Ledger, Mark, Record, SessionIndex},
 };
 
 /// What is known of the decision about one call.
@@ -199,7 +199,7 @@ fn set(known: &mut Option<String>, value: &Value) {
 
 /// Leaves the first mode of each session and those that differ from the one before.
 fn keep_changes(modes: &mut Vec<ModeChange>) {
-    let mut last: BTreeMap<usize, String> = BTreeMap::new();
+    let mut last: BTreeMap<Option<SessionIndex>, String> = BTreeMap::new();
     modes.retain(|change| {
         last.insert(change.mark.session, change.mode.clone()).as_ref() != Some(&change.mode)
     });

@@ -8,7 +8,7 @@ use super::member::{list, opened, text};
 use crate::{
     facts::{
         Name,
-        ledger::{Ledger, Mark, Record},
+        ledger::{Ledger, Mark, Record, SessionIndex},
     },
     input::SourceId,
     measure::Time,
@@ -96,7 +96,8 @@ fn offered(known: &mut Listed, server: &Value) {
 
 /// When the last session of each source began.
 fn begun(ledger: &Ledger) -> HashMap<SourceId, Option<Time>> {
-    let last = |sessions: &[usize]| sessions.iter().filter_map(|&at| ledger.sessions.get(at)?.started).max();
+    let last =
+        |sessions: &[SessionIndex]| sessions.iter().filter_map(|&at| ledger.sessions[at].started).max();
     ledger.sources.iter().map(|source| (source.id, last(&source.sessions))).collect()
 }
 

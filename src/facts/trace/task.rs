@@ -9,7 +9,7 @@ use crate::{
     event::TASK_NOTICE,
     facts::{
         Name,
-        ledger::{Call, End, Ledger, Mark, Record},
+        ledger::{Call, End, Ledger, Mark, Record, SessionIndex},
     },
     measure::{Millis, Time},
 };
@@ -97,7 +97,7 @@ fn leaves_trace(record: &Record) -> bool {
 #[derive(Default)]
 struct Known {
     tasks: Vec<Task>,
-    ids: HashMap<(usize, String), usize>,
+    ids: HashMap<(Option<SessionIndex>, String), usize>,
     calls: HashMap<String, usize>,
 }
 

@@ -1,9 +1,10 @@
 //! What each run comes to: the figures that two sides are compared by.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::{
-    facts::ledger::{End, Ledger},
+    facts::ledger::{End, Ledger, Mark, Session},
+    input::SourceId,
     measure::{Millis, Time, Tokens, Usd, add},
     report::Value,
 };
@@ -176,31 +177,51 @@ impl Run {
     }
 }
 
-/// Which run each session of a ledger belongs to. Records that name no session belong to the one that began first in
-/// their source, and are a run only where the source names none.
-fn belongs(ledger: &Ledger) -> (Vec<usize>, usize) {
-    let sessions = &ledger.sessions;
-    let owner = |at: usize| {
-        let named = || sessions.iter().position(|one| one.id.is_some() && one.source == sessions[at].source);
-        if sessions[at].id.is_some() { at } else { named().unwrap_or(at) }
-    };
-    let owners: Vec<usize> = (0..sessions.len()).map(owner).collect();
-    let mut runs: Vec<usize> = owners.clone();
-    runs.sort_unstable();
-    runs.dedup();
-    let number = |owner: &usize| runs.binary_search(owner).unwrap_or(0);
-    (owners.iter().map(number).collect(), runs.len())
+/// Which run each row of a ledger belongs to.
+struct Numbers {
+    of_session: Vec<usize>,
+    /// How many runs sessions have. Rows without a session are one more.
+    sessions: usize,
+}
+
+impl Numbers {
+    /// Records that name no session belong to the one that began first in their source, and are a run only where the source
+    /// names none.
+    fn of(ledger: &Ledger) -> Self {
+        let mut named: HashMap<SourceId, usize> = HashMap::new();
+        for (at, session) in ledger.sessions.iter().enumerate().filter(|(_, one)| one.id.is_some()) {
+            named.entry(session.source).or_insert(at);
+        }
+        let owner = |(at, session): (usize, &Session)| match &session.id {
+            Some(_) => at,
+            None => named.get(&session.source).copied().unwrap_or(at),
+        };
+        let owners: Vec<usize> = ledger.sessions.iter().enumerate().map(owner).collect();
+        let mut numbers = vec![0; owners.len()];
+        let mut sessions = 0;
+        for (at, _) in owners.iter().enumerate().filter(|&(at, &owner)| at == owner) {
+            numbers[at] = sessions;
+            sessions += 1;
+        }
+        Self { of_session: owners.iter().map(|&owner| numbers[owner]).collect(), sessions }
+    }
+
+    fn get(&self, mark: &Mark) -> usize {
+        mark.session.map_or(self.sessions, |session| self.of_session[session.get()])
+    }
 }
 
 /// The runs of a ledger.
 pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
-    let (number, count) = belongs(ledger);
+    let numbers = Numbers::of(ledger);
+    let homeless = ledger.marks().any(|mark| mark.session.is_none());
+    let count = numbers.sessions + usize::from(homeless);
     let mut runs = vec![Run { complete: true, ..Run::default() }; count];
-    for (at, session) in ledger.sessions.iter().enumerate() {
-        runs[number[at]].complete &= session.complete;
+    for (session, &number) in ledger.sessions.iter().zip(&numbers.of_session) {
+        runs[number].complete &= session.complete;
     }
     for entry in &ledger.entries {
-        let run = &mut runs[number[entry.mark.session]];
+        let run = &mut runs[numbers.get(&entry.mark)];
         add(&mut run.cost, entry.cost);
         if let Some(model) = entry.model.as_deref().filter(|_| entry.told) {
             run.tokens += entry.tokens;
@@ -210,7 +231,7 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
         }
     }
     for call in &ledger.calls {
-        let run = &mut runs[number[call.mark.session]];
+        let run = &mut runs[numbers.get(&call.mark)];
         add(&mut run.tool, call.latency);
         run.add(Group::Calls, &call.tool, Some(1.0));
         if call.end == End::Error {
@@ -218,7 +239,7 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
         }
     }
     for turn in &ledger.turns {
-        let run = &mut runs[number[turn.mark.session]];
+        let run = &mut runs[numbers.get(&turn.mark)];
         add(&mut run.wall, turn.wall);
         add(&mut run.api, turn.api);
         if turn.counted {
@@ -227,24 +248,24 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
             run.failed_turns += u64::from(!turn.ok);
         }
     }
-    take_single_rows(ledger, &number, &mut runs);
+    take_single_rows(ledger, &numbers, &mut runs);
     runs
 }
 
 /// Rows that each count once.
-fn take_single_rows(ledger: &Ledger, number: &[usize], runs: &mut [Run]) {
-    ledger.waits.iter().for_each(|wait| add(&mut runs[number[wait.mark.session]].wall, wait.wall));
-    ledger.prompts.iter().for_each(|mark| runs[number[mark.session]].prompts += 1);
-    ledger.responses.iter().for_each(|one| runs[number[one.mark.session]].responses += 1);
+fn take_single_rows(ledger: &Ledger, numbers: &Numbers, runs: &mut [Run]) {
+    ledger.waits.iter().for_each(|wait| add(&mut runs[numbers.get(&wait.mark)].wall, wait.wall));
+    ledger.prompts.iter().for_each(|mark| runs[numbers.get(mark)].prompts += 1);
+    ledger.responses.iter().for_each(|one| runs[numbers.get(&one.mark)].responses += 1);
     for denial in &ledger.denials {
-        runs[number[denial.mark.session]].add(Group::Denials, &denial.tool, Some(1.0));
+        runs[numbers.get(&denial.mark)].add(Group::Denials, &denial.tool, Some(1.0));
     }
     for fault in &ledger.faults {
-        let run = &mut runs[number[fault.mark.session]];
+        let run = &mut runs[numbers.get(&fault.mark)];
         *(if fault.retried { &mut run.api_retries } else { &mut run.api_errors }) += 1;
     }
     for record in &ledger.records {
-        let run = &mut runs[number[record.mark.session]];
+        let run = &mut runs[numbers.get(&record.mark)];
         run.saw(record.mark.time);
         run.add(Group::Kinds, &record.kind, Some(1.0));
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Court, Found};
 use crate::{
-    facts::ledger::{At, Call, End, Mark, Response, Session},
+    facts::ledger::{At, Call, CallIndex, End, Mark, Response, Session, SessionIndex},
     input::SourceId,
     report::{
         Line, Tone, Value,
@@ -95,7 +95,9 @@ enum Hint {
 
 /// One that counts.
 struct Item<'a> {
-    whose: Whose,
+    /// Its session and its source decide to which run it belongs.
+    session: Option<SessionIndex>,
+    source: Option<SourceId>,
     at: Option<At>,
     /// Which tool, model, server and so on.
     name: Option<&'a str>,
@@ -104,16 +106,10 @@ struct Item<'a> {
     count: u64,
 }
 
-/// What decides to which run it belongs.
-#[derive(Clone, Copy)]
-enum Whose {
-    Session(usize),
-    Source(SourceId),
-}
-
 impl<'a> Item<'a> {
     fn of(mark: &Mark, name: Option<&'a str>, id: Option<&'a str>) -> Self {
-        Self { whose: Whose::Session(mark.session), at: mark.at, name, id, count: 1 }
+        let source = mark.at.map(|at| at.source);
+        Self { session: mark.session, source, at: mark.at, name, id, count: 1 }
     }
 }
 
@@ -166,10 +162,7 @@ pub(super) fn tallies<'a>(court: &Court<'a>, kind: Kind) -> Vec<Tally<'a>> {
     let row = kind.row();
     let mut tallies: Vec<Tally<'a>> = vec![Tally::default(); court.runs.len()];
     for item in (row.find)(court) {
-        let run = match item.whose {
-            Whose::Session(session) => court.runs.of_session(session),
-            Whose::Source(source) => court.runs.of_source(source),
-        };
+        let run = court.runs.of(item.session, item.source);
         if let Some(tally) = run.and_then(|run| tallies.get_mut(run)) {
             tally.add(&item);
         }
@@ -219,7 +212,7 @@ const DENIAL: Row = Row {
     name: "denial",
     find: |court| {
         let ledger = court.view.ledger;
-        let id = |call: Option<usize>| call.and_then(|call| ledger.calls[call].id.as_deref());
+        let id = |call: Option<CallIndex>| call.and_then(|call| ledger.calls[call].id.as_deref());
         ledger.denials.iter().map(|one| Item::of(&one.mark, Some(&one.tool), id(one.call))).collect()
     },
     by_name: false,
@@ -267,19 +260,26 @@ fn no_result<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
     let (ledger, names) = (court.view.ledger, court.view.names);
     let mut last: Vec<Option<At>> = vec![None; ledger.sessions.len()];
     let marks = ledger.responses.iter().map(|one| &one.mark).chain(ledger.calls.iter().map(|one| &one.mark));
-    marks.for_each(|mark| last[mark.session] = last[mark.session].max(mark.at));
+    for mark in marks {
+        if let Some(session) = mark.session {
+            let last = &mut last[session.get()];
+            *last = (*last).max(mark.at);
+        }
+    }
     let begins = |source| At { source, line: 1, offset: 0 };
     let open = |session: &Session| session.id.is_some() && session.streamed && !session.has_result;
     let open =
-        ledger.sessions.iter().enumerate().filter(|(_, session)| open(session)).map(|(at, session)| Item {
-            whose: Whose::Session(at),
-            at: last[at].or(Some(begins(session.source))),
+        SessionIndex::each(&ledger.sessions).filter(|(_, session)| open(session)).map(|(at, session)| Item {
+            session: Some(at),
+            source: None,
+            at: last[at.get()].or(Some(begins(session.source))),
             name: session.id.as_deref(),
             id: None,
             count: 1,
         });
     let empty = ledger.sources.iter().filter(|source| source.sessions.is_empty()).map(|source| Item {
-        whose: Whose::Source(source.id),
+        session: None,
+        source: Some(source.id),
         at: Some(begins(source.id)),
         name: Some(names.get(source.id)),
         id: None,
@@ -324,7 +324,8 @@ fn invalid<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
     let item = |source: SourceId, count: u64, only: Option<SourceId>| {
         let place = first(only);
         Item {
-            whose: Whose::Source(source),
+            session: None,
+            source: Some(source),
             at: place.map(|place| At { source: place.source, line: place.line, offset: place.offset }),
             name: None,
             id: place.map(|place| &*place.reason),
@@ -344,7 +345,8 @@ const TRUNCATED: Row = Row {
     find: |court| {
         let (ledger, names) = (court.view.ledger, court.view.names);
         let torn = ledger.sources.iter().filter(|source| source.truncated.is_some()).map(|source| Item {
-            whose: Whose::Source(source.id),
+            session: None,
+            source: Some(source.id),
             at: source.truncated,
             name: Some(names.get(source.id)),
             id: None,
@@ -377,8 +379,10 @@ const UNPRICED: Row = Row {
     name: "unpriced",
     find: |court| {
         let ledger = court.view.ledger;
-        let lacks = |session: usize, model: &str| ledger.sessions[session].unpriced.contains(model);
-        let told = ledger.responses.iter().filter(|one| lacks(one.mark.session, &one.model));
+        let lacks = |one: &&Response| {
+            ledger.session(&one.mark).is_some_and(|session| session.unpriced.contains(&one.model))
+        };
+        let told = ledger.responses.iter().filter(lacks);
         told.map(|one| Item::of(&one.mark, Some(&one.model), one.id.as_deref())).collect()
     },
     by_name: true,
@@ -393,14 +397,19 @@ const INCOMPLETE: Row = Row {
         let first = |counts: fn(&Response) -> bool| {
             let mut first: Vec<Option<At>> = vec![None; ledger.sessions.len()];
             let all = ledger.responses.iter().rev().filter(|one| counts(one));
-            all.for_each(|one| first[one.mark.session] = one.mark.at);
+            for one in all {
+                if let Some(session) = one.mark.session {
+                    first[session.get()] = one.mark.at;
+                }
+            }
             first
         };
         let (owed, unfinished) = (first(|one| one.owed.is_some()), first(|one| !one.is_final));
-        let open = ledger.sessions.iter().enumerate().filter(|(_, session)| !session.complete);
+        let open = SessionIndex::each(&ledger.sessions).filter(|(_, session)| !session.complete);
         open.map(|(at, session)| Item {
-            whose: Whose::Session(at),
-            at: owed[at].or(unfinished[at]),
+            session: Some(at),
+            source: None,
+            at: owed[at.get()].or(unfinished[at.get()]),
             name: session.id.as_deref(),
             id: None,
             count: 1,
@@ -428,7 +437,8 @@ const MCP_FAILED: Row = Row {
 
 fn looped<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
     let item = |one: Loop<'a>| Item {
-        whose: Whose::Session(one.session),
+        session: one.session,
+        source: one.at.map(|at| at.source),
         at: one.at,
         name: Some(one.tool),
         id: None,

@@ -7,14 +7,14 @@ use super::{
     kind::{Kind, tallies},
 };
 use crate::{
-    facts::ledger::{At, End, Mark},
+    facts::ledger::{At, End, Mark, SessionIndex},
     measure::{Millis, Time, Usd, add},
     report::{Line, Tone, Value, sum::ratio},
 };
 
 impl Court<'_> {
     fn run_of(&self, mark: &Mark) -> Option<usize> {
-        self.runs.of_session(mark.session)
+        self.runs.of_mark(mark)
     }
 
     /// For each run something that begins as nothing.
@@ -66,7 +66,7 @@ pub(super) fn cost(court: &Court<'_>, most: Usd) -> Vec<Found> {
         add(&mut costs[run].sum, cost);
         parts[run].push((mark.at, cost));
     }
-    for (at, session) in ledger.sessions.iter().enumerate() {
+    for (at, session) in SessionIndex::each(&ledger.sessions) {
         let Some(run) = court.runs.of_session(at) else { continue };
         costs[run].open |= !session.complete;
         costs[run].unpriced.extend(session.unpriced.iter().map(|model| &**model));
@@ -122,13 +122,15 @@ fn turn_parts(court: &Court<'_>) -> Parts<u64> {
     let mut parts: Parts<u64> = court.each();
     let mut ended: Vec<bool> = ledger.sessions.iter().map(|session| session.has_result).collect();
     for turn in ledger.turns.iter().filter(|turn| turn.counted) {
-        ended[turn.mark.session] = true;
+        if let Some(session) = turn.mark.session {
+            ended[session.get()] = true;
+        }
         if let Some(run) = court.run_of(&turn.mark) {
             parts[run].push((turn.mark.at, turn.num_turns));
         }
     }
     let main = ledger.responses.iter().map(|one| &one.mark).filter(|mark| mark.agent.is_none());
-    for mark in main.filter(|mark| !ended[mark.session]) {
+    for mark in main.filter(|mark| mark.session.is_none_or(|session| !ended[session.get()])) {
         if let Some(run) = court.run_of(mark) {
             parts[run].push((mark.at, 1));
         }
@@ -146,7 +148,7 @@ pub(in crate::report) fn turn_counts(view: &crate::report::View<'_>, runs: &supe
 pub(super) fn walls(court: &Court<'_>) -> Vec<Option<Millis>> {
     let span = |(first, last): (Option<Time>, Option<Time>)| Some(last?.since(first?));
     let mut spans: Vec<(Option<Time>, Option<Time>)> = court.each();
-    for (at, session) in court.view.ledger.sessions.iter().enumerate() {
+    for (at, session) in SessionIndex::each(&court.view.ledger.sessions) {
         let Some(run) = court.runs.of_session(at) else { continue };
         let (first, last) = spans[run];
         spans[run] = (first.into_iter().chain(session.started).min(), last.max(session.ended));

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::{facts::ledger::Ledger, input::SourceId, report::View};
+use crate::{
+    facts::ledger::{Ledger, Mark, SessionIndex},
+    input::SourceId,
+    report::View,
+};
 
 /// To which run a row belongs.
 ///
@@ -22,7 +26,7 @@ pub(in crate::report) struct Runs {
 #[derive(Clone, Debug)]
 pub(in crate::report) struct Run {
     /// The session that gives it its name; none if its source holds no record.
-    pub(in crate::report) session: Option<usize>,
+    pub(in crate::report) session: Option<SessionIndex>,
     /// The source that its main agent was first seen in; subagents may have files of their own.
     pub(in crate::report) source: SourceId,
 }
@@ -35,26 +39,28 @@ impl Runs {
 
     /// Each by itself, by their first moments; sources without a record come last.
     pub(in crate::report) fn each(ledger: &Ledger) -> Self {
-        let named = |&&at: &&usize| ledger.sessions[at].id.is_some();
-        let mut leads: Vec<usize> = (0..ledger.sessions.len()).collect();
+        let named = |&&at: &&SessionIndex| ledger.sessions[at].id.is_some();
+        let mut leads: Vec<SessionIndex> = SessionIndex::each(&ledger.sessions).map(|(at, _)| at).collect();
         for source in &ledger.sources {
             let Some(&lead) = source.sessions.iter().find(named) else { continue };
-            source.sessions.iter().filter(|at| !named(at)).for_each(|&at| leads[at] = lead);
+            source.sessions.iter().filter(|at| !named(at)).for_each(|at| leads[at.get()] = lead);
         }
         let mut main: Vec<Option<SourceId>> = vec![None; ledger.sessions.len()];
         for mark in ledger.responses.iter().rev().map(|one| &one.mark).filter(|mark| mark.agent.is_none()) {
-            main[mark.session] = mark.at.map(|at| at.source).or(main[mark.session]);
+            if let (Some(session), Some(at)) = (mark.session, mark.at) {
+                main[session.get()] = Some(at.source);
+            }
         }
         let mut runs = Self { whole: false, ..Self::whole() };
         let mut of_lead = vec![0; leads.len()];
-        for (at, _) in leads.iter().enumerate().filter(|&(at, &lead)| at == lead) {
-            of_lead[at] = runs.all.len();
-            runs.all.push(Run { session: Some(at), source: main[at].unwrap_or(ledger.sessions[at].source) });
+        for (at, session) in SessionIndex::each(&ledger.sessions).filter(|(at, _)| leads[at.get()] == *at) {
+            of_lead[at.get()] = runs.all.len();
+            runs.all.push(Run { session: Some(at), source: main[at.get()].unwrap_or(session.source) });
         }
-        runs.of_session = leads.iter().map(|&lead| of_lead[lead]).collect();
+        runs.of_session = leads.iter().map(|lead| of_lead[lead.get()]).collect();
         for source in &ledger.sources {
             let first = source.sessions.iter().find(named).or(source.sessions.first());
-            let run = first.map_or(runs.all.len(), |&at| runs.of_session[at]);
+            let run = first.map_or(runs.all.len(), |at| runs.of_session[at.get()]);
             if first.is_none() {
                 runs.all.push(Run { session: None, source: source.id });
             }
@@ -79,8 +85,22 @@ impl Runs {
     }
 
     /// The run of a session.
-    pub(in crate::report) fn of_session(&self, session: usize) -> Option<usize> {
-        if self.whole { Some(0) } else { self.of_session.get(session).copied() }
+    pub(in crate::report) fn of_session(&self, session: SessionIndex) -> Option<usize> {
+        if self.whole { Some(0) } else { self.of_session.get(session.get()).copied() }
+    }
+
+    /// The run of a row.
+    pub(in crate::report) fn of_mark(&self, mark: &Mark) -> Option<usize> {
+        self.of(mark.session, mark.at.map(|at| at.source))
+    }
+
+    /// The run of a session, or of a source if there is no session.
+    pub(super) fn of(&self, session: Option<SessionIndex>, source: Option<SourceId>) -> Option<usize> {
+        match (session, source) {
+            (Some(session), _) => self.of_session(session),
+            (None, Some(source)) => self.of_source(source),
+            (None, None) => self.whole.then_some(0),
+        }
     }
 
     /// The run that a source's broken lines count for.

@@ -70,9 +70,7 @@ fn columns() -> Vec<Column<Row>> {
 pub fn suggestions(view: &View<'_>, breadth: Breadth) -> Report {
     let denied: Vec<&Made> = view.ledger.calls.iter().filter(|call| call.end == End::Denied).collect();
     let inputs: Vec<Json> = denied.iter().map(|call| input_of(call)).collect();
-    let project = |call: &Made| {
-        view.ledger.sessions.get(call.mark.session).and_then(|session| session.project.as_deref())
-    };
+    let project = |call: &Made| view.session(&call.mark).and_then(|session| session.project.as_deref());
     let calls: Vec<Call<'_>> = denied
         .iter()
         .zip(&inputs)

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::{
     facts::{
         Name,
-        ledger::{At, Ledger, Mark},
+        ledger::{AgentIndex, At, Ledger, Mark, Response, ResponseIndex, SessionIndex},
         trace::{
             hook::{Hook, HookEnd, hooks},
             limit::{Sort, limits},
@@ -93,7 +93,7 @@ pub(super) struct Event {
     pub(super) what: What,
     pub(super) time: Option<Time>,
     pub(super) at: Option<At>,
-    pub(super) agent: Option<usize>,
+    pub(super) agent: Option<AgentIndex>,
     pub(super) name: Option<Name>,
     pub(super) end: Option<Name>,
     pub(super) took: Option<Millis>,
@@ -130,8 +130,8 @@ impl Event {
 }
 
 /// What happened in a session.
-pub(super) fn events(ledger: &Ledger, session: usize) -> Vec<Event> {
-    let own = |mark: &Mark| mark.session == session;
+pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
+    let own = |mark: &Mark| mark.session == Some(session);
     let mut events: Vec<Event> =
         ledger.prompts.iter().filter(|mark| own(mark)).map(|mark| Event::new(What::Prompt, mark)).collect();
     events.extend(responses(ledger, session));
@@ -179,8 +179,8 @@ pub(super) fn events(ledger: &Ledger, session: usize) -> Vec<Event> {
 
 /// What only records as they stand tell: limits, hooks that blocked, and tasks beside the turns. A task that a turn waits for
 /// is its call, and compactions and stops are told already.
-fn traced(ledger: &Ledger, session: usize) -> Vec<Event> {
-    let own = |mark: &Mark| mark.session == session;
+fn traced(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
+    let own = |mark: &Mark| mark.session == Some(session);
     let mut events = Vec::new();
     for limit in limits(ledger).into_iter().filter(|limit| own(&limit.mark)) {
         let (what, name) = match limit.sort {
@@ -210,9 +210,9 @@ fn traced(ledger: &Ledger, session: usize) -> Vec<Event> {
     events
 }
 
-fn responses(ledger: &Ledger, session: usize) -> Vec<Event> {
-    let mut charged: HashMap<usize, (Tokens, Option<Usd>)> = HashMap::new();
-    for entry in ledger.entries.iter().filter(|entry| entry.mark.session == session) {
+fn responses(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
+    let mut charged: HashMap<ResponseIndex, (Tokens, Option<Usd>)> = HashMap::new();
+    for entry in ledger.entries.iter().filter(|entry| entry.mark.session == Some(session)) {
         let Some(response) = entry.response else { continue };
         let (tokens, cost) = charged.entry(response).or_default();
         *tokens += entry.tokens;
@@ -220,8 +220,8 @@ fn responses(ledger: &Ledger, session: usize) -> Vec<Event> {
             *cost.get_or_insert_default() += more;
         }
     }
-    let own = ledger.responses.iter().enumerate().filter(|(_, one)| one.mark.session == session);
-    let event = |(at, one): (usize, &crate::facts::ledger::Response)| {
+    let own = ResponseIndex::each(&ledger.responses).filter(|(_, one)| one.mark.session == Some(session));
+    let event = |(at, one): (ResponseIndex, &Response)| {
         let (tokens, cost) = charged.get(&at).copied().unwrap_or_default();
         Event {
             name: Some(Name::clone(&one.model)),

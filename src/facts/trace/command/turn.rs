@@ -7,7 +7,7 @@ use super::{
     typed::{Form, Typed},
 };
 use crate::{
-    facts::ledger::{At, Ledger, Mark},
+    facts::ledger::{AgentIndex, At, Ledger, Mark, ResponseIndex, SessionIndex},
     input::SourceId,
     measure::Time,
 };
@@ -18,7 +18,7 @@ enum Step {
     /// A person asks, with a command or without.
     Prompt(Option<usize>),
     /// The model answers.
-    Response(usize),
+    Response(ResponseIndex),
     /// A turn ends, perhaps that of a command of which nothing else tells.
     End(Option<usize>),
 }
@@ -49,8 +49,8 @@ pub(super) fn begin(ledger: &Ledger, typed: &Typed, uses: &mut Vec<Use>, offers:
 }
 
 /// What stands in each session that a command was typed in.
-fn steps(ledger: &Ledger, typed: &Typed, first: usize) -> BTreeMap<usize, Vec<Stand>> {
-    let mut sessions: BTreeMap<usize, Vec<Stand>> = BTreeMap::new();
+fn steps(ledger: &Ledger, typed: &Typed, first: usize) -> BTreeMap<Option<SessionIndex>, Vec<Stand>> {
+    let mut sessions: BTreeMap<Option<SessionIndex>, Vec<Stand>> = BTreeMap::new();
     let mut ends: BTreeMap<At, usize> = BTreeMap::new();
     for (index, one) in typed.uses.iter().enumerate() {
         let own = sessions.entry(one.mark.session).or_default();
@@ -59,7 +59,7 @@ fn steps(ledger: &Ledger, typed: &Typed, first: usize) -> BTreeMap<usize, Vec<St
             _ => own.push(stand(&one.mark, Step::Prompt(Some(first + index)))),
         }
     }
-    let mut add = |session: usize, mark: &Mark, step: Step| {
+    let mut add = |session: Option<SessionIndex>, mark: &Mark, step: Step| {
         if let Some(own) = sessions.get_mut(&session) {
             own.push(stand(mark, step));
         }
@@ -74,7 +74,7 @@ fn steps(ledger: &Ledger, typed: &Typed, first: usize) -> BTreeMap<usize, Vec<St
         add(turn.mark.session, &turn.mark, Step::End(own));
     }
     let mut roots = HashMap::new();
-    for (index, response) in ledger.responses.iter().enumerate() {
+    for (index, response) in ResponseIndex::each(&ledger.responses) {
         add(response.mark.session, root(ledger, &response.mark, &mut roots), Step::Response(index));
     }
     sessions
@@ -86,16 +86,15 @@ fn stand(mark: &Mark, step: Step) -> Stand {
 
 /// Where the main agent made the call that a subagent's response goes back to; agents of which that is known are not followed
 /// again.
-fn root<'l>(ledger: &'l Ledger, mark: &'l Mark, roots: &mut HashMap<usize, &'l Mark>) -> &'l Mark {
+fn root<'l>(ledger: &'l Ledger, mark: &'l Mark, roots: &mut HashMap<AgentIndex, &'l Mark>) -> &'l Mark {
     let (mut mark, mut passed) = (mark, Vec::new());
     while let Some(agent) = mark.agent {
         if let Some(known) = roots.get(&agent) {
             mark = known;
             break;
         }
-        let call = ledger.agents.get(agent).and_then(|agent| ledger.calls.get(agent.call?));
-        let Some(call) = call else { break };
-        mark = &call.mark;
+        let Some(call) = ledger.agents[agent].call else { break };
+        mark = &ledger.calls[call].mark;
         // Two that each claim to have started the other are in no tree: the second time it is known.
         roots.insert(agent, mark);
         passed.push(agent);
@@ -132,7 +131,7 @@ fn order(steps: &mut [Stand]) {
 /// Gives each response to the command that began its turn.
 fn walk(steps: &[Stand], uses: &mut [Use]) {
     let mut owner: Option<usize> = None;
-    let mut since: Vec<usize> = Vec::new();
+    let mut since: Vec<ResponseIndex> = Vec::new();
     for stand in steps {
         match stand.step {
             Step::Prompt(command) => {

@@ -8,7 +8,7 @@ use super::{Offers, Use, name};
 use crate::{
     event::Dialect,
     facts::{
-        ledger::{At, Ledger, Mark, Record},
+        ledger::{At, Ledger, Mark, Record, SessionIndex},
         trace::text,
     },
     input::SourceId,
@@ -165,15 +165,17 @@ fn date(all: &mut [Evidence], ledger: &Ledger) {
 
 /// Leaves each record once: of a fork, of a file that was copied, and of what a host wrote and a session saved.
 fn once(all: &mut Vec<Evidence>, ledger: &Ledger) {
-    let named = |mark: &Mark| ledger.sessions.get(mark.session).is_some_and(|session| session.id.is_some());
+    let named = |mark: &Mark| ledger.named_session(mark).is_some();
     let known: HashSet<String> =
         all.iter().filter(|one| named(&one.mark)).filter_map(|one| one.uuid.clone()).collect();
+    // Of a record without a uuid: its session, time and name.
     let mut seen = BTreeSet::new();
+    let mut seen_uuids = BTreeSet::new();
     all.retain(|one| {
         let again = match (&one.uuid, one.mark.time) {
-            (Some(uuid), _) => !seen.insert((one.form, one.dialect as u8, uuid.clone())),
+            (Some(uuid), _) => !seen_uuids.insert((one.form, one.dialect as u8, uuid.clone())),
             (None, Some(time)) => {
-                let same = format!("{} {time} {}", one.mark.session, one.name);
+                let same = (one.mark.session, time, one.name.clone());
                 !seen.insert((one.form, one.dialect as u8, same))
             }
             (None, None) => false,
@@ -187,18 +189,18 @@ fn once(all: &mut Vec<Evidence>, ledger: &Ledger) {
 type Forms = BTreeMap<(Form, u8), Vec<Evidence>>;
 
 /// A session, and a moment in it.
-type Moment = (usize, Option<Time>);
+type Moment = (Option<SessionIndex>, Option<Time>);
 
 /// One for each use: of the forms that tell of a command in a session, the one that tells of the most.
 fn counted(all: Vec<Evidence>, ledger: &Ledger) -> Vec<Evidence> {
-    let mut told: BTreeMap<(usize, String), Forms> = BTreeMap::new();
+    let mut told: BTreeMap<(Option<SessionIndex>, String), Forms> = BTreeMap::new();
     for one in all {
         let same = told.entry((one.mark.session, one.name.clone())).or_default();
         same.entry((one.form, one.dialect as u8)).or_default().push(one);
     }
     // A session that a command begins has no row before it.
     let moment = |mark: &Mark| -> Moment {
-        let begun = ledger.sessions.get(mark.session).and_then(|session| session.started);
+        let begun = ledger.session(mark).and_then(|session| session.started);
         (mark.session, mark.time.or(begun))
     };
     let (mut uses, mut waiting): (Vec<Evidence>, Vec<Evidence>) = Default::default();
@@ -237,29 +239,33 @@ fn is_near(one: Moment, two: Moment) -> bool {
 }
 
 /// Whose the records are that name no session: what a host writes belongs to the session that it talks to.
-struct Homes(BTreeMap<SourceId, Vec<(u64, usize)>>, Vec<bool>);
+struct Homes<'l> {
+    ledger: &'l Ledger,
+    sources: BTreeMap<SourceId, Vec<(u64, SessionIndex)>>,
+}
 
-impl Homes {
-    fn of(ledger: &Ledger) -> Self {
-        let named: Vec<bool> = ledger.sessions.iter().map(|session| session.id.is_some()).collect();
-        let mut sources: BTreeMap<SourceId, Vec<(u64, usize)>> = BTreeMap::new();
+impl<'l> Homes<'l> {
+    fn of(ledger: &'l Ledger) -> Self {
+        let mut sources: BTreeMap<SourceId, Vec<(u64, SessionIndex)>> = BTreeMap::new();
         for mark in ledger.records.iter().map(|record| &record.mark) {
-            if let (Some(at), Some(true)) = (mark.at, named.get(mark.session)) {
+            if let (Some(at), Some(session)) = (mark.at, ledger.named_session(mark)) {
                 let source = sources.entry(at.source).or_default();
-                if source.last().is_none_or(|(_, last)| *last != mark.session) {
-                    source.push((at.offset, mark.session));
+                if source.last().is_none_or(|(_, last)| *last != session) {
+                    source.push((at.offset, session));
                 }
             }
         }
-        Self(sources, named)
+        Self { ledger, sources }
     }
 
     /// The session that a record names, else the one before it in its source, else the next.
-    fn session(&self, mark: &Mark) -> usize {
-        let is_named = self.1.get(mark.session).copied().unwrap_or(false);
-        let Some(at) = mark.at.filter(|_| !is_named) else { return mark.session };
-        let Some(source) = self.0.get(&at.source) else { return mark.session };
-        let before = source.partition_point(|(offset, _)| *offset < at.offset);
-        source.get(before.saturating_sub(1)).map_or(mark.session, |(_, session)| *session)
+    fn session(&self, mark: &Mark) -> Option<SessionIndex> {
+        let around = || {
+            let at = mark.at?;
+            let source = self.sources.get(&at.source)?;
+            let before = source.partition_point(|(offset, _)| *offset < at.offset);
+            source.get(before.saturating_sub(1)).map(|(_, session)| *session)
+        };
+        self.ledger.named_session(mark).or_else(around).or(mark.session)
     }
 }
