@@ -51,8 +51,7 @@ pub struct Cli {
 pub enum Command {
     /// Say what happened: how it ended, what needs a look, its cost
     ///
-    /// Reads stream-json output, saved sessions, and what hosts and bridges write, in any mixture. Without PATH it reads
-    /// standard input, or the saved sessions if nothing is piped into it.
+    /// Reads stream-json output, saved sessions, and what hosts and bridges write, in any mixture.
     Summarize(Summarize),
     /// Start a command, pass its output on, and say what it did
     ///
@@ -62,8 +61,7 @@ pub enum Command {
     /// Check runs against gates, one line a run; exit 1 if one fails
     ///
     /// Every gate is judged for each run by itself: a session, or a source that names none. Failed runs come first. What has
-    /// no session id belongs to the first session of its source, and so do lines that are no record. Without PATH it reads
-    /// standard input, or the saved sessions if nothing is piped into it.
+    /// no session id belongs to the first session of its source, and so do lines that are no record.
     Check(Check),
     /// Show tools: calls, errors, denials, latencies, size of results
     ///
@@ -136,30 +134,28 @@ pub enum Command {
     /// Show one session as a timeline: prompts, calls, failures
     ///
     /// SESSION is an id or its beginning, or `latest`. Every event has its time, how it ended, how long it took and how large
-    /// the context was; a bar shows when it was within the session. Message text is not shown. Without PATH it reads
-    /// standard input, or the saved sessions if nothing is piped into it.
+    /// the context was; a bar shows when it was within the session. Message text is not shown.
     Show(Show),
     /// Compare two runs, or two sets of them: cost, time, failures
     ///
-    /// BASE and HEAD are each a file, a folder, a pattern, or - for standard input. One run a side is compared by its
-    /// totals. Of several runs (a run is a session, or a source that names none) the means are compared, with their standard
+    /// BASE and HEAD are each a file, a folder, a pattern, or - for standard input; a log that is piped in is HEAD if only
+    /// BASE is given. One run a side is compared by its totals. Of several runs (a run is a session, or a source that names none) the means are compared, with their standard
     /// deviation and the 95 % interval of the difference. What is not known on one side has no difference.
     Diff(Diff),
     /// Show tokens and cost by day, project, model, tool and more
     ///
     /// A session's cost is divided over its responses in proportion to what their tokens cost, and by model as the CLI
-    /// says. What has no owner is a row without a name, so that rows always add up to the total. Reads the saved sessions
-    /// unless a PATH is given; - reads standard input.
+    /// says. What has no owner is a row without a name, so that rows always add up to the total.
     Cost(Cost),
     /// Explain how the cost of each session came about, line by line
     ///
     /// Says which figure counts (what the results add up to, the saved total, or tokens times prices) and why, and how it is
     /// put together. The lines that count add up to the session's cost. Filters choose sessions; those that are chosen are
-    /// explained whole. Without PATH it reads standard input, or the saved sessions if nothing is piped into it.
+    /// explained whole.
     Explain(Explain),
     /// Show tokens and cost by day
     ///
-    /// The same as `cost --by day`. Reads the saved sessions unless a PATH is given; - reads standard input.
+    /// The same as `cost --by day`.
     Daily(Preset),
     /// Show tokens and cost by week
     ///
@@ -175,8 +171,6 @@ pub enum Command {
     /// subscriptions count.
     Blocks(Preset),
     /// List sessions: when, where, what they cost, how they ended
-    ///
-    /// Reads the saved sessions unless a PATH is given; - reads standard input.
     #[command(visible_alias = "session")]
     Sessions(Sessions),
     /// Write all columns of a report's rows, for other programs
@@ -190,8 +184,7 @@ pub enum Command {
     /// same text the same one, in all logs of one command. Records, ids, times, names of tools, models, commands and
     /// agents and all numbers stay, so that the reports of the new log are those of the old one. A text whose first words decide
     /// what it counts as, such as a refusal, keeps these words. What stays is listed; whatever is not known is replaced.
-    /// Ids and names are no secrets here: look at the log before you pass it on. Without PATH it reads standard input, or
-    /// the saved sessions if nothing is piped into it.
+    /// Ids and names are no secrets here: look at the log before you pass it on.
     Redact(Redact),
     /// Print the table of prices in force
     ///
@@ -328,8 +321,9 @@ pub struct Schema {
 pub struct Input {
     /// Files, folders, patterns, or - for standard input
     ///
-    /// Folders are searched for .jsonl, .ndjson and .json files, also with .gz or .zst; a .json file counts only if it
-    /// begins with a record.
+    /// Without it standard input is read if it is a pipe, a socket or a file, and the saved sessions if it is a terminal, a
+    /// device such as /dev/null, or closed. An empty pipe is an error (exit 3). Folders are searched for .jsonl, .ndjson and
+    /// .json files, also with .gz or .zst; a .json file counts only if it begins with a record.
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Read the paths from a file, one a line; - for standard input

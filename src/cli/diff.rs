@@ -8,6 +8,7 @@ use super::{
     args::Rows,
     complain, nothing_read,
     rows::{Narrowed, narrowed_of},
+    stdin,
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -29,18 +30,34 @@ pub struct Diff {
     pub limits: Limits,
 }
 
-/// Two paths and no more.
+/// One path or two.
 fn two_sides(paths: Arg) -> Arg {
     paths
         .value_names(["BASE", "HEAD"])
         .action(ArgAction::Set)
-        .num_args(2)
+        .num_args(1..=2)
         .required(true)
         .help("What to compare with, and what to compare: a file, a folder, a pattern, or -")
         .long_help(
             "What to compare with, and what to compare: each a file, a folder, a pattern, or - for standard input\n\n\
-             Folders are searched as by all commands. Every session in them is a run.",
+             Folders are searched as by all commands. Every session in them is a run. Without HEAD, a log that is piped in \
+             is compared with BASE.",
         )
+}
+
+/// The two sides. Standard input is HEAD where only BASE was given; the saved sessions never are.
+fn sides(paths: &[PathBuf]) -> Result<(PathBuf, PathBuf), Error> {
+    let stdin = Path::new("-");
+    let wrong = match paths {
+        [base, head] if base == stdin && head == stdin => {
+            "standard input can be one side only, name a file instead of `-`"
+        }
+        [base, head] => return Ok((base.clone(), head.clone())),
+        [base] if base == stdin => "standard input is one side only: give HEAD too",
+        [base] if stdin::is_input() => return Ok((base.clone(), stdin.to_owned())),
+        _ => "two sides are compared: give BASE and HEAD, or pipe HEAD in",
+    };
+    Err(Error::Usage(wrong.to_owned()))
 }
 
 /// A list of paths says nothing about sides.
@@ -102,17 +119,10 @@ pub(super) fn diff(diff: &Diff, style: Style) -> Result<ExitStatus, Error> {
     if rows.asked.follow {
         return Err(Error::Usage("two sides are compared once: --follow cannot be used here".to_owned()));
     }
-    let [base, head] = &rows.asked.input.paths[..] else {
-        return Err(Error::Usage("two sides are compared: give BASE and HEAD".to_owned()));
-    };
-    if [base, head].iter().all(|side| side.as_path() == Path::new("-")) {
-        return Err(Error::Usage(
-            "standard input can be one side only, name a file instead of `-`".to_owned(),
-        ));
-    }
-    let base = read(Some(base), rows)?;
+    let (base, head) = sides(&rows.asked.input.paths)?;
+    let base = read(Some(&base), rows)?;
     // Who interrupts the first side does not want to wait for the second.
-    let head = read(Some(head).filter(|_| base.reading.stop.is_none()), rows)?;
+    let head = read(Some(&head).filter(|_| base.reading.stop.is_none()), rows)?;
     let mut report = report::diff(&base.view(), &head.view(), &limits.asked());
     for (side, name) in [(&base, "base: "), (&head, "head: ")] {
         report.notes.extend(side.nothing_matches().map(|mut line| {

@@ -35,7 +35,7 @@ pub struct Explain {
 pub(super) fn explain(explain: &Explain, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Explain { figure: Figure::Cost, rows } = explain;
     let arrangement = rows.arrange.arrangement("explain")?;
-    let question = Question::run("explain", &report::explain);
+    let question = Question::rows("explain", &report::explain);
     let narrowed =
         narrowed_with(Facts::explained, &rows.asked, &question, variables, &rows.output, &arrangement)?;
     narrowed.deliver(report::explain(&narrowed.view()), rows, &arrangement, style)

@@ -44,7 +44,7 @@ pub(super) fn export(export: &Export, variables: &Variables, style: Style) -> Re
     } else {
         table
     };
-    let Table { report, history, detail, make, .. } = table;
+    let Table { report, detail, make, .. } = table;
     let make = |view: &View<'_>| make(view);
-    answer(&export.rows, &Question { report, history, detail, outcomes: &[], make: &make }, variables, style)
+    answer(&export.rows, &Question { report, detail, outcomes: &[], make: &make }, variables, style)
 }

@@ -94,7 +94,7 @@ pub(super) fn check(check: &Check, variables: &Variables, style: Style) -> Resul
     let gates = gates.gates();
     let detail = gates.iter().map(Gate::detail).fold(Detail::Rows, Detail::max);
     let make = |view: &View<'_>| report::check(view, &gates);
-    let question = Question { detail, ..Question::run("check", &make) };
+    let question = Question { detail, ..Question::rows("check", &make) };
     let narrowed = narrowed(&rows.asked, &question, variables, &rows.output, &arrangement)?;
     let view = narrowed.view();
     let report = make(&view);

@@ -25,6 +25,7 @@ mod run;
 mod screen;
 mod show;
 mod signal;
+mod stdin;
 mod summarize;
 mod tee;
 
@@ -73,15 +74,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Run(run) => run::run(run, &variables),
         Command::Check(check) => gate::check(check, &variables, style),
         Command::Tools(rows) => {
-            ask(rows, Question { detail: Detail::Calls, ..Question::run("tools", &report::tools) })
+            ask(rows, Question { detail: Detail::Calls, ..Question::rows("tools", &report::tools) })
         }
-        Command::Turns(rows) => ask(rows, Question::run("turns", &report::turns)),
-        Command::Calls(rows) => ask(rows, Question::run("calls", &report::calls)),
-        Command::Denials(rows) => ask(rows, Question::run("denials", &report::denials)),
-        Command::Errors(rows) => ask(rows, Question::run("errors", &report::errors)),
-        Command::Agents(rows) => ask(rows, Question::run("agents", &report::agents)),
+        Command::Turns(rows) => ask(rows, Question::rows("turns", &report::turns)),
+        Command::Calls(rows) => ask(rows, Question::rows("calls", &report::calls)),
+        Command::Denials(rows) => ask(rows, Question::rows("denials", &report::denials)),
+        Command::Errors(rows) => ask(rows, Question::rows("errors", &report::errors)),
+        Command::Agents(rows) => ask(rows, Question::rows("agents", &report::agents)),
         Command::Kinds(rows) => {
-            ask(rows, Question { detail: Detail::Records, ..Question::run("kinds", &report::kinds) })
+            ask(rows, Question { detail: Detail::Records, ..Question::rows("kinds", &report::kinds) })
         }
         Command::Hooks(rows) => ask(rows, Question::traces("hooks", &report::hooks)),
         Command::Mcp(rows) => ask(rows, Question::traces("mcp", &report::mcp)),
@@ -98,30 +99,30 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Sessions(sessions) => {
             let make = shaped(&sessions.shape, &sessions.rows.output, report::sessions, || Preset::Sessions)?;
             let detail = if sessions.shape.ccusage { Detail::Rows } else { Detail::Calls };
-            let question = Question { detail, ..Question::history("sessions", &make) };
+            let question = Question { detail, ..Question::rows("sessions", &make) };
             ask(&sessions.rows, Question { outcomes: &sessions.outcome, ..question })
         }
         Command::Cost(cost) => {
             let make = |view: &View<'_>| report::cost(view, &cost.by);
-            ask(&cost.rows, Question::history("cost", &make))
+            ask(&cost.rows, Question::rows("cost", &make))
         }
         Command::Daily(preset) => {
             let make = shaped(&preset.shape, &preset.rows.output, report::daily, || Preset::Daily)?;
-            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("daily", &make) })
+            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::rows("daily", &make) })
         }
         Command::Weekly(preset) => {
             let make = shaped(&preset.shape, &preset.rows.output, report::weekly, || Preset::Weekly)?;
-            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("weekly", &make) })
+            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::rows("weekly", &make) })
         }
         Command::Monthly(preset) => {
             let make = shaped(&preset.shape, &preset.rows.output, report::monthly, || Preset::Monthly)?;
-            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("monthly", &make) })
+            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::rows("monthly", &make) })
         }
         Command::Blocks(preset) => {
             // Now is when the report is made: with --follow that is again and again.
             let now = || Preset::Blocks { now: Some(calendar::now()) };
             let make = shaped(&preset.shape, &preset.rows.output, report::blocks, now)?;
-            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::history("blocks", &make) })
+            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::rows("blocks", &make) })
         }
         Command::Redact(redact) => redact::redact(redact, &variables),
         Command::Prices(prices) => {
@@ -261,13 +262,16 @@ fn status(input: &Input, stop: &Option<ExitStatus>, partial: bool, report: &Repo
 
 /// Why there is nothing to report, and what to do about it.
 fn nothing_read(input: &Input, sources: &[Source]) -> String {
-    const FLAGS: &str = "claude -p … --output-format stream-json --verbose | ccstat summarize";
+    const FLAGS: &str = "claude -p PROMPT --output-format stream-json --verbose | ccstat summarize";
     let piped = matches!(sources, [Source { origin: Origin::Stdin, .. }]);
     match (input, piped) {
         _ if sources.is_empty() => {
             format!("nothing to read: name a log or a folder of logs, or pipe a run into it: {FLAGS}")
         }
-        (input, true) if input.bytes == 0 => format!("standard input is empty: pipe a run into it: {FLAGS}"),
+        (input, true) if input.bytes == 0 => {
+            "standard input is empty: pipe a log into it or name a path; redirect it from /dev/null to read the saved sessions"
+                .to_owned()
+        }
         (input, true) if input.invalid > 0 => {
             format!(
                 "standard input is not a log: if it comes from `claude -p`, add the flags that make it one: {FLAGS}"

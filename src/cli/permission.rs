@@ -72,7 +72,7 @@ pub(super) fn permissions(
     variables: &Variables,
     style: Style,
 ) -> Result<ExitStatus, Error> {
-    let question = |report, make| Question { detail: Detail::Traces, ..Question::run(report, make) };
+    let question = |report, make| Question { detail: Detail::Traces, ..Question::rows(report, make) };
     if asked.suggest {
         let breadth = asked.breadth.into();
         let make = |view: &View<'_>| report::suggestions(view, breadth);

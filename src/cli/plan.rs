@@ -10,7 +10,7 @@ use std::{
 
 use clap::ColorChoice;
 
-use super::{args, config};
+use super::{args, config, stdin};
 use crate::{
     error::Error,
     input::{Environment, Wanted},
@@ -95,12 +95,12 @@ impl Variables {
     }
 }
 
-/// What a command reads: what was named, else, if it is about a run, what is piped into it, else the saved sessions.
-pub(super) fn wanted(input: &args::Input, variables: &Variables, history: bool) -> Result<Wanted, Error> {
+/// What a command reads: the paths that were given, else standard input if it is an input, else the saved sessions.
+pub(super) fn wanted(input: &args::Input, variables: &Variables) -> Result<Wanted, Error> {
     let mut paths = input.paths.clone();
     if let Some(list) = &input.files_from {
         paths.extend(listed(list)?);
-    } else if paths.is_empty() && !history && !io::stdin().is_terminal() {
+    } else if paths.is_empty() && stdin::is_input() {
         paths.push(PathBuf::from("-"));
     }
     if paths.is_empty() && input.files_from.is_none() {

@@ -29,8 +29,10 @@ use crate::{
 pub struct Redact {
     /// Files, folders, patterns, or - for standard input
     ///
-    /// Folders are searched for .jsonl, .ndjson and .json files, also with .gz or .zst; a .json file counts only if it
-    /// begins with a record. What is written is never packed.
+    /// Without it standard input is read if it is a pipe, a socket or a file, and the saved sessions if it is a terminal, a
+    /// device such as /dev/null, or closed. An empty pipe is an error (exit 3). Folders are searched for .jsonl, .ndjson and
+    /// .json files, also with .gz or .zst; a .json file counts only if it begins with a record. What is written is never
+    /// packed.
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Read the paths from a file, one a line; - for standard input
@@ -55,7 +57,7 @@ pub(super) fn redact(redact: &Redact, variables: &Variables) -> Result<ExitStatu
     let Redact { paths, files_from, into, max_record, no_progress } = redact;
     let (paths, files_from) = (paths.clone(), files_from.clone());
     let input = Input { paths, files_from, threads: 1, max_record: *max_record, no_progress: *no_progress };
-    let search = input::find(&plan::wanted(&input, variables, false)?);
+    let search = input::find(&plan::wanted(&input, variables)?);
     let targets = targets(&search.sources, into.as_deref())?;
     search.missing.iter().for_each(|missing| complain(&missing.to_string()));
     if search.sources.is_empty() {
@@ -84,7 +86,9 @@ pub(super) fn redact(redact: &Redact, variables: &Variables) -> Result<ExitStatu
     Ok(match () {
         () if stop.is_set() => ExitStatus::Interrupted,
         () if work.records == 0 => {
-            complain("no records: none of the lines is a JSON object with a `type`");
+            let bytes = work.progress.done.load(Ordering::Relaxed);
+            let read = facts::Input { bytes, invalid: bytes.min(1), ..facts::Input::default() };
+            complain(&nothing_read(&read, &search.sources));
             ExitStatus::NothingRead
         }
         () if partial => ExitStatus::Partial,

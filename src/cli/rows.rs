@@ -14,8 +14,6 @@ use crate::{
 pub(super) struct Question<'a> {
     /// The report that answers it.
     pub(super) report: &'static str,
-    /// Whether it is about history: then it reads the saved sessions unless something is named.
-    pub(super) history: bool,
     /// How much has to be kept for it.
     pub(super) detail: Detail,
     /// Only sessions that ended like this.
@@ -25,19 +23,14 @@ pub(super) struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    /// About a run: what is piped in is read, unless something is named.
-    pub(super) fn run(report: &'static str, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
-        Self { report, history: false, detail: Detail::Rows, outcomes: &[], make }
+    /// With every row that the report could need.
+    pub(super) fn rows(report: &'static str, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
+        Self { report, detail: Detail::Rows, outcomes: &[], make }
     }
 
-    /// About a run, and what its records say as they stand.
+    /// The same, with what the records say as they stand.
     pub(super) fn traces(report: &'static str, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
-        Self { detail: Detail::Traces, ..Self::run(report, make) }
-    }
-
-    /// About history: the saved sessions are read, unless something is named.
-    pub(super) fn history(report: &'static str, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
-        Self { history: true, ..Self::run(report, make) }
+        Self { detail: Detail::Traces, ..Self::rows(report, make) }
     }
 }
 
@@ -89,7 +82,7 @@ pub(super) fn narrowed_with(
 ) -> Result<Narrowed, Error> {
     output.fits(question.report)?;
     let scope = Scope::of(asked, question.detail, question.outcomes)?;
-    let wanted = plan::wanted(&asked.input, variables, question.history)?;
+    let wanted = plan::wanted(&asked.input, variables)?;
     let make = |reading: Reading| {
         let narrowed = scope.narrow(rows, reading)?;
         narrowed.finished((question.make)(&narrowed.view()), arrangement)

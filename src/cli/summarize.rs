@@ -95,7 +95,7 @@ impl Task<'_> {
         make: &dyn Fn(Reading) -> Result<Report, Error>,
     ) -> Result<(Reading, Option<Arrived>), Error> {
         let args::Summarize { asked, output, tee, .. } = self.asked;
-        let wanted = plan::wanted(&asked.input, self.variables, false)?;
+        let wanted = plan::wanted(&asked.input, self.variables)?;
         if !asked.follow {
             let search = input::find(&wanted);
             if tee.looks_at(&search.sources)? {

@@ -10,8 +10,6 @@ pub struct Export {
     pub name: &'static str,
     /// The report whose rows they are; it differs only where content is asked for.
     pub report: &'static str,
-    /// Whether it is about history: then it is made of the saved sessions unless something is named.
-    pub history: bool,
     /// How much has to be kept for it.
     pub detail: Detail,
     /// Makes it.
@@ -20,7 +18,7 @@ pub struct Export {
 
 impl Export {
     const fn rows(name: &'static str, make: fn(&View<'_>) -> Report) -> Self {
-        Self { name, report: name, history: false, detail: Detail::Rows, make }
+        Self { name, report: name, detail: Detail::Rows, make }
     }
 
     /// The table of this name.
@@ -41,7 +39,7 @@ impl Export {
 
 /// The tables, each once. A table that is a command too is made of the same rows.
 pub const TABLES: &[Export] = &[
-    Export { history: true, ..Export::rows("sessions", sessions::sessions) },
+    Export::rows("sessions", sessions::sessions),
     Export::rows("turns", turns::turns),
     Export::rows("responses", responses::responses),
     Export::rows("calls", calls::calls),

@@ -42,6 +42,8 @@ mod seeds;
 mod shapes;
 mod show;
 mod sources;
+#[cfg(unix)]
+mod stdin;
 mod stories;
 mod support;
 mod tee;
