@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ColorChoice, Parser, Subcommand, builder::PossibleValuesParser};
+use clap::{
+    Args, ColorChoice, Parser, Subcommand,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 
 pub use super::{
     diff::Diff,
@@ -19,7 +22,7 @@ pub use super::{
     show::Show,
     tee::Tee,
 };
-use crate::report::{By, Outcome, REPORTS};
+use crate::report::{By, Entry, Outcome, REPORTS};
 
 /// What a Claude Code run really did: accounts for every line of its JSON logs
 ///
@@ -134,7 +137,8 @@ pub enum Command {
     /// Show one session as a timeline: prompts, calls, failures
     ///
     /// SESSION is an id or its beginning, or `latest`. Every event has its time, how it ended, how long it took and how large
-    /// the context was; a bar shows when it was within the session. Message text is not shown.
+    /// the context was; a bar shows when it was within the session. Message text is not shown. Where rows are left out, on a
+    /// screen or by --limit, the newest ones stay.
     Show(Show),
     /// Compare two runs, or two sets of them: cost, time, failures
     ///
@@ -171,7 +175,7 @@ pub enum Command {
     /// subscriptions count.
     Blocks(Preset),
     /// List sessions: when, where, what they cost, how they ended
-    #[command(visible_alias = "session")]
+    #[command(visible_alias = SESSION)]
     Sessions(Sessions),
     /// Write all columns of a report's rows, for other programs
     ///
@@ -311,9 +315,27 @@ pub struct Prices {
 /// Arguments of `schema`.
 #[derive(Debug, Args)]
 pub struct Schema {
-    /// Name of the report
-    #[arg(value_name = "REPORT", value_parser = PossibleValuesParser::new(REPORTS.iter().map(|entry| entry.name)))]
+    /// Name of the report, or of a command that makes it
+    #[arg(value_name = "REPORT", value_parser = PossibleValuesParser::new(REPORTS.iter().map(possible)).map(report_name))]
     pub report: Option<String>,
+}
+
+/// The other name of `sessions`.
+const SESSION: &str = "session";
+
+/// Names of commands, and other names of them, that make a report of another name.
+const SAME_REPORT: &[(&str, &str)] = &[(SESSION, "sessions"), ("summarize", "summary"), ("run", "summary")];
+
+/// A report as a value that can be typed, by whichever of its names.
+fn possible(entry: &Entry) -> PossibleValue {
+    let others = SAME_REPORT.iter().filter(|(_, report)| *report == entry.name).map(|(name, _)| *name);
+    PossibleValue::new(entry.name).aliases(others)
+}
+
+/// The name of the report that was meant.
+fn report_name(typed: String) -> String {
+    let report = SAME_REPORT.iter().find(|(name, _)| *name == typed).map(|(_, report)| (*report).to_owned());
+    report.unwrap_or(typed)
 }
 
 /// What to read, and how.
@@ -373,6 +395,25 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         crate::cli::help::command().debug_assert();
+    }
+
+    #[test]
+    fn a_schema_is_found_by_every_name_of_a_command_that_makes_a_report() {
+        let cli = crate::cli::help::command();
+        let makes_one = |command: &&clap::Command| {
+            // `export` names the table that it writes.
+            command.get_arguments().any(|argument| argument.get_id() == "format")
+                && command.get_name() != "export"
+        };
+        for command in cli.get_subcommands().filter(makes_one) {
+            for name in std::iter::once(command.get_name()).chain(command.get_all_aliases()) {
+                let typed = Cli::try_parse_from(["ccstat", "schema", name]);
+                let Command::Schema(schema) = typed.unwrap_or_else(|error| panic!("{error}")).command else {
+                    panic!("{name}")
+                };
+                assert!(schema.report.as_deref().is_some_and(|name| Entry::named(name).is_some()), "{name}");
+            }
+        }
     }
 
     #[test]

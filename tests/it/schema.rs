@@ -111,3 +111,10 @@ fn without_a_name_the_reports_are_listed() {
     assert_eq!(code, 2);
     assert!(stderr.contains("summary"), "{stderr}");
 }
+
+#[test]
+fn a_schema_is_found_by_the_name_of_its_command_too() {
+    assert_eq!(run_with(&["schema", "session"]), run_with(&["schema", "sessions"]));
+    assert_eq!(run_with(&["schema", "summarize"]), run_with(&["schema", "summary"]));
+    assert_eq!(run_with(&["schema", "session"]).0, 0);
+}
