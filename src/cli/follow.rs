@@ -19,7 +19,7 @@ use crate::{
     facts::Detail,
     input::{self, Limits, Missing, Origin, Source, Wanted},
     render::{self, Style},
-    report::Report,
+    report::{Data, Report},
     scan::{
         Options, Progress,
         follow::{Followed, Look, Seen},
@@ -267,8 +267,9 @@ impl<'s> Picture<'s> {
         if !renewed && drawn == self.drawn {
             return Ok(());
         }
-        if renewed || self.drawn.as_ref().is_none_or(|(before, ..)| *before != style) {
-            self.text = self.rendered(follow, style)?;
+        let same_size = |(before, height, _): &(Style, u16, String)| *before == style && *height == rows;
+        if renewed || !self.drawn.as_ref().is_some_and(same_size) {
+            self.text = self.rendered(follow, style, usize::from(rows).saturating_sub(1))?;
         }
         if let Some((_, rows, status)) = &drawn {
             self.screen.paint(&self.text, *rows, status).map_err(Error::Write)?;
@@ -281,11 +282,21 @@ impl<'s> Picture<'s> {
         Ok(())
     }
 
-    fn rendered(&self, follow: &Follow<'_>, style: Style) -> Result<String, Error> {
-        let Some(report) = &self.report else { return Ok("nothing to report yet\n".to_owned()) };
-        let mut text = Vec::new();
-        render::render(report, follow.output.format(), style, &mut text).map_err(Error::Write)?;
-        Ok(String::from_utf8_lossy(&text).into_owned())
+    /// The report as text. Where its newest rows are the last ones, earlier rows are left out until it has room.
+    fn rendered(&mut self, follow: &Follow<'_>, style: Style, room: usize) -> Result<String, Error> {
+        let Some(report) = &mut self.report else { return Ok("nothing to report yet\n".to_owned()) };
+        let mut shown = room;
+        loop {
+            let keeps_last = keep_last(report, shown);
+            let mut text = Vec::new();
+            render::render(report, follow.output.format(), style, &mut text).map_err(Error::Write)?;
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let over = text.lines().count().saturating_sub(room);
+            if !keeps_last || over == 0 || shown <= 1 {
+                return Ok(text);
+            }
+            shown = shown.saturating_sub(over).max(1);
+        }
     }
 
     fn status(&self, files: usize, style: Style) -> String {
@@ -296,6 +307,17 @@ impl<'s> Picture<'s> {
         };
         let text = format!("following {files} file{s} · {change} · Ctrl-C ends");
         if style.color { format!("\x1b[2m{text}") } else { text }
+    }
+}
+
+/// Leaves this many rows for people, if the report keeps its last rows; whether it does.
+fn keep_last(report: &mut Report, rows: usize) -> bool {
+    match &mut report.data {
+        Data::Rows(table) if table.keeps_last => {
+            table.screen_rows = Some(rows);
+            true
+        }
+        Data::Rows(_) | Data::Tree(_) | Data::Bare(_) => false,
     }
 }
 

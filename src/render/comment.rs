@@ -179,12 +179,21 @@ impl Page {
             }
             None => false,
         };
-        let kept: Vec<String> = lines.iter().take_while(fits).cloned().collect();
         let (head, rows) = (2, table.rows.len());
+        let kept: Vec<String> = if table.keeps_last {
+            let (heads, last) = lines.split_at(head);
+            let mut kept: Vec<String> =
+                heads.iter().chain(last.iter().rev()).take_while(fits).cloned().collect();
+            kept.get_mut(head..).unwrap_or_default().reverse();
+            kept
+        } else {
+            lines.iter().take_while(fits).cloned().collect()
+        };
         let cut = rows.saturating_sub(kept.len().saturating_sub(head));
         let mut text = [&[open][..], &kept].concat().join("\n");
         if cut > 0 && kept.len() > head {
-            text += &format!("\n\nand {cut} more, for which a comment has no room");
+            let which = if table.keeps_last { "earlier" } else { "more" };
+            text += &format!("\n\nand {cut} {which}, for which a comment has no room");
         } else if let Some(more) = &table.more {
             text += &format!("\n\n{}", markdown::sentence(more));
         }

@@ -110,6 +110,7 @@ impl Table {
         if self.rest.take().is_some() {
             self.screen_rows = Some(USUAL_ROWS);
         }
+        self.keeps_last = false;
         let usual = if self.columns[at].unit.descends() { Order::Descending } else { Order::Ascending };
         let order = sort.order.unwrap_or(usual);
         self.rows.sort_by(|one, two| match (&one[at], &two[at]) {
@@ -128,7 +129,11 @@ impl Table {
         let left_out = self.rows.len().saturating_sub(limit);
         if limit > 0 && left_out > 0 {
             self.more = Some(self.left_out(left_out));
-            self.rows.truncate(limit);
+            if self.keeps_last {
+                self.rows.drain(..left_out);
+            } else {
+                self.rows.truncate(limit);
+            }
         }
     }
 
@@ -261,6 +266,19 @@ mod tests {
         assert_eq!(table.clone().on_screen(3).for_people().rows.len(), 4, "for one row a line says nothing");
         let all = Arrangement { limit: Some(0), ..Arrangement::default() };
         assert_eq!(table.arranged(&all).unwrap().for_people().rows.len(), 4);
+    }
+
+    #[test]
+    fn a_table_that_keeps_its_last_rows_leaves_out_the_first_ones_until_it_is_sorted() {
+        let names = |table: &Table| table.rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>();
+        let table = Table::of("Tools", COLUMNS, ROWS).on_screen(2).keeping_last();
+        assert_eq!(names(&table.for_people()), ["a".into(), "d".into()]);
+        let two = Arrangement { limit: Some(2), ..Arrangement::default() };
+        let limited = table.clone().arranged(&two).unwrap();
+        assert_eq!(names(&limited), ["a".into(), "d".into()]);
+        assert!(format!("{:?}", limited.more).contains("earlier rows"), "{:?}", limited.more);
+        let sorted = Arrangement { sort: Some("tool:asc".parse().unwrap()), ..two };
+        assert_eq!(names(&table.arranged(&sorted).unwrap()), ["a".into(), "b".into()]);
     }
 
     #[test]

@@ -221,7 +221,7 @@ pub fn show(view: &View<'_>, session: Option<SessionIndex>) -> Report {
     };
     let head = header(view, session, told, &events);
     let rows: Vec<Row> = events.into_iter().map(row).collect();
-    let table = Table::of("Timeline", &columns(), &rows).on_screen(ON_SCREEN);
+    let table = Table::of("Timeline", &columns(), &rows).on_screen(ON_SCREEN).keeping_last();
     let notes = notes(view, session);
     let report = Report::of(ENTRY.name, table, notes);
     Report { screen: head.into_iter().chain(report.screen).collect(), ..report }

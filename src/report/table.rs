@@ -263,6 +263,8 @@ pub struct Table {
     pub screen_rows: Option<usize>,
     /// What the rows are that a person has to ask for, one and several of them; `None` for just more rows.
     pub rest: Option<(&'static str, &'static str)>,
+    /// Whether rows are left out at the beginning: the last ones are the newest.
+    pub keeps_last: bool,
 }
 
 impl Table {
@@ -277,6 +279,7 @@ impl Table {
             more: None,
             screen_rows: None,
             rest: None,
+            keeps_last: false,
         }
     }
 
@@ -284,6 +287,13 @@ impl Table {
     #[must_use]
     pub fn on_screen(mut self, rows: usize) -> Self {
         self.screen_rows = Some(rows);
+        self
+    }
+
+    /// The same, but where rows are left out, the last ones stay.
+    #[must_use]
+    pub fn keeping_last(mut self) -> Self {
+        self.keeps_last = true;
         self
     }
 
@@ -317,7 +327,8 @@ impl Table {
         let left_out = self.rows.len().saturating_sub(self.screen_rows.unwrap_or(usize::MAX));
         // A line that only says that one row is missing takes the place of that row.
         let left_out = if left_out > 1 || self.rest.is_some() { left_out } else { 0 };
-        let rows = self.rows[..self.rows.len() - left_out].to_vec();
+        let kept = self.rows.len() - left_out;
+        let rows = if self.keeps_last { &self.rows[left_out..] } else { &self.rows[..kept] }.to_vec();
         let more = if left_out > 0 { Some(self.left_out(left_out)) } else { self.more.clone() };
         let table = Self { rows, more, columns: self.columns.clone(), total: self.total.clone(), ..*self };
         let known = |at: usize| self.rows.is_empty() || self.rows.iter().any(|row| row[at] != Value::Missing);
@@ -346,7 +357,9 @@ impl Table {
         if let Some((one, many)) = self.rest {
             return Line::new(Tone::Plain).count(rows as u64, one, many);
         }
-        let line = Line::new(Tone::Plain).word("and ").count(rows as u64, " more row", " more rows");
+        let (one, many) =
+            if self.keeps_last { (" earlier row", " earlier rows") } else { (" more row", " more rows") };
+        let line = Line::new(Tone::Plain).word("and ").count(rows as u64, one, many);
         line.word(match self.total {
             Some(_) => ", counted in the total (--limit 0 shows all)",
             None => " (--limit 0 shows all)",

@@ -390,15 +390,10 @@ fn terminal(columns: u16, rows: u16) -> (std::os::fd::OwnedFd, fs::File) {
     unsafe { (std::os::fd::OwnedFd::from_raw_fd(drawn), fs::File::from_raw_fd(seen)) }
 }
 
+/// What a terminal of this size shows of `--follow` while something happens: before it, during it, and after its end.
 #[cfg(target_os = "linux")]
-#[test]
-fn a_terminal_shows_what_changes_and_is_as_before_at_the_end() {
-    let [log, _] = logs();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.jsonl");
-    fs::write(&path, "").unwrap();
-    let arguments = ["--color", "never", "tools", path.to_str().unwrap()];
-    let (drawn, mut seen) = terminal(80, 4);
+fn followed(arguments: &[&str], size: (u16, u16), happens: impl FnOnce()) -> [String; 3] {
+    let (drawn, mut seen) = terminal(size.0, size.1);
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
     command.args(arguments).arg("--follow").env("TERM", "xterm").env_remove("COLUMNS").env("TZ", "UTC");
     let child = command.stdin(Stdio::null()).stdout(drawn).stderr(Stdio::piped()).spawn().unwrap();
@@ -409,12 +404,24 @@ fn a_terminal_shows_what_changes_and_is_as_before_at_the_end() {
         String::from_utf8(all).unwrap()
     });
     std::thread::sleep(Duration::from_millis(600));
-    fs::write(&path, &log).unwrap();
+    happens();
     std::thread::sleep(Duration::from_millis(900));
     assert_eq!(Child(child).end("-INT").0, Some(130));
     let all = reader.join().unwrap();
     let (before, live) = all.split_once("\x1b[?1049h").unwrap();
     let (live, after) = live.split_once("\x1b[?1049l").unwrap();
+    [before, live, after].map(str::to_owned)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_shows_what_changes_and_is_as_before_at_the_end() {
+    let [log, _] = logs();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    fs::write(&path, "").unwrap();
+    let arguments = ["--color", "never", "tools", path.to_str().unwrap()];
+    let [before, live, after] = followed(&arguments, (80, 4), || fs::write(&path, &log).unwrap());
     assert_eq!(before, "");
     for text in [
         "nothing to report yet",
@@ -429,6 +436,28 @@ fn a_terminal_shows_what_changes_and_is_as_before_at_the_end() {
     assert!(live.contains("\x1b[?25l") && live.ends_with("\x1b[?7h\x1b[?25h"), "the cursor is shown again");
     let plain = run(ccstat(&arguments).env("COLUMNS", "80")).1;
     assert_eq!(after.replace("\r\n", "\n"), plain);
+}
+
+/// The timeline has 40 events and more come, a screen of 24 rows holds about 12: those that came last are there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_timeline_that_is_followed_shows_its_newest_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    let call = |at: usize| {
+        format!(
+            "{{\"type\":\"assistant\",\"session_id\":\"s\",\"message\":{{\"id\":\"m{at}\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"t{at}\",\
+             \"name\":\"Tool{at:03}\"}}]}}}}\n"
+        )
+    };
+    let lines = |many: usize| (0..many).map(call).collect::<String>();
+    fs::write(&path, lines(20)).unwrap();
+    let arguments = ["--color", "never", "show", "latest", path.to_str().unwrap()];
+    let [_, live, after] = followed(&arguments, (80, 24), || fs::write(&path, lines(30)).unwrap());
+    assert!(live.contains("Tool019") && live.contains("Tool029"), "{live:?}");
+    assert!(!live.contains("Tool000") && live.contains("earlier rows"), "{live:?}");
+    assert!(live.contains("session s") && !live.contains("more lines"), "it has room: {live:?}");
+    assert!(after.contains("Tool000") && after.contains("Tool029"), "at the end all of it: {after:?}");
 }
 
 #[test]

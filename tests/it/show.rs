@@ -118,16 +118,22 @@ fn without_any_time_events_stand_in_their_order_and_have_no_bars() {
 fn a_long_session_is_cut_on_a_screen_and_whole_for_programs() {
     let line = |at: usize| {
         format!(
-            "{{\"type\":\"assistant\",\"session_id\":\"s\",\"message\":{{\"id\":\"m{at}\",\"content\":[]}}}}\n"
+            "{{\"type\":\"assistant\",\"session_id\":\"s\",\"message\":{{\"id\":\"m{at}\",\"model\":\"model-{at:03}\",\"content\":[]}}}}\n"
         )
     };
     let log = log((0..250).map(line).collect::<String>());
     let path = log.path().to_str().unwrap();
     assert_eq!(rows(&["s", path]).len(), 250);
     let (_, stdout, _) = run_with(&["show", "s", path]);
-    assert!(stdout.contains("and 50 more rows"), "{stdout}");
+    assert!(stdout.contains("and 50 earlier rows"), "{stdout}");
+    assert!(!stdout.contains("model-049") && stdout.contains("model-050"), "the newest stay: {stdout}");
+    assert!(stdout.contains("model-249"), "{stdout}");
     let (_, stdout, _) = run_with(&["show", "s", "--limit", "0", path]);
-    assert!(!stdout.contains("more rows"));
+    assert!(!stdout.contains("earlier rows"));
+    let last = rows(&["s", path, "--limit", "2"]);
+    assert_eq!(column(&last, "name"), ["model-248", "model-249"], "a limit keeps the newest too");
+    let first = rows(&["s", path, "--limit", "1", "--sort", "line:asc"]);
+    assert_eq!(column(&first, "name"), ["model-000"], "in another order the first of that order");
 }
 
 #[test]

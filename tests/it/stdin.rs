@@ -176,7 +176,11 @@ fn a_path_or_a_dash_goes_before_the_rule() {
         let named = [words, &[path][..]].concat();
         assert_eq!(code(&named, home.path(), pipe(NOISE)), 0, "{words:?}: the path is read, not the pipe");
         let dash = [words, &["-"][..]].concat();
-        assert_eq!(code(&dash, home.path(), Stdio::null()), 3, "{words:?}: - is standard input, whatever it is");
+        assert_eq!(
+            code(&dash, home.path(), Stdio::null()),
+            3,
+            "{words:?}: - is standard input, whatever it is"
+        );
         assert_eq!(code(&dash, home.path(), pipe(RESULT)), 0, "{words:?}");
     }
 }
