@@ -13,13 +13,13 @@ use std::{
 use super::{
     complain,
     live::{Now, Show},
-    print::Printer,
+    print::Prints,
 };
 use crate::{
     error::Error,
     event::Event,
     facts::{Arrivals, Arrived, Detail, Facts},
-    input::{Lost, Outlet, Relay},
+    input::{Lost, Outlet, Place, Relay},
     measure::{Millis, Prices, Usd},
     scan::{self, Options, Unread, Watch},
 };
@@ -64,7 +64,7 @@ pub(super) trait Keeper {
 pub(super) struct Pass<'a> {
     pub(super) from: Box<dyn Read + Send>,
     pub(super) outlets: Vec<Outlet>,
-    pub(super) printer: Option<Printer>,
+    pub(super) printer: Option<Prints>,
     pub(super) show: Show,
     /// Whether someone looks at how it is now, beside what is shown.
     pub(super) watched: bool,
@@ -220,17 +220,17 @@ fn beside(news: Sender<News>, work: impl FnOnce() -> News + Send + 'static) {
 struct Watcher {
     arrivals: Arc<Mutex<Arrivals>>,
     relay: Relay,
-    printer: Option<Printer>,
+    printer: Option<Prints>,
     show: Show,
 }
 
 impl Watch for Watcher {
-    fn record(&mut self, event: &Event<'_>, text: &[u8]) {
+    fn record(&mut self, place: Place, event: &Event<'_>, text: &[u8]) {
         if let Ok(mut arrivals) = self.arrivals.lock() {
             arrivals.absorb(event, millis(self.relay.looked()));
         }
         if let Some(printer) = &mut self.printer {
-            Watch::record(printer, event, text);
+            printer.record(place, event, text);
         }
     }
 

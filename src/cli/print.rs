@@ -1,14 +1,63 @@
 //! `--print text`: what the assistant says and which tools it calls, as a person reads it.
+//!
+//! A pipe without filters is printed as it comes. Everything else is printed at the end, when it is known which records
+//! match: `shelf.rs` finds their texts again, `content.rs` knows which ones and in which order.
 
-use std::io::Write;
+mod content;
+mod shelf;
+
+use std::{
+    io::{self, Write},
+    sync::{Arc, Mutex},
+};
 
 use anstyle::{AnsiColor, Style as Paint};
 
+pub(super) use self::{content::Content, shelf::Shelf};
 use crate::{
-    event::{Event, Said, said},
+    event::{Event, Said, Saying, said},
+    input::Place,
     render::human,
     scan::Watch,
 };
+
+/// What becomes of the records of a stream.
+pub(super) enum Prints {
+    /// They are printed as they come.
+    Live(Printer),
+    /// They are kept until it is known which of them match.
+    Held(Arc<Mutex<Shelf>>),
+}
+
+impl Prints {
+    /// Whether there is something to be printed.
+    pub(super) fn has_something(&self) -> bool {
+        match self {
+            Self::Live(printer) => printer.has_something(),
+            Self::Held(_) => false,
+        }
+    }
+}
+
+impl Watch for Prints {
+    fn record(&mut self, place: Place, event: &Event<'_>, text: &[u8]) {
+        match self {
+            Self::Live(printer) => Watch::record(printer, place, event, text),
+            Self::Held(shelf) => {
+                if let Ok(mut shelf) = shelf.lock() {
+                    shelf.record(place, event, text);
+                }
+            }
+        }
+    }
+
+    fn pause(&mut self) {
+        match self {
+            Self::Live(printer) => printer.pause(),
+            Self::Held(_) => {}
+        }
+    }
+}
 
 /// Lines of an answer that are shown; whoever wants the rest has the log.
 const ANSWER_LINES: usize = 5;
@@ -22,6 +71,8 @@ pub(super) struct Printer {
     text: String,
     /// What was printed last: another sort of thing is set off by a blank line.
     last: Option<Sort>,
+    /// The session that is printed, in a stream that may have several.
+    session: Option<String>,
     /// Whoever read it went away.
     is_gone: bool,
 }
@@ -31,20 +82,37 @@ enum Sort {
     Words,
     Work,
     Frame,
+    Heading,
 }
 
 impl Printer {
     pub(super) fn new(color: bool) -> Self {
-        Self { color, text: String::new(), last: None, is_gone: false }
+        Self { color, text: String::new(), last: None, session: None, is_gone: false }
     }
 
-    /// Takes in a record.
-    pub(super) fn record(&mut self, record: &[u8]) {
-        let (said, beside) = said(record);
-        let indent = if beside { "    " } else { "" };
-        for one in said {
-            self.say(&one, indent);
+    /// Takes in a record of a stream, and the session that it names.
+    fn record(&mut self, session: Option<&str>, record: &[u8]) {
+        let Saying { said, beside, .. } = said(record);
+        if let (Some(session), false) = (session, said.is_empty()) {
+            // A stream cannot tell at its first session that another one follows.
+            match self.session.replace(session.to_owned()) {
+                Some(before) if before != session => self.heading(session),
+                Some(_) | None => {}
+            }
         }
+        for one in said {
+            self.say(&one, beside.into());
+        }
+    }
+
+    /// Begins another session.
+    fn heading(&mut self, session: &str) {
+        self.line(Sort::Heading, "", Paint::new().bold(), "━━ session ", session);
+    }
+
+    /// Begins a subagent whose call is not printed.
+    fn subagent(&mut self, kind: &str, depth: usize) {
+        self.line(Sort::Frame, &indent(depth), Paint::new().dimmed(), "subagent ", kind);
     }
 
     /// Whether there is something to be printed.
@@ -57,8 +125,10 @@ impl Printer {
         std::mem::take(&mut self.text)
     }
 
-    fn say(&mut self, said: &Said, indent: &str) {
+    /// Says something, as deep below the main agent as this.
+    fn say(&mut self, said: &Said, depth: usize) {
         let (dim, bold) = (Paint::new().dimmed(), Paint::new().bold());
+        let indent = &*indent(depth);
         match said {
             Said::Begin { model, cwd } => {
                 let about: Vec<&str> = [model, cwd].into_iter().flatten().map(String::as_str).collect();
@@ -67,10 +137,10 @@ impl Printer {
             Said::Prompt(text) => self.lines(Sort::Words, &format!("{indent}> "), dim, text),
             Said::Text(text) => self.lines(Sort::Words, indent, Paint::new(), text),
             Said::Thinking(text) => self.lines(Sort::Words, &format!("{indent}~ "), dim, text),
-            Said::Call { tool, input } => {
+            Said::Call { tool, input, .. } => {
                 self.line(Sort::Work, indent, bold, "→ ", &format!("{tool}  {}", first_line(input)));
             }
-            Said::Answer { failed, text } => self.answer(indent, *failed, text),
+            Said::Answer { failed, text, .. } => self.answer(indent, *failed, text),
             Said::Retry(kind) => {
                 let paint = AnsiColor::Yellow.on_default();
                 self.line(Sort::Work, indent, paint, "! ", &format!("the API failed ({kind}), trying again"));
@@ -140,19 +210,24 @@ impl Printer {
     }
 }
 
+/// The room before what a subagent of this depth says. Deeper ones than a screen has room for stand with the deepest.
+fn indent(depth: usize) -> String {
+    "    ".repeat(depth.min(6))
+}
+
 fn first_line(text: &str) -> &str {
     text.trim().lines().next().unwrap_or_default()
 }
 
 impl Watch for Printer {
-    fn record(&mut self, _: &Event<'_>, text: &[u8]) {
-        Self::record(self, text);
+    fn record(&mut self, _: Place, event: &Event<'_>, text: &[u8]) {
+        Self::record(self, event.session.as_deref(), text);
     }
 
     fn pause(&mut self) {
         let text = self.take();
         if !self.is_gone && !text.is_empty() {
-            let mut out = std::io::stdout().lock();
+            let mut out = io::stdout().lock();
             self.is_gone = out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err();
         }
     }
@@ -164,7 +239,7 @@ mod tests {
 
     fn printed(records: &[&str]) -> String {
         let mut printer = Printer::new(false);
-        records.iter().for_each(|record| printer.record(record.as_bytes()));
+        records.iter().for_each(|record| printer.record(None, record.as_bytes()));
         printer.take()
     }
 
@@ -181,6 +256,16 @@ mod tests {
         ]);
         let wanted = "m · /w\n\nI look.\nThen I write.\n\n→ Bash  ls\n  a\n  b\n  c\n  d\n  e\n  … 2 more lines\n    → Write\n  ✗ no\n\n✓ success\n";
         assert_eq!(text, wanted);
+    }
+
+    #[test]
+    fn another_session_of_a_stream_has_a_heading() {
+        let mut printer = Printer::new(false);
+        let record = br#"{"type":"result","subtype":"success"}"#;
+        for session in [Some("a"), None, Some("a"), Some("b")] {
+            printer.record(session, record);
+        }
+        assert_eq!(printer.take(), "✓ success\n✓ success\n✓ success\n\n━━ session b\n\n✓ success\n");
     }
 
     #[test]

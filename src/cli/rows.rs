@@ -1,6 +1,8 @@
 //! Commands that show rows: read, keep what is asked for, make the report, write it.
 
-use super::{Reading, args, complain, gather, nothing_read, plan, plan::Variables, read, status};
+use super::{
+    Reading, args, complain, gather, nothing_read, plan, plan::Variables, print::Content, read, status,
+};
 use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Facts, ledger::Ledger},
@@ -135,6 +137,32 @@ impl<'a> Scope<'a> {
     pub(super) fn narrow(&self, rows: Rows, mut reading: Reading) -> Result<Narrowed, Error> {
         let ledger = rows(std::mem::take(&mut reading.scan.facts), &self.prices);
         Ok(Narrowed::new(ledger, reading, &self.filter()?, self.zone.clone()))
+    }
+}
+
+impl Scope<'_> {
+    /// Leaves the rows that count, and what is printed of them.
+    pub(super) fn narrow_content(
+        &self,
+        rows: Rows,
+        mut reading: Reading,
+    ) -> Result<(Narrowed, Content), Error> {
+        let ledger = rows(std::mem::take(&mut reading.scan.facts), &self.prices);
+        let filter = self.filter()?;
+        let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
+        if filter.tools.is_empty() && filter.models.is_empty() {
+            let narrowed = Narrowed::new(ledger, reading, &filter, self.zone.clone());
+            let content = Content::of(&narrowed.ledger, &names);
+            return Ok((narrowed, content));
+        }
+        // Records have neither a tool nor a model: what is printed of them is chosen part by part.
+        let mut whole = ledger.clone();
+        whole.suggest_projects(|source| folder(&names, source));
+        Filter { tools: Vec::new(), models: Vec::new(), ..filter.clone() }.apply(&mut whole);
+        let content = Content::of(&whole, &names);
+        let narrowed = Narrowed::new(ledger, reading, &filter, self.zone.clone());
+        let content = content.choosing(&narrowed.ledger);
+        Ok((narrowed, content))
     }
 }
 

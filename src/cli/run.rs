@@ -12,7 +12,7 @@ use super::{
     output::Channel,
     pass::{self, Keeper, Pass, Passed, Wires},
     plan::{self, Variables, duration},
-    print::Printer,
+    print::{Printer, Prints},
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -72,7 +72,8 @@ pub struct Run {
 pub struct Stream {
     /// Print what the assistant says and which tools it calls, instead of the stream itself
     ///
-    /// This shows content: messages, and what tools were given and answered.
+    /// This shows content: messages, and what tools were given and answered. A filter narrows it too; a pipe is then printed
+    /// at its end, since only then it is known what matches.
     #[arg(long, value_name = "AS", value_enum)]
     pub print: Option<Print>,
 }
@@ -117,7 +118,7 @@ pub(super) fn run(run: &Run, variables: &Variables) -> Result<ExitStatus, Error>
     let pass = Pass {
         from: Box::new(stdout),
         outlets,
-        printer: run.stream.print.map(|Print::Text| Printer::new(variables.style().color)),
+        printer: run.stream.print.map(|Print::Text| Prints::Live(Printer::new(variables.style().color))),
         show: run.live.start(run.output.quiet, run.stream.print.is_none()),
         watched: run.stop_on_gate,
         options,

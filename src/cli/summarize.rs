@@ -1,16 +1,24 @@
 //! `summarize`: the one report that reads a pipe while it is passed on, and judges all that was read as one.
 
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use super::{
     Reading, args, complain, gather, nothing_read,
     output::Channel,
     plan::{self, Variables},
+    print::{Printer, Prints, Shelf},
+    read,
     rows::{Narrowed, Scope},
     spare, status,
+    tee::{held, is_pipe},
 };
 use crate::{
     error::{Error, ExitStatus},
     facts::{Account, Arrived, Detail, Facts, ledger::Ledger},
-    input::{self, Source},
+    input::{self, Limits, Search, Source, Wanted},
     measure::{Prices, calendar::Zone},
     render::Style,
     report::{self, Gate, Names, Report, View},
@@ -18,26 +26,45 @@ use crate::{
 
 pub(super) fn summarize(asked: &args::Summarize, variables: &Variables) -> Result<ExitStatus, Error> {
     asked.output.fits("summary")?;
-    let task = Task { asked, gates: asked.gates.gates(), variables };
-    let lean = task.gates.iter().all(|gate| gate.detail() == Detail::Totals);
-    if lean && !asked.asked.narrow.narrows()? { task.lean() } else { task.narrowed() }
+    let wanted = plan::wanted(&asked.asked.input, variables)?;
+    let search = if asked.asked.follow {
+        if asked.tee.prints() {
+            return Err(Error::Usage(
+                "--print prints what was read once: it cannot be used with --follow".to_owned(),
+            ));
+        }
+        None
+    } else {
+        Some(input::find(&wanted))
+    };
+    let task = Task { asked, gates: asked.gates.gates(), variables, wanted };
+    let narrows = asked.asked.narrow.narrows()?;
+    let live = search.as_ref().is_some_and(|search| is_pipe(&search.sources)) && !narrows;
+    match search {
+        Some(search) if asked.tee.prints() && !live => task.printed(search),
+        search if narrows || task.gates.iter().any(|gate| gate.detail() != Detail::Totals) => {
+            task.narrowed(search)
+        }
+        search => task.lean(search),
+    }
 }
 
 struct Task<'a> {
     asked: &'a args::Summarize,
     gates: Vec<Gate>,
     variables: &'a Variables,
+    wanted: Wanted,
 }
 
 impl Task<'_> {
     /// Sums alone.
-    fn lean(&self) -> Result<ExitStatus, Error> {
+    fn lean(&self, search: Option<Search>) -> Result<ExitStatus, Error> {
         let prices = plan::prices(&self.asked.asked.pricing)?;
         let make = |reading: Reading| {
             let account = reading.scan.facts.settle(&prices);
             Ok(self.sum(&account, Names(&names(&reading.sources)), None))
         };
-        let (mut reading, arrived) = self.read(Detail::Totals, &prices, &make)?;
+        let (mut reading, arrived) = self.read(search, Detail::Totals, &prices, &make)?;
         let account = std::mem::take(&mut reading.scan.facts).settle(&prices);
         let names = names(&reading.sources);
         let report = self.sum(&account, Names(&names), arrived.as_ref());
@@ -61,16 +88,57 @@ impl Task<'_> {
     }
 
     /// The same of some rows, or with gates, which take the records one by one.
-    fn narrowed(&self) -> Result<ExitStatus, Error> {
+    fn narrowed(&self, search: Option<Search>) -> Result<ExitStatus, Error> {
         let scope = Scope::of(&self.asked.asked, Detail::Records, &[])?;
         let make = |reading: Reading| {
             let narrowed = scope.narrow(Facts::ledger, reading)?;
             Ok(self.sum_rows(&narrowed, &narrowed.ledger.account(), None))
         };
-        let (reading, arrived) = self.read(scope.detail, &scope.prices, &make)?;
-        let narrowed = scope.narrow(Facts::ledger, reading)?;
+        let (reading, arrived) = self.read(search, scope.detail, &scope.prices, &make)?;
+        self.finish(&scope.narrow(Facts::ledger, reading)?, arrived.as_ref())
+    }
+
+    /// The same, after the content of these rows is printed: nothing is printed before it is known to match.
+    fn printed(&self, search: Search) -> Result<ExitStatus, Error> {
+        let args::Summarize { asked, output, tee, .. } = self.asked;
+        let scope = Scope::of(asked, Detail::Records, &[])?;
+        let missing = !search.missing.is_empty();
+        let shelf = Shelf::new(&search.sources);
+        let (reading, arrived, shelf) = if tee.looks_at(&search.sources)? && is_pipe(&search.sources) {
+            spare(&search, output)?;
+            let shelf = Arc::new(Mutex::new(shelf));
+            let printer = Some(Prints::Held(Arc::clone(&shelf)));
+            let (reading, arrived) =
+                tee.read(&search.sources, &asked.input, output, scope.detail, &scope.prices, printer)?;
+            (reading, arrived.filter(|_| tee.is_live()), shelf)
+        } else if shelf.keeps_some() {
+            spare(&search, output)?;
+            let mut shelf = shelf;
+            let reading = held(&search.sources, &asked.input, scope.detail, &mut shelf);
+            (reading, None, Arc::new(Mutex::new(shelf)))
+        } else {
+            (read(search, &asked.input, scope.detail, output)?, None, Arc::new(Mutex::new(shelf)))
+        };
+        let (mut narrowed, content) = scope.narrow_content(Facts::ledger, reading)?;
+        narrowed.reading.partial |= missing;
+        let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let limits = Limits { max_record: asked.input.max_record, ..Limits::default() };
+        let printer = Printer::new(self.variables.style().color);
+        // A reader that goes away wants no more, but the report may go elsewhere.
+        match content.print(printer, &mut shelf, &narrowed.reading.sources, limits) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(Error::Write(error)),
+            Ok(()) | Err(_) => {}
+        }
+        if let Some(error) = shelf.error() {
+            complain(&format!("not all of it could be printed: {error}"));
+            narrowed.reading.partial = true;
+        }
+        self.finish(&narrowed, arrived.as_ref())
+    }
+
+    fn finish(&self, narrowed: &Narrowed, arrived: Option<&Arrived>) -> Result<ExitStatus, Error> {
         let account = narrowed.ledger.account();
-        let report = self.sum_rows(&narrowed, &account, arrived.as_ref());
+        let report = self.sum_rows(narrowed, &account, arrived);
         let status = self.deliver(&report, &account, narrowed.view().names, &narrowed.reading)?;
         narrowed.complain_of_nothing(status);
         Ok(status)
@@ -90,23 +158,26 @@ impl Task<'_> {
     /// Reads what was asked for, in the way that was asked for; when it arrived, if that was asked for too.
     fn read(
         &self,
+        search: Option<Search>,
         detail: Detail,
         prices: &Prices,
         make: &dyn Fn(Reading) -> Result<Report, Error>,
     ) -> Result<(Reading, Option<Arrived>), Error> {
         let args::Summarize { asked, output, tee, .. } = self.asked;
-        let wanted = plan::wanted(&asked.input, self.variables)?;
-        if !asked.follow {
-            let search = input::find(&wanted);
-            if tee.looks_at(&search.sources)? {
-                spare(&search, output)?;
-                let (mut reading, arrived) =
-                    tee.read(&search.sources, &asked.input, output, detail, prices, self.variables)?;
-                reading.partial |= !search.missing.is_empty();
-                return Ok((reading, arrived.filter(|_| tee.is_live())));
-            }
+        let Some(search) = search else {
+            let reading = gather(self.wanted.clone(), asked, detail, output, self.variables, make)?;
+            return Ok((reading, None));
+        };
+        if tee.looks_at(&search.sources)? {
+            spare(&search, output)?;
+            let printer = || Prints::Live(Printer::new(self.variables.style().color));
+            let printer = tee.prints().then(printer);
+            let (mut reading, arrived) =
+                tee.read(&search.sources, &asked.input, output, detail, prices, printer)?;
+            reading.partial |= !search.missing.is_empty();
+            return Ok((reading, arrived.filter(|_| tee.is_live())));
         }
-        Ok((gather(wanted, asked, detail, output, self.variables, make)?, None))
+        Ok((read(search, &asked.input, detail, output)?, None))
     }
 
     fn deliver(

@@ -15,9 +15,8 @@ use super::{
     on_interrupt,
     output::Channel,
     pass::{self, Keeper, Pass, Passed, Wires},
-    plan::Variables,
-    print::Printer,
-    run::{Print, Stream},
+    print::{Prints, Shelf},
+    run::Stream,
     signal,
 };
 use crate::{
@@ -80,7 +79,12 @@ impl Tee {
         Err(Error::Usage(wrong.to_owned()))
     }
 
-    /// Reads them so. When records arrived is known of a pipe.
+    /// Whether content is printed.
+    pub(super) fn prints(&self) -> bool {
+        self.stream.print.is_some()
+    }
+
+    /// Reads standard input so; also when its records arrived.
     pub(super) fn read(
         &self,
         sources: &[Source],
@@ -88,18 +92,11 @@ impl Tee {
         output: &args::Output,
         detail: Detail,
         prices: &Prices,
-        variables: &Variables,
+        printer: Option<Prints>,
     ) -> Result<(Reading, Option<Arrived>), Error> {
-        let mut printer = Printer::new(variables.style().color);
         let stop = Stop::default();
         let limits = Limits { max_record: input.max_record, ..Limits::default() };
         let options = Options { threads: 1, limits, stop: stop.clone(), detail };
-        if !is_pipe(sources) {
-            on_interrupt(&stop);
-            let scan = scan::scan_watched(sources, &options, &mut printer);
-            let stopped = stop.is_set().then_some(ExitStatus::Interrupted);
-            return Ok((told(sources, scan, stopped, false), None));
-        }
         let copy = self.tee.iter().flatten().map(|path| pass::copy(path));
         let mut outlets = copy.collect::<Result<Vec<_>, _>>()?;
         if self.tee.is_some() && self.stream.print.is_none() {
@@ -110,7 +107,6 @@ impl Tee {
         wires.listen().map_err(Error::Write)?;
         let mut keeper = Piping { stop: stop.clone(), interrupted: None };
         let show = self.live.start(output.quiet || input.no_progress, self.scrolls());
-        let printer = self.stream.print.map(|Print::Text| printer);
         // What has no result yet is told by its responses.
         let detail = if show.is_wanted() { detail.max(Detail::Responses) } else { detail };
         let options = Options { detail, ..options };
@@ -125,8 +121,19 @@ impl Tee {
     }
 }
 
+/// Reads sources one after another, and keeps what they say.
+pub(super) fn held(sources: &[Source], input: &args::Input, detail: Detail, shelf: &mut Shelf) -> Reading {
+    let stop = Stop::default();
+    on_interrupt(&stop);
+    let limits = Limits { max_record: input.max_record, ..Limits::default() };
+    let options = Options { threads: 1, limits, stop: stop.clone(), detail };
+    let scan = scan::scan_watched(sources, &options, shelf);
+    let stopped = stop.is_set().then_some(ExitStatus::Interrupted);
+    told(sources, scan, stopped, false)
+}
+
 /// Whether standard input is all there is.
-fn is_pipe(sources: &[Source]) -> bool {
+pub(super) fn is_pipe(sources: &[Source]) -> bool {
     matches!(sources, [Source { origin: Origin::Stdin, .. }])
 }
 

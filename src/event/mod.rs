@@ -29,7 +29,7 @@ pub use dialect::Dialect;
 pub use fields::names as field_names;
 pub use kind::{Home, Kind, KindId, Row};
 pub use obvious::obvious;
-pub use said::{Said, main_input, said};
+pub use said::{Said, Saying, can_say, main_input, said};
 #[cfg(target_arch = "x86_64")]
 pub use skim::{Habits, Skimmer, skim};
 pub use trace::trace;

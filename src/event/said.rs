@@ -24,6 +24,8 @@ pub enum Said {
     Thinking(String),
     /// The assistant calls a tool.
     Call {
+        /// The id of the call.
+        id: Option<String>,
         /// Which.
         tool: String,
         /// With what, in one line.
@@ -31,6 +33,8 @@ pub enum Said {
     },
     /// A tool answers.
     Answer {
+        /// The id of the call.
+        id: Option<String>,
         /// Whether it failed or was refused.
         failed: bool,
         /// What it says.
@@ -49,10 +53,29 @@ pub enum Said {
     },
 }
 
-/// What a record says, and whether a subagent says it. Nothing if it is no record or says nothing.
-pub fn said(record: &[u8]) -> (Vec<Said>, bool) {
+/// What one record says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Saying {
+    /// Its parts, in order; none if it is no record or says nothing.
+    pub said: Vec<Said>,
+    /// Whether a subagent says it.
+    pub beside: bool,
+    /// `message.id` of the API response that it is a part of.
+    pub response: Option<String>,
+    /// Its identity: another record with the same one says the same.
+    pub uuid: Option<String>,
+}
+
+/// Whether records of this kind can say something: the others need not be looked at.
+pub fn can_say(kind: &str) -> bool {
+    let name = kind.split('/').next().unwrap_or_default();
+    ["assistant", "user", "result"].contains(&name) || ["system/init", "system/api_retry"].contains(&kind)
+}
+
+/// What a record says.
+pub fn said(record: &[u8]) -> Saying {
     let record = std::str::from_utf8(record).ok().and_then(|text| serde_json::from_str(&mend(text)).ok());
-    let Some::<Value>(record) = record else { return (Vec::new(), false) };
+    let Some::<Value>(record) = record else { return Saying::default() };
     let beside = !record["parent_tool_use_id"].is_null() || record["isSidechain"] == true;
     let said = match record["type"].as_str() {
         Some("assistant") => blocks(&record["message"], assistant_block),
@@ -62,7 +85,8 @@ pub fn said(record: &[u8]) -> (Vec<Said>, bool) {
         Some("system") => system(&record).into_iter().collect(),
         _ => Vec::new(),
     };
-    (said, beside)
+    let response = text(&record["message"]["id"]).filter(|_| record["type"] == "assistant");
+    Saying { said, beside, response, uuid: text(&record["uuid"]) }
 }
 
 fn blocks(message: &Value, block: fn(&Value) -> Option<Said>) -> Vec<Said> {
@@ -81,6 +105,7 @@ fn assistant_block(block: &Value) -> Option<Said> {
         "text" => Some(Said::Text(text(&block["text"])?)),
         "thinking" => Some(Said::Thinking(text(&block["thinking"])?)),
         "tool_use" | "server_tool_use" | "mcp_tool_use" => Some(Said::Call {
+            id: text(&block["id"]),
             tool: text(&block["name"]).unwrap_or_default(),
             input: main_input(&block["input"]),
         }),
@@ -93,7 +118,7 @@ fn user_block(block: &Value) -> Option<Said> {
         "text" => Some(Said::Prompt(text(&block["text"])?)),
         "tool_result" => {
             let failed = block["is_error"] == true;
-            Some(Said::Answer { failed, text: answer(&block["content"]) })
+            Some(Said::Answer { id: text(&block["tool_use_id"]), failed, text: answer(&block["content"]) })
         }
         _ => None,
     }
@@ -163,7 +188,7 @@ mod tests {
     use super::*;
 
     fn only(record: &str) -> Said {
-        let (mut said, _) = said(record.as_bytes());
+        let Saying { mut said, .. } = said(record.as_bytes());
         assert_eq!(said.len(), 1, "{record}");
         said.remove(0)
     }
@@ -172,10 +197,14 @@ mod tests {
     fn a_call_is_told_by_the_input_that_matters() {
         let call = |input: &str| {
             only(&format!(
-                r#"{{"type":"assistant","message":{{"content":[{{"type":"tool_use","name":"T","input":{input}}}]}}}}"#
+                r#"{{"type":"assistant","message":{{"content":[{{"type":"tool_use","id":"c","name":"T","input":{input}}}]}}}}"#
             ))
         };
-        let told = |input: &str| Said::Call { tool: "T".to_owned(), input: input.to_owned() };
+        let told = |input: &str| Said::Call {
+            id: Some("c".to_owned()),
+            tool: "T".to_owned(),
+            input: input.to_owned(),
+        };
         assert_eq!(call(r#"{"description":"run","command":"npm test"}"#), told("npm test"));
         assert_eq!(call(r#"{"x":1}"#), told(r#"{"x":1}"#));
         assert_eq!(call("{}"), told(""));
@@ -185,10 +214,8 @@ mod tests {
     fn an_answer_of_blocks_is_its_texts() {
         let record = r#"{"type":"user","parent_tool_use_id":"t","message":{"content":[{"type":"tool_result","is_error":true,
             "content":[{"type":"text","text":"a"},{"type":"image"}]}]}}"#;
-        assert_eq!(
-            said(record.as_bytes()),
-            (vec![Said::Answer { failed: true, text: "a\n[image]".to_owned() }], true)
-        );
+        let answer = Said::Answer { id: None, failed: true, text: "a\n[image]".to_owned() };
+        assert_eq!(said(record.as_bytes()), Saying { said: vec![answer], beside: true, ..Saying::default() });
     }
 
     #[test]
@@ -207,8 +234,18 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_that_says_something_is_one_that_can() {
+        for kind in ["assistant", "user", "result/success", "result", "system/init", "system/api_retry"] {
+            assert!(can_say(kind), "{kind}");
+        }
+        for kind in ["system/hook_started", "summary", "stream_event/message_start", "resultant", ""] {
+            assert!(!can_say(kind), "{kind}");
+        }
+    }
+
+    #[test]
     fn what_is_no_record_says_nothing() {
-        assert_eq!(said(b"{"), (Vec::new(), false));
-        assert_eq!(said(br#"{"type":7}"#), (Vec::new(), false));
+        assert_eq!(said(b"{"), Saying::default());
+        assert_eq!(said(br#"{"type":7}"#), Saying::default());
     }
 }

@@ -51,7 +51,7 @@ impl<'a> Judge<'a> {
     fn absorb(&mut self, place: Place, event: &Event<'_>, text: &[u8]) {
         self.facts.absorb(place, event);
         if let Some(watch) = &mut self.watch {
-            watch.record(event, text);
+            watch.record(place, event, text);
         }
     }
 

@@ -10,13 +10,13 @@ use super::{
 use crate::{
     event::{Event, Habits},
     facts::Facts,
-    input::{self, Bytes, Feed, Found, Range, Source, SourceId},
+    input::{self, Bytes, Feed, Found, Place, Range, Source, SourceId},
 };
 
 /// Looks at each record of a stream as it comes, beside the facts.
 pub trait Watch {
-    /// A record, and its text.
-    fn record(&mut self, event: &Event<'_>, text: &[u8]);
+    /// A record, where it stands, and its text.
+    fn record(&mut self, place: Place, event: &Event<'_>, text: &[u8]);
     /// Nothing more of what came at once.
     fn pause(&mut self);
 }

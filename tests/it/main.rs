@@ -30,6 +30,7 @@ mod pages;
 mod permission;
 mod permissions;
 mod plain;
+mod printed;
 mod privacy;
 mod questions;
 mod recordings;
