@@ -4,7 +4,10 @@ use clap::Args;
 
 use crate::{
     error::Error,
-    measure::calendar::{self, Zone},
+    measure::{
+        Time,
+        calendar::{self, TIMES, Zone},
+    },
     report::{Agents, Filter, Pattern},
 };
 
@@ -12,13 +15,13 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Filters")]
 pub struct Narrow {
-    /// Count only what happened at this time or later
-    ///
-    /// A date (2026-11-15), a time (2026-11-15T08:00), or how long ago (7d, 12h, 2 weeks ago, yesterday). What has no time
-    /// does not count then.
-    #[arg(long, value_name = "TIME")]
+    /// Count only what happened at this time or later, such as 7d, monday or 2026-06
+    #[arg(long, value_name = "TIME", long_help = since_help())]
     pub since: Option<String>,
-    /// Count only what happened before this time, or on this day
+    /// Count only what happened before this time, or until the end of this day or month
+    ///
+    /// Takes the forms of --since. Of a period such as a day, `last week` or `june` it means the end: --since 2026-06
+    /// --until 2026-06 is all of June.
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
     /// Count only the latest N sessions
@@ -51,10 +54,10 @@ pub struct Narrow {
 }
 
 impl Narrow {
-    /// Whether anything is left out. The zone of this machine does not matter for that, and looking it up takes time.
+    /// Whether any filter was given. Times are not resolved here, since looking up the zone of this machine takes time.
     pub(super) fn narrows(&self) -> Result<bool, Error> {
-        let zone = self.timezone.as_deref().map_or_else(|| Ok(Zone::default()), Zone::named);
-        Ok(!self.filter(&zone.map_err(Error::Usage)?)?.is_empty())
+        self.timezone.as_deref().map(Zone::named).transpose().map_err(Error::Usage)?;
+        Ok(self.since.is_some() || self.until.is_some() || !self.filter_between(None, None).is_empty())
     }
 
     /// The zone in which days are days.
@@ -64,15 +67,30 @@ impl Narrow {
 
     /// The filter that was asked for; what is relative to now is resolved here, once.
     pub(super) fn filter(&self, zone: &Zone) -> Result<Filter, Error> {
+        let now = calendar::now();
         let moment = |text: &Option<String>, is_end| {
-            text.as_deref()
-                .map(|text| zone.moment(text, calendar::now(), is_end))
-                .transpose()
-                .map_err(Error::Usage)
+            text.as_deref().map(|text| zone.moment(text, now, is_end)).transpose().map_err(Error::Usage)
         };
-        Ok(Filter {
-            since: moment(&self.since, false)?,
-            until: moment(&self.until, true)?,
+        let (since, until) = (moment(&self.since, false)?, moment(&self.until, true)?);
+        if let (Some(from), Some(to)) = (since, until)
+            && to < from
+        {
+            let (since, until) = (self.since.as_deref(), self.until.as_deref());
+            return Err(Error::Usage(format!(
+                "--until `{}` ends before --since `{}` begins: {} is before {}",
+                until.unwrap_or_default(),
+                since.unwrap_or_default(),
+                zone.minute(to).unwrap_or_default(),
+                zone.minute(from).unwrap_or_default(),
+            )));
+        }
+        Ok(self.filter_between(since, until))
+    }
+
+    fn filter_between(&self, since: Option<Time>, until: Option<Time>) -> Filter {
+        Filter {
+            since,
+            until,
             last: self.last,
             projects: self.project.clone(),
             models: self.model.clone(),
@@ -84,6 +102,18 @@ impl Narrow {
                 _ => Agents::All,
             },
             outcomes: Vec::new(),
-        })
+        }
     }
+}
+
+/// The one place that lists the forms of a time.
+fn since_help() -> String {
+    let width = TIMES.iter().map(|(form, _)| form.len()).max().unwrap_or(0);
+    let forms: String = TIMES.iter().map(|(form, meaning)| format!("  {form:width$}  {meaning}\n")).collect();
+    format!(
+        "Count only what happened at this time or later\n\n\
+         {forms}\n\
+         Of a period such as a day or a month --since means the beginning, --until the end. Records without a time are \
+         not counted."
+    )
 }

@@ -5,12 +5,12 @@ use std::{
     io::{self, BufRead, IsTerminal, Read},
     os::fd::AsFd,
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use clap::ColorChoice;
 
 use super::{args, config, stdin};
+pub(super) use crate::measure::calendar::duration;
 use crate::{
     error::Error,
     input::{Environment, Wanted},
@@ -158,14 +158,4 @@ pub(super) fn read_text(path: &Path) -> Result<String, Error> {
 )]
 pub(super) fn open_file(path: &Path) -> io::Result<std::fs::File> {
     std::fs::File::open(path)
-}
-
-/// How long: `90s`, `10m`, `1h 30m`, or a number of seconds.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no time, write 90s, 10m or 1h30m");
-    if let Ok(seconds) = text.trim().parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds).map_err(|_| wrong());
-    }
-    let long: jiff::SignedDuration = text.trim().parse().map_err(|_| wrong())?;
-    Duration::try_from(long).map_err(|_| wrong())
 }

@@ -1,10 +1,17 @@
 //! Days, weeks, months and hours where the reader lives, and moments as people write them.
 
+mod period;
+
+use std::time::Duration;
+
 use jiff::{
     SignedDuration, Span, Timestamp, ToSpan, Zoned,
-    civil::{Date, DateTime, Weekday},
+    civil::{DateTime, Weekday},
     tz::TimeZone,
 };
+
+use period::Period;
+pub use period::TIMES;
 
 use super::Time;
 
@@ -77,24 +84,21 @@ impl Zone {
         Some(self.zoned(time)?.strftime("%H:%M:%S").to_string())
     }
 
-    /// The moment that people mean by a text: a date, a time, or how long ago. A date means its first moment, or the
-    /// first moment after it where an end is meant.
+    /// The moment that a text means, in one of the forms of [`TIMES`]. A period such as a day or a month means its
+    /// first moment, or the first moment after it where an end is wanted.
     pub fn moment(&self, text: &str, now: Time, is_end: bool) -> Result<Time, String> {
         let wrong = || {
             format!(
-                "not a time: `{text}`: use a date such as `2026-11-15`, a time such as `2026-11-15T08:00`, or how long ago such as `7d`, `12h` or `2 weeks ago`"
+                "not a time: `{text}`: use a date such as `2026-11-15`, a period such as `2026-11`, `june`, `monday` or `last month`, a time such as `2026-11-15T08:00`, or how long ago such as `7d` or `2 weeks ago`; --help lists all forms"
             )
         };
         let now = self.zoned(now).ok_or_else(wrong)?;
         let lower = text.trim().to_ascii_lowercase();
-        let day = match &*lower {
-            "now" => return Ok(of(&now)),
-            "today" => Some(now.date()),
-            "yesterday" => now.date().yesterday().ok(),
-            _ => date(&lower),
-        };
-        if let Some(day) = day {
-            let day = if is_end { day.tomorrow().map_err(|_| wrong())? } else { day };
+        if lower == "now" {
+            return Ok(of(&now));
+        }
+        if let Some(Period { first, end }) = Period::parse(&lower, now.date()) {
+            let day = if is_end { end } else { first };
             return day.to_zoned(self.0.clone()).map(|start| of(&start)).map_err(|_| wrong());
         }
         if let Ok(moment) = text.trim().parse::<Timestamp>() {
@@ -117,17 +121,6 @@ fn of(zoned: &Zoned) -> Time {
     Time::of_micros(zoned.timestamp().as_microsecond())
 }
 
-/// `2026-11-15`, or `20261115` as other tools want it; `2026-11` is its first day.
-fn date(text: &str) -> Option<Date> {
-    let digits = text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
-    match text.len() {
-        8 if digits => Date::strptime("%Y%m%d", text).ok(),
-        10 => text.parse().ok(),
-        7 => format!("{text}-01").parse().ok(),
-        _ => None,
-    }
-}
-
 /// `7d`, `12h`, `2 weeks ago`, `1 month`.
 fn ago(text: &str) -> Option<Span> {
     let text = text.strip_suffix("ago").unwrap_or(text).trim();
@@ -145,6 +138,16 @@ fn ago(text: &str) -> Option<Span> {
         _ => return None,
     }
     .ok()
+}
+
+/// How long: `90s`, `10m`, `1h30m`, `1h 30m`, or a number of seconds.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("not a duration: `{text}`: use one such as `90s`, `10m` or `1h30m`");
+    if let Ok(seconds) = text.trim().parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).map_err(|_| wrong());
+    }
+    let long: SignedDuration = text.trim().parse().map_err(|_| wrong())?;
+    Duration::try_from(long).map_err(|_| wrong())
 }
 
 /// The windows of five hours in which subscriptions count: one begins with the full hour of its first response, and the
@@ -221,6 +224,122 @@ mod tests {
         assert_eq!(since("yesterday"), since("2026-11-15"));
         for wrong in ["", "soon", "7x", "2026-13-01", "d", "99999999999999999999d", "-3d"] {
             assert!(since(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    /// Beginning and end of what a text means at a moment, as local times with their offsets.
+    fn period(zone: &Zone, text: &str, now: &str) -> (String, String) {
+        let moment = |is_end| zone.moment(text, time(now), is_end).unwrap_or_else(|why| panic!("{why}"));
+        let local = |time: Time| zone.zoned(time).unwrap().strftime("%Y-%m-%dT%H:%M%:z").to_string();
+        (local(moment(false)), local(moment(true)))
+    }
+
+    #[track_caller]
+    fn is_days(zone: &Zone, now: &str, all: &[(&str, &str, &str)]) {
+        for (text, first, end) in all {
+            let (since, until) = period(zone, text, now);
+            assert_eq!((&since[..10], &until[..10]), (*first, *end), "{text} at {now}");
+            assert_eq!((&since[10..16], &until[10..16]), ("T00:00", "T00:00"), "{text} at {now}");
+        }
+    }
+
+    #[test]
+    fn a_period_ends_where_the_next_one_begins() {
+        let utc = Zone::default();
+        // A Wednesday.
+        is_days(
+            &utc,
+            "2026-07-15T12:00:00Z",
+            &[
+                ("2026-06", "2026-06-01", "2026-07-01"),
+                ("2026-12", "2026-12-01", "2027-01-01"),
+                ("2024-02", "2024-02-01", "2024-03-01"),
+                ("2026", "2026-01-01", "2027-01-01"),
+                ("2026-06-30", "2026-06-30", "2026-07-01"),
+                ("today", "2026-07-15", "2026-07-16"),
+                ("yesterday", "2026-07-14", "2026-07-15"),
+                ("this week", "2026-07-13", "2026-07-20"),
+                ("last week", "2026-07-06", "2026-07-13"),
+                ("this month", "2026-07-01", "2026-08-01"),
+                ("last month", "2026-06-01", "2026-07-01"),
+                ("Last-Month", "2026-06-01", "2026-07-01"),
+                ("this year", "2026-01-01", "2027-01-01"),
+                ("last year", "2025-01-01", "2026-01-01"),
+                ("wednesday", "2026-07-15", "2026-07-16"),
+                ("monday", "2026-07-13", "2026-07-14"),
+                ("Thu", "2026-07-09", "2026-07-10"),
+                ("july", "2026-07-01", "2026-08-01"),
+                ("june", "2026-06-01", "2026-07-01"),
+                ("aug", "2025-08-01", "2025-09-01"),
+                ("june 2024", "2024-06-01", "2024-07-01"),
+            ],
+        );
+    }
+
+    #[test]
+    fn periods_reach_over_the_end_of_a_year() {
+        let utc = Zone::default();
+        // A Friday.
+        is_days(
+            &utc,
+            "2027-01-01T00:00:00Z",
+            &[
+                ("yesterday", "2026-12-31", "2027-01-01"),
+                ("this week", "2026-12-28", "2027-01-04"),
+                ("last week", "2026-12-21", "2026-12-28"),
+                ("last month", "2026-12-01", "2027-01-01"),
+                ("this month", "2027-01-01", "2027-02-01"),
+                ("last year", "2026-01-01", "2027-01-01"),
+                ("december", "2026-12-01", "2027-01-01"),
+                ("january", "2027-01-01", "2027-02-01"),
+                ("february", "2026-02-01", "2026-03-01"),
+                ("monday", "2026-12-28", "2026-12-29"),
+                ("saturday", "2026-12-26", "2026-12-27"),
+            ],
+        );
+        // The year is that of the reader: in Berlin 2027 has begun an hour earlier.
+        let berlin = Zone::named("Europe/Berlin").unwrap();
+        is_days(&utc, "2026-12-31T23:30:00Z", &[("last month", "2026-11-01", "2026-12-01")]);
+        is_days(&berlin, "2026-12-31T23:30:00Z", &[("last month", "2026-12-01", "2027-01-01")]);
+    }
+
+    #[test]
+    fn a_period_over_a_change_of_the_clocks_has_the_offsets_of_its_ends() {
+        let berlin = Zone::named("Europe/Berlin").unwrap();
+        let both = |text, now| period(&berlin, text, now);
+        let pair = |since: &str, until: &str| (since.to_owned(), until.to_owned());
+        // Clocks are set forward on 2026-03-29 and back on 2026-10-25, both Sundays.
+        let march = pair("2026-03-01T00:00+01:00", "2026-04-01T00:00+02:00");
+        assert_eq!(both("2026-03", "2026-07-15T12:00:00Z"), march);
+        assert_eq!(both("last month", "2026-04-30T12:00:00Z"), march);
+        let october = pair("2026-10-01T00:00+02:00", "2026-11-01T00:00+01:00");
+        assert_eq!(both("october", "2026-11-15T12:00:00Z"), october);
+        let monday = "2026-10-26T10:00:00Z";
+        assert_eq!(both("last week", monday), pair("2026-10-19T00:00+02:00", "2026-10-26T00:00+01:00"));
+        assert_eq!(both("yesterday", monday), pair("2026-10-25T00:00+02:00", "2026-10-26T00:00+01:00"));
+        // In Santiago clocks went forward at midnight: 2024-09-08 began at one o'clock.
+        let santiago = Zone::named("America/Santiago").unwrap();
+        let sunday = period(&santiago, "sunday", "2024-09-09T12:00:00Z");
+        assert_eq!(sunday, pair("2024-09-08T01:00-03:00", "2024-09-09T00:00-03:00"));
+    }
+
+    #[test]
+    fn every_form_that_the_help_lists_is_a_time() {
+        let now = time("2026-11-16T09:00:00Z");
+        for form in TIMES.iter().flat_map(|(forms, _)| forms.split(", ")) {
+            let moment =
+                |is_end| Zone::default().moment(form, now, is_end).unwrap_or_else(|why| panic!("{why}"));
+            assert!(moment(false) <= moment(true), "{form}");
+        }
+    }
+
+    #[test]
+    fn words_that_name_no_period_are_no_times() {
+        let now = time("2026-11-16T09:00:00Z");
+        for wrong in
+            ["last", "this", "last monday ago", "ju", "mo", "june june", "june 26", "20x6", "-", "last day"]
+        {
+            assert!(Zone::default().moment(wrong, now, true).is_err(), "{wrong}");
         }
     }
 

@@ -285,6 +285,64 @@ fn the_night_when_clocks_are_set_back_has_one_day_and_its_hour_twice() {
 }
 
 #[test]
+fn a_month_given_to_since_and_until_is_the_whole_month() {
+    let log =
+        log(session_at(["2026-06-01T00:00:00.000Z", "2026-06-30T23:59:59.999Z", "2026-07-01T00:00:00.000Z"]));
+    let log = path(log.path());
+    let month = ["--since", "2026-06", "--until", "2026-06", "--timezone", "UTC"];
+    let summary = json(&[&["summarize", &*log], &month[..]].concat());
+    assert_eq!(summary["responses"], 2);
+    for report in ["cost", "daily", "blocks", "sessions"] {
+        let rows = json(&[&[report, &*log], &month[..]].concat());
+        assert_eq!(rows["totals"]["cost_usd"], summary["cost"]["total_usd"], "{report}");
+    }
+    let diff = json(&[&["diff", &*log, &*log], &month[..]].concat());
+    let rows = diff["rows"].as_array().unwrap();
+    let responses = rows.iter().find(|row| row["group"] == "turns" && row["name"] == "responses");
+    assert_eq!(responses.unwrap()["head"], 2, "{diff}");
+    // A year, and a month by its name.
+    for (since, until) in [("2026", "2026"), ("june 2026", "june 2026"), ("jun-2026", "2026-06-30")] {
+        let words = ["summarize", &log, "--since", since, "--until", until, "--timezone", "UTC"];
+        assert_eq!(json(&words)["responses"], if since == "2026" { 3 } else { 2 }, "{since}");
+    }
+}
+
+#[test]
+fn periods_by_name_are_taken_by_both_options() {
+    let log =
+        log(session_at(["2020-06-01T00:00:00.000Z", "2020-06-30T23:59:59.999Z", "2020-07-01T00:00:00.000Z"]));
+    let log = path(log.path());
+    for name in [
+        "last month",
+        "this month",
+        "last week",
+        "this week",
+        "last year",
+        "this year",
+        "yesterday",
+        "today",
+        "monday",
+        "june",
+        "2026",
+        "last-month",
+    ] {
+        // Whenever this test runs, all of it is long ago.
+        assert_eq!(json(&["summarize", &log, "--since", name])["responses"], 0, "{name}");
+        assert_eq!(json(&["summarize", &log, "--until", name])["responses"], 3, "{name}");
+    }
+}
+
+#[test]
+fn a_period_that_ends_before_it_begins_is_wrong_usage() {
+    for command in [&["summarize"][..], &["tools"], &["diff", "a.jsonl", "b.jsonl"]] {
+        let words = ["--since", "2026-06", "--until", "2026-04", "--timezone", "UTC"];
+        let (code, stdout, stderr) = run_with(&[command, &words].concat());
+        assert_eq!((code, &*stdout), (2, ""), "{command:?}");
+        assert!(stderr.contains("--until `2026-04` ends before --since `2026-06` begins"), "{stderr}");
+    }
+}
+
+#[test]
 fn the_same_input_again_and_again_is_a_loop() {
     let call = |at: usize, input: &str| {
         let ask = format!(

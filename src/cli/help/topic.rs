@@ -288,7 +288,10 @@ pub(in crate::cli) const TOPICS: &[Topic] = &[
         command: "cost",
         group: Group::History,
         examples: &[
-            ("Why last month was so dear", "ccstat cost --since 1month --by project,model"),
+            (
+                "Why last month was so expensive",
+                "ccstat cost --since last-month --until last-month --by project,model",
+            ),
             ("What subagents cost", "ccstat cost --by agent ~/.claude/projects"),
         ],
     },
