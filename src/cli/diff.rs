@@ -72,7 +72,7 @@ pub struct Limits {
     /// Exit with 1 if the cost grows by more than this, such as 10% or $0.50
     #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::Cost.allow(text))]
     pub max_cost_increase: Option<Allowance>,
-    /// Exit with 1 if the wall time grows by more than this, such as 10% or 30s
+    /// Exit with 1 if the wall time grows by more than this, such as 10%, 30s or 1h30m
     #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::Duration.allow(text))]
     pub max_duration_increase: Option<Allowance>,
     /// Exit with 1 if the tokens grow by more than this, such as 10% or 5000

@@ -4,7 +4,10 @@ use super::{
     Row,
     run::{Group, Measure},
 };
-use crate::report::{Line, Tone, Value, Verdict};
+use crate::{
+    measure::calendar,
+    report::{Line, Tone, Value, Verdict},
+};
 
 /// What may grow only so much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,41 +64,30 @@ impl Growth {
     /// How much growth a text allows: a percentage, or an amount in the unit of what grows.
     pub fn allow(self, text: &str) -> Result<Allowance, String> {
         let measure = self.group().measure();
-        let (digits, unit) = match (text.strip_suffix('%'), measure) {
-            (Some(percent), _) => (percent, Some(0.01)),
-            (None, Measure::Usd) => (text.strip_prefix('$').unwrap_or(text), Some(1e9)),
-            (None, Measure::Count) => (text, Some(1.0)),
+        let allowance = match (text.strip_suffix('%'), measure) {
+            (Some(percent), _) => number(percent).map(|percent| Allowance::Part(percent * 0.01)),
+            (None, Measure::Usd) => {
+                number(text.strip_prefix('$').unwrap_or(text)).map(|dollars| Allowance::Amount(dollars * 1e9))
+            }
+            (None, Measure::Count) => number(text).map(Allowance::Amount),
+            // A number alone could be meant as a percentage.
+            (None, Measure::Millis) if number(text).is_some() => None,
             (None, Measure::Millis) => {
-                let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-                (digits, millis_of(&text[digits.len()..]))
+                calendar::duration(text).ok().map(|long| Allowance::Amount(long.as_secs_f64() * 1000.0))
             }
         };
-        let number = digits.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
         let example = match measure {
             Measure::Usd => "such as 10% or $0.50",
-            Measure::Millis => "such as 10%, 30s or 5m",
+            Measure::Millis => "such as 10%, 30s or 1h30m",
             Measure::Count => "such as 10% or 3",
         };
-        let (Some(number), Some(unit)) = (number, unit) else {
-            return Err(format!("not an increase: give one {example}"));
-        };
-        Ok(if text.ends_with('%') {
-            Allowance::Part(number * unit)
-        } else {
-            Allowance::Amount(number * unit)
-        })
+        allowance.ok_or_else(|| format!("not an increase: give one {example}"))
     }
 }
 
-/// How many milliseconds a unit of time has.
-fn millis_of(unit: &str) -> Option<f64> {
-    Some(match unit {
-        "ms" => 1.0,
-        "s" | "sec" => 1000.0,
-        "m" | "min" => 60_000.0,
-        "h" => 3_600_000.0,
-        _ => return None,
-    })
+/// A number that is not negative.
+fn number(text: &str) -> Option<f64> {
+    text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0)
 }
 
 /// By how much something may grow.
