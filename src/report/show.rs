@@ -5,6 +5,7 @@ mod event;
 use super::{
     Column, Entry, Line, Outcome, Report, Section, Shown, Table, Tone, Unit, Value, View, heads, outcomes,
     sum::{MAIN, Stands, Sum, place_columns, text},
+    summary::doubted,
 };
 use crate::{
     facts::ledger::{At, End, Ledger, Mark, Session, SessionIndex},
@@ -282,7 +283,7 @@ fn header(view: &View<'_>, session: SessionIndex, told: &Session, events: &[Even
         .value(sum.cost)
         .word(" · wall time ")
         .value(wall(events));
-    [Section::Verdict(verdict), Section::Attention(vec![place, counted, money])]
+    [Section::Verdict(doubted(verdict, &ledger.input)), Section::Attention(vec![place, counted, money])]
 }
 
 /// How much of everything there was.

@@ -12,6 +12,8 @@ use crate::{
 mod keys;
 mod screen;
 
+pub(super) use screen::doubted;
+
 pub(super) const ENTRY: Entry = Entry::tree(
     "summary",
     "What happened: how it ended, what needs attention, tools, tokens, cost and kinds of records.",

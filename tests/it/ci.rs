@@ -182,6 +182,48 @@ fn a_run_of_which_nothing_was_read_is_no_test_that_passes() {
     assert_eq!(tests(&xml), [("summary".to_owned(), "run".to_owned(), Some("error".to_owned()))]);
 }
 
+/// Two records among nine lines of prose.
+const PAGE: &str = "bad/page-that-quotes-a-run.md";
+const DOUBT: &str = "This may not be a Claude Code log: 9 invalid lines, 2 records · Success";
+
+#[test]
+fn a_log_that_is_mostly_invalid_is_doubted_in_every_headline() {
+    let headline = |words: &[&str]| {
+        let (code, stdout, _) = run_with(words);
+        assert_eq!(code, 0, "{words:?}");
+        stdout
+    };
+    let screen = headline(&["summarize", PAGE]);
+    assert!(screen.starts_with(&format!("! {DOUBT} · 1 turn · ")), "{screen}");
+    for format in ["markdown", "comment"] {
+        let text = headline(&["summarize", PAGE, "--format", format]);
+        assert!(text.contains(&format!("**! {DOUBT}")) && !text.contains('✓'), "{text}");
+    }
+    let xml = headline(&["summarize", PAGE, "--format", "junit"]);
+    assert!(xml.contains(&format!("<system-out>{DOUBT}")), "{xml}");
+    let folder = tempfile::tempdir().unwrap();
+    let (code, _, summary, _) = told(folder.path(), &["summarize", PAGE]);
+    assert!(code == 0 && summary.contains(&format!("**! {DOUBT}")) && !summary.contains('✓'), "{summary}");
+    let (code, _, stderr) = run_with(&["run", "--", "cat", PAGE]);
+    assert!(code == 0 && stderr.contains(&format!("! {DOUBT}")) && !stderr.contains('✓'), "{stderr}");
+    // A failure stays one, and as many records as invalid lines are no reason to doubt.
+    let failed = r#"{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s"}"#;
+    let doubtful = log(format!("a\nb\n{failed}\n"));
+    let screen = headline(&["summarize", doubtful.path().to_str().unwrap()]);
+    let doubt = "✗ This may not be a Claude Code log: 2 invalid lines, 1 record · Failed: error_max_turns";
+    assert!(screen.starts_with(doubt), "{screen}");
+    let even = log(format!("a\n{failed}\n"));
+    assert!(headline(&["summarize", even.path().to_str().unwrap()]).starts_with("✗ Failed"));
+}
+
+#[test]
+fn a_page_without_a_record_is_doubted_with_both_counts() {
+    let (code, xml, _) = run_with(&["summarize", "bad/plain-text.txt", "--format", "junit"]);
+    assert_eq!(code, 3);
+    let doubt = "<system-out>This may not be a Claude Code log: 2 invalid lines, 0 records · ";
+    assert!(xml.contains(doubt), "{xml}");
+}
+
 #[test]
 fn a_format_that_does_not_fit_is_wrong_usage_before_anything_is_read() {
     let folder = tempfile::tempdir().unwrap();

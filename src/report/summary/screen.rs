@@ -2,7 +2,7 @@
 
 use super::Names;
 use crate::{
-    facts::{Account, Arrived, InvalidPlace, Latencies, ModelCost, Name, ToolCount, Unknown},
+    facts::{Account, Arrived, Input, InvalidPlace, Latencies, ModelCost, Name, ToolCount, Unknown},
     measure::Tokens,
     report::{Column, Line, Section, Shown, Table, Tone, Unit, Value},
 };
@@ -109,7 +109,7 @@ pub(super) fn screen(account: &Account, names: Names<'_>) -> Vec<Section> {
 
 /// How it ended, turns, cost, time.
 fn verdict(account: &Account) -> Line {
-    let mut line = ending(account);
+    let mut line = doubted(ending(account), &account.input);
     if account.sessions > 1 {
         line = line.word(" · ").count(account.sessions, " session", " sessions");
     }
@@ -162,6 +162,25 @@ fn ending(account: &Account) -> Line {
             .word(" turns failed");
     }
     with_denials(Line::new(Tone::Good).word("Success"), denials)
+}
+
+/// The headline of a log with more invalid lines than records: however it ended, it is doubtful and never good.
+pub(in crate::report) fn doubted(headline: Line, input: &Input) -> Line {
+    if input.invalid <= input.records {
+        return headline;
+    }
+    let tone = match headline.tone {
+        Tone::Bad => Tone::Bad,
+        Tone::Good | Tone::Warning | Tone::Plain => Tone::Warning,
+    };
+    let mut line = Line::new(tone).word("This may not be a Claude Code log: ");
+    line = line.count(input.invalid, " invalid line, ", " invalid lines, ");
+    line = line.count(input.records, " record", " records");
+    if input.records > 0 {
+        line = line.word(" · ");
+        line.parts.extend(headline.parts);
+    }
+    line
 }
 
 /// What was read, where no record says how it ended: only saved sessions never do.
