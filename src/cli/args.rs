@@ -63,6 +63,9 @@ pub enum Command {
     Run(Run),
     /// Check runs against gates, one line a run; exit 1 if one fails
     ///
+    /// Without a gate, the default gates apply: --fail-on error,no-result,denial. A gate fails if the value it needs is
+    /// unknown.
+    ///
     /// Every gate is judged for each run by itself: a session, or a source that names none. Failed runs come first. What has
     /// no session id belongs to the first session of its source, and so do lines that are no record.
     Check(Check),

@@ -21,8 +21,8 @@ use crate::{
 pub struct Gates {
     /// Exit with 1 if it cost more than this, in dollars such as 5 or 0.50
     ///
-    /// Before a result comes, it is judged by what input and cache tokens cost at least. A model without a price makes it
-    /// fail: see --pricing.
+    /// Before a result comes, it is judged by what input and cache tokens cost at least; --fail-on incomplete fails then. A
+    /// cost that is not known makes it fail, also that of a model without a price: see --pricing.
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub max_cost: Option<Usd>,
     /// Exit with 1 if it took more agentic turns than this
@@ -32,7 +32,8 @@ pub struct Gates {
     pub max_turns: Option<u64>,
     /// Exit with 1 if it took longer than this, such as 90s, 10m or 1h30m
     ///
-    /// The sum of the turns, else the time from the first record to the last. A number alone is seconds.
+    /// The sum of the turns, else the time from the first record to the last. A number alone is seconds. A log without
+    /// any time makes it fail.
     #[arg(long, value_name = "TIME", value_parser = duration, allow_negative_numbers = true)]
     pub max_duration: Option<Millis>,
     /// Exit with 1 if more tool calls than this failed

@@ -116,7 +116,7 @@ const OUTPUTS: &[Output] = &[
     },
     Output {
         name: "gates",
-        doc: "ok or failed; empty if no gate was asked for.",
+        doc: "ok or failed; empty if no gate was judged.",
         value: |told| match &*told.report.verdicts {
             [] => String::new(),
             verdicts if verdicts.iter().all(|verdict| verdict.held) => "ok".to_owned(),

@@ -150,7 +150,11 @@ fn report(run: &Run, passed: Passed, prices: &Prices, variables: &Variables) -> 
     }
     let Some(facts) = facts else {
         complain("no report: it failed as said above; the stream was passed on all the same");
-        return Ok(ExitStatus::Partial);
+        let gates = run.gates.gates();
+        gates
+            .iter()
+            .for_each(|gate| complain(&format!("gate {} failed: it could not be judged", gate.name())));
+        return Ok(if gates.is_empty() { ExitStatus::Partial } else { ExitStatus::GateFailed });
     };
     let account = facts.clone().settle(prices);
     let ledger = facts.ledger(prices);

@@ -42,13 +42,7 @@ impl Calls for Row {
 
 fn columns() -> Vec<Column<Row>> {
     let mut columns = vec![
-        Column::new(
-            Unit::Text,
-            "verdict",
-            "Verdict",
-            "`ok` or `FAILED`; missing where no gate was asked for.",
-            |row: &Row| row.verdict.clone(),
-        ),
+        Column::new(Unit::Text, "verdict", "Verdict", "`ok` or `FAILED`.", |row: &Row| row.verdict.clone()),
         Column::new(Unit::Text, "run", "Run", "The beginning of its session's id.", |row: &Row| {
             row.short.clone()
         })
@@ -111,20 +105,21 @@ fn columns() -> Vec<Column<Row>> {
     columns
 }
 
-/// One row a run, the failed ones first.
-pub fn check(view: &View<'_>, gates: &[Gate]) -> Report {
+/// One row a run, the failed ones first. Without a gate, those of [`Gate::DEFAULT`] apply.
+pub fn check(view: &View<'_>, asked: &[Gate]) -> Report {
+    let gates = if asked.is_empty() { &Gate::DEFAULT } else { asked };
     let runs = Runs::each(view.ledger);
     let mut rows = rows(view, &runs);
     for (row, verdicts) in rows.iter_mut().zip(judge_each(view, gates, &runs)) {
         row.failed = verdicts.iter().filter(|one| !one.held).map(|one| one.gate.into()).collect();
-        let verdict = if row.failed.is_empty() { "ok" } else { "FAILED" };
-        row.verdict = if gates.is_empty() { Value::Missing } else { verdict.into() };
+        row.verdict = if row.failed.is_empty() { "ok" } else { "FAILED" }.into();
         row.verdicts = verdicts;
     }
     rows.sort_by_key(|row| row.failed.is_empty());
     let (columns, total) = (columns(), total(&rows));
     let table = Table::of("Runs", &columns, &rows).with_total(&columns, &total);
-    let mut notes = vec![note(&rows, gates)];
+    let mut notes = vec![note(&rows)];
+    notes.extend(asked.is_empty().then(default_note));
     notes.extend(cost_notes(view.ledger));
     let verdicts = rows.into_iter().flat_map(|row| row.verdicts).collect();
     Report { verdicts, ..Report::of("check", table, notes) }
@@ -208,14 +203,19 @@ fn shorts(view: &View<'_>, runs: &Runs) -> Vec<Value> {
     runs.iter().map(short).collect()
 }
 
-/// How many held, or how to ask.
-fn note(rows: &[Row], gates: &[Gate]) -> Line {
+/// How many held.
+fn note(rows: &[Row]) -> Line {
     let (all, failed) = (rows.len() as u64, rows.iter().filter(|row| !row.failed.is_empty()).count() as u64);
-    if gates.is_empty() {
-        return Line::new(Tone::Warning)
-            .word("no gate was asked for: add --fail-on denial,error,no-result, --max-cost 5 and others, see ccstat help check");
-    }
     let line = Line::new(if failed == 0 { Tone::Good } else { Tone::Bad });
     let line = line.count(all, " run: ", " runs: ");
     line.value(all - failed).word(" ok, ").value(failed).word(" failed")
+}
+
+/// Which gates were applied without being asked for.
+fn default_note() -> Line {
+    let mut line = Line::new(Tone::Plain).word("no gate was given, so the default gates apply: ");
+    for (at, gate) in Gate::DEFAULT.iter().enumerate() {
+        line = line.word(if at == 0 { "" } else { ", " }).word(gate.name());
+    }
+    line.word("; see ccstat help check for others")
 }

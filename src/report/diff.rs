@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Column, Entry as Listed, Line, Part, Report, Shown, Table, Tone, Unit, Value, View, heads, sessions,
+    Column, Entry as Listed, Line, Part, Report, Shown, Table, Tone, Unit, Value, View, gate::is_log, heads,
+    sessions,
 };
 use crate::measure::Spread;
 
@@ -180,8 +181,12 @@ fn count(side: &Figures) -> Value {
 pub fn diff(base: &View<'_>, head: &View<'_>, limits: &[(Growth, Allowance)]) -> Report {
     let sides = [runs(base.ledger), runs(head.ledger)];
     let mut rows = rows(&sides[0], &sides[1]);
-    let complete = sides.iter().flatten().all(|run| run.complete);
-    let verdicts = limits.iter().map(|(growth, allowance)| gate::judge(&rows, *growth, allowance, complete));
+    let known = gate::Known {
+        is_log: [base, head].iter().all(|side| is_log(side.ledger)),
+        costs: sides.iter().flatten().all(|run| run.complete),
+        tokens: sides.iter().flatten().all(|run| run.counted),
+    };
+    let verdicts = limits.iter().map(|(growth, allowance)| gate::judge(&rows, *growth, allowance, known));
     let verdicts = verdicts.collect();
     let equal = rows.iter().filter(|row| row.is_equal()).count();
     let shown = arrange(&mut rows);

@@ -7,11 +7,11 @@ mod words;
 
 pub use kind::Kind;
 pub(super) use limit::turn_counts;
-pub(super) use run::{Run, Runs};
+pub(super) use run::{Run, Runs, is_log};
 pub use words::gate_lines;
 pub(crate) use words::{GATES, gates};
 
-use super::{Line, Value, View};
+use super::{Line, Tone, Value, View};
 use crate::{
     facts::{Detail, ledger::At},
     measure::{Millis, Usd},
@@ -37,6 +37,10 @@ pub enum Gate {
 }
 
 impl Gate {
+    /// The gates that `check` applies where none is asked for: the run ended well, and nothing was refused.
+    pub const DEFAULT: [Self; 3] =
+        [Self::FailOn(Kind::Error), Self::FailOn(Kind::NoResult), Self::FailOn(Kind::Denial)];
+
     /// Its name: that of its option, or of its kind.
     pub fn name(&self) -> &'static str {
         match self {
@@ -56,6 +60,20 @@ impl Gate {
             Self::FailOn(Kind::Invalid) => Detail::Totals,
             Self::FailOn(Kind::Unknown) => Detail::Records,
             _ => Detail::Rows,
+        }
+    }
+
+    /// Whether it can be judged without any record of a run: by the bytes that were read, or by a clock.
+    fn needs_no_record(&self, elapsed: Option<Millis>) -> bool {
+        match self {
+            Self::FailOn(Kind::Invalid | Kind::Truncated) => true,
+            Self::MaxDuration(_) => elapsed.is_some(),
+            Self::MaxCost(_)
+            | Self::MaxTurns(_)
+            | Self::MaxToolErrors(_)
+            | Self::MaxToolErrorRate(_)
+            | Self::MaxDenials(_)
+            | Self::FailOn(_) => false,
         }
     }
 
@@ -115,6 +133,19 @@ struct Found {
     hint: Option<Line>,
 }
 
+impl Found {
+    /// A figure that is not known: the gate fails.
+    fn unknown(why: &'static str, hint: &'static str) -> Self {
+        Self {
+            held: false,
+            figure: Value::Missing,
+            at: None,
+            what: Line::new(Tone::Bad).word(why),
+            hint: Some(Line::new(Tone::Plain).word(hint)),
+        }
+    }
+}
+
 /// What is judged: the rows, and to which run each belongs.
 struct Court<'a> {
     view: &'a View<'a>,
@@ -133,15 +164,23 @@ pub(super) fn judge_each(view: &View<'_>, gates: &[Gate], runs: &Runs) -> Vec<Ve
     judge_runs(view, gates, runs, None)
 }
 
+const NO_RUN: &str = "not known, since no record of a run was read";
+const LOGS: &str = "give it what claude -p --output-format stream-json --verbose prints, or a saved session";
+
 fn judge_runs(view: &View<'_>, gates: &[Gate], runs: &Runs, elapsed: Option<Millis>) -> Vec<Vec<Verdict>> {
     let mut all: Vec<Vec<Verdict>> = vec![Vec::with_capacity(gates.len()); runs.len()];
     if gates.is_empty() {
         return all;
     }
     let court = Court { view, runs, elapsed };
-    let walls = limit::walls(&court);
+    let (walls, blank) = (limit::walls(&court), runs.blank(view.ledger));
     for gate in gates {
-        for (run, found) in gate.found(&court).into_iter().enumerate() {
+        for (run, mut found) in gate.found(&court).into_iter().enumerate() {
+            // Zero in an input that is not a log is not a figure.
+            let unjudged = found.held || found.figure == Value::Missing;
+            if blank[run] && unjudged && !gate.needs_no_record(elapsed) {
+                found = Found::unknown(NO_RUN, LOGS);
+            }
             let Found { held, figure, at, what, hint } = found;
             all[run].push(Verdict {
                 gate: gate.name(),

@@ -232,6 +232,30 @@ fn an_unknown_cost_has_no_change_and_passes_no_gate() {
 }
 
 #[test]
+fn tokens_that_are_not_final_pass_no_gate() {
+    let unknown = "recordings/2.1.325/stream/49-killed-midway.jsonl";
+    for sides in [[unknown, FIVE], [FIVE, unknown]] {
+        let (code, _, stderr) = run_with(&[&["diff", "--max-tokens-increase", "1000%"], &sides[..]].concat());
+        assert_eq!(code, 1);
+        assert!(stderr.contains("tokens are not known in full"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_side_that_is_no_log_passes_no_gate() {
+    let stranger = crate::support::log("{\"type\":\"module\"}\n");
+    let stranger = stranger.path().to_str().unwrap();
+    for name in ["cost", "duration", "tokens", "turns", "tool-errors", "denials"] {
+        let option = format!("--max-{name}-increase");
+        for sides in [[stranger, stranger], [FIVE, stranger], [stranger, FIVE]] {
+            let (code, _, stderr) = run_with(&["diff", &option, "1000%", sides[0], sides[1]]);
+            assert_eq!(code, 1, "{name}: {stderr}");
+            assert!(stderr.contains("no record of a run was read"), "{name}: {stderr}");
+        }
+    }
+}
+
+#[test]
 fn gates_hold_and_fail_by_part_and_by_amount() {
     // 05 to 06: cost +126.7 %, +$0.006706; wall +75.9 %, +365 ms; tokens +107; turns +2.
     let cases = [

@@ -49,6 +49,9 @@ fn saved(id: &str, input: u64) -> String {
     json!({"type": "assistant", "sessionId": "s", "parentUuid": null, "uuid": id, "message": printed["message"]}).to_string()
 }
 
+/// A saved session of a local command, which asks no model.
+const LOCAL: &str = r#"{"type":"user","sessionId":"s","uuid":"u","parentUuid":null,"timestamp":"2026-11-15T08:00:00Z","message":{"role":"user","content":"<command-name>/help</command-name>"}}"#;
+
 /// A log, or a part of `testdata/`.
 enum Log {
     Lines(Vec<String>),
@@ -108,6 +111,11 @@ fn limits() -> Vec<Story> {
             None,
         ),
         ("--max-cost=9", At("logs/gateway.jsonl"), false, Value::Null, Some(2)),
+        // Killed before its first response, or with a result that has no cost.
+        ("--max-cost=9", Lines(vec![init(&json!([]))]), false, Value::Null, None),
+        ("--max-cost=9", Lines(vec![result(&json!({}))]), false, Value::Null, None),
+        // A saved session without a response costs nothing.
+        ("--max-cost=0", Lines(vec![LOCAL.to_owned()]), true, json!(0), None),
         ("--max-turns=3", At(DENIED), true, json!(3), None),
         ("--max-turns=2", At(DENIED), false, json!(3), Some(10)),
         ("--max-turns=2", Lines(vec![priced("a", 1), priced("b", 1)]), true, json!(2), None),
@@ -123,7 +131,8 @@ fn limits() -> Vec<Story> {
             json!(290),
             None,
         ),
-        ("--max-duration=0", Lines(vec![priced("a", 1)]), true, Value::Null, None),
+        // No time anywhere: how long it took is not known.
+        ("--max-duration=1h", Lines(vec![priced("a", 1)]), false, Value::Null, None),
         ("--max-tool-errors=1", Lines(three()), true, json!(1), Some(1)),
         ("--max-tool-errors=0", Lines(three()), false, json!(1), Some(1)),
         ("--max-tool-error-rate=50%", Lines(three()), true, json!(0.5), Some(1)),
@@ -396,24 +405,108 @@ fn each_run_is_judged_by_itself() {
     );
     assert_eq!(
         row(&paths[2])["failed"],
-        json!(["no-result"]),
-        "a log without a record is a run of which nothing came"
+        json!(["max-cost", "no-result"]),
+        "a log without a record is a run of which nothing came, and nothing is known"
     );
     assert_eq!(row(&paths[2])["outcome"], "no-result");
     let gates = report["gates"].as_array().unwrap();
     let failed: Vec<&Value> =
         gates.iter().filter(|gate| gate["held"] == false).map(|gate| &gate["run"]).collect();
-    assert_eq!(failed, [&json!("t"), &json!("t"), &json!(paths[2])]);
+    assert_eq!(failed, [&json!("t"), &json!("t"), &json!(paths[2]), &json!(paths[2])]);
 }
 
 #[test]
-fn without_a_gate_check_says_how_to_ask() {
+fn without_a_gate_check_applies_error_no_result_and_denial_and_says_so() {
     let (code, stdout, stderr) = run_with(&["check", DENIED]);
+    assert_eq!(code, 1);
+    assert!(stderr.starts_with("ccstat: gate denial failed for 00021325-"), "{stderr}");
+    let note = "no gate was given, so the default gates apply: error, no-result, denial";
+    assert!(stdout.contains(note), "{stdout}");
+    let failed = |words: &[&str]| -> Vec<Value> {
+        let gates = judged(&[&["check", "--json"], words].concat()).1;
+        assert_eq!(gates.len(), 3, "{words:?}");
+        gates.into_iter().filter(|gate| gate["held"] == false).map(|gate| gate["gate"].clone()).collect()
+    };
+    let stream = |name: &str| format!("{STREAM}/{name}.jsonl");
+    assert_eq!(failed(&[DENIED]), ["denial"]);
+    assert_eq!(failed(&[&*stream("32-max-turns")]), ["error"]);
+    assert_eq!(failed(&[&*stream("49-killed-midway")]), ["no-result"]);
+    assert_eq!(run_with(&["check", &*stream("02-single-bash")]).0, 0);
+    // What is asked for takes their place.
+    let (code, stdout, stderr) = run_with(&["check", "--max-turns", "9", DENIED]);
     assert_eq!((code, &*stderr), (0, ""));
-    assert!(stdout.contains("no gate was asked for: add --fail-on denial,error,no-result"), "{stdout}");
+    assert!(!stdout.contains("default gates"), "{stdout}");
+    let help = run_with(&["check", "--help"]).1;
+    assert!(help.contains("--fail-on error,no-result,denial"), "{help}");
     let piped =
         run(ccstat(&["check", "--fail-on", "denial"]).write_stdin(std::fs::read(testdata(DENIED)).unwrap()));
     assert_eq!(piped.0, 1, "what is piped in is read: {}", piped.1);
+}
+
+/// Every gate, and whether it can be judged by the bytes alone.
+fn every_gate() -> Vec<(String, bool)> {
+    let limits = [
+        "--max-cost=9",
+        "--max-turns=9",
+        "--max-duration=9h",
+        "--max-tool-errors=9",
+        "--max-tool-error-rate=100%",
+        "--max-denials=9",
+    ];
+    let kinds = Kind::value_variants().iter().map(|kind| {
+        let by_bytes = [Kind::Invalid, Kind::Truncated].contains(kind);
+        (format!("--fail-on={}", kind.name()), by_bytes)
+    });
+    limits.iter().map(|limit| ((*limit).to_owned(), false)).chain(kinds).collect()
+}
+
+#[test]
+fn no_gate_holds_for_an_input_that_is_no_log() {
+    // Objects with a type that Claude Code did not write.
+    let stranger = log("{\"type\":\"module\",\"name\":\"x\"}\n{\"type\":\"commonjs\"}\n");
+    let stranger = stranger.path().to_str().unwrap();
+    for (gate, by_bytes) in every_gate() {
+        for command in ["summarize", "check"] {
+            let (code, gates, stderr) = judged(&[command, "--json", &gate, stranger]);
+            assert_eq!(code, i32::from(!by_bytes), "{command} {gate}: {stderr}");
+            assert_eq!(gates[0]["held"], by_bytes, "{command} {gate}");
+            assert!(by_bytes || stderr.contains(" failed"), "{command} {gate}: {stderr}");
+        }
+    }
+    // Nothing at all is 3, which goes before 1; the gates are judged all the same.
+    let (empty, text) = (log("\n"), log("no log\n"));
+    for path in [&empty, &text].map(|file| file.path().to_str().unwrap()) {
+        for (gate, by_bytes) in every_gate().into_iter().filter(|(_, by_bytes)| !by_bytes) {
+            for command in ["summarize", "check"] {
+                let (code, gates, _) = judged(&[command, "--json", &gate, path]);
+                assert_eq!((code, &gates[0]["held"]), (3, &Value::Bool(by_bytes)), "{command} {gate}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_log_without_a_record_beside_a_good_one_fails_every_gate_of_check() {
+    let (good, empty) = (log(result(&json!({"total_cost_usd": 0.5, "duration_ms": 5}))), log("\n"));
+    let paths = [&good, &empty].map(|file| file.path().to_str().unwrap());
+    for (gate, by_bytes) in every_gate() {
+        let (code, gates, stderr) = judged(&["check", "--json", &gate, paths[0], paths[1]]);
+        let held = |path: &str| gates.iter().find(|gate| gate["run"] == path).unwrap()["held"] == true;
+        assert_eq!(
+            (code, held("s"), held(paths[1])),
+            (i32::from(!by_bytes), true, by_bytes),
+            "{gate}: {stderr}"
+        );
+    }
+}
+
+#[test]
+fn a_filter_that_leaves_nothing_leaves_nothing_that_fails() {
+    for (gate, _) in every_gate() {
+        let words = ["summarize", "--json", &gate, DENIED, "--since", "2099-01-01"];
+        let (code, _, stderr) = judged(&words);
+        assert_eq!((code, &*stderr), (0, ""), "{gate}");
+    }
 }
 
 #[test]

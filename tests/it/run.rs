@@ -245,6 +245,24 @@ fn a_gate_that_fails_ends_run_with_one_and_says_which_call_and_how_to_allow_it()
 }
 
 #[test]
+fn a_gate_that_cannot_be_judged_ends_run_with_one_and_says_why() {
+    let why = "max-cost failed: –, limit $1.00: not known, since no record of a run was read";
+    for script in ["echo hello", "true", "echo '{\"type\":\"module\"}'"] {
+        let seen = output(&["--max-cost", "1"], script, &denied());
+        let told = String::from_utf8(seen.stderr.clone()).unwrap();
+        assert_eq!(code(&seen), 1, "{script}: {told}");
+        assert!(told.contains(why), "{script}: {told}");
+    }
+    // By the clock it is known how long it took, whatever was printed.
+    assert_eq!(code(&output(&["--max-duration", "1h"], "echo hello", &denied())), 0);
+    assert_eq!(code(&output(&[], "echo hello; exit 5", &denied())), 5, "without a gate the command decides");
+    let cut = output(&["--max-cost", "1"], "head -n 1 \"$1\"", &denied());
+    let told = String::from_utf8(cut.stderr.clone()).unwrap();
+    assert_eq!(code(&cut), 1);
+    assert!(told.contains("the cost is not known: there is neither a result nor a response"), "{told}");
+}
+
+#[test]
 fn a_command_that_takes_too_long_is_stopped_ever_more_firmly() {
     let begun = Instant::now();
     let script = "trap '' INT TERM; cat \"$1\"; while :; do sleep 0.1; done";

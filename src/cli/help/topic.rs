@@ -85,11 +85,8 @@ pub(in crate::cli) const TOPICS: &[Topic] = &[
         command: "check",
         group: Group::Run,
         examples: &[
-            (
-                "Fail a job when a run was refused something, failed or did not end",
-                "ccstat check run.jsonl --fail-on denial,error,no-result",
-            ),
-            ("A night of runs, none of them dear", "ccstat check runs/ --max-cost 0.50 --max-turns 30"),
+            ("Fail a job when a run was refused something, failed or did not end", "ccstat check run.jsonl"),
+            ("A night of runs, none of them expensive", "ccstat check runs/ --max-cost 0.50 --max-turns 30"),
         ],
     },
     Topic {

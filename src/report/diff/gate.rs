@@ -99,8 +99,19 @@ pub enum Allowance {
     Amount(f64),
 }
 
-/// Whether something grew by no more than is allowed. What is not known does not hold.
-pub(super) fn judge(rows: &[Row], growth: Growth, allowance: &Allowance, complete: bool) -> Verdict {
+/// What is known of both sides.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    /// Each has a record of a run.
+    pub(super) is_log: bool,
+    /// Every cost is complete.
+    pub(super) costs: bool,
+    /// Every token count is final.
+    pub(super) tokens: bool,
+}
+
+/// Whether something grew by no more than is allowed. A gate fails if a value it needs is unknown.
+pub(super) fn judge(rows: &[Row], growth: Growth, allowance: &Allowance, known: Known) -> Verdict {
     let group = growth.group();
     let row = rows.iter().find(|row| row.is_headline && row.group == group);
     let limit = match *allowance {
@@ -108,7 +119,7 @@ pub(super) fn judge(rows: &[Row], growth: Growth, allowance: &Allowance, complet
         Allowance::Amount(amount) => group.measure().value(amount),
     };
     let found = row.map_or(Found::unknown(growth, " of one side is not known"), |row| {
-        found(row, growth, allowance, complete)
+        found(row, growth, allowance, known)
     });
     Verdict {
         gate: growth.gate(),
@@ -137,15 +148,30 @@ impl Found {
     }
 }
 
-fn found(row: &Row, growth: Growth, allowance: &Allowance, complete: bool) -> Found {
+fn found(row: &Row, growth: Growth, allowance: &Allowance, known: Known) -> Found {
+    if !known.is_log {
+        return Found::unknown(growth, " of one side is not known: no record of a run was read");
+    }
     let (Some(base), Some(head), Some(change)) = (row.base.spread, row.head.spread, row.change()) else {
         return Found::unknown(growth, " of one side is not known");
     };
     if row.base.unknown + row.head.unknown > 0 {
         return Found::unknown(growth, " of some runs is not known");
     }
-    if growth == Growth::Cost && !complete {
-        return Found::unknown(growth, " is not known in full: see the notes of the report");
+    let doubt = match growth {
+        Growth::Cost if !known.costs => Some(" is not known in full: see the notes of the report"),
+        Growth::Tokens if !known.tokens => {
+            Some(" are not known in full: some responses never got their final counts")
+        }
+        Growth::Cost
+        | Growth::Tokens
+        | Growth::Duration
+        | Growth::Turns
+        | Growth::ToolErrors
+        | Growth::Denials => None,
+    };
+    if let Some(doubt) = doubt {
+        return Found::unknown(growth, doubt);
     }
     let held = match *allowance {
         // A hair for numbers that have no exact form, such as 0.1.

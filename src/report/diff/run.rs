@@ -130,6 +130,8 @@ pub(super) struct Run {
     cost: Option<Usd>,
     /// Whether nothing is missing from its cost.
     pub(super) complete: bool,
+    /// Whether its token counts are final.
+    pub(super) counted: bool,
     tokens: Tokens,
     wall: Option<Millis>,
     api: Option<Millis>,
@@ -216,9 +218,11 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
     let numbers = Numbers::of(ledger);
     let homeless = ledger.marks().any(|mark| mark.session.is_none());
     let count = numbers.sessions + usize::from(homeless);
-    let mut runs = vec![Run { complete: true, ..Run::default() }; count];
+    let mut runs = vec![Run { complete: true, counted: true, ..Run::default() }; count];
     for (session, &number) in ledger.sessions.iter().zip(&numbers.of_session) {
         runs[number].complete &= session.complete;
+        // A model without a price makes a cost incomplete, not the tokens.
+        runs[number].counted &= session.complete || !session.unpriced.is_empty();
     }
     for entry in &ledger.entries {
         let run = &mut runs[numbers.get(&entry.mark)];

@@ -54,6 +54,9 @@ struct Cost<'a> {
     open: bool,
 }
 
+const NO_COST: &str = "the cost is not known: there is neither a result nor a response with tokens";
+const COST_HINT: &str = "let the run end with a result, or read its saved session too";
+
 /// Judges the cost: as it is reported, and by its lower bound where it is not known in full.
 pub(super) fn cost(court: &Court<'_>, most: Usd) -> Vec<Found> {
     let ledger = court.view.ledger;
@@ -71,9 +74,27 @@ pub(super) fn cost(court: &Court<'_>, most: Usd) -> Vec<Found> {
         costs[run].open |= !session.complete;
         costs[run].unpriced.extend(session.unpriced.iter().map(|model| &**model));
     }
+    free_runs(court).into_iter().zip(&mut costs).filter(|(free, _)| *free).for_each(|(_, cost)| {
+        cost.sum.get_or_insert(Usd::ZERO);
+    });
     let unpriced = tallies(court, Kind::Unpriced);
     let judged = costs.into_iter().zip(parts).zip(unpriced);
     judged.map(|((cost, parts), unpriced)| judged_cost(&cost, parts, unpriced.at, most)).collect()
+}
+
+/// Runs that cost nothing, as is known: saved sessions without any response, such as one of local commands alone, and
+/// what a filter left empty.
+fn free_runs(court: &Court<'_>) -> Vec<bool> {
+    let ledger = court.view.ledger;
+    // What a host writes, and the bridge, does not show responses.
+    let saved = !["input", "bridge"].iter().any(|dialect| ledger.input.dialects.contains_key(dialect));
+    let mut free = vec![saved; court.runs.len()];
+    let streamed = SessionIndex::each(&ledger.sessions).filter(|(_, session)| session.streamed);
+    let streamed = streamed.filter_map(|(at, _)| court.runs.of_session(at));
+    for run in streamed.chain(ledger.responses.iter().filter_map(|one| court.run_of(&one.mark))) {
+        free[run] = false;
+    }
+    free
 }
 
 fn judged_cost(cost: &Cost<'_>, parts: Vec<(Option<At>, Usd)>, unpriced: Option<At>, most: Usd) -> Found {
@@ -87,17 +108,19 @@ fn judged_cost(cost: &Cost<'_>, parts: Vec<(Option<At>, Usd)>, unpriced: Option<
             hint: Some(Line::new(Tone::Plain).word("give its price with --pricing FILE")),
         };
     }
-    let held = cost.sum.is_none_or(|sum| sum <= most);
+    let Some(sum) = cost.sum else { return Found::unknown(NO_COST, COST_HINT) };
+    let held = sum <= most;
     let line = Line::new(tone(held));
-    let what = match cost.sum {
-        None => line.word("nothing tells of a cost"),
-        Some(sum) if cost.open => line.word("the cost is at least ").value(sum),
-        Some(sum) => line.word("the cost is ").value(sum),
+    let what = if cost.open {
+        let line = line.word("the cost is at least ").value(sum);
+        line.word("; not all of it is known (see --fail-on incomplete)")
+    } else {
+        line.word("the cost is ").value(sum)
     };
     let hint = Line::new(Tone::Plain)
         .word("see where it comes from: ccstat explain cost; claude stops by itself with --max-budget-usd");
     let at = if held { None } else { passed(parts, most) };
-    Found { held, figure: cost.sum.into(), at, what, hint: Some(hint) }
+    Found { held, figure: sum.into(), at, what, hint: Some(hint) }
 }
 
 /// Judges agentic turns: as the CLI counts them, else responses of the main agent.
@@ -174,19 +197,22 @@ fn wall_parts(court: &Court<'_>) -> Parts<Millis> {
     parts
 }
 
-/// Judges how long it took. Where nothing tells, nothing says that it took too long.
+const NO_TIME: &str = "not known, since no record has a time or a duration";
+const TIME_HINT: &str =
+    "let the run end with a result, or judge it while it runs: ccstat run --max-duration TIME -- COMMAND";
+
+/// Judges how long it took.
 pub(super) fn duration(court: &Court<'_>, most: Millis) -> Vec<Found> {
+    // Where a filter left nothing, that took no time.
+    let nothing = court.view.ledger.sessions.is_empty().then_some(Millis::ZERO);
     let judged = walls(court).into_iter().zip(wall_parts(court)).map(|(wall, parts)| {
-        let held = wall.is_none_or(|wall| wall <= most);
-        let line = Line::new(tone(held));
+        let Some(wall) = wall.or(nothing) else { return Found::unknown(NO_TIME, TIME_HINT) };
+        let held = wall <= most;
         Found {
             held,
             figure: wall.into(),
             at: if held { None } else { passed(parts, most) },
-            what: match wall {
-                Some(wall) => line.word("it took ").value(wall),
-                None => line.word("nothing tells how long it took"),
-            },
+            what: Line::new(tone(held)).word("it took ").value(wall),
             hint: Some(Line::new(Tone::Plain).word("see what took so long: ccstat turns and ccstat calls")),
         }
     });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    facts::ledger::{Ledger, Mark, SessionIndex},
+    facts::ledger::{Ledger, Mark, Session, SessionIndex},
     input::SourceId,
     report::View,
 };
@@ -20,6 +20,11 @@ pub(in crate::report) struct Runs {
     of_source: BTreeMap<SourceId, usize>,
     /// Everything is one run.
     whole: bool,
+}
+
+/// Whether something of what was read tells of a run.
+pub(in crate::report) fn is_log(ledger: &Ledger) -> bool {
+    Runs::whole().blank(ledger) == [false]
 }
 
 /// One run.
@@ -106,6 +111,22 @@ impl Runs {
     /// The run that a source's broken lines count for.
     pub(super) fn of_source(&self, source: SourceId) -> Option<usize> {
         if self.whole { Some(0) } else { self.of_source.get(&source).copied() }
+    }
+
+    /// For each run whether nothing is known of it: it has no record, or none that belongs to a session, a response or a
+    /// result. Objects with a `type` that are not from Claude Code are such records.
+    ///
+    /// A run of which a filter left nothing is known: there is nothing that counts.
+    pub(super) fn blank(&self, ledger: &Ledger) -> Vec<bool> {
+        let known = |session: &Session| session.id.is_some() || !session.streamed || session.has_result;
+        let known = SessionIndex::each(&ledger.sessions).filter(|(_, session)| known(session));
+        let known = known.filter_map(|(at, _)| self.of_session(at));
+        let mut blank = vec![true; self.len()];
+        for run in known.chain(ledger.responses.iter().filter_map(|one| self.of_mark(&one.mark))) {
+            blank[run] = false;
+        }
+        let narrowed = ledger.input.records > 0 && ledger.sessions.is_empty();
+        if self.whole && narrowed { vec![false] } else { blank }
     }
 
     /// The session's id, or the name of the source; nothing where everything is one run.
