@@ -6,7 +6,10 @@ use std::hint::black_box;
 use std::io::{Read, Write};
 
 use ccstat::{
-    event::{self, Event},
+    event::{
+        self, Event,
+        kernel::{self, Run},
+    },
     facts::{Account, Facts},
     input::{Limits, Origin, Place, Source, SourceId},
     measure::Prices,
@@ -150,19 +153,17 @@ fn lines_to_events(criterion: &mut Criterion) {
     for log in shapes.iter().chain([&Log::joined(&shapes)]) {
         let told = &log.told();
         row(&mut group, "floor", log, &log.answer.lines, floor);
-        // Elsewhere there is no kernel, and the obvious path is the fast one.
-        #[cfg(target_arch = "x86_64")]
         row(&mut group, "skim", log, told, |log| {
             let (mut habits, mut told) = (event::Habits::default(), Told::default());
             for block in log.blocks() {
-                skim(simdutf8::basic::from_utf8(block).expect("a corpus is text"), &mut habits, &mut told);
+                let text = simdutf8::basic::from_utf8(block).expect("a corpus is text");
+                skim(kernel::Best, text, &mut habits, &mut told);
             }
             told
         });
-        #[cfg(target_arch = "x86_64")]
         row(&mut group, "skim without UTF-8", log, told, |log| {
             let mut told = Told::default();
-            skim(&log.text, &mut event::Habits::default(), &mut told);
+            skim(kernel::Best, &log.text, &mut event::Habits::default(), &mut told);
             told
         });
         row(&mut group, "simd-json tape", log, told, simd_json_tape);
@@ -178,13 +179,36 @@ fn lines_to_events(criterion: &mut Criterion) {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-fn skim(text: &str, habits: &mut event::Habits, told: &mut Told) {
+fn skim(kernel: impl Run, text: &str, habits: &mut event::Habits, told: &mut Told) {
     let (mut skimmer, mut start) = (event::Skimmer::new(text, habits), 0);
     while start < text.len() {
-        let (event, end) = skimmer.read(start).expect("no line of a corpus is odd");
+        let (event, end) = skimmer.read_with(kernel, start).expect("no line of a corpus is odd");
         told.event(event);
         start = end + 1;
+    }
+}
+
+/// Lines → events, without UTF-8, with each kernel that this processor can run.
+fn kernels(criterion: &mut Criterion) {
+    fn with(kernel: impl Run) -> impl Fn(&Log) -> Told {
+        move |log| {
+            let mut told = Told::default();
+            skim(kernel, &log.text, &mut event::Habits::default(), &mut told);
+            told
+        }
+    }
+    let mut group = group(criterion, "kernel");
+    let shapes = Log::all();
+    for log in shapes.iter().chain([&Log::joined(&shapes)]) {
+        let told = &log.told();
+        row(&mut group, "best", log, told, with(kernel::Best));
+        #[cfg(target_arch = "x86_64")]
+        if let Some(avx2) = kernel::Avx2::detect() {
+            row(&mut group, "AVX2", log, told, with(avx2));
+        }
+        #[cfg(target_arch = "x86_64")]
+        row(&mut group, "SSE2", log, told, with(kernel::Sse2));
+        row(&mut group, "portable", log, told, with(kernel::Portable));
     }
 }
 
@@ -336,5 +360,5 @@ fn obvious_street(file: &NamedTempFile) -> (u64, u64) {
     tell(&facts.settle(&Prices::built_in()))
 }
 
-criterion_group!(street, bytes_to_lines, lines_to_events, events_to_facts, bytes_to_text);
+criterion_group!(street, bytes_to_lines, lines_to_events, kernels, events_to_facts, bytes_to_text);
 criterion_main!(street);

@@ -1,5 +1,4 @@
 //! Zero-copy is a test, not a word: allocations per record are counted, and bounded by kind.
-#![cfg(target_arch = "x86_64")] // elsewhere the obvious path serves, and it allocates
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::{

@@ -14,7 +14,6 @@ mod mend;
 mod obvious;
 mod record;
 mod said;
-#[cfg(target_arch = "x86_64")]
 mod skim;
 mod trace;
 mod words;
@@ -30,7 +29,8 @@ pub use fields::names as field_names;
 pub use kind::{Home, Kind, KindId, Row};
 pub use obvious::obvious;
 pub use said::{Said, Saying, can_say, main_input, said};
-#[cfg(target_arch = "x86_64")]
+#[doc(hidden)]
+pub use skim::kernel;
 pub use skim::{Habits, Skimmer, skim};
 pub use trace::trace;
 pub use words::{NO_SUCH_TOOL, TASK_NOTICE, deciding};
@@ -39,7 +39,6 @@ use crate::measure::{Millis, Time, Tokens, Usd};
 
 /// Judges one record: the whole of `bytes` must be one JSON object with a string `type`.
 pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Flaw> {
-    #[cfg(target_arch = "x86_64")]
     if let Some(event) = simdutf8::basic::from_utf8(bytes).ok().and_then(skim::skim_piece) {
         return Ok(event);
     }
@@ -47,48 +46,11 @@ pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Flaw> {
 }
 
 /// For `fuzz/fuzz_targets/kernel.rs` alone: `cargo fuzz` sets this cfg, no other build does.
-#[cfg(all(fuzzing, target_arch = "x86_64"))]
+#[cfg(fuzzing)]
 #[doc(hidden)]
 pub fn kernels_agree(bytes: &[u8], from: usize) {
     skim::kernels_agree(bytes, from);
 }
-
-/// On processors without a kernel every line takes the obvious path.
-#[cfg(not(target_arch = "x86_64"))]
-mod no_skim {
-    use super::Event;
-
-    /// Reads no record.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Skimmer;
-
-    impl Skimmer {
-        /// Over any text.
-        pub fn new(_: &str, _: &mut Habits) -> Self {
-            Self
-        }
-        /// Never.
-        pub fn read<'a>(&mut self, _: usize) -> Option<(&Event<'a>, usize)> {
-            None
-        }
-    }
-
-    /// None.
-    #[derive(Clone, Debug, Default)]
-    pub struct Habits;
-
-    impl Habits {
-        /// The same.
-        pub const NONE: Self = Self;
-    }
-
-    /// Never.
-    pub fn skim(_: &str, _: usize) -> Option<(Event<'_>, usize)> {
-        None
-    }
-}
-#[cfg(not(target_arch = "x86_64"))]
-pub use no_skim::{Habits, Skimmer, skim};
 
 /// Text of a record: borrowed unless it held an escape.
 pub type Text<'a> = Cow<'a, str>;

@@ -326,7 +326,7 @@ impl Step<'_, '_> {
         if backslashes != 0 || carry {
             let escaped = escaped_bytes(backslashes, &mut carry);
             quotes &= !escaped;
-            let others = escaped & !kernel.letters(self.step);
+            let others = kernel.not_short(self.step, escaped);
             if others != 0
                 && (others & !kernel.codes(self.step) != 0 || !hex_follows(others, self.bytes, self.at))
             {

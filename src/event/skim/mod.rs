@@ -5,7 +5,7 @@
 
 mod ahead;
 mod habit;
-mod kernel;
+pub mod kernel;
 mod open;
 mod walk;
 
@@ -24,7 +24,7 @@ use super::{
 use ahead::Ahead;
 pub use habit::Habits;
 use habit::Spot;
-use kernel::run;
+use kernel::{Best, Run};
 use open::{InArray, InObject, Whole};
 use walk::{Odd, Start};
 
@@ -62,11 +62,18 @@ impl<'h, 'a> Skimmer<'h, 'a> {
     /// The record that begins at `from`, and the end of its line; `None` if that is not simply one record.
     #[inline]
     pub fn read(&mut self, from: usize) -> Option<(&Event<'a>, usize)> {
+        self.read_with(Best, from)
+    }
+
+    /// The same with a kernel of the caller's choice, for tests and benches that compare them.
+    #[doc(hidden)]
+    #[inline]
+    pub fn read_with(&mut self, kernel: impl Run, from: usize) -> Option<(&Event<'a>, usize)> {
         if self.next.take() != Some(from) {
             self.ahead.reset(from);
         }
         let start = Start::at(self.text, from, &mut self.ahead, self.habits);
-        let (end, span) = run(Whole { start, record: &mut self.record }).ok()?;
+        let (end, span) = kernel.run(Whole { start, record: &mut self.record }).ok()?;
         self.next = Some(end + 1);
         tell::<Skim>(&self.record, self.text.get(span)?, &mut self.event)?;
         Some((&self.event, end))
@@ -85,7 +92,7 @@ pub fn skim(text: &str, from: usize) -> Option<(Event<'_>, usize)> {
 pub(super) fn skim_piece(text: &str) -> Option<Event<'_>> {
     let (mut record, mut ahead, mut habits) = (Record::default(), Ahead::default(), Habits::NONE);
     let start = Start::over_lines(text, &mut ahead, &mut habits);
-    let (end, span) = run(Whole { start, record: &mut record }).ok()?;
+    let (end, span) = Best.run(Whole { start, record: &mut record }).ok()?;
     // The walk ends at the end of the record's last line, and what may stand on the next one is no part of it.
     if end < text.len() {
         return None;
@@ -104,7 +111,7 @@ impl<'a> Open<'a> for Skim {
             return None;
         }
         let mut fields = F::default();
-        match run(InObject(
+        match Best.run(InObject(
             Start::over_lines(json.source(), &mut Ahead::default(), &mut { Habits::NONE }),
             Spot::UNKNOWN,
             &mut fields,
@@ -119,7 +126,7 @@ impl<'a> Open<'a> for Skim {
             return None;
         }
         let mut all = SmallVec::new();
-        match run(InArray(
+        match Best.run(InArray(
             Start::over_lines(json.source(), &mut Ahead::default(), &mut { Habits::NONE }),
             &mut all,
         )) {
@@ -137,7 +144,7 @@ impl<'a> Open<'a> for Skim {
             return None;
         }
         let mut opened = Message::default();
-        match run(InObject(
+        match Best.run(InObject(
             Start::over_lines(json.source(), &mut Ahead::default(), &mut { Habits::NONE }),
             Spot::UNKNOWN,
             &mut opened,

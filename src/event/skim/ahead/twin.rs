@@ -2,7 +2,7 @@
 //! `kernel`.
 
 use super::{
-    super::kernel::{Avx2, Kernel, Sse2, Task, run},
+    super::kernel::{Kernel, Task, on_each},
     Ahead, Long, State,
 };
 
@@ -23,6 +23,7 @@ fn scalar(bytes: &[u8], from: usize) -> Option<usize> {
 }
 
 /// The end of the string that begins before `from`, by a look at what is inside.
+#[derive(Clone, Copy)]
 struct Inside<'a>(&'a [u8], usize);
 
 impl Task for Inside<'_> {
@@ -36,6 +37,7 @@ impl Task for Inside<'_> {
     }
 }
 /// All strings of a text, each from its first quote on: where they end, as long as they end well.
+#[derive(Clone, Copy)]
 struct Strings<'a>(&'a [u8]);
 
 impl Task for Strings<'_> {
@@ -75,32 +77,26 @@ fn scalar_strings(bytes: &[u8]) -> Vec<usize> {
 /// finds each.
 pub(in crate::event) fn kernels_agree(bytes: &[u8], from: usize) {
     let wanted = scalar(bytes, from);
-    let found = inside(bytes, from);
-    assert!(found.iter().all(|found| found.is_none() || *found == wanted), "{}", shown(bytes, from, &found));
+    for (kernel, found) in on_each(Inside(bytes, from)) {
+        assert!(found.is_none() || found == wanted, "{}", shown(kernel, bytes, from, &found));
+    }
     let alone = wanted.map_or(bytes, |end| &bytes[..=end]);
-    let found = inside(alone, from);
-    assert!(found.iter().all(|found| *found == wanted), "{}", shown(alone, from, &found));
+    for (kernel, found) in on_each(Inside(alone, from)) {
+        assert!(found == wanted, "{}", shown(kernel, alone, from, &found));
+    }
 
     let wanted = scalar_strings(bytes);
-    let found = strings(bytes);
-    assert!(found.iter().all(|found| wanted.starts_with(found)), "{}", shown(bytes, 0, &found));
+    for (kernel, found) in on_each(Strings(bytes)) {
+        assert!(wanted.starts_with(&found), "{}", shown(kernel, bytes, 0, &found));
+    }
     let alone = wanted.last().map_or(&bytes[..0], |&end| &bytes[..=end]);
-    let found = strings(alone);
-    assert!(found.iter().all(|found| *found == wanted), "{}", shown(alone, 0, &found));
+    for (kernel, found) in on_each(Strings(alone)) {
+        assert!(found == wanted, "{}", shown(kernel, alone, 0, &found));
+    }
 }
 
-fn shown(bytes: &[u8], from: usize, found: &impl std::fmt::Debug) -> String {
-    format!("chosen, sse2 and avx2 find {found:?} from {from} of {}", bytes.escape_ascii())
-}
-
-fn inside(bytes: &[u8], from: usize) -> Vec<Option<usize>> {
-    let (chosen, sse2) = (run(Inside(bytes, from)), Sse2.run(Inside(bytes, from)));
-    [chosen, sse2].into_iter().chain(Avx2::detect().map(|avx2| avx2.run(Inside(bytes, from)))).collect()
-}
-
-fn strings(bytes: &[u8]) -> Vec<Vec<usize>> {
-    let (chosen, sse2) = (run(Strings(bytes)), Sse2.run(Strings(bytes)));
-    [chosen, sse2].into_iter().chain(Avx2::detect().map(|avx2| avx2.run(Strings(bytes)))).collect()
+fn shown(kernel: &str, bytes: &[u8], from: usize, found: &impl std::fmt::Debug) -> String {
+    format!("{kernel} finds {found:?} from {from} of {}", bytes.escape_ascii())
 }
 
 #[cfg(all(test, unix))]
