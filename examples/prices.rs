@@ -108,8 +108,8 @@ fn compare(file: &str, text: &str, date: &str) -> Result<Differences, String> {
 
 /// The prices of each Claude model in the file, by canonical name, from the provider that counts.
 fn offers(file: &str, text: &str) -> Result<BTreeMap<String, Vec<Price>>, String> {
-    let entries: BTreeMap<String, Value> =
-        serde_json::from_str(text).map_err(|error| format!("`{file}` is not a `model_prices` file: {error}"))?;
+    let entries: BTreeMap<String, Value> = serde_json::from_str(text)
+        .map_err(|error| format!("`{file}` is not a `model_prices` file: {error}"))?;
     let prices = Prices::built_in().with_file(file, text).map_err(|error| error.to_string())?;
     let mut offers: BTreeMap<String, (Rank, Vec<Price>)> = BTreeMap::new();
     // The other rows are built-in ones that the file does not replace.
@@ -155,7 +155,9 @@ fn same(one: &Price, other: &Price) -> bool {
 
 /// The line of the table about a model.
 fn built_in_line(model: &str) -> Option<&'static str> {
-    TABLE.lines().find(|line| line.trim_start().starts_with("Price::") && line.contains(&format!("(\"{model}\", ")))
+    TABLE
+        .lines()
+        .find(|line| line.trim_start().starts_with("Price::") && line.contains(&format!("(\"{model}\", ")))
 }
 
 /// A line for the table.
@@ -239,7 +241,8 @@ mod tests {
         let row = |name: &str, input: &str| {
             format!(r#""{name}": {{"input_cost_per_token": {input}, "output_cost_per_token": 1e-5}}"#)
         };
-        let rows = [row("claude-z-20260101", "1e-6"), row("claude-z-20260202", "2e-6"), row("claude-z", "1e-6")];
+        let rows =
+            [row("claude-z-20260101", "1e-6"), row("claude-z-20260202", "2e-6"), row("claude-z", "1e-6")];
         let found = compared(&format!("{{{}}}", rows.join(",")));
         assert_eq!(found.lines.iter().filter(|line| line.starts_with('+')).count(), 2, "{:?}", found.lines);
         assert_eq!(found.added, 1);

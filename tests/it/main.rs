@@ -26,6 +26,8 @@ mod kinds;
 mod ledger;
 #[cfg(unix)]
 mod load;
+#[cfg(unix)]
+mod packaging;
 mod pages;
 mod permission;
 mod permissions;
