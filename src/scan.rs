@@ -236,7 +236,7 @@ impl Scan {
     ) {
         let source = &sources[unit.source.0 as usize];
         let opened = match &source.origin {
-            Origin::File(path) if unit.is_file && !source.doubtful => Bytes::file(path).map(Some),
+            Origin::File(path) if unit.is_file => if_log(source, options, || Bytes::file(path)),
             _ => open(source, options),
         };
         match opened {
@@ -253,10 +253,19 @@ impl Scan {
 
 /// Opens a source, unless it was only found and turns out to be no log.
 pub fn open(source: &Source, options: &Options) -> io::Result<Option<Bytes>> {
-    if source.doubtful && !begins_with_record(Bytes::open(&source.origin, &options.stop)?, &options.limits)? {
+    if_log(source, options, || Bytes::open(&source.origin, &options.stop))
+}
+
+/// The bytes of a source, unless it was only found and does not begin with a record.
+fn if_log(
+    source: &Source,
+    options: &Options,
+    open: impl Fn() -> io::Result<Bytes>,
+) -> io::Result<Option<Bytes>> {
+    if source.doubtful && !begins_with_record(open()?, &options.limits)? {
         return Ok(None);
     }
-    Bytes::open(&source.origin, &options.stop).map(Some)
+    open().map(Some)
 }
 
 fn begins_with_record(bytes: Bytes, limits: &Limits) -> io::Result<bool> {

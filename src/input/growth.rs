@@ -10,7 +10,11 @@ use std::{
 
 use siphasher::sip::SipHasher13;
 
-use super::{Bytes, Limits, Origin, Shape, Stop, read::settled_shape};
+use super::{
+    Bytes, Limits, Shape,
+    open::{check_regular, open_seen},
+    read::settled_shape,
+};
 
 /// Bytes at the beginning of what is kept, and at its end, by which a file is known again.
 const KNOWN_BY: u64 = 4096;
@@ -29,12 +33,10 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// That of a file. What is no file cannot be read twice, and so not be followed.
+    /// That of a regular file. A pipe or a device cannot be read twice, and so not be followed.
     pub fn of(path: &Path) -> io::Result<Self> {
         let about = path.metadata()?;
-        if !about.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "is no file"));
-        }
+        check_regular(&about)?;
         let (identity, changed) = identity(&about);
         Ok(Self { length: about.len(), identity, modified: about.modified().ok(), changed })
     }
@@ -102,13 +104,13 @@ impl Mark {
 
     /// Whether a file still has it.
     pub fn holds(&self, path: &Path) -> bool {
-        open(path).and_then(|mut file| Self::of(&mut file, self.until)).is_ok_and(|mark| mark == *self)
+        open_seen(path).and_then(|mut file| Self::of(&mut file, self.until)).is_ok_and(|mark| mark == *self)
     }
 }
 
 /// How a file of this length can be read from now on, and what it is known by.
 pub fn growth(path: &Path, length: u64, limits: &Limits) -> io::Result<(Growth, Mark)> {
-    let growth = match Bytes::open(&Origin::File(path.to_owned()), &Stop::default())? {
+    let growth = match Bytes::file(path)? {
         Bytes::Stream(_) => Growth::Whole,
         Bytes::File(mut file) => match settled_shape(&mut file, limits)? {
             None => Growth::Unsure,
@@ -122,12 +124,12 @@ pub fn growth(path: &Path, length: u64, limits: &Limits) -> io::Result<(Growth, 
         Growth::Unsure => 0,
     };
     // A packed file is known by its bytes as they are stored.
-    Ok((growth, Mark::of(&mut open(path)?, until)?))
+    Ok((growth, Mark::of(&mut open_seen(path)?, until)?))
 }
 
 /// How far the lines are whole in a file that has grown to this length, and what it is known by then.
 pub fn grown(path: &Path, kept: u64, length: u64) -> io::Result<(u64, Mark)> {
-    let mut file = open(path)?;
+    let mut file = open_seen(path)?;
     let until = last_line_end(&mut file, kept, length)?;
     Ok((until, Mark::of(&mut file, until)?))
 }
@@ -147,11 +149,6 @@ fn last_line_end(file: &mut File, from: u64, to: u64) -> io::Result<u64> {
         end = start;
     }
     Ok(from)
-}
-
-#[expect(clippy::disallowed_methods, reason = "this module opens files")]
-fn open(path: &Path) -> io::Result<File> {
-    File::open(path)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub use cut::{Cutter, Found};
 pub use find::{Environment, Missing, Origin, Search, Source, Wanted, find};
 pub use grammar::{Grammar, Step};
 pub use growth::{Growth, Mark, Stamp, folder_time, grown, growth};
-pub use open::Bytes;
+pub use open::{Bytes, open_regular};
 pub use pipe::Stop;
 pub use place::{Place, SourceId};
 pub use read::{Amount, Feed, Limits, Range, read_all, shape_of};

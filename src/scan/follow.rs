@@ -188,8 +188,16 @@ impl Followed {
     pub fn snapshot(&mut self) -> Scan {
         let unread = self.base.unread.iter().map(again).collect();
         let mut scan = Scan { facts: self.base.facts.clone(), unread };
-        for (file, id) in self.files.iter().zip(0..) {
-            let Some(unit) = file.rest(SourceId(id), &scan) else { continue };
+        for ((file, named), id) in self.files.iter().zip(&self.search.sources).zip(0..) {
+            let source = SourceId(id);
+            // To open a pipe or a device could wait for ever, or never come to an end.
+            if file.stamp.is_none()
+                && let Err(error) = path(named).and_then(Stamp::of)
+            {
+                scan.unread.push(Unread { source, offset: None, error });
+                continue;
+            }
+            let Some(unit) = file.rest(source, &scan) else { continue };
             scan.take(unit, &self.search.sources, &self.options, &Progress::default(), &mut self.desk);
         }
         scan.unread.sort_by_key(|unread| unread.source);
@@ -221,7 +229,7 @@ impl Followed {
         let source = SourceId(u32::try_from(at).unwrap_or(u32::MAX));
         let unit = match self.files[at].held {
             Held::Nothing => return,
-            Held::Whole => Unit::whole(source, 0),
+            Held::Whole => Unit::of_file(source, 0),
             Held::Lines { until, .. } if until == from => return,
             Held::Lines { until, unit } => Unit::lines(source, from, Some(until), unit, &self.base),
         };
@@ -237,11 +245,16 @@ impl Followed {
 }
 
 impl Unit {
+    /// A regular file that is read by one worker; whatever replaces it is refused.
+    fn of_file(source: SourceId, size: u64) -> Self {
+        Self { is_file: true, ..Self::whole(source, size) }
+    }
+
     /// Lines that go on where others were counted already.
     fn lines(source: SourceId, start: u64, end: Option<u64>, unit: u64, known: &Scan) -> Self {
         let range = Range { start, end, shape: Some(Shape::Lines) };
         let count = Count { since: unit, lines: known.facts.lines_of(source, unit) };
-        Self { source, range, size: 0, count, is_file: false }
+        Self { source, range, size: 0, count, is_file: true }
     }
 }
 
@@ -302,7 +315,7 @@ impl File {
         let size = self.stamp.as_ref().map_or(0, |stamp| stamp.length);
         match self.held {
             Held::Nothing => return,
-            Held::Whole => plan.units.push(Unit::whole(source, size)),
+            Held::Whole => plan.units.push(Unit::of_file(source, size)),
             Held::Lines { until, .. } => plan.cut(source, until, Some(until), unit),
         }
         plan.size += size;
@@ -312,7 +325,7 @@ impl File {
     /// What is not in the base, for a snapshot that has all that is.
     fn rest(&self, source: SourceId, known: &Scan) -> Option<Unit> {
         match self.held {
-            Held::Nothing => Some(Unit::whole(source, 0)),
+            Held::Nothing => Some(Unit::of_file(source, 0)),
             Held::Whole => None,
             Held::Lines { until, unit } => {
                 let all = until > 0 && self.stamp.as_ref().is_some_and(|stamp| stamp.length == until);
@@ -324,10 +337,11 @@ impl File {
 
 /// How much of a file can be held, and what it is known by then; `None` if it is no log, or none yet.
 fn kept(source: &Source, stamp: &Stamp, limits: &Limits) -> io::Result<Option<(Held, Mark)>> {
-    if source.doubtful && !begins_with_record(Bytes::open(&source.origin, &Stop::default())?, limits)? {
+    let path = path(source)?;
+    if source.doubtful && !begins_with_record(Bytes::file(path)?, limits)? {
         return Ok(None);
     }
-    let (growth, mark) = input::growth(path(source)?, stamp.length, limits)?;
+    let (growth, mark) = input::growth(path, stamp.length, limits)?;
     Ok(match growth {
         Growth::Unsure => None,
         Growth::Whole => Some((Held::Whole, mark)),

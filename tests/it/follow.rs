@@ -274,7 +274,18 @@ struct Child(std::process::Child);
 #[cfg(target_os = "linux")]
 impl Child {
     fn start(arguments: &[&str]) -> Self {
-        let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+        Self::begin(std::process::Command::new(assert_cmd::cargo::cargo_bin!("ccstat")), arguments)
+    }
+
+    /// The same within so many MB of address space.
+    fn start_within(megabytes: u64, arguments: &[&str]) -> Self {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &format!("ulimit -v {}; exec \"$@\"", megabytes * 1000), "sh"]);
+        shell.arg(assert_cmd::cargo::cargo_bin!("ccstat"));
+        Self::begin(shell, arguments)
+    }
+
+    fn begin(mut command: std::process::Command, arguments: &[&str]) -> Self {
         command.args(arguments).env("TZ", "UTC").stdin(Stdio::null());
         let child = Self(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
         // SIGINT is the second of the bits of signals that are caught.
@@ -304,11 +315,21 @@ impl Child {
         Duration::from_millis(10 * (fields[14 - 4] + fields[15 - 4]))
     }
 
-    /// Sends a signal; how it ended then, and what it wrote.
+    /// Sends a signal; how it ended then, and what it wrote. If one signal does not end it within a minute, it is killed, and
+    /// then it has no code.
     fn end(self, signal: &str) -> (Option<i32>, String, String) {
         let kill = std::process::Command::new("kill").args([signal, &self.0.id().to_string()]).status();
         assert!(kill.unwrap().success());
+        let id = self.0.id().to_string();
+        let (ended, end) = std::sync::mpsc::channel::<()>();
+        let guard = std::thread::spawn(move || {
+            if end.recv_timeout(Duration::from_secs(60)).is_err() {
+                let _ = std::process::Command::new("kill").args(["-KILL", &id]).status();
+            }
+        });
         let output = self.0.wait_with_output().unwrap();
+        let _ = ended.send(()); // it may have waited too long already
+        guard.join().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code(), text(output.stdout), text(output.stderr))
     }
@@ -357,6 +378,66 @@ fn a_file_that_is_named_is_waited_for() {
     assert!(stderr.starts_with("ccstat: cannot read `") && stderr.ends_with(waiting), "{stderr}");
     let (_, report, _) = run_with(&["summarize", "--json", path.to_str().unwrap()]);
     assert_eq!(fs::read_to_string(out).unwrap(), report);
+}
+
+/// Follows a log within 512 MB of address space, puts something else in its place, and interrupts once. Returns the time a
+/// processor was used after the replacement, how the program ended and what it wrote.
+#[cfg(target_os = "linux")]
+fn replaced(other: impl Fn(&Path)) -> (Duration, (Option<i32>, String, String)) {
+    let [log, _] = logs();
+    let folder = tempfile::tempdir().unwrap();
+    let (path, new) = (folder.path().join("a.jsonl"), folder.path().join("new"));
+    fs::write(&path, &log).unwrap();
+    fs::write(folder.path().join("b.jsonl"), "{\"type\":\"user\"}\n").unwrap();
+    let named = [&path, &folder.path().join("b.jsonl")].map(|path| path.to_str().unwrap().to_owned());
+    let arguments = ["summarize", "--follow", "--json", &named[0], &named[1]];
+    let child = Child::start_within(512, &arguments);
+    std::thread::sleep(Duration::from_millis(400));
+    other(&new);
+    fs::rename(&new, &path).unwrap();
+    std::thread::sleep(Duration::from_millis(1500)); // several looks
+    let before = child.busy();
+    std::thread::sleep(Duration::from_secs(2));
+    let busy = child.busy() - before;
+    let (code, stdout, stderr) = child.end("-INT");
+    (busy, (code, stdout, stderr.replace(folder.path().to_str().unwrap(), "")))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_followed_file_that_becomes_a_pipe_or_a_device_is_not_opened_and_one_interrupt_ends() {
+    let fifo = |path: &Path| {
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    let zero = |path: &Path| std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+    for (busy, (code, stdout, stderr)) in [replaced(fifo), replaced(zero)] {
+        assert!(busy < Duration::from_millis(100), "{busy:?} of 2 s");
+        assert_eq!(stderr, "ccstat: cannot read `/a.jsonl`: is not a regular file\n");
+        assert_eq!(code, Some(130));
+        let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+        assert_eq!(report["input"]["records"], 1, "the other log is counted");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_followed_file_that_was_a_pipe_for_a_while_is_read_when_it_is_a_file_again() {
+    let [log, other] = logs();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jsonl");
+    fs::write(&path, &log).unwrap();
+    let mut followed = Followed::begin(wanted(&path), Options::default(), &Progress::default());
+    fs::remove_file(&path).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    assert_eq!(followed.look(Look::Sweep), Seen::News);
+    let scan = followed.snapshot();
+    assert_eq!((scan.facts.records(), scan.unread.len()), (0, 1));
+    assert_eq!(scan.unread[0].error.to_string(), "is not a regular file");
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, &other).unwrap();
+    assert_eq!(followed.look(Look::Sweep), Seen::News);
+    let fresh = scan::scan(followed.sources(), &Options::default(), &Progress::default());
+    assert_eq!(told(&followed.snapshot()), told(&fresh));
 }
 
 #[cfg(target_os = "linux")]
