@@ -87,7 +87,7 @@ pub(super) fn permissions(
 fn trial(asked: &Permissions) -> Result<Option<Trial>, Error> {
     let mut all = Vec::new();
     for path in &asked.settings {
-        let text = plan::read_text(path)?;
+        let text = plan::read_text(path, plan::MAX_CONFIG)?;
         let name = std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let settings =
             Settings::read(&path.to_string_lossy(), &text, Some(Settings::scope_of(&name.to_string_lossy())));

@@ -13,7 +13,7 @@ use super::{args, config, stdin};
 pub(super) use crate::measure::calendar::duration;
 use crate::{
     error::Error,
-    input::{Environment, Wanted},
+    input::{self, Environment, Wanted},
     measure::Prices,
     render::Style,
 };
@@ -109,17 +109,38 @@ pub(super) fn wanted(input: &args::Input, variables: &Variables) -> Result<Wante
     Ok(Wanted::Paths(paths))
 }
 
-/// Paths, one a line. Blank lines are passed over.
+/// Bytes of a path in a list, at most: more than any system allows, so a line without end is an error soon.
+const MAX_PATH: usize = 64 << 10;
+
+/// The paths of a list, one per line, from a file, a pipe or a device. Empty lines are skipped.
 fn listed(list: &Path) -> Result<Vec<PathBuf>, Error> {
     let open = |source| Error::Open { path: list.to_owned(), source };
     let reader: Box<dyn Read> =
-        if list == Path::new("-") { Box::new(io::stdin()) } else { Box::new(open_file(list).map_err(open)?) };
-    let lines = io::BufReader::new(reader).split(b'\n').collect::<Result<Vec<_>, _>>().map_err(open)?;
-    Ok(lines
-        .into_iter()
-        .map(|line| path_of(line.strip_suffix(b"\r").unwrap_or(&line)))
-        .filter(|path| !path.as_os_str().is_empty())
-        .collect())
+        if list == Path::new("-") { Box::new(io::stdin()) } else { Box::new(open_list(list).map_err(open)?) };
+    let mut reader = io::BufReader::new(reader);
+    let (mut paths, mut line, mut number) = (Vec::new(), Vec::new(), 0_u64);
+    loop {
+        line.clear();
+        number += 1;
+        // One byte more than is allowed, and the line end.
+        let most = MAX_PATH as u64 + 2;
+        if reader.by_ref().take(most).read_until(b'\n', &mut line).map_err(open)? == 0 {
+            return Ok(paths);
+        }
+        let path = line.strip_suffix(b"\n").unwrap_or(&line);
+        let path = path.strip_suffix(b"\r").unwrap_or(path);
+        let wrong = match () {
+            () if path.contains(&0) => "holds a NUL byte",
+            () if path.len() > MAX_PATH => "is longer than 64 KiB",
+            () if path.is_empty() => continue,
+            () => {
+                paths.push(path_of(path));
+                continue;
+            }
+        };
+        let list = list.display();
+        return Err(Error::Usage(format!("line {number} of `{list}` {wrong}: give one path per line")));
+    }
 }
 
 /// The bytes of a name as they are: names need not be UTF-8.
@@ -137,25 +158,39 @@ fn path_of(bytes: &[u8]) -> PathBuf {
 /// The prices in force.
 pub(super) fn prices(pricing: &args::Pricing) -> Result<Prices, Error> {
     pricing.pricing.iter().try_fold(Prices::built_in(), |prices, path| {
-        let text = read_text(path)?;
+        let text = read_text(path, MAX_PRICING)?;
         // The prices of a `ccstat.toml` stand there among other things.
         let inline = config::prices(path, &text)?;
         Ok(prices.with_file(&path.to_string_lossy(), inline.as_deref().unwrap_or(&text))?)
     })
 }
 
-/// The whole text of a file that holds no records.
-pub(super) fn read_text(path: &Path) -> Result<String, Error> {
+/// Bytes of a configuration or settings file, at most. Real ones have a few kilobytes.
+pub(super) const MAX_CONFIG: usize = 1 << 20;
+
+/// Bytes of a pricing file, at most: the widespread `model_prices` map had 1.6 MB in 2026.
+const MAX_PRICING: usize = 16 << 20;
+
+/// The text of a configuration, settings or pricing file. It must be a regular file of at most so many bytes: a device would
+/// be read until memory ends, and a pipe waited for.
+pub(super) fn read_text(path: &Path, most: usize) -> Result<String, Error> {
     let open = |source| Error::Open { path: path.to_owned(), source };
-    let mut text = String::new();
-    open_file(path).map_err(open)?.read_to_string(&mut text).map_err(open)?;
-    Ok(text)
+    let mut bytes = Vec::new();
+    let file = input::open_regular(path).map_err(open)?;
+    file.take(most as u64 + 1).read_to_end(&mut bytes).map_err(open)?;
+    if bytes.len() > most {
+        return Err(open(too_large(most)));
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| open(io::Error::new(io::ErrorKind::InvalidData, error.utf8_error())))
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "lists, prices, settings and defaults are the files that hold no records"
-)]
-pub(super) fn open_file(path: &Path) -> io::Result<std::fs::File> {
+/// A file has more bytes than this.
+pub(super) fn too_large(most: usize) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("is larger than {} MiB", most >> 20))
+}
+
+#[expect(clippy::disallowed_methods, reason = "a list of paths holds no records, and may be a pipe")]
+fn open_list(path: &Path) -> io::Result<std::fs::File> {
     std::fs::File::open(path)
 }

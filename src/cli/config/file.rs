@@ -3,7 +3,6 @@
 use std::{
     borrow::Cow,
     ffi::OsString,
-    io::Read,
     ops::Range,
     path::{Path, PathBuf},
 };
@@ -15,7 +14,7 @@ use toml::{
 
 use super::{Given, Origin, Setting};
 use crate::{
-    cli::plan::open_file,
+    cli::plan::{MAX_CONFIG, read_text},
     error::Error,
     measure::{Prices, PricingError},
 };
@@ -37,10 +36,7 @@ pub(super) struct Table {
 
 impl File {
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
-        let open = |source| Error::Open { path: path.to_owned(), source };
-        let mut text = String::new();
-        open_file(path).map_err(open)?.read_to_string(&mut text).map_err(open)?;
-        Ok(Self { path: path.to_owned(), text })
+        Ok(Self { path: path.to_owned(), text: read_text(path, MAX_CONFIG)? })
     }
 
     /// The same of a text that was read already.
