@@ -5,25 +5,44 @@
 
 use std::ops::Range;
 
-/// How a refusal reads: what it starts with, and what must follow somewhere after that.
-const TEXTS: &[(&str, &str)] = &[
-    ("The user doesn't want to proceed with this tool use", ""),
-    ("The user doesn't want to take this action", ""),
-    ("Claude requested permissions to ", "but you haven't granted it yet"),
-    ("This command requires approval", ""),
-    ("This Bash command contains multiple operations. The following part requires approval", ""),
-    ("This Bash command contains multiple operations. The following parts require approval", ""),
-    ("This Bash command contains multiple operations. The following part require approval", ""),
-    ("This Bash command contains multiple operations. The following parts requires approval", ""),
-    ("Permission to ", " has been denied"),
-    ("Permission denied by user", ""),
-    ("Permission prompt was aborted", ""),
-    ("Tool permission request failed", ""),
-    ("Cannot write to ", " while in plan mode"),
-    ("Commands that change directories ", " require explicit approval"),
-    ("Contains shell syntax ", "cannot be statically analyzed"),
-    ("Newline followed by # inside a quoted argument", ""),
-    ("Execute skill: ", ""),
+/// The fixed parts of each sentence: the text starts with the first, and the others follow in this order.
+const TEXTS: &[&[&str]] = &[
+    &["The user doesn't want to proceed with this tool use"],
+    &["The user doesn't want to take this action"],
+    &["Claude requested permissions to ", "but you haven't granted it yet"],
+    &["This command requires approval"],
+    &["This Bash command contains multiple operations. The following part requires approval"],
+    &["This Bash command contains multiple operations. The following parts require approval"],
+    &["This Bash command contains multiple operations. The following part require approval"],
+    &["This Bash command contains multiple operations. The following parts requires approval"],
+    &["Permission to ", " has been denied"],
+    &["Permission denied by user"],
+    &["Permission prompt was aborted"],
+    &["Tool permission request failed"],
+    &["Cannot write to ", " while in plan mode"],
+    &["Commands that change directories ", " require explicit approval"],
+    &["Contains shell syntax ", "cannot be statically analyzed"],
+    &["Newline followed by # inside a quoted argument"],
+    &["Execute skill: "],
+    // Refused calls of subagents, 2.1.20 to 2.1.50.
+    &["Permission for this tool use was denied."],
+    // Messages of deny and ask decisions in the program text of old versions.
+    &["Claude requested permissions to edit ", " which is a sensitive file"],
+    &["Claude requested permissions to read from ", ", which contains a suspicious Windows path"],
+    &["Permission denied by hook"],
+    &["Permission to use ", " has been auto-denied"],
+    &["Permission rule '", "' from ", " requires approval"],
+    &["Hook '", "' requires approval"],
+    &["Output redirection to '", "' was blocked by a deny rule"],
+    &["Denied by Bash prompt rule:"],
+    &["MCP tool ", " has been denied"],
+    &["User denied permission"],
+    &["Skill execution blocked by permission rules"],
+    &["Slash command execution blocked by permission rules"],
+    &["sed command requires approval"],
+    &["Shell expansion syntax in paths requires manual approval"],
+    &["Process substitution ", " requires manual approval"],
+    &["Execute slash command: /"],
 ];
 
 /// A whole question, given back as the result.
@@ -40,10 +59,31 @@ const HOOKS: &[(&str, &str)] = &[("PreToolUse:", " hook error:"), ("Hook PreTool
 
 /// Whether the text of a failed result is a refusal.
 pub(super) fn is_refusal(text: &str) -> bool {
-    let follows =
-        |&(start, later): &(&str, &str)| text.strip_prefix(start).is_some_and(|rest| rest.contains(later));
-    let question = text.strip_suffix('\n').unwrap_or(text);
-    TEXTS.iter().any(follows) || QUESTIONS.contains(&question) || is_blocked_path(text) || is_hook(text)
+    TEXTS.iter().any(|sentence| fixed_parts(text, sentence).is_some())
+        || is_question(text)
+        || is_blocked_path(text)
+        || is_hook(text)
+}
+
+/// Where the parts of a sentence are in a text; `None` if it is another text.
+fn fixed_parts(text: &str, sentence: &[&str]) -> Option<Vec<Range<usize>>> {
+    let (first, others) = sentence.split_first()?;
+    // Most texts fail here, before anything is allocated.
+    if !text.starts_with(first) {
+        return None;
+    }
+    let mut parts = vec![0..first.len()];
+    let mut end = first.len();
+    for part in others {
+        let start = end + text[end..].find(part)?;
+        end = start + part.len();
+        parts.push(start..end);
+    }
+    Some(parts)
+}
+
+fn is_question(text: &str) -> bool {
+    QUESTIONS.contains(&text.strip_suffix('\n').unwrap_or(text))
 }
 
 fn is_blocked_path(text: &str) -> bool {
@@ -75,17 +115,11 @@ fn hook(text: &str) -> Option<Range<usize>> {
 
 /// The parts of a text that make it a refusal; none if it is no such text.
 pub(super) fn parts(text: &str) -> Vec<Range<usize>> {
-    let follows = |&(start, later): &(&str, &str)| {
-        let at = start.len() + text.strip_prefix(start)?.find(later)?;
-        Some(vec![0..start.len(), at..at + later.len()])
-    };
-    let question = || {
-        let question = text.strip_suffix('\n').unwrap_or(text);
-        QUESTIONS.contains(&question).then(|| std::iter::once(0..text.len()).collect())
-    };
-    let sentence = TEXTS.iter().find_map(follows).or_else(question);
+    let sentence = TEXTS.iter().find_map(|sentence| fixed_parts(text, sentence));
+    let question = || is_question(text).then(|| std::iter::once(0..text.len()).collect());
     let path = || blocked_path(text).map(Vec::from);
-    sentence.or_else(path).or_else(|| hook(text).map(|part| vec![part])).unwrap_or_default()
+    let hook = || hook(text).map(|part| vec![part]);
+    sentence.or_else(question).or_else(path).or_else(hook).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -107,6 +141,24 @@ mod tests {
             "Hook PreToolUse:Bash denied this tool",
             "Answer questions?",
             "Execute skill: deploy",
+            "Permission for this tool use was denied. The tool use was rejected (eg. if it was a file edit, …).",
+            "Claude requested permissions to edit /home/dev/.bashrc which is a sensitive file.",
+            "Claude requested permissions to read from //host/x, which contains a suspicious Windows path pattern",
+            "Permission denied by hook",
+            "Permission to use Bash has been auto-denied (prompts unavailable).",
+            "Permission rule 'Bash(rm:*)' from project settings requires approval for this Bash command",
+            "Hook 'PreToolUse:Bash' requires approval for this Bash command",
+            "Output redirection to '/etc/x' was blocked by a deny rule.",
+            "Denied by Bash prompt rule: no pushes",
+            "MCP tool mcp__demo__add has been denied",
+            "User denied permission",
+            "Skill execution blocked by permission rules",
+            "Slash command execution blocked by permission rules",
+            "sed command requires approval (contains potentially dangerous operations)",
+            "Shell expansion syntax in paths requires manual approval",
+            "Process substitution in this command requires manual approval",
+            "Execute slash command: /deploy",
+            "Permission to use\nBash has been denied",
         ] {
             assert!(is_refusal(text), "{text}");
         }
@@ -122,6 +174,12 @@ mod tests {
             "Answer questions? Yes",
             "' was blocked. For security, Claude Code",
             "PreToolUse: hook error:",
+            "Permission denied (publickey)",
+            "Permission rule 'x' requires approval from y",
+            "Permission for this tool use",
+            "Hook 'x",
+            "Execute slash command: deploy",
+            " User denied permission",
             "",
         ] {
             assert!(!is_refusal(text), "{text}");

@@ -283,7 +283,7 @@ kinds! {
         "system/rewind_stand_in" "system/scheduled_task_fire" "system/session_metadata" "system/session_title_changed"
         "system/start_folder" "system/task_summary" "system/tool_host_result" "system/turn_began_before_init"
         "system/turn_handoff_available" "system/turn_preempted" "system/turn_starting" "system/vcs_state_changed"
-        "system/voice_call_talk"
+        "system/voice_call_talk" "system/late_allow_not_run"
     }
     // The control protocol, both directions (PROTOCOL 8).
     Control name {
@@ -303,6 +303,7 @@ kinds! {
         "control_request/stop_task" "control_request/background_tasks" "control_request/get_task_output"
         "control_request/apply_flag_settings" "control_request/get_settings" "control_request/get_hooks_listing"
         "control_request/update_settings" "control_request/list_permission_rules" "control_request/mcp_read_resource"
+        "control_request/prompt_draft_activity" "control_request/set_message_waiting"
     }
     // Saved sessions (PROTOCOL 9.3).
     Transcript facts {
@@ -320,6 +321,7 @@ kinds! {
         "history-suppression" "attribution-snapshot" "isolation-latch" "session-owner" "dev-mods" "memory-mode"
         "continued-in" "resume-head-vouch" "data-flow-records" "data-flow-incomplete" "derived-from" "fork-context-ref"
         "frame-link" "ended-by-model" "artifact-comment-monitor" "artifact-autoreact-ledger" "observer-ref" "repl-mode"
+        "late-allow-ended"
         "attachment/environment" "attachment/model" "attachment/date" "attachment/session_context"
         "attachment/prompt_snapshot" "attachment/skill_listing" "attachment/agent_listing_delta"
         "attachment/deferred_tools_delta" "attachment/remote_session_change" "attachment/hook_success"
@@ -330,7 +332,18 @@ kinds! {
         "attachment/goal_status" "attachment/mcp_instructions_delta" "attachment/file" "attachment/compact_file_reference"
         "attachment/hook_non_blocking_error" "attachment/hook_error_during_execution" "attachment/hook_cancelled"
         "attachment/hook_stopped_continuation" "attachment/hook_system_message" "attachment/hook_permission_decision"
-        "attachment/async_hook_response"
+        "attachment/async_hook_response" "attachment/selected_lines_in_ide"
+    }
+    // Attachments that the CLI (2.1.50 to 2.1.326) creates and no log at hand shows.
+    Transcript name {
+        "attachment/opened_file_in_ide" "attachment/edited_text_file" "attachment/edited_image_file"
+        "attachment/directory" "attachment/already_read_file" "attachment/diagnostics" "attachment/nested_memory"
+        "attachment/relevant_memories" "attachment/mcp_resource" "attachment/invoked_skills" "attachment/dynamic_skill"
+        "attachment/plan_file_reference" "attachment/plan_mode_reentry" "attachment/output_style"
+        "attachment/pdf_reference" "attachment/task_status" "attachment/team_context"
+        "attachment/teammate_shutdown_batch" "attachment/token_usage" "attachment/critical_system_reminder"
+        "attachment/agent_mention" "attachment/async_hook_response_batch" "attachment/selected_lines_in_diff"
+        "attachment/plugin_note" "attachment/date_change" "attachment/at_mention_reference"
     }
     // The bridge of the seed documents: client to server, then server to client (their `system`, `assistant` and
     // `result` are rows above).
