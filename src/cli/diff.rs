@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, Args};
 use super::{
     args::Rows,
     complain, nothing_read,
+    plan::Variables,
     rows::{Narrowed, narrowed_of},
     stdin,
 };
@@ -112,7 +113,7 @@ impl Limits {
     }
 }
 
-pub(super) fn diff(diff: &Diff, style: Style) -> Result<ExitStatus, Error> {
+pub(super) fn diff(diff: &Diff, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Diff { rows, limits } = diff;
     rows.output.fits("diff")?;
     let arrangement = rows.arrange.arrangement("diff")?;
@@ -120,9 +121,9 @@ pub(super) fn diff(diff: &Diff, style: Style) -> Result<ExitStatus, Error> {
         return Err(Error::Usage("two sides are compared once: --follow cannot be used here".to_owned()));
     }
     let (base, head) = sides(&rows.asked.input.paths)?;
-    let base = read(Some(&base), rows)?;
+    let base = read(Some(&base), rows, variables)?;
     // Who interrupts the first side does not want to wait for the second.
-    let head = read(Some(&head).filter(|_| base.reading.stop.is_none()), rows)?;
+    let head = read(Some(&head).filter(|_| base.reading.stop.is_none()), rows, variables)?;
     let mut report = report::diff(&base.view(), &head.view(), &limits.asked());
     for (side, name) in [(&base, "base: "), (&head, "head: ")] {
         report.notes.extend(side.nothing_matches().map(|mut line| {
@@ -131,16 +132,17 @@ pub(super) fn diff(diff: &Diff, style: Style) -> Result<ExitStatus, Error> {
         }));
     }
     let status = status(&base, &head, &report.verdicts);
-    let status = rows.output.deliver(&report.arranged(&arrangement)?, status, style)?;
+    let report = variables.again.type_out(report.arranged(&arrangement)?, true);
+    let status = rows.output.deliver(&report, status, style)?;
     complain_of_nothing(&base, "BASE");
     complain_of_nothing(&head, "HEAD");
     Ok(status)
 }
 
-fn read(side: Option<&PathBuf>, rows: &Rows) -> Result<Narrowed, Error> {
+fn read(side: Option<&PathBuf>, rows: &Rows, variables: &Variables) -> Result<Narrowed, Error> {
     let wanted = Wanted::Paths(side.cloned().into_iter().collect());
     // Kinds of records are compared too, so every record is kept.
-    narrowed_of(&wanted, Facts::ledger, &rows.asked, (Detail::Records, &[]), &rows.output)
+    narrowed_of(&wanted, Facts::ledger, &rows.asked, Detail::Records, variables, &rows.output)
 }
 
 /// How it ended: a side of which nothing was read leaves nothing to compare.

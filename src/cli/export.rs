@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::{Error, ExitStatus},
     render::Style,
-    report::{Export as Table, TABLES, View},
+    report::{Ask, Export as Table, TABLES, View},
 };
 
 /// Arguments of `export`.
@@ -36,10 +36,8 @@ pub(super) fn export(export: &Export, variables: &Variables, style: Style) -> Re
     };
     let table = if export.include_content {
         table.with_content().ok_or_else(|| {
-            Error::Usage(format!(
-                "no content in `{}`: write `ccstat export calls --include-content`",
-                table.name
-            ))
+            let calls = variables.again.typed(&Ask::Report("export calls --include-content"));
+            Error::Usage(format!("no content in `{}`: write `{calls}`", table.name))
         })?
     } else {
         table

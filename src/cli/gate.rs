@@ -98,7 +98,7 @@ pub(super) fn check(check: &Check, variables: &Variables, style: Style) -> Resul
     let question = Question { detail, ..Question::rows("check", &make) };
     let narrowed = narrowed(&rows.asked, &question, variables, &rows.output, &arrangement)?;
     let view = narrowed.view();
-    let report = make(&view);
+    let report = narrowed.typed(make(&view));
     let told = github.tell(&report, &view.ledger.account(), view.names, variables, ExitStatus::Done);
     let status = narrowed.deliver(report, rows, &arrangement, style)?;
     Ok(if status == ExitStatus::Done { told } else { status })

@@ -1,5 +1,6 @@
 //! Arguments: the only module that knows a terminal.
 
+mod again;
 pub mod args;
 mod child;
 mod config;
@@ -42,6 +43,7 @@ use crate::{
     report::{self, Entry, Preset, Report, View},
     scan::{self, Options, Progress, Unread},
 };
+use again::Again;
 use args::{Cli, Command};
 use config::Problem;
 #[cfg(fuzzing)]
@@ -61,6 +63,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     let is_asked = arguments.len() < 2 || arguments.iter().any(|word| asked.contains(word));
     let command = if is_asked { help::command() } else { Cli::command() };
     let mut variables = Variables::read();
+    variables.again = Again::of(&arguments);
     let parsed = config::matches(command, arguments, &variables);
     let cli = match parsed.and_then(|matches| Ok(Cli::from_arg_matches(&matches)?)) {
         Ok(cli) => cli,
@@ -91,7 +94,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Questions(rows) => ask(rows, Question::traces("questions", &report::questions)),
         Command::Commands(rows) => ask(rows, Question::traces("commands", &report::commands)),
         Command::Control(rows) => ask(rows, Question::traces("control", &report::control)),
-        Command::Diff(diff) => diff::diff(diff, style),
+        Command::Diff(diff) => diff::diff(diff, &variables, style),
         Command::Permissions(asked) => permission::permissions(asked, &variables, style),
         Command::Show(show) => show::show(show, &variables, style),
         Command::Explain(explain) => explain::explain(explain, &variables, style),
@@ -129,6 +132,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             prices.output.fits("prices")?;
             let arrangement = prices.arrange.arrangement("prices")?;
             let report = report::prices(&plan::prices(&prices.pricing)?).arranged(&arrangement)?;
+            let report = variables.again.type_out(report, true);
             prices.output.deliver(&report, ExitStatus::Done, style)
         }
         Command::Schema(schema) => self::schema(schema, style),

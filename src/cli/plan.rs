@@ -9,7 +9,7 @@ use std::{
 
 use clap::ColorChoice;
 
-use super::{args, config, stdin};
+use super::{again::Again, args, config, stdin};
 pub(super) use crate::measure::calendar::duration;
 use crate::{
     error::Error,
@@ -35,6 +35,8 @@ pub(super) struct Variables {
     pub(super) github_summary: Option<PathBuf>,
     /// Where it reads the outputs of a step.
     pub(super) github_output: Option<PathBuf>,
+    /// What was typed, for commands that the reader can type next.
+    pub(super) again: Again,
     /// Those that stand for options, by their whole names.
     pub(super) options: Vec<(String, OsString)>,
     dumb: bool,
@@ -60,6 +62,7 @@ impl Variables {
             force_color: forced("FORCE_COLOR") || forced("CLICOLOR_FORCE"),
             github_summary: get("GITHUB_STEP_SUMMARY").map(PathBuf::from),
             github_output: get("GITHUB_OUTPUT").map(PathBuf::from),
+            again: Again::default(),
             options: std::env::vars_os().filter_map(option).collect(),
             dumb: text("TERM").is_none_or(|name| name == "dumb"),
         }

@@ -1,7 +1,8 @@
 //! Commands that show rows: read, keep what is asked for, make the report, write it.
 
 use super::{
-    Reading, args, complain, gather, nothing_read, plan, plan::Variables, print::Content, read, status,
+    Reading, again::Again, args, complain, gather, nothing_read, plan, plan::Variables, print::Content, read,
+    status,
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -44,6 +45,9 @@ pub(super) struct Narrowed {
     pub(super) reading: Reading,
     /// A filter left nothing.
     pub(super) nothing: bool,
+    /// No filter was asked for.
+    whole: bool,
+    again: Again,
 }
 
 /// Answers with a report of rows.
@@ -83,7 +87,7 @@ pub(super) fn narrowed_with(
     arrangement: &Arrangement,
 ) -> Result<Narrowed, Error> {
     output.fits(question.report)?;
-    let scope = Scope::of(asked, question.detail, question.outcomes)?;
+    let scope = Scope::of(asked, question.detail, question.outcomes, variables)?;
     let wanted = plan::wanted(&asked.input, variables)?;
     let make = |reading: Reading| {
         let narrowed = scope.narrow(rows, reading)?;
@@ -98,10 +102,11 @@ pub(super) fn narrowed_of(
     wanted: &Wanted,
     rows: Rows,
     asked: &args::Asked,
-    (detail, outcomes): (Detail, &[Outcome]),
+    detail: Detail,
+    variables: &Variables,
     output: &args::Output,
 ) -> Result<Narrowed, Error> {
-    let scope = Scope::of(asked, detail, outcomes)?;
+    let scope = Scope::of(asked, detail, &[], variables)?;
     let reading = read(input::find(wanted), &asked.input, scope.detail, output)?;
     scope.narrow(rows, reading)
 }
@@ -113,6 +118,7 @@ type Rows = fn(Facts, &Prices) -> Ledger;
 pub(super) struct Scope<'a> {
     asked: &'a args::Asked,
     outcomes: &'a [Outcome],
+    again: &'a Again,
     zone: Zone,
     pub(super) prices: Prices,
     pub(super) detail: Detail,
@@ -120,9 +126,14 @@ pub(super) struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     /// What is asked for with so much detail, of sessions that ended like this.
-    pub(super) fn of(asked: &'a args::Asked, detail: Detail, outcomes: &'a [Outcome]) -> Result<Self, Error> {
+    pub(super) fn of(
+        asked: &'a args::Asked,
+        detail: Detail,
+        outcomes: &'a [Outcome],
+        variables: &'a Variables,
+    ) -> Result<Self, Error> {
         let (zone, prices) = (asked.narrow.zone()?, plan::prices(&asked.pricing)?);
-        let mut scope = Self { asked, outcomes, zone, prices, detail };
+        let mut scope = Self { asked, outcomes, again: &variables.again, zone, prices, detail };
         // Which sessions are left depends on all their records, whichever report asks.
         scope.detail = if scope.filter()?.is_empty() { detail } else { detail.max(Detail::Records) };
         Ok(scope)
@@ -136,11 +147,9 @@ impl<'a> Scope<'a> {
     /// Leaves the rows that count.
     pub(super) fn narrow(&self, rows: Rows, mut reading: Reading) -> Result<Narrowed, Error> {
         let ledger = rows(std::mem::take(&mut reading.scan.facts), &self.prices);
-        Ok(Narrowed::new(ledger, reading, &self.filter()?, self.zone.clone()))
+        Ok(self.narrowed(ledger, reading, &self.filter()?))
     }
-}
 
-impl Scope<'_> {
     /// Leaves the rows that count, and what is printed of them.
     pub(super) fn narrow_content(
         &self,
@@ -151,7 +160,7 @@ impl Scope<'_> {
         let filter = self.filter()?;
         let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
         if filter.tools.is_empty() && filter.models.is_empty() {
-            let narrowed = Narrowed::new(ledger, reading, &filter, self.zone.clone());
+            let narrowed = self.narrowed(ledger, reading, &filter);
             let content = Content::of(&narrowed.ledger, &names);
             return Ok((narrowed, content));
         }
@@ -160,23 +169,24 @@ impl Scope<'_> {
         whole.suggest_projects(|source| folder(&names, source));
         Filter { tools: Vec::new(), models: Vec::new(), ..filter.clone() }.apply(&mut whole);
         let content = Content::of(&whole, &names);
-        let narrowed = Narrowed::new(ledger, reading, &filter, self.zone.clone());
+        let narrowed = self.narrowed(ledger, reading, &filter);
         let content = content.choosing(&narrowed.ledger);
         Ok((narrowed, content))
     }
-}
 
-impl Narrowed {
     /// Leaves the rows that count.
-    fn new(mut ledger: Ledger, reading: Reading, filter: &Filter, zone: Zone) -> Self {
+    fn narrowed(&self, mut ledger: Ledger, reading: Reading, filter: &Filter) -> Narrowed {
         let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
         ledger.suggest_projects(|source| folder(&names, source));
         let before = ledger.sessions.len();
         filter.apply(&mut ledger);
         let nothing = before > 0 && ledger.sessions.is_empty();
-        Self { ledger, names, zone, reading, nothing }
+        let (zone, whole, again) = (self.zone.clone(), filter.is_empty(), self.again.clone());
+        Narrowed { ledger, names, zone, reading, nothing, whole, again }
     }
+}
 
+impl Narrowed {
     pub(super) fn view(&self) -> View<'_> {
         View { ledger: &self.ledger, names: Names(&self.names), zone: &self.zone }
     }
@@ -184,7 +194,12 @@ impl Narrowed {
     /// The report that was made of it, as it is written.
     fn finished(&self, mut report: Report, arrangement: &Arrangement) -> Result<Report, Error> {
         report.notes.extend(self.nothing_matches());
-        Ok(report.arranged(arrangement)?.local(&self.zone))
+        Ok(self.typed(report.arranged(arrangement)?.local(&self.zone)))
+    }
+
+    /// The same with its commands as they are typed.
+    pub(super) fn typed(&self, report: Report) -> Report {
+        self.again.type_out(report, self.whole)
     }
 
     /// Writes the report that was made of it.

@@ -162,6 +162,7 @@ fn report(run: &Run, passed: Passed, prices: &Prices, variables: &Variables) -> 
     let view = View { ledger: &ledger, names: Names(&names), zone: &Zone::default() };
     let mut report = report::arrived(report::summary(&account, view.names), &account, &arrived);
     report.verdicts = report::judge(&view, &run.gates.gates(), Some(arrived.elapsed));
+    let report = variables.again.type_out(report, true);
     let nothing = account.input.records == 0;
     if nothing && account.input.sources > 0 {
         complain("the command printed no log: add --output-format stream-json --verbose to `claude -p`");

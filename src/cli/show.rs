@@ -11,7 +11,7 @@ use crate::{
     error::{Error, ExitStatus},
     facts::ledger::Ledger,
     render::Style,
-    report::{self, NotOne, View},
+    report::{self, Ask, NotOne, View},
 };
 
 /// Candidates that an ambiguous beginning names.
@@ -39,12 +39,15 @@ pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<E
         Ok(session) => Some(session),
         // Where nothing was read or nothing is left, that is what there is to say.
         Err(_) if narrowed.ledger.sessions.is_empty() => None,
-        Err(not_one) => return Err(Error::Usage(describe(&not_one, id, &narrowed.ledger))),
+        Err(not_one) => {
+            let list = variables.again.typed(&Ask::Report("sessions"));
+            return Err(Error::Usage(describe(&not_one, id, &narrowed.ledger, &list)));
+        }
     };
     narrowed.deliver(report::show(&narrowed.view(), session), rows, &arrangement, style)
 }
 
-fn describe(not_one: &NotOne, start: &str, ledger: &Ledger) -> String {
+fn describe(not_one: &NotOne, start: &str, ledger: &Ledger, list: &str) -> String {
     match not_one {
         NotOne::Several(ids) => {
             let more = ids.len().saturating_sub(CANDIDATES);
@@ -55,7 +58,7 @@ fn describe(not_one: &NotOne, start: &str, ledger: &Ledger) -> String {
         NotOne::None => {
             let latest = ledger.sessions.iter().rev().find_map(|session| session.id.as_deref());
             let latest = latest.map(|id| format!(", the latest is `{id}`")).unwrap_or_default();
-            format!("no session begins with `{start}`{latest}; `ccstat sessions` lists them")
+            format!("no session begins with `{start}`{latest}; `{list}` lists them")
         }
     }
 }

@@ -84,12 +84,12 @@ impl Task<'_> {
         let ledger = Ledger { input: account.input.clone(), ..Ledger::default() };
         report.verdicts =
             report::judge(&View { ledger: &ledger, names, zone: &Zone::default() }, &self.gates, None);
-        report
+        self.variables.again.type_out(report, true)
     }
 
     /// The same of some rows, or with gates, which take the records one by one.
     fn narrowed(&self, search: Option<Search>) -> Result<ExitStatus, Error> {
-        let scope = Scope::of(&self.asked.asked, Detail::Records, &[])?;
+        let scope = Scope::of(&self.asked.asked, Detail::Records, &[], self.variables)?;
         let make = |reading: Reading| {
             let narrowed = scope.narrow(Facts::ledger, reading)?;
             Ok(self.sum_rows(&narrowed, &narrowed.ledger.account(), None))
@@ -101,7 +101,7 @@ impl Task<'_> {
     /// The same, after the content of these rows is printed: nothing is printed before it is known to match.
     fn printed(&self, search: Search) -> Result<ExitStatus, Error> {
         let args::Summarize { asked, output, tee, .. } = self.asked;
-        let scope = Scope::of(asked, Detail::Records, &[])?;
+        let scope = Scope::of(asked, Detail::Records, &[], self.variables)?;
         let missing = !search.missing.is_empty();
         let shelf = Shelf::new(&search.sources);
         let (reading, arrived, shelf) = if tee.looks_at(&search.sources)? && is_pipe(&search.sources) {
@@ -152,7 +152,7 @@ impl Task<'_> {
         }
         report.notes.extend(narrowed.nothing_matches());
         report.verdicts = report::judge(&view, &self.gates, None);
-        report
+        narrowed.typed(report)
     }
 
     /// Reads what was asked for, in the way that was asked for; when it arrived, if that was asked for too.

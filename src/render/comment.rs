@@ -205,6 +205,7 @@ fn short_line(line: &Line) -> Line {
     let part = |part: &Part| match part {
         Part::Word(word) => Part::Word(word),
         Part::Value(value) => Part::Value(short(value)),
+        Part::Ask(ask) => Part::Ask(ask.clone()), // half a command is none
     };
     Line { tone: line.tone, parts: line.parts.iter().map(part).collect() }
 }

@@ -14,6 +14,7 @@ pub fn words(line: &Line) -> String {
     let word = |part: &Part| match part {
         Part::Word(word) => (*word).to_owned(),
         Part::Value(value) => self::value(value),
+        Part::Ask(ask) => text(&ask.to_string()).into_owned(),
     };
     line.parts.iter().map(word).collect()
 }

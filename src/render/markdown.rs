@@ -44,11 +44,25 @@ pub(super) fn sentence(line: &Line) -> String {
         Tone::Bad => "✗ ",
         Tone::Plain => "",
     };
-    let part = |part: &Part| match part {
-        Part::Word(word) => (*word).to_owned(),
-        Part::Value(value) => cell(value),
-    };
-    line.parts.iter().map(part).fold(mark.to_owned(), |text, part| text + &part)
+    let mut text = mark.to_owned();
+    for part in &line.parts {
+        match part {
+            Part::Word(word) => text += word,
+            Part::Value(value) => text += &cell(value),
+            // The words around it may have made it code already.
+            Part::Ask(ask) if text.ends_with('`') => text += &human::text(&ask.to_string()),
+            Part::Ask(ask) => text += &code(&human::text(&ask.to_string())),
+        }
+    }
+    text
+}
+
+/// Text as code, which nothing in it ends: its fence is longer than every run of backticks in it.
+fn code(text: &str) -> String {
+    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let room = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{room}{text}{room}{fence}")
 }
 
 /// The title, the table, and what was left out of it.

@@ -7,7 +7,7 @@ use comfy_table::{Cell, CellAlignment, LineStyle, Table as Grid, TableStyle};
 use unicode_width::UnicodeWidthStr;
 
 use super::{Style, human};
-use crate::report::{Data, Line, Report, Section, Shown, Table, Tone, Unit, Value, gate_lines};
+use crate::report::{Ask, Data, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, gate_lines};
 
 /// Narrower than this a name says nothing any more.
 const NARROWEST_NAME: usize = 12;
@@ -65,10 +65,9 @@ fn write_line(line: &Line, style: Style, out: &mut dyn Write) -> io::Result<()> 
 
 fn write_marked(mark: &str, paint: Paint, line: &Line, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let indent = " ".repeat(mark.width());
-    for (index, row) in wrap(&human::words(line), style.width.map(|width| usize::from(width) - indent.len()))
-        .iter()
-        .enumerate()
-    {
+    let text = unbroken(line);
+    let rows = wrap(&text, style.width.map(|width| usize::from(width) - indent.len()));
+    for (index, row) in rows.iter().map(|row| row.replace(UNBROKEN, " ")).enumerate() {
         if index == 0 {
             painted(mark, paint, style, out)?;
         } else {
@@ -81,6 +80,20 @@ fn write_marked(mark: &str, paint: Paint, line: &Line, style: Style, out: &mut d
 
 fn painted(text: &str, paint: Paint, style: Style, out: &mut dyn Write) -> io::Result<()> {
     if style.color { write!(out, "{paint}{text}{paint:#}") } else { write!(out, "{text}") }
+}
+
+/// Stands for a blank at which a line must not be cut; no text has it.
+const UNBROKEN: char = '\u{fdd0}';
+
+/// A sentence whose commands stay in one piece, so that they can be pasted.
+fn unbroken(line: &Line) -> String {
+    let mut line = line.clone();
+    for part in &mut line.parts {
+        if let Part::Ask(ask) = part {
+            *ask = Ask::Typed(ask.to_string().replace(' ', &UNBROKEN.to_string()));
+        }
+    }
+    human::words(&line)
 }
 
 /// Cuts a text into rows at blanks; a word that is wider than a row stands alone.

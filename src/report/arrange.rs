@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Data, Head, Report, Shown, Table, Value};
+use super::{Ask, Data, Head, Report, Shown, Table, Value};
 
 /// Rows that a person reads of a report that leaves out others than these in its own order.
 const USUAL_ROWS: usize = 30;
@@ -80,27 +80,54 @@ impl Arrangement {
 impl Report {
     /// The same, with its rows as asked for. A report that is no table has no rows to arrange.
     pub fn arranged(mut self, arrangement: &Arrangement) -> Result<Self, UnknownColumn> {
-        self.data = match self.data {
-            Data::Rows(table) => Data::Rows(table.arranged(arrangement)?),
-            other @ (Data::Tree(_) | Data::Bare(_)) => other,
+        let table = match self.data {
+            Data::Rows(table) => table.sorted(arrangement)?,
+            Data::Tree(_) | Data::Bare(_) => return Ok(self),
         };
-        Ok(self)
+        let first = table.first_session();
+        self.data = Data::Rows(table.cut(arrangement)?);
+        Ok(self.with_commands(&|ask| match (ask, &first) {
+            (Ask::FirstSession, Some(first)) => first.clone(),
+            (ask, _) => ask.clone(),
+        }))
     }
 }
 
 impl Table {
-    fn arranged(mut self, arrangement: &Arrangement) -> Result<Self, UnknownColumn> {
-        let Arrangement { sort, limit, columns } = arrangement;
-        if let Some(sort) = sort {
+    #[cfg(test)]
+    fn arranged(self, arrangement: &Arrangement) -> Result<Self, UnknownColumn> {
+        self.sorted(arrangement)?.cut(arrangement)
+    }
+
+    fn sorted(mut self, arrangement: &Arrangement) -> Result<Self, UnknownColumn> {
+        if let Some(sort) = &arrangement.sort {
             self.sort(sort)?;
         }
-        if let Some(limit) = *limit {
+        Ok(self)
+    }
+
+    /// The rows and columns that were asked for.
+    fn cut(mut self, arrangement: &Arrangement) -> Result<Self, UnknownColumn> {
+        if let Some(limit) = arrangement.limit {
             self.limit(limit);
         }
-        match columns {
+        match &arrangement.columns {
             Some(keys) => self.picking(keys),
             None => Ok(self),
         }
+    }
+
+    /// The session of the first row that has one, and the beginning of its id that no other row's has: eight letters at least.
+    fn first_session(&self) -> Option<Ask> {
+        let at = position(&self.columns, "session").ok()?;
+        let mut ids = self.rows.iter().filter_map(|row| match &row[at] {
+            Value::Text(id) => Some(&**id),
+            _ => None,
+        });
+        let id = ids.next()?;
+        let shared = |other: &str| id.bytes().zip(other.bytes()).take_while(|(one, two)| one == two).count();
+        let length = ids.filter(|other| *other != id).map(shared).max().unwrap_or(0).saturating_add(1).max(8);
+        Some(Ask::Session { id: id.to_owned(), short: id.get(..length).unwrap_or(id).to_owned() })
     }
 
     /// Equal rows keep their order; what is missing comes last either way.

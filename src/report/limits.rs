@@ -126,5 +126,5 @@ fn notes(view: &View<'_>, nothing: bool) -> Vec<Line> {
         let waited: Millis = faults.iter().filter_map(|fault| fault.wait).sum();
         line = line.word(" with ").value(waited).word(" of waiting");
     }
-    vec![line.word(": see `ccstat errors`")]
+    vec![line.words(": see `{errors}`")]
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Ask, Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
     sum::{Calls, Costs, Sum, call_columns, cost_columns, text},
 };
 use crate::{
@@ -239,20 +239,10 @@ fn total(rows: &[Row], ledger: &Ledger) -> Row {
 /// What is missing from the cost, and how to see more.
 pub(super) fn notes(ledger: &Ledger) -> Vec<Line> {
     let mut notes = cost_notes(ledger);
-    let latest = ledger.sessions.iter().filter(|session| session.id.is_some()).max_by_key(|one| one.started);
-    if let Some(id) = latest.and_then(|session| session.id.as_deref()) {
-        notes.push(Line::new(Tone::Plain).word("one of them in full: ccstat show ").value(short(ledger, id)));
+    if ledger.sessions.iter().any(|session| session.id.is_some()) {
+        notes.push(Line::new(Tone::Plain).word("one of them in full: ").ask(Ask::FirstSession));
     }
     notes
-}
-
-/// The beginning of an id that no other session's has, and eight letters at least.
-fn short<'i>(ledger: &Ledger, id: &'i str) -> &'i str {
-    let others =
-        ledger.sessions.iter().filter_map(|session| session.id.as_deref()).filter(|other| *other != id);
-    let shared = |other: &str| id.bytes().zip(other.bytes()).take_while(|(one, two)| one == two).count();
-    let length = others.map(shared).max().unwrap_or(0).saturating_add(1).max(8);
-    id.get(..length).unwrap_or(id)
 }
 
 /// What every report of money says below its table.
@@ -286,9 +276,9 @@ pub(super) fn cost_notes(ledger: &Ledger) -> Vec<Line> {
     let source = match (reported.is_empty(), computed.is_empty()) {
         (true, true) => return notes,
         (false, true) => "cost as the CLI reported it: an estimate at API prices",
-        (true, false) => "cost computed from tokens: an estimate at API prices (see `ccstat prices`)",
+        (true, false) => "cost computed from tokens: an estimate at API prices (see `{prices}`)",
         (false, false) => "cost as the CLI reported it, computed where it did not: an estimate at API prices",
     };
-    notes.push(Line::new(Tone::Plain).word(source));
+    notes.push(Line::new(Tone::Plain).words(source));
     notes
 }

@@ -340,7 +340,7 @@ fn notes(view: &View<'_>, session: SessionIndex) -> Vec<Line> {
         notes.push(
             Line::new(Tone::Plain)
                 .value(rest)
-                .word(" of the cost belongs to no response in the log (see `ccstat explain cost`)"),
+                .words(" of the cost belongs to no response in the log (see `{explain cost}`)"),
         );
     }
     let mut own = view.ledger.entries.iter().filter(|entry| entry.mark.session == Some(session));

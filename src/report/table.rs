@@ -1,6 +1,6 @@
 //! What a report is made of: values with units, lines of words and values, tables with their columns declared once.
 
-use super::gate::Verdict;
+use super::{Ask, Line, Tone, gate::Verdict};
 use crate::measure::{Millis, Time, Usd};
 
 /// One cell, or a tree of them.
@@ -265,6 +265,8 @@ pub struct Table {
     pub rest: Option<(&'static str, &'static str)>,
     /// Whether rows are left out at the beginning: the last ones are the newest.
     pub keeps_last: bool,
+    /// How to see all rows.
+    pub all: Ask,
 }
 
 impl Table {
@@ -280,6 +282,7 @@ impl Table {
             screen_rows: None,
             rest: None,
             keeps_last: false,
+            all: Ask::AllRows,
         }
     }
 
@@ -330,7 +333,8 @@ impl Table {
         let kept = self.rows.len() - left_out;
         let rows = if self.keeps_last { &self.rows[left_out..] } else { &self.rows[..kept] }.to_vec();
         let more = if left_out > 0 { Some(self.left_out(left_out)) } else { self.more.clone() };
-        let table = Self { rows, more, columns: self.columns.clone(), total: self.total.clone(), ..*self };
+        let (columns, total, all) = (self.columns.clone(), self.total.clone(), self.all.clone());
+        let table = Self { rows, more, columns, total, all, ..*self };
         let known = |at: usize| self.rows.is_empty() || self.rows.iter().any(|row| row[at] != Value::Missing);
         // That a cost is not known is worth a column.
         let shown = |at: usize, head: &Head| head.unit == Unit::Usd || known(at);
@@ -357,9 +361,12 @@ impl Table {
         if let Some((one, many)) = self.rest {
             return Line::new(Tone::Plain).count(rows as u64, one, many);
         }
-        let (one, many) =
-            if self.keeps_last { (" earlier row", " earlier rows") } else { (" more row", " more rows") };
-        let line = Line::new(Tone::Plain).word("and ").count(rows as u64, one, many);
+        let line = Line::new(Tone::Plain);
+        if self.keeps_last {
+            let line = line.count(rows as u64, " earlier row is left out", " earlier rows are left out");
+            return line.word("; all of them: ").ask(self.all.clone());
+        }
+        let line = line.word("and ").count(rows as u64, " more row", " more rows");
         line.word(match self.total {
             Some(_) => ", counted in the total (--limit 0 shows all)",
             None => " (--limit 0 shows all)",
@@ -387,64 +394,6 @@ impl Table {
         let known: Vec<bool> =
             (0..self.columns.len()).map(|at| self.rows.iter().any(|row| row[at] != Value::Missing)).collect();
         self.keeping(|at, _| known[at])
-    }
-}
-
-/// How a line is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
-    /// It went well.
-    Good,
-    /// Someone should look at it.
-    Warning,
-    /// It went wrong.
-    Bad,
-    /// It is so.
-    Plain,
-}
-
-/// A part of a line.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Part {
-    /// Our own words.
-    Word(&'static str),
-    /// A value, perhaps out of a log.
-    Value(Value),
-}
-
-/// A sentence of words and values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Line {
-    /// How it is meant.
-    pub tone: Tone,
-    /// What it says.
-    pub parts: Vec<Part>,
-}
-
-impl Line {
-    /// Nothing yet.
-    pub fn new(tone: Tone) -> Self {
-        Self { tone, parts: Vec::new() }
-    }
-
-    /// Goes on with words.
-    #[must_use]
-    pub fn word(mut self, word: &'static str) -> Self {
-        self.parts.push(Part::Word(word));
-        self
-    }
-
-    /// Goes on with a value.
-    #[must_use]
-    pub fn value(mut self, value: impl Into<Value>) -> Self {
-        self.parts.push(Part::Value(value.into()));
-        self
-    }
-
-    /// Goes on with a count and its noun, in the right number.
-    #[must_use]
-    pub fn count(self, count: u64, one: &'static str, many: &'static str) -> Self {
-        self.value(count).word(if count == 1 { one } else { many })
     }
 }
 

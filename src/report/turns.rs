@@ -112,7 +112,7 @@ pub fn turns(view: &View<'_>) -> Report {
     let note = (saved > 0).then(|| {
         Line::new(Tone::Plain)
             .count(saved, " turn", " turns")
-            .word(" of saved sessions only say how long they took; `ccstat sessions` counts that")
+            .words(" of saved sessions only say how long they took; `{sessions}` counts that")
     });
     Report::of("turns", table, note.into_iter().collect())
 }

@@ -21,6 +21,8 @@ mod follow;
 mod foreign;
 mod formats;
 mod gates;
+#[cfg(unix)]
+mod hints;
 mod hooks;
 mod kinds;
 mod ledger;

@@ -186,7 +186,7 @@ pub(super) fn counted(court: &Court<'_>, kind: Kind, most: u64) -> Vec<Found> {
             at: tally.at,
             what: tally.named(Line::new(tone).count(tally.count, one, many)),
             hint: Some(match row.hint {
-                Hint::Words(words) => Line::new(Tone::Plain).word(words),
+                Hint::Words(words) => Line::new(Tone::Plain).words(words),
                 Hint::Allow => allow(tally),
             }),
         }
@@ -231,7 +231,7 @@ const ERROR: Row = Row {
     },
     by_name: false,
     words: [" error of a turn or the API", " errors of turns and the API"],
-    hint: Hint::Words("see each with its place: ccstat errors"),
+    hint: Hint::Words("see each with its place: {errors}"),
 };
 
 fn calls<'a>(court: &Court<'a>, end: End) -> Vec<Item<'a>> {
@@ -244,7 +244,7 @@ const TOOL_ERROR: Row = Row {
     find: |court| calls(court, End::Error),
     by_name: false,
     words: [" call failed", " calls failed"],
-    hint: Hint::Words("see each with its place: ccstat calls"),
+    hint: Hint::Words("see each with its place: {calls}"),
 };
 
 const NO_RESULT: Row = Row {
@@ -372,7 +372,7 @@ const UNKNOWN: Row = Row {
     },
     by_name: true,
     words: [" unknown kind or block", " unknown kinds and blocks"],
-    hint: Hint::Words("see each with its place: ccstat kinds; a newer ccstat may know it"),
+    hint: Hint::Words("see each with its place: {kinds}; a newer ccstat may know it"),
 };
 
 const UNPRICED: Row = Row {
@@ -455,5 +455,5 @@ const LOOP: Row = Row {
         " loop of the same input, refused or failed again and again",
         " loops of the same input, refused or failed again and again",
     ],
-    hint: Hint::Words("see how often and where: ccstat denials and ccstat errors"),
+    hint: Hint::Words("see how often and where: {denials}; {errors}"),
 };

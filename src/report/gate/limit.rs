@@ -118,7 +118,7 @@ fn judged_cost(cost: &Cost<'_>, parts: Vec<(Option<At>, Usd)>, unpriced: Option<
         line.word("the cost is ").value(sum)
     };
     let hint = Line::new(Tone::Plain)
-        .word("see where it comes from: ccstat explain cost; claude stops by itself with --max-budget-usd");
+        .words("see where it comes from: {explain cost}; claude stops by itself with --max-budget-usd");
     let at = if held { None } else { passed(parts, most) };
     Found { held, figure: sum.into(), at, what, hint: Some(hint) }
 }
@@ -213,7 +213,7 @@ pub(super) fn duration(court: &Court<'_>, most: Millis) -> Vec<Found> {
             figure: wall.into(),
             at: if held { None } else { passed(parts, most) },
             what: Line::new(tone(held)).word("it took ").value(wall),
-            hint: Some(Line::new(Tone::Plain).word("see what took so long: ccstat turns and ccstat calls")),
+            hint: Some(Line::new(Tone::Plain).words("see what took so long: {turns}; {calls}")),
         }
     });
     judged.collect()
@@ -240,7 +240,7 @@ pub(super) fn error_rate(court: &Court<'_>, most: f64) -> Vec<Found> {
             figure: rate.map_or(Value::Missing, Value::Share),
             at: failed.at,
             what: failed.named(line.count(answered, " answered call failed", " answered calls failed")),
-            hint: Some(Line::new(Tone::Plain).word("see each with its place: ccstat calls")),
+            hint: Some(Line::new(Tone::Plain).words("see each with its place: {calls}")),
         }
     });
     judged.collect()

@@ -383,7 +383,7 @@ pub(super) fn notes(account: &Account) -> Vec<Line> {
     };
     let mut notes = vec![versions(line, &account.versions)];
     if let Some(source) = source_of_cost(account) {
-        notes.push(Line::new(Tone::Plain).word(source));
+        notes.push(Line::new(Tone::Plain).words(source));
     }
     notes
 }
@@ -408,6 +408,6 @@ fn source_of_cost(account: &Account) -> Option<&'static str> {
     Some(match cost.reported {
         Some(reported) if reported == total => "cost as the CLI reported it: an estimate at API prices",
         Some(_) => "cost as the CLI reported it, computed where it did not: an estimate at API prices",
-        None => "cost computed from tokens: an estimate at API prices (see `ccstat prices`)",
+        None => "cost computed from tokens: an estimate at API prices (see `{prices}`)",
     })
 }

@@ -1,0 +1,185 @@
+//! Lines: sentences of words, values and commands.
+
+use std::fmt;
+
+use super::{Data, Report, Section, Table, Value};
+
+/// How a line is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// It went well.
+    Good,
+    /// Someone should look at it.
+    Warning,
+    /// It went wrong.
+    Bad,
+    /// It is so.
+    Plain,
+}
+
+/// A part of a line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// Our own words.
+    Word(&'static str),
+    /// A value, perhaps out of a log.
+    Value(Value),
+    /// A command that shows more.
+    Ask(Ask),
+}
+
+/// A command that shows more. Reports say what it shows; how it is typed, with which paths and options, is for whoever knows
+/// the command line to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// Another report about the same logs, by the words that ask for it, such as `explain cost`.
+    Report(&'static str),
+    /// The prices in force.
+    Prices,
+    /// This report with all of its rows.
+    AllRows,
+    /// The session of the first row, as the rows are sorted.
+    FirstSession,
+    /// One session, by its id, or by a beginning of it that no other row's has.
+    Session {
+        /// The whole id.
+        id: String,
+        /// Enough of it where nothing is left out.
+        short: String,
+    },
+    /// As it is typed.
+    Typed(String),
+}
+
+/// Without the paths and options that only the command line knows.
+impl fmt::Display for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Report(words) => write!(f, "ccstat {words}"),
+            Self::Prices => f.write_str("ccstat prices"),
+            Self::AllRows => f.write_str("--limit 0"),
+            Self::FirstSession => f.write_str("ccstat show latest"),
+            Self::Session { short, .. } => write!(f, "ccstat show {short}"),
+            Self::Typed(command) => f.write_str(command),
+        }
+    }
+}
+
+/// A sentence of words and values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// How it is meant.
+    pub tone: Tone,
+    /// What it says.
+    pub parts: Vec<Part>,
+}
+
+impl Line {
+    /// Nothing yet.
+    pub fn new(tone: Tone) -> Self {
+        Self { tone, parts: Vec::new() }
+    }
+
+    /// Goes on with words.
+    #[must_use]
+    pub fn word(mut self, word: &'static str) -> Self {
+        self.parts.push(Part::Word(word));
+        self
+    }
+
+    /// Goes on with words in which `{NAME}` stands for the command that shows that report.
+    #[must_use]
+    pub fn words(mut self, words: &'static str) -> Self {
+        let mut rest = words;
+        while let Some((before, after)) = rest.split_once('{') {
+            let Some((name, after)) = after.split_once('}') else { break };
+            let ask = if name == "prices" { Ask::Prices } else { Ask::Report(name) };
+            self = self.word(before).ask(ask);
+            rest = after;
+        }
+        self.word(rest)
+    }
+
+    /// Goes on with a command.
+    #[must_use]
+    pub fn ask(mut self, ask: Ask) -> Self {
+        self.parts.push(Part::Ask(ask));
+        self
+    }
+
+    /// Goes on with a value.
+    #[must_use]
+    pub fn value(mut self, value: impl Into<Value>) -> Self {
+        self.parts.push(Part::Value(value.into()));
+        self
+    }
+
+    /// Goes on with a count and its noun, in the right number.
+    #[must_use]
+    pub fn count(self, count: u64, one: &'static str, many: &'static str) -> Self {
+        self.value(count).word(if count == 1 { one } else { many })
+    }
+}
+
+impl Report {
+    /// The same, with every command as this says.
+    #[must_use]
+    pub fn with_commands(mut self, typed: &dyn Fn(&Ask) -> Ask) -> Self {
+        self.asks().for_each(|ask| *ask = typed(ask));
+        self
+    }
+
+    /// The commands of all lines.
+    fn asks(&mut self) -> impl Iterator<Item = &mut Ask> {
+        let Self { name: _, data, notes, verdicts, screen } = self;
+        let table = match data {
+            Data::Rows(table) => Some(table),
+            Data::Tree(_) | Data::Bare(_) => None,
+        };
+        let mut lines: Vec<&mut Line> = notes.iter_mut().collect();
+        lines.extend(verdicts.iter_mut().flat_map(|one| one.hint.iter_mut().chain([&mut one.what])));
+        let mut tables: Vec<&mut Table> = table.into_iter().collect();
+        for section in screen {
+            match section {
+                Section::Verdict(line) => lines.push(line),
+                Section::Attention(several) => lines.extend(several),
+                Section::Table(table) => tables.push(table),
+                Section::Rows => {}
+            }
+        }
+        let mut asks = Vec::new();
+        for table in tables {
+            lines.extend(table.more.as_mut());
+            asks.push(&mut table.all);
+        }
+        let parts = lines.into_iter().flat_map(|line| &mut line.parts);
+        let own = parts.filter_map(|part| match part {
+            Part::Ask(ask) => Some(ask),
+            Part::Word(_) | Part::Value(_) => None,
+        });
+        asks.into_iter().chain(own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_braces_are_commands() {
+        let line = Line::new(Tone::Plain).words("see {turns} and {explain cost}; {prices} too, not {this");
+        let asks: Vec<String> = line
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Ask(ask) => Some(ask.to_string()),
+                Part::Word(_) | Part::Value(_) => None,
+            })
+            .collect();
+        assert_eq!(asks, ["ccstat turns", "ccstat explain cost", "ccstat prices"]);
+        assert_eq!(
+            crate::render::human::words(&line),
+            "see ccstat turns and ccstat explain cost; ccstat prices too, not {this"
+        );
+    }
+}
