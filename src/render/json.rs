@@ -188,6 +188,7 @@ mod tests {
             data: Data::Tree(vec![("k".to_owned(), value)]),
             notes: Vec::new(),
             verdicts: Vec::new(),
+            endings: Vec::new(),
             screen: Vec::new(),
         };
         let mut out = Vec::new();

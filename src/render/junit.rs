@@ -1,11 +1,14 @@
-//! JUnit's XML, which every CI system reads: a suite for each run, a test for each gate.
+//! JUnit's XML, which every CI system reads: a suite for each run, with a test for how it ended and one for each gate.
 
-use std::io::{self, Write};
+use std::{
+    collections::HashMap,
+    io::{self, Write},
+};
 
 use super::human;
 use crate::{
     measure::{Millis, Usd},
-    report::{Report, Section, Value, Verdict},
+    report::{Ending, Line, Report, Section, Value, Verdict},
 };
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -30,44 +33,62 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 
 /// What one run is judged by.
 struct Suite<'a> {
-    /// Which run; `None` for all that was read.
-    of: Option<&'a str>,
+    /// The run, or the report where all that was read is one run.
     name: &'a str,
     wall: Option<Millis>,
-    /// Whether there is a test for reading itself: where nothing else is asked, and where nothing was read.
-    run: Option<Run>,
+    /// The test of the run itself; comparisons have none beside their gates.
+    run: Option<Run<'a>>,
     verdicts: Vec<&'a Verdict>,
     /// What a person reads first.
     words: Vec<String>,
 }
 
-/// How the test for reading itself ends.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Run {
-    /// There were records.
-    Read,
-    /// There were none, so nothing can be said to be well.
+/// How the test of the run itself ends.
+#[derive(Clone, Copy)]
+enum Run<'a> {
+    /// It passes.
+    Passed,
+    /// The run failed: a turn failed, or it never ended.
+    Failed(&'a Line),
+    /// There were no records, so nothing can be said to be well.
     NothingRead,
 }
 
-/// The verdicts by run, in the order in which they come.
+/// The runs in the order in which they come, each with its verdicts.
 fn suites(report: &Report) -> Vec<Suite<'_>> {
-    let mut suites: Vec<Suite<'_>> = Vec::new();
+    let mut suites: Vec<Suite<'_>> = Vec::with_capacity(report.endings.len());
+    let mut of_run: HashMap<Option<&str>, usize> = HashMap::new();
+    for Ending { run, wall, failure } in &report.endings {
+        let run = suite_of(&mut suites, &mut of_run, report, run.as_deref());
+        run.wall = run.wall.or(*wall);
+        run.run = Some(failure.as_ref().map_or(Run::Passed, Run::Failed));
+    }
     for verdict in &report.verdicts {
-        let of = verdict.run.as_deref();
-        let at = suites.iter().position(|suite| suite.of == of).unwrap_or(suites.len());
-        if at == suites.len() {
-            suites.push(Suite::new(report, of));
-        }
-        suites[at].wall = suites[at].wall.or(verdict.wall);
-        suites[at].verdicts.push(verdict);
+        let run = suite_of(&mut suites, &mut of_run, report, verdict.run.as_deref());
+        // Who ran it knows better than its log how long it took.
+        run.wall = verdict.wall.or(run.wall);
+        run.verdicts.push(verdict);
     }
     if is_empty(report) {
-        suites.push(Suite { run: Some(Run::NothingRead), ..Suite::new(report, None) });
+        suite_of(&mut suites, &mut of_run, report, None).run = Some(Run::NothingRead);
     } else if suites.is_empty() {
-        suites.push(Suite { run: Some(Run::Read), wall: wall(report), ..Suite::new(report, None) });
+        suite_of(&mut suites, &mut of_run, report, None).run = Some(Run::Passed);
     }
     suites
+}
+
+/// The suite of a run, which is made if there is none yet.
+fn suite_of<'s, 'a>(
+    suites: &'s mut Vec<Suite<'a>>,
+    of_run: &mut HashMap<Option<&'a str>, usize>,
+    report: &'a Report,
+    run: Option<&'a str>,
+) -> &'s mut Suite<'a> {
+    let at = *of_run.entry(run).or_insert_with(|| {
+        suites.push(Suite::new(report, run));
+        suites.len() - 1
+    });
+    &mut suites[at]
 }
 
 fn words(report: &Report) -> Vec<String> {
@@ -83,17 +104,10 @@ fn is_empty(report: &Report) -> bool {
     super::at(&report.data, "input.records") == Some(&Value::Count(0))
 }
 
-fn wall(report: &Report) -> Option<Millis> {
-    match super::at(&report.data, "duration.wall_ms") {
-        Some(&Value::Millis(wall)) => Some(wall),
-        _ => None,
-    }
-}
-
 impl<'a> Suite<'a> {
     fn new(report: &'a Report, of: Option<&'a str>) -> Self {
         let words = if of.is_none() { words(report) } else { Vec::new() };
-        Self { of, name: of.unwrap_or(report.name), wall: None, run: None, verdicts: Vec::new(), words }
+        Self { name: of.unwrap_or(report.name), wall: None, run: None, verdicts: Vec::new(), words }
     }
 
     fn tests(&self) -> usize {
@@ -101,11 +115,12 @@ impl<'a> Suite<'a> {
     }
 
     fn failures(&self) -> usize {
-        self.verdicts.iter().filter(|verdict| !verdict.held).count()
+        let failed = usize::from(matches!(self.run, Some(Run::Failed(_))));
+        failed + self.verdicts.iter().filter(|verdict| !verdict.held).count()
     }
 
     fn errors(&self) -> usize {
-        usize::from(self.run == Some(Run::NothingRead))
+        usize::from(matches!(self.run, Some(Run::NothingRead)))
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -118,15 +133,7 @@ impl<'a> Suite<'a> {
             self.errors(),
             time(self.wall),
         )?;
-        match self.run {
-            None => {}
-            Some(Run::Read) => writeln!(out, r#"    <testcase classname="{name}" name="run" time="0"/>"#)?,
-            Some(Run::NothingRead) => {
-                writeln!(out, r#"    <testcase classname="{name}" name="run" time="0">"#)?;
-                writeln!(out, r#"      <error type="nothing-read" message="no records were read"/>"#)?;
-                writeln!(out, "    </testcase>")?;
-            }
-        }
+        self.write_run(&name, out)?;
         for verdict in &self.verdicts {
             test(&name, verdict, out)?;
         }
@@ -134,6 +141,25 @@ impl<'a> Suite<'a> {
             writeln!(out, "    <system-out>{}</system-out>", escaped_lines(&self.words))?;
         }
         writeln!(out, "  </testsuite>")
+    }
+}
+
+impl Suite<'_> {
+    /// The test of the run itself.
+    fn write_run(&self, name: &str, out: &mut dyn Write) -> io::Result<()> {
+        let open = format!(r#"    <testcase classname="{name}" name="run" time="0""#);
+        let problem = match self.run {
+            None => return Ok(()),
+            Some(Run::Passed) => return writeln!(out, "{open}/>"),
+            Some(Run::Failed(why)) => {
+                let why = escaped(&human::words(why));
+                format!(r#"<failure type="run" message="{why}">{why}</failure>"#)
+            }
+            Some(Run::NothingRead) => {
+                r#"<error type="nothing-read" message="no records were read"/>"#.to_owned()
+            }
+        };
+        writeln!(out, "{open}>\n      {problem}\n    </testcase>")
     }
 }
 
@@ -182,7 +208,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{super::held, *};
-    use crate::report::{Column, Line, Table, Tone};
+    use crate::report::{Column, Table, Tone};
 
     fn written(verdicts: Vec<Verdict>) -> String {
         let columns: &[Column<()>] = &[];

@@ -147,6 +147,7 @@ pub fn ccusage(view: &View<'_>, by: Preset) -> Report {
         data: Data::Bare(data),
         notes: Vec::new(),
         verdicts: Vec::new(),
+        endings: Vec::new(),
         screen: Vec::new(),
     }
 }

@@ -1,9 +1,11 @@
 //! `check`: every gate for each run by itself, one row a run.
 
 use super::{
-    Column, Entry as Listed, Gate, Line, Outcome, Report, Shown, Table, Tone, Unit, Value, Verdict, View,
+    Column, Ending, Entry as Listed, Gate, Line, Outcome, Report, Shown, Table, Tone, Unit, Value, Verdict,
+    View,
     gate::{Run, Runs, judge_each, turn_counts},
     heads, outcomes,
+    repeats::failure,
     sessions::cost_notes,
     sum::{Calls, call_columns, text},
 };
@@ -26,6 +28,8 @@ struct Row {
     file: Value,
     source: Value,
     outcome: Option<Outcome>,
+    /// What its last failed turn ended with.
+    failure: Value,
     turns: u64,
     num_turns: u64,
     calls: ToolCount,
@@ -121,8 +125,23 @@ pub fn check(view: &View<'_>, asked: &[Gate]) -> Report {
     let mut notes = vec![note(&rows)];
     notes.extend(asked.is_empty().then(default_note));
     notes.extend(cost_notes(view.ledger));
+    let endings = rows.iter().map(ending).collect();
     let verdicts = rows.into_iter().flat_map(|row| row.verdicts).collect();
-    Report { verdicts, ..Report::of("check", table, notes) }
+    Report { verdicts, endings, ..Report::of("check", table, notes) }
+}
+
+/// How a run ended. A refused call does not make it fail: for that there is a gate.
+fn ending(row: &Row) -> Ending {
+    let line = Line::new(Tone::Bad);
+    let failure = match row.outcome {
+        Some(Outcome::Error) => Some(line.word("the run failed: ").value(row.failure.clone())),
+        Some(Outcome::NoResult) => Some(line.word("no result: killed, or still running")),
+        Some(Outcome::Ok | Outcome::Denied | Outcome::Unknown) | None => None,
+    };
+    // Every row has verdicts, and all of them name its run and its duration.
+    let judged = row.verdicts.first();
+    let run = judged.and_then(|verdict| verdict.run.clone());
+    Ending { run, wall: judged.and_then(|verdict| verdict.wall), failure }
 }
 
 fn rows(view: &View<'_>, runs: &Runs) -> Vec<Row> {
@@ -154,6 +173,9 @@ fn rows(view: &View<'_>, runs: &Runs) -> Vec<Row> {
     for turn in ledger.turns.iter().filter(|turn| turn.counted) {
         if let Some(run) = runs.of_mark(&turn.mark) {
             rows[run].turns += 1;
+            if !turn.ok {
+                rows[run].failure = failure(turn).into();
+            }
         }
     }
     for entry in &ledger.entries {

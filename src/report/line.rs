@@ -131,13 +131,14 @@ impl Report {
 
     /// The commands of all lines.
     fn asks(&mut self) -> impl Iterator<Item = &mut Ask> {
-        let Self { name: _, data, notes, verdicts, screen } = self;
+        let Self { name: _, data, notes, verdicts, endings, screen } = self;
         let table = match data {
             Data::Rows(table) => Some(table),
             Data::Tree(_) | Data::Bare(_) => None,
         };
         let mut lines: Vec<&mut Line> = notes.iter_mut().collect();
         lines.extend(verdicts.iter_mut().flat_map(|one| one.hint.iter_mut().chain([&mut one.what])));
+        lines.extend(endings.iter_mut().flat_map(|one| &mut one.failure));
         let mut tables: Vec<&mut Table> = table.into_iter().collect();
         for section in screen {
             match section {

@@ -63,7 +63,7 @@ pub use questions::questions;
 pub use records::records;
 pub use repeats::{denials, errors};
 pub use responses::responses;
-pub use sessions::{Outcome, outcomes, sessions};
+pub use sessions::{Ending, Outcome, outcomes, sessions};
 pub use show::{NotOne, find_session, show};
 pub use sum::View;
 pub use summary::{Names, arrived, summary};

@@ -49,6 +49,17 @@ impl Outcome {
     }
 }
 
+/// How a run ended, for formats that judge runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ending {
+    /// Which run: a session, or the source of one without an id; `None` for all that was read.
+    pub run: Option<String>,
+    /// How long it took, where that is known.
+    pub wall: Option<Millis>,
+    /// Why it failed, if it did.
+    pub failure: Option<Line>,
+}
+
 /// How each session ended.
 pub fn outcomes(ledger: &Ledger) -> Vec<Outcome> {
     let mut denied = vec![false; ledger.sessions.len()];

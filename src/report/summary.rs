@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Data, Entry, Report, Section, Value};
+use super::{Data, Ending, Entry, Report, Section, Value};
 use crate::{
     facts::{Account, Arrived, Latencies, ModelCost, ToolCount, Unknown},
     input::SourceId,
@@ -69,7 +69,8 @@ pub fn summary(account: &Account, names: Names<'_>) -> Report {
         ("by_arrival", Value::Missing),
     ]);
     let (screen, notes) = (screen::screen(account, names), screen::notes(account));
-    Report { name: ENTRY.name, data: Data::Tree(data), notes, verdicts: Vec::new(), screen }
+    let endings = vec![Ending { run: None, wall: account.duration.wall, failure: screen::failure(account) }];
+    Report { name: ENTRY.name, data: Data::Tree(data), notes, verdicts: Vec::new(), endings, screen }
 }
 
 /// The same with what only those know who saw it arrive.

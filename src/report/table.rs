@@ -1,6 +1,6 @@
 //! What a report is made of: values with units, lines of words and values, tables with their columns declared once.
 
-use super::{Ask, Line, Tone, gate::Verdict};
+use super::{Ask, Ending, Line, Tone, gate::Verdict};
 use crate::measure::{Millis, Time, Usd};
 
 /// One cell, or a tree of them.
@@ -432,6 +432,8 @@ pub struct Report {
     pub notes: Vec<Line>,
     /// The gates that were asked for, and how they turned out.
     pub verdicts: Vec<Verdict>,
+    /// How the runs ended that it judges.
+    pub endings: Vec<Ending>,
     /// What a person sees, the notes apart.
     pub screen: Vec<Section>,
 }
@@ -439,7 +441,8 @@ pub struct Report {
 impl Report {
     /// A report that is one table. Who sees which column is decided when it is written.
     pub fn of(name: &'static str, table: Table, notes: Vec<Line>) -> Self {
-        Self { name, data: Data::Rows(table), notes, verdicts: Vec::new(), screen: vec![Section::Rows] }
+        let (verdicts, endings) = (Vec::new(), Vec::new());
+        Self { name, data: Data::Rows(table), notes, verdicts, endings, screen: vec![Section::Rows] }
     }
 
     /// The gates that did not hold.

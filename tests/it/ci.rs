@@ -175,6 +175,46 @@ fn without_gates_a_run_is_one_test() {
 }
 
 #[test]
+fn a_failed_run_is_a_failure_with_and_without_gates() {
+    let stream = |name: &str| format!("recordings/2.1.325/stream/{name}.jsonl");
+    let (failed, killed, good) =
+        (stream("32-max-turns"), stream("49-killed-midway"), stream("02-single-bash"));
+    let junit = |words: &[&str]| {
+        let (code, xml, _) = run_with(&[words, &["--format", "junit"]].concat());
+        (code, tests(&xml), xml)
+    };
+    let ran = |tests: &[(String, String, Option<String>)]| {
+        let runs = tests.iter().filter(|(_, name, _)| name == "run");
+        runs.map(|(.., problem)| problem.clone()).collect::<Vec<_>>()
+    };
+    let failure = || vec![Some("failure".to_owned())];
+    for (log, why) in [
+        (&failed, "message=\"Failed: error_max_turns\""),
+        (&killed, "message=\"No result: the run did not end\""),
+    ] {
+        let (code, tests, xml) = junit(&["summarize", log]);
+        assert_eq!((code, ran(&tests)), (0, failure()), "{xml}");
+        assert!(xml.contains(why), "{xml}");
+        // A gate that holds does not hide it.
+        let (code, tests, xml) = junit(&["summarize", log, "--max-turns", "99"]);
+        assert_eq!((code, tests.len(), ran(&tests)), (0, 2, failure()), "{xml}");
+        let (_, tests, xml) = junit(&["check", log, "--max-turns", "99"]);
+        assert_eq!((tests.len(), ran(&tests)), (2, failure()), "{xml}");
+    }
+    let (_, _, xml) = junit(&["check", &failed]);
+    assert!(xml.contains("message=\"the run failed: error_max_turns\""), "{xml}");
+    // Each run by itself; and together one that did not end makes all fail.
+    let (_, tests, xml) = junit(&["check", &good, &killed, "--max-turns", "99"]);
+    let mut runs = ran(&tests);
+    runs.sort();
+    assert_eq!(runs, [None, Some("failure".to_owned())], "{xml}");
+    let (_, tests, xml) = junit(&["summarize", &good, &killed]);
+    assert_eq!(ran(&tests), failure(), "{xml}");
+    assert!(xml.contains("message=\"1 session without a result: killed, or still running\""), "{xml}");
+    assert_eq!(ran(&junit(&["summarize", &good]).1), [None]);
+}
+
+#[test]
 fn a_run_of_which_nothing_was_read_is_no_test_that_passes() {
     let empty = log("");
     let (code, xml, _) = run_with(&["summarize", empty.path().to_str().unwrap(), "--format", "junit"]);

@@ -512,7 +512,7 @@ fn a_full_disk_is_named_wherever_it_is_met_and_nothing_else_is_lost() {
         &["summarize", "good.jsonl", "-o", "json=/dev/full"][..],
         &["calls", "good.jsonl", "-o", "csv=/dev/full"],
         &["export", "records", "good.jsonl", "-o", "jsonl=/dev/full"],
-        &["check", "good.jsonl", "-o", "junit=/dev/full"],
+        &["check", "--max-turns", "99", "good.jsonl", "-o", "junit=/dev/full"],
     ] {
         let (code, stdout, said) = told(folder.path(), arguments);
         assert_eq!(

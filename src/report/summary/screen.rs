@@ -183,6 +183,21 @@ pub(in crate::report) fn doubted(headline: Line, input: &Input) -> Line {
     line
 }
 
+/// Why it counts as failed: a turn failed, or a run did not end.
+pub(super) fn failure(account: &Account) -> Option<Line> {
+    let ending = ending(account);
+    match ending.tone {
+        Tone::Bad => Some(doubted(ending, &account.input)),
+        Tone::Good | Tone::Warning | Tone::Plain => without_result(account),
+    }
+}
+
+fn without_result(account: &Account) -> Option<Line> {
+    let count = account.turns.no_result_sessions;
+    let line = Line::new(Tone::Bad).count(count, " session", " sessions");
+    (count > 0).then(|| line.word(" without a result: killed, or still running"))
+}
+
 /// What was read, where no record says how it ended: only saved sessions never do.
 fn written(account: &Account) -> &'static str {
     let has = |dialect: &str| account.input.dialects.contains_key(dialect);
@@ -218,10 +233,7 @@ fn attention(account: &Account, names: Names<'_>) -> Vec<Line> {
     [
         bad(turns.errors)
             .map(|line| listed(line.count(turns.errors, " turn failed", " turns failed"), failures)),
-        bad(turns.no_result_sessions).map(|line| {
-            line.count(turns.no_result_sessions, " session", " sessions")
-                .word(" without a result: killed, or still running")
-        }),
+        without_result(account),
         bad(account.denials.total).map(|line| {
             let line = line.count(account.denials.total, " call denied", " calls denied");
             listed(line, account.denials.by_tool.iter().map(|(name, &count)| (&**name, count)))
