@@ -39,6 +39,9 @@ pub struct Permissions {
     )]
     pub mode: Option<String>,
     /// Suggest allow rules that would have let the refused calls through
+    ///
+    /// A call that no rule can help is listed with the reason: it was refused by a hook, a person, plan mode, a deny or ask
+    /// rule, or an interrupt.
     #[arg(long, conflicts_with = "settings", help_heading = "Permissions")]
     pub suggest: bool,
     /// How broad a suggested rule may be

@@ -85,12 +85,15 @@ fn painted(text: &str, paint: Paint, style: Style, out: &mut dyn Write) -> io::R
 /// Stands for a blank at which a line must not be cut; no text has it.
 const UNBROKEN: char = '\u{fdd0}';
 
-/// A sentence whose commands stay in one piece, so that they can be pasted.
+/// A sentence whose commands and other text to be pasted stay in one piece.
 fn unbroken(line: &Line) -> String {
+    let whole = |text: &str| text.replace(' ', &UNBROKEN.to_string());
     let mut line = line.clone();
     for part in &mut line.parts {
-        if let Part::Ask(ask) = part {
-            *ask = Ask::Typed(ask.to_string().replace(' ', &UNBROKEN.to_string()));
+        match part {
+            Part::Word(_) | Part::Value(_) => {}
+            Part::Ask(ask) => *ask = Ask::Typed(whole(&ask.to_string())),
+            Part::Verbatim(text) => *text = whole(text),
         }
     }
     human::words(&line)

@@ -26,6 +26,8 @@ pub enum Part {
     Value(Value),
     /// A command that shows more.
     Ask(Ask),
+    /// Text to be pasted: it is never wrapped or cut.
+    Verbatim(String),
 }
 
 /// A command that shows more. Reports say what it shows; how it is typed, with which paths and options, is for whoever knows
@@ -114,6 +116,13 @@ impl Line {
         self
     }
 
+    /// Goes on with text to be pasted.
+    #[must_use]
+    pub fn verbatim(mut self, text: String) -> Self {
+        self.parts.push(Part::Verbatim(text));
+        self
+    }
+
     /// Goes on with a count and its noun, in the right number.
     #[must_use]
     pub fn count(self, count: u64, one: &'static str, many: &'static str) -> Self {
@@ -156,7 +165,7 @@ impl Report {
         let parts = lines.into_iter().flat_map(|line| &mut line.parts);
         let own = parts.filter_map(|part| match part {
             Part::Ask(ask) => Some(ask),
-            Part::Word(_) | Part::Value(_) => None,
+            Part::Word(_) | Part::Value(_) | Part::Verbatim(_) => None,
         });
         asks.into_iter().chain(own)
     }
@@ -174,7 +183,7 @@ mod tests {
             .iter()
             .filter_map(|part| match part {
                 Part::Ask(ask) => Some(ask.to_string()),
-                Part::Word(_) | Part::Value(_) => None,
+                Part::Word(_) | Part::Value(_) | Part::Verbatim(_) => None,
             })
             .collect();
         assert_eq!(asks, ["ccstat turns", "ccstat explain cost", "ccstat prices"]);

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{log, run_with};
+use crate::support::{ccstat, log, run, run_with};
 
 fn rows(words: &[&str]) -> Vec<Value> {
     let (code, stdout, stderr) = run_with(&[&["permissions", "--json"], words].concat());
@@ -212,9 +212,7 @@ fn suggested(words: &[&str]) -> Vec<(Option<String>, u64, Option<String>)> {
 
 #[test]
 fn with_the_suggested_rules_nothing_that_they_cover_is_refused() {
-    for name in
-        ["34-permission-denied-bash", "35-permission-deny-rule", "43-hook-denies", "53-control-protocol"]
-    {
+    for name in ["34-permission-denied-bash", "88-subagent-denied-tool"] {
         let log = &both(name)[0];
         for breadth in ["exact", "prefix", "tool"] {
             let suggested = rows(&["--suggest", "--breadth", breadth, log]);
@@ -232,6 +230,70 @@ fn with_the_suggested_rules_nothing_that_they_cover_is_refused() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn what_no_rule_can_help_gets_the_reason_instead() {
+    for (name, reason) in [
+        ("35-permission-deny-rule", "refused by a deny or ask rule"),
+        ("43-hook-denies", "refused by a hook"),
+        ("53-control-protocol", "refused by a person or a host"),
+        ("54-interrupt", "refused or interrupted by a person"),
+        ("73-plan-mode-denied-write", "refused by plan mode"),
+    ] {
+        for log in both(name) {
+            for breadth in ["exact", "prefix", "tool"] {
+                let seen = suggested(&["--breadth", breadth, &log]);
+                assert!(!seen.is_empty(), "{log}");
+                for (rule, _, warning) in &seen {
+                    assert!(rule.is_none(), "{log} {breadth}: {seen:?}");
+                    assert!(warning.as_ref().is_some_and(|why| why.starts_with(reason)), "{log}: {seen:?}");
+                }
+            }
+            let (code, stdout, _) = run_with(&["permissions", "--suggest", &log]);
+            assert!(code == 0 && stdout.contains(&format!("1 call gets no rule: {reason}")), "{stdout}");
+            assert!(!stdout.contains("--allowed-tools"), "{stdout}");
+        }
+    }
+}
+
+#[test]
+fn refusals_of_old_versions_are_told_apart_by_their_texts() {
+    let seen = |text: &str| {
+        let ask = serde_json::json!({"type": "assistant", "sessionId": "s", "uuid": "a", "parentUuid": null, "message": {"id": "m",
+            "role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "npm test"}}]}});
+        let answer = serde_json::json!({"type": "user", "sessionId": "s", "uuid": "b", "parentUuid": "a", "message": {"role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "t", "is_error": true, "content": text}]}});
+        let log = log(format!("{ask}\n{answer}\n"));
+        suggested(&[log.path().to_str().unwrap()])
+    };
+    let rule = |rule: &str| vec![(Some(rule.to_owned()), 1, None)];
+    assert_eq!(seen("This command requires approval"), rule("Bash(npm test)"));
+    for text in [
+        "The user doesn't want to proceed with this tool use. The tool use was rejected",
+        "Permission to use Bash with command npm test has been denied.",
+        "PreToolUse:Bash hook error: [exit 2]: no",
+    ] {
+        assert!(matches!(&seen(text)[..], [(None, 1, Some(_))]), "{text}");
+    }
+}
+
+#[test]
+fn text_to_be_pasted_is_never_wrapped() {
+    let long = format!("echo {}", "word ".repeat(30).trim_end());
+    let log = refused(&[&long, "npm test", &format!("rm -rf {}", "folder ".repeat(20).trim_end())]);
+    let path = log.path().to_str().unwrap();
+    for columns in ["40", "80"] {
+        let (_, stdout, _) = run(ccstat(&["permissions", "--suggest", path]).env("COLUMNS", columns));
+        let pasted: Vec<&str> = stdout.lines().filter(|line| line.starts_with(['{', '-'])).collect();
+        let snippet: Value = serde_json::from_str(pasted[pasted.len() - 2]).unwrap();
+        let rules = [format!("Bash({long})"), "Bash(npm test)".to_owned()];
+        assert_eq!(snippet, serde_json::json!({"permissions": {"allow": rules}}), "{stdout}");
+        let command = format!("--allowed-tools 'Bash({long})' 'Bash(npm test)'");
+        assert_eq!(pasted[pasted.len() - 1], command, "{stdout}");
+        let warned = format!("\nBash(rm -rf {})\n", "folder ".repeat(20).trim_end());
+        assert!(stdout.contains(&warned), "{stdout}");
     }
 }
 

@@ -1,5 +1,9 @@
 //! Who allowed or refused each call, and in which mode.
 
+mod obstacle;
+
+pub use obstacle::Obstacle;
+
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
@@ -25,6 +29,8 @@ pub struct Decision {
     pub rule: Option<String>,
     /// The mode in force when it was asked.
     pub mode: Option<String>,
+    /// What refused it, where no allow rule could have helped.
+    pub obstacle: Option<Obstacle>,
 }
 
 /// A session goes on in another mode, or begins in one.
@@ -53,12 +59,13 @@ pub fn decisions(ledger: &Ledger) -> (Vec<Decision>, Vec<ModeChange>) {
             .filter_map(|(at, call)| Some((call.id.as_deref()?.to_owned(), at)))
             .collect(),
         decisions: vec![Decision::default(); ledger.calls.len()],
+        refusals: vec![Refusal::default(); ledger.calls.len()],
         requests: HashMap::new(),
         answers: Vec::new(),
         modes: Vec::new(),
     };
     traces(ledger).for_each(|(record, value)| told.read(record, &value));
-    let Told { mut decisions, requests, answers, mut modes, .. } = told;
+    let Told { mut decisions, refusals, requests, answers, mut modes, .. } = told;
     for (request, allowed) in answers {
         if let Some(&call) = requests.get(&request) {
             let decision = &mut decisions[call];
@@ -76,12 +83,27 @@ pub fn decisions(ledger: &Ledger) -> (Vec<Decision>, Vec<ModeChange>) {
     }
     keep_changes(&mut modes);
     in_force(&mut decisions, ledger, &modes);
+    for (decision, refusal) in
+        decisions.iter_mut().zip(refusals).filter(|(one, _)| one.allowed == Some(false))
+    {
+        decision.obstacle = Obstacle::of(decision, refusal.kind.as_deref()).or(refusal.said);
+    }
     (decisions, modes)
+}
+
+/// What the answer to a refused call says of it.
+#[derive(Clone, Debug, Default)]
+struct Refusal {
+    /// `non_execution_kind` of a stream, `toolDenialKind` of a saved session.
+    kind: Option<String>,
+    /// What its text says.
+    said: Option<Obstacle>,
 }
 
 struct Told {
     calls: HashMap<String, usize>,
     decisions: Vec<Decision>,
+    refusals: Vec<Refusal>,
     /// The call that each request of the control protocol asks about.
     requests: HashMap<String, usize>,
     /// What was answered to requests: they may stand before them, in another log.
@@ -98,6 +120,7 @@ impl Told {
                     told.allowed.get_or_insert(false);
                     set(&mut told.reason, &value["decision_reason_type"]);
                 });
+                self.refused(&value["tool_use_id"], &value["message"]);
             }
             "control_request/can_use_tool" => self.asked(value),
             kind if kind.starts_with("control_response") => self.answered(value),
@@ -130,10 +153,32 @@ impl Told {
         }
     }
 
+    /// The text of a refusal.
+    fn refused(&mut self, id: &Value, text: &Value) {
+        if let Some(&call) = id.as_str().and_then(|id| self.calls.get(id)) {
+            let said = &mut self.refusals[call].said;
+            *said = said.or_else(|| Obstacle::of_text(text.as_str()?));
+        }
+    }
+
+    /// The kind of a refusal.
+    fn refused_as(&mut self, id: &Value, kind: &Value) {
+        if let Some(&call) = id.as_str().and_then(|id| self.calls.get(id)) {
+            set(&mut self.refusals[call].kind, kind);
+        }
+    }
+
     /// The line of an answer: the stream tells of each call by its id, the saved session of the one that it answers.
     fn user(&mut self, value: &Value) {
         for meta in value["tool_result_meta"].as_array().into_iter().flatten() {
             self.decided(&meta["id"], |told| permission(told, &meta["permission_decision"]));
+            self.refused_as(&meta["id"], &meta["non_execution_kind"]);
+        }
+        for block in value["message"]["content"].as_array().into_iter().flatten() {
+            if block["type"] == "tool_result" && block["is_error"] == true {
+                self.refused(&block["tool_use_id"], said(&block["content"]));
+                self.refused_as(&block["tool_use_id"], &value["toolDenialKind"]);
+            }
         }
         let saved = &value["permissionDecision"];
         let blocks = value["message"]["content"].as_array().into_iter().flatten();
@@ -188,6 +233,11 @@ fn permission(told: &mut Decision, value: &Value) {
     if value["reasonCode"] != "unknown" {
         set(&mut told.reason, &value["reasonCode"]);
     }
+}
+
+/// The text of an answer: a string, or the first of its blocks.
+fn said(content: &Value) -> &Value {
+    if content.is_array() { &content[0]["text"] } else { content }
 }
 
 /// Takes what is not known yet.

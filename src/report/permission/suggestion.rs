@@ -1,5 +1,7 @@
 //! Rules that would have let the refused calls through.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value as Json;
 
 use super::super::{Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads};
@@ -7,9 +9,9 @@ use super::input_of;
 use crate::{
     facts::{
         ledger::{Call as Made, End},
-        trace::permission::subject,
+        trace::permission::{decisions, subject},
     },
-    permission::{self, Breadth, Call, Suggested, Suggestions},
+    permission::{self, Breadth, Call, Suggested},
 };
 
 pub(in crate::report) const ENTRY: Listed = Listed::rows(
@@ -66,9 +68,12 @@ fn columns() -> Vec<Column<Row>> {
     ]
 }
 
-/// Suggests rules of this breadth for the calls that were refused.
+/// Suggests rules of this breadth for the calls that were refused. Calls that no rule can help get the reason instead.
 pub fn suggestions(view: &View<'_>, breadth: Breadth) -> Report {
-    let denied: Vec<&Made> = view.ledger.calls.iter().filter(|call| call.end == End::Denied).collect();
+    let (decisions, _) = decisions(view.ledger);
+    let denied = view.ledger.calls.iter().zip(&decisions).filter(|(call, _)| call.end == End::Denied);
+    let (blocked, denied): (Vec<_>, Vec<_>) = denied.partition(|(_, decision)| decision.obstacle.is_some());
+    let denied: Vec<&Made> = denied.into_iter().map(|(call, _)| call).collect();
     let inputs: Vec<Json> = denied.iter().map(|call| input_of(call)).collect();
     let project = |call: &Made| view.session(&call.mark).and_then(|session| session.project.as_deref());
     let calls: Vec<Call<'_>> = denied
@@ -77,51 +82,67 @@ pub fn suggestions(view: &View<'_>, breadth: Breadth) -> Report {
         .map(|(call, input)| Call { tool: &call.tool, input, cwd: project(call) })
         .collect();
     let suggested = permission::suggest(&calls, breadth, None);
-    let row = |calls: &[usize], rule: Value, warning: Value| {
-        let made: Vec<&Made> = calls.iter().filter_map(|&at| denied.get(at).copied()).collect();
-        Row {
-            rule,
-            warning,
-            calls: made.len() as u64,
-            what: made.first().and_then(|call| subject(call)).into(),
-            covers: made.iter().filter_map(|call| call.id.as_deref()).map(Value::text).collect(),
-            places: made.iter().map(|call| view.place(call.mark.at)).collect(),
-        }
-    };
+    let made = |calls: &[usize]| calls.iter().filter_map(|&at| denied.get(at).copied()).collect::<Vec<_>>();
     let rules = suggested.rules.iter().map(|one| {
-        row(&one.covers, one.rule.to_string().into(), one.warning.map_or(Value::Missing, Value::text))
+        let warning = one.warning.map_or(Value::Missing, Value::text);
+        row(view, &made(&one.covers), one.rule.to_string().into(), warning)
     });
-    let refused =
-        suggested.refused.iter().map(|one| row(&[one.call], Value::Missing, one.reason.clone().into()));
-    let rows: Vec<Row> = rules.chain(refused).collect();
+    let refused = suggested.refused.iter().map(|one| (made(&[one.call]), one.reason.clone()));
+    let blocked = blocked
+        .into_iter()
+        .filter_map(|(call, decision)| Some((vec![call], decision.obstacle?.reason().to_owned())));
+    let refused: Vec<(Vec<&Made>, String)> = refused.chain(blocked).collect();
+    let without = refused.iter().map(|(calls, reason)| row(view, calls, Value::Missing, (&**reason).into()));
+    let rows: Vec<Row> = rules.chain(without).collect();
     let table = Table::of("Suggested rules", &columns(), &rows).on_screen(30);
-    Report::of(ENTRY.name, table, notes(&suggested, denied.is_empty()))
+    let reasons = refused.iter().map(|(_, reason)| &**reason);
+    Report::of(ENTRY.name, table, notes(&suggested.rules, reasons))
 }
 
-fn notes(suggested: &Suggestions, nothing: bool) -> Vec<Line> {
-    if nothing {
+fn row(view: &View<'_>, calls: &[&Made], rule: Value, warning: Value) -> Row {
+    Row {
+        rule,
+        warning,
+        calls: calls.len() as u64,
+        what: calls.first().and_then(|call| subject(call)).into(),
+        covers: calls.iter().filter_map(|call| call.id.as_deref()).map(Value::text).collect(),
+        places: calls.iter().map(|call| view.place(call.mark.at)).collect(),
+    }
+}
+
+/// Rules with a warning that are written out below the table, where nothing is cut.
+const WARNED: usize = 10;
+
+fn notes<'a>(rules: &[Suggested], refused: impl Iterator<Item = &'a str>) -> Vec<Line> {
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    refused.for_each(|reason| *reasons.entry(reason).or_default() += 1);
+    if rules.is_empty() && reasons.is_empty() {
         return vec![Line::new(Tone::Good).word("no call was refused: there is nothing to suggest")];
     }
-    let mut notes = Vec::new();
     let (warned, safe): (Vec<Suggested>, Vec<Suggested>) =
-        suggested.rules.iter().cloned().partition(|one| one.warning.is_some());
-    if !warned.is_empty() {
-        let many = warned.len() as u64;
-        let line = Line::new(Tone::Warning).count(many, " rule needs", " rules need");
-        notes.push(line.word(" a second look, and is not among those below"));
+        rules.iter().cloned().partition(|one| one.warning.is_some());
+    let mut notes: Vec<Line> = Vec::new();
+    for (reason, count) in reasons {
+        let line = Line::new(Tone::Warning).count(count, " call gets", " calls get");
+        notes.push(line.word(" no rule: ").value(reason));
     }
-    let refused = suggested.refused.len() as u64;
-    if refused > 0 {
-        notes
-            .push(Line::new(Tone::Warning).count(refused, " call gets", " calls get").word(" no suggestion"));
+    for one in warned.iter().take(WARNED) {
+        let line = Line::new(Tone::Warning).word("a rule that needs a second look (");
+        notes.push(line.value(one.warning.unwrap_or_default()).word("): ").verbatim(one.rule.to_string()));
+    }
+    if let Some(more @ 1..) = warned.len().checked_sub(WARNED) {
+        let line =
+            Line::new(Tone::Warning).word("and ").count(more as u64, " more rule needs", " more rules need");
+        notes.push(line.word(" a second look (--format json lists all)"));
     }
     if !safe.is_empty() {
         let rules: Vec<String> =
             safe.iter().map(|one| Json::from(one.rule.to_string()).to_string()).collect();
-        // With blanks, at which a narrow screen can break it.
         let snippet = format!("{{\"permissions\": {{\"allow\": [{}]}}}}", rules.join(", "));
-        notes.push(Line::new(Tone::Plain).word("for settings.json: ").value(snippet));
-        notes.push(Line::new(Tone::Plain).word("for the command: ").value(permission::allowed_tools(&safe)));
+        notes.push(Line::new(Tone::Plain).word("for settings.json: ").verbatim(snippet));
+        notes.push(
+            Line::new(Tone::Plain).word("for the command: ").verbatim(permission::allowed_tools(&safe)),
+        );
     }
     notes
 }
