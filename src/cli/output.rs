@@ -256,7 +256,7 @@ pub struct Shape {
     /// Write JSON in the shape of ccusage, for dashboards that read that
     ///
     /// With the same keys (those of ccusage 20), and the figures of this report: what has no time is a row whose period is
-    /// null. --sort, --limit and --columns mean nothing then.
+    /// null, and so is a cost that is not known. --sort, --limit and --columns mean nothing then.
     #[arg(long, conflicts_with = "format")]
     pub ccusage: bool,
 }

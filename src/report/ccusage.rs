@@ -118,9 +118,9 @@ fn tokens(sum: &Sum) -> u64 {
     sum.tokens.prompt().saturating_add(sum.tokens.output)
 }
 
-/// Dashboards add it up, so it is a number always; what is missing is said beside it.
+/// The known part of a cost; null where none of it is known. Models without a price are named beside it.
 fn cost(sum: &Sum) -> Value {
-    Value::Usd(sum.cost.unwrap_or_default())
+    sum.cost.into()
 }
 
 /// The JSON that dashboards for ccusage read.

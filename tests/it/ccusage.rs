@@ -63,7 +63,13 @@ fn totals_are_those_of_the_summary_and_rows_add_up_to_them() {
             assert!((sum - report["totals"][key].as_f64().unwrap()).abs() < 1e-9, "{command} {key}");
         }
         for row in rows {
+            // A response that names no model and has no tokens has no cost of its own.
             let models = row["modelBreakdowns"].as_array().unwrap().iter();
+            let models = models.filter(|model| {
+                let has_tokens = TOKENS.iter().any(|key| model[key] != 0);
+                assert!(has_tokens || model["modelName"] == "unknown", "{command}: {row}");
+                has_tokens || !model["cost"].is_null()
+            });
             let sum: f64 = models.map(|model| model["cost"].as_f64().unwrap()).sum();
             assert!((sum - row["totalCost"].as_f64().unwrap()).abs() < 1e-9, "{command}: {row}");
         }
@@ -83,6 +89,39 @@ fn blocks_are_windows_of_five_hours() {
 }
 
 #[test]
+fn a_cost_that_is_not_known_is_null_and_never_zero() {
+    let response = |model: &str, second: u32| {
+        format!(
+            r#"{{"type":"assistant","sessionId":"{model}","isSidechain":false,"timestamp":"2026-11-15T23:42:{second}.014Z","message":{{"id":"{model}","model":"{model}","stop_reason":"end_turn","content":[],"usage":{{"input_tokens":1000000,"output_tokens":2}}}}}}"#
+        )
+    };
+    let alone = crate::support::log(response("strange-model", 40));
+    let alone = alone.path().to_str().unwrap();
+    for (command, list) in
+        [("daily", "daily"), ("weekly", "weekly"), ("monthly", "monthly"), ("sessions", "sessions")]
+    {
+        let report = json(&[command, "--ccusage", alone]);
+        let row = &report[list][0];
+        assert_eq!(
+            (&row["totalCost"], &report["totals"]["totalCost"]),
+            (&Value::Null, &Value::Null),
+            "{command}"
+        );
+        assert_eq!(row["modelBreakdowns"][0]["cost"], Value::Null, "{command}");
+        assert_eq!(row["totalTokens"], 1_000_002, "{command}");
+    }
+    assert_eq!(json(&["blocks", "--ccusage", alone])["blocks"][0]["costUSD"], Value::Null);
+    // Beside a model with a price the known part is a number, and the other model is marked.
+    let both = [response("strange-model", 40), response("claude-haiku-4-5", 41)].join("\n");
+    let both = crate::support::log(both);
+    let report = json(&["daily", "--ccusage", both.path().to_str().unwrap()]);
+    assert!(report["daily"][0]["totalCost"].as_f64() > Some(0.9), "{report}");
+    let models = report["daily"][0]["modelBreakdowns"].as_array().unwrap();
+    let strange = models.iter().find(|model| model["modelName"] == "strange-model").unwrap();
+    assert_eq!((&strange["cost"], &strange["missingPricing"]), (&Value::Null, &Value::Bool(true)));
+}
+
+#[test]
 fn a_model_without_a_price_is_marked() {
     let log = crate::support::log(
         r#"{"type":"assistant","sessionId":"s","isSidechain":false,"timestamp":"2026-11-15T23:42:40.014Z","message":{"id":"m","model":"strange-model","stop_reason":"end_turn","content":[],"usage":{"input_tokens":1,"output_tokens":2}}}"#,
@@ -90,7 +129,7 @@ fn a_model_without_a_price_is_marked() {
     let report = json(&["daily", "--ccusage", log.path().to_str().unwrap()]);
     assert_eq!(report["totals"]["unpricedModels"][0], "strange-model");
     assert_eq!(report["daily"][0]["modelBreakdowns"][0]["missingPricing"], true);
-    assert_eq!(report["daily"][0]["totalCost"], 0);
+    assert_eq!(report["daily"][0]["totalCost"], Value::Null);
 }
 
 #[test]
