@@ -23,6 +23,7 @@ fn summary(arguments: &[&str]) -> serde_json::Value {
     let output = Command::new(CCSTAT)
         .args(["summarize", "--format", "json"])
         .args(arguments)
+        .env("CCSTAT_NO_CONFIG", "1")
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("the program starts");
@@ -36,6 +37,7 @@ fn console_blocks_show_what_is_printed() {
         .env("COLUMNS", "80")
         .env("NO_COLOR", "1")
         .env("TZ", "UTC")
+        .env("CCSTAT_NO_CONFIG", "1")
         .case("README.md");
 }
 

@@ -38,13 +38,16 @@ pub struct Cli {
     /// Use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     pub color: ColorChoice,
-    /// Take defaults from this file, not from ccstat.toml
+    /// Read this configuration file, not the nearest ccstat.toml
     ///
-    /// Without it the nearest ccstat.toml counts, in this folder or above. Its keys are the long names of options. Those in a table with the name of a command hold for that command alone. Variables
-    /// such as CCSTAT_FORMAT go before the file, and what is typed goes before both.
+    /// Defaults of options are taken from variables such as CCSTAT_FORMAT, then from this file or else the nearest ccstat.toml in
+    /// the current folder or above, then from the user configuration: ~/.config/ccstat/config.toml (or below XDG_CONFIG_HOME),
+    /// ~/Library/Application Support/ccstat/config.toml on macOS, %APPDATA%\ccstat\config.toml on Windows. Keys are the long
+    /// names of options; those in a table named after a command hold for that command alone. A ccstat.toml that was only found
+    /// may not set everything: ccstat(1) lists what.
     #[arg(long, global = true, value_name = "FILE", conflicts_with = "no_config")]
     pub config: Option<PathBuf>,
-    /// Take defaults from no ccstat.toml
+    /// Read no configuration file
     #[arg(long, global = true)]
     pub no_config: bool,
 }

@@ -1,20 +1,29 @@
-//! Defaults of options: the variables `CCSTAT_*` and a file `ccstat.toml`.
+//! Defaults of options: the variables `CCSTAT_*`, a `ccstat.toml` of the project, and the user configuration.
 //!
-//! Whatever has a long name can be set, so a new option needs no line here. What was typed is parsed alone first: then
+//! Whatever has a long name can be set; the table in `config/key.rs` says where. The command line is parsed alone first: then
 //! it is known which options are left open, and those that have a default are parsed as if they had been typed too.
 
 mod file;
+mod find;
+mod key;
+mod setting;
 
 use std::{
-    ffi::{OsStr, OsString},
-    fmt,
+    borrow::Cow,
+    ffi::OsString,
     path::{Path, PathBuf},
 };
 
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, error::ContextValue, parser::ValueSource};
+use clap::{Arg, ArgAction, ArgMatches, Command, error::ContextValue, parser::ValueSource};
 
-use self::file::{File, Table};
-use super::plan::{PREFIX, Variables};
+pub(super) use self::key::pairs as keys;
+use self::{
+    file::{File, Table},
+    find::Trust,
+    key::Accepted,
+    setting::{Given, Origin, Setting},
+};
+use super::plan::{MAX_CONFIG, PREFIX, Variables, too_large};
 use crate::error::Error;
 
 /// For `fuzz/fuzz_targets/config.rs` alone: `cargo fuzz` sets this cfg, no other build does.
@@ -23,12 +32,6 @@ use crate::error::Error;
 pub fn config_is_judged(text: &str) {
     file::is_judged(text);
 }
-
-/// The name of the file.
-const FILE: &str = "ccstat.toml";
-
-/// Options that say where defaults are, and cannot be among them.
-const NOT_HERE: [&str; 2] = ["config", "no-config"];
 
 /// The option for files of prices, of which the file of defaults is one if it has some.
 const PRICING: &str = "pricing";
@@ -53,79 +56,83 @@ impl From<Error> for Problem {
     }
 }
 
-/// Where a default comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// A variable of this name.
-    Variable(String),
-    /// A key, in this file and line.
-    Key(String, PathBuf, usize),
+/// The arguments with their defaults.
+pub(super) struct Parsed {
+    pub(super) matches: ArgMatches,
+    /// The files of prices that a `ccstat.toml` names or has, which was only found.
+    pub(super) found_prices: Vec<String>,
 }
 
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Variable(name) => write!(f, "the variable `{name}`"),
-            Self::Key(key, file, line) => write!(f, "`{key}` in `{}`, line {line}", file.display()),
-        }
+impl From<ArgMatches> for Parsed {
+    fn from(matches: ArgMatches) -> Self {
+        Self { matches, found_prices: Vec::new() }
     }
 }
 
-/// One default.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Setting {
-    /// Long name of the option.
-    option: String,
-    /// What it is set to.
-    given: Given,
-    /// Where that stands.
-    origin: Origin,
-}
-
-/// What an option is set to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Given {
-    /// On or off.
-    Flag(bool),
-    /// A text, or several.
-    Values(Vec<OsString>),
-    /// A text that may mean on or off, as variables have no types.
-    Text(OsString),
-}
-
-/// The arguments, with the defaults that variables and a file give.
-pub(super) fn matches(
+/// The arguments, with the defaults that variables and configuration files give.
+pub(super) fn parse(
     mut command: Command,
     mut arguments: Vec<OsString>,
     variables: &Variables,
-) -> Result<ArgMatches, Problem> {
+) -> Result<Parsed, Problem> {
     let typed = command.try_get_matches_from_mut(&arguments)?;
-    let file = found(&typed, variables)?;
-    if file.is_none() && variables.options.is_empty() {
+    let files = find::files(&typed, variables)?;
+    if files.is_empty() && variables.options.is_empty() {
         std::mem::forget(command); // giving every argument back by itself would only take time
-        return Ok(typed);
+        return Ok(typed.into());
     }
-    let Added { words, origins } = Program(&command).added(&typed, file.as_deref(), variables)?;
+    let Added { words, origins } = Program(&command).added(&typed, &files, variables)?;
     if words.is_empty() {
-        return Ok(typed);
+        return Ok(typed.into());
     }
+    let is_found =
+        |word: &&Word| word.option == PRICING && word.file.is_some_and(|at| files[at].1 == Trust::Found);
+    let found_prices = words.iter().filter(is_found).filter_map(|word| word.value.as_ref());
+    let found_prices = found_prices.map(|path| path.to_string_lossy().into_owned()).collect();
     let after = Program(&command).position(&arguments) + 1;
-    arguments.splice(after..after, words);
-    command.try_get_matches_from_mut(arguments).map_err(|error| {
+    arguments.splice(after..after, words.iter().map(Word::argument));
+    let matches = command.try_get_matches_from_mut(arguments).map_err(|error| {
         let named = named(&error);
         let is_named = |(option, _): &(String, Origin)| named.contains(option);
         let origins = origins.into_iter().filter(is_named).map(|(_, origin)| origin).collect();
         Problem::Arguments(error, origins)
-    })
+    })?;
+    Ok(Parsed { matches, found_prices })
 }
 
 /// What is parsed beside what was typed.
 #[derive(Default)]
 struct Added {
-    /// As it would be typed.
-    words: Vec<OsString>,
-    /// Where each option of it comes from.
+    words: Vec<Word>,
+    /// Where each option comes from.
     origins: Vec<(String, Origin)>,
+}
+
+/// An option as it would be typed.
+struct Word {
+    option: String,
+    /// `None` for a switch.
+    value: Option<OsString>,
+    /// The configuration file it comes from, by its place in the order of precedence; `None` for a variable.
+    file: Option<usize>,
+}
+
+impl Word {
+    /// An option and its value are one argument.
+    fn argument(&self) -> OsString {
+        let mut word = OsString::from(format!("--{}", self.option));
+        if let Some(value) = &self.value {
+            word.push("=");
+            word.push(value);
+        }
+        word
+    }
+}
+
+/// The settings of one variable, or of one table of a file; an earlier level goes before a later one.
+struct Level {
+    file: Option<usize>,
+    settings: Vec<Setting>,
 }
 
 /// The options that an error is about, by their long names.
@@ -140,50 +147,6 @@ fn named(error: &clap::Error) -> Vec<String> {
         Some(word.to_owned())
     };
     texts.filter_map(long).collect()
-}
-
-/// The file to read: the one that is named, or the nearest.
-fn found(typed: &ArgMatches, variables: &Variables) -> Result<Option<PathBuf>, Error> {
-    let variable = |name: &str| {
-        variables
-            .options
-            .iter()
-            .find(|(whole, _)| whole.strip_prefix(PREFIX) == Some(name))
-            .map(|(_, value)| value)
-    };
-    if typed.get_flag("no_config") {
-        return Ok(None);
-    }
-    if let Some(path) = typed.get_one::<PathBuf>("config") {
-        return Ok(Some(path.clone()));
-    }
-    if let Some(value) = variable("NO_CONFIG") {
-        let off = switch(value).ok_or_else(|| no_switch(&Origin::Variable(format!("{PREFIX}NO_CONFIG"))))?;
-        if off {
-            return Ok(None);
-        }
-    }
-    Ok(variable("CONFIG").map(PathBuf::from).or_else(nearest))
-}
-
-/// The file in the current folder or the nearest one above, named from here where it is here.
-fn nearest() -> Option<PathBuf> {
-    let here = std::env::current_dir().ok()?;
-    let folder = here.ancestors().find(|folder| folder.join(FILE).is_file())?;
-    Some(if folder == here { PathBuf::from(FILE) } else { folder.join(FILE) })
-}
-
-/// On or off, as variables say it.
-fn switch(text: &OsStr) -> Option<bool> {
-    match text.to_str()?.to_ascii_lowercase().as_str() {
-        "1" | "true" | "yes" | "on" => Some(true),
-        "0" | "false" | "no" | "off" => Some(false),
-        _ => None,
-    }
-}
-
-fn no_switch(origin: &Origin) -> Error {
-    Error::Usage(format!("an option is on or off: write true or false for {origin}"))
 }
 
 /// The program's options, by command.
@@ -226,14 +189,14 @@ impl<'a> Program<'a> {
         let mut settings = Vec::new();
         for (whole, value) in variables {
             let option = whole.strip_prefix(PREFIX).unwrap_or(whole).to_ascii_lowercase().replace('_', "-");
-            if NOT_HERE.contains(&&*option) {
+            if key::group(&option).is_some_and(|group| group.accepted == Accepted::Variable) {
                 continue;
             }
             if self.owners(&option).is_empty() {
                 let name =
                     |option: &str| format!("{PREFIX}{}", option.to_ascii_uppercase().replace('-', "_"));
-                let nearest = like(&option, &self.names()).map(name).unwrap_or_default();
-                return Err(Error::Usage(format!("unknown variable `{whole}`: did you mean `{nearest}`?")));
+                let hint = did_you_mean(like(&option, &self.names()).map(name));
+                return Err(Error::Usage(format!("unknown variable `{}`{hint}", shortened(whole))));
             }
             let origin = Origin::Variable(whole.clone());
             settings.push(Setting { option, given: Given::Text(value.clone()), origin });
@@ -241,8 +204,8 @@ impl<'a> Program<'a> {
         Ok(settings)
     }
 
-    /// The defaults that a file gives, table by table, if all of its keys mean something.
-    fn tables(&self, file: &File) -> Result<Vec<Table>, Error> {
+    /// The defaults that a file gives, table by table, if all of its keys exist and may be set there.
+    fn tables(&self, file: &File, trust: Trust, variables: &Variables) -> Result<Vec<Table>, Error> {
         let tables = file.tables(|name| self.command(name).map(|command| command.get_name().to_owned()))?;
         for table in &tables {
             for setting in &table.settings {
@@ -253,65 +216,116 @@ impl<'a> Program<'a> {
                 if !known {
                     return Err(self.unknown(setting, command, &owners));
                 }
+                if trust == Trust::Found {
+                    self.check_found(setting, variables)?;
+                }
             }
         }
         Ok(tables)
     }
 
-    /// What to say about a key that means nothing where it stands.
-    fn unknown(&self, setting: &Setting, command: Option<&'a Command>, owners: &[&str]) -> Error {
-        let origin = &setting.origin;
-        Error::Usage(match command {
-            Some(command) if !owners.is_empty() => {
-                format!(
-                    "{origin} is no option of `{}`, but of {}",
-                    command.get_name(),
-                    owners.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-                )
+    /// Refuses keys, and paths, that only a trusted file may set.
+    fn check_found(&self, setting: &Setting, variables: &Variables) -> Result<(), Error> {
+        let Setting { option, origin, .. } = setting;
+        let group = key::group(option);
+        let user = variables.user_config.as_deref().map(|path| format!("`{}`", path.display()));
+        let user = user.unwrap_or_else(|| "the user configuration".to_owned());
+        let elsewhere = format!("set it in {user}, or name this file with --config");
+        match group.map(|group| group.accepted) {
+            Some(Accepted::Anywhere) => Ok(()),
+            Some(Accepted::BelowFolder) => match self.outside(setting) {
+                None => Ok(()),
+                Some(path) => Err(Error::Usage(format!(
+                    "{origin} names a file outside of the folder of this configuration, which was only found; \
+                     {elsewhere}: `{}`",
+                    path.display()
+                ))),
+            },
+            Some(Accepted::Trusted | Accepted::Variable | Accepted::Typed) | None => {
+                let effect = group.map_or("does what is not known", |group| group.effect);
+                Err(Error::Usage(format!(
+                    "{origin} is not accepted in a configuration that was only found, because it {effect}; {elsewhere}"
+                )))
             }
-            Some(command) => {
-                let names: Vec<&str> = self.options(command).filter_map(Arg::get_long).collect();
-                let nearest = like(&setting.option, &names).unwrap_or_default();
-                format!("unknown key {origin}: did you mean `{nearest}`?")
-            }
-            None => {
-                let commands = self.commands().map(Command::get_name);
-                let is_table = matches!(&setting.given, Given::Values(values) if values.is_empty());
-                let names = if is_table { commands.collect() } else { self.names() };
-                let nearest = like(&setting.option, &names).unwrap_or_default();
-                format!("unknown key {origin}: did you mean `{nearest}`?")
-            }
+        }
+    }
+
+    /// A path of a setting that does not lie below the folder of its file, also if it is a link that leads elsewhere. A path
+    /// that does not exist is not outside: nothing can be read from it.
+    fn outside(&self, setting: &Setting) -> Option<PathBuf> {
+        let Origin::Key(_, file, _) = &setting.origin else { return None };
+        let arg = self.commands().find_map(|command| self.option(command, &setting.option))?;
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().ok();
+        let values = match &setting.given {
+            Given::Values(values) => &values[..],
+            Given::Flag(_) | Given::Text(_) => &[],
+        };
+        values.iter().map(|value| PathBuf::from(setting.placed(arg, value))).find(|path| {
+            path.canonicalize()
+                .is_ok_and(|path| folder.as_ref().is_none_or(|folder| !path.starts_with(folder)))
         })
     }
 
+    /// The error for a key that does not exist where it was written.
+    fn unknown(&self, setting: &Setting, command: Option<&'a Command>, owners: &[&str]) -> Error {
+        let origin = &setting.origin;
+        let names: Vec<&str> = match command {
+            Some(command) if !owners.is_empty() => {
+                return Error::Usage(format!(
+                    "{origin} is no option of `{}`, but of {}",
+                    command.get_name(),
+                    owners.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+                ));
+            }
+            Some(command) => self.options(command).filter_map(Arg::get_long).collect(),
+            None => match &setting.given {
+                Given::Values(values) if values.is_empty() => {
+                    self.commands().map(Command::get_name).collect()
+                }
+                Given::Values(_) | Given::Flag(_) | Given::Text(_) => self.names(),
+            },
+        };
+        let hint = did_you_mean(like(&setting.option, &names).map(str::to_owned));
+        Error::Usage(format!("unknown key {origin}{hint}"))
+    }
+
     /// The defaults for the command that was typed.
-    fn added(&self, typed: &ArgMatches, path: Option<&Path>, variables: &Variables) -> Result<Added, Error> {
-        let mut levels = vec![self.variables(&variables.options)?];
-        let file = path.map(File::read).transpose()?;
-        let tables = file.as_ref().map(|file| self.tables(file)).transpose()?.unwrap_or_default();
-        let has_prices = file.as_ref().map(File::prices).transpose()?.flatten().is_some();
-        let Some((name, matches)) = typed.subcommand() else { return Ok(Added::default()) };
-        let Some(command) = self.command(name) else { return Ok(Added::default()) };
-        for wanted in [Some(name), None] {
-            let table = tables.iter().find(|table| table.command.as_deref() == wanted);
-            levels.extend(table.map(|table| table.settings.clone()));
+    fn added(
+        &self,
+        typed: &ArgMatches,
+        files: &[(PathBuf, Trust)],
+        variables: &Variables,
+    ) -> Result<Added, Error> {
+        let (name, matches) = typed.subcommand().unzip();
+        let command = name.and_then(|name| self.command(name));
+        let mut levels = vec![Level { file: None, settings: self.variables(&variables.options)? }];
+        let mut prices = Vec::new();
+        for (at, (path, trust)) in files.iter().enumerate() {
+            let file = File::read(path)?;
+            let mut tables = self.tables(&file, *trust, variables)?;
+            if file.prices()?.is_some() && command.is_some_and(|one| self.option(one, PRICING).is_some()) {
+                let value = Some(path.clone().into_os_string());
+                prices.push(Word { option: PRICING.to_owned(), value, file: Some(at) });
+            }
+            // What a table of the command says goes before what is set at the top.
+            for wanted in [name, None] {
+                let table = tables.iter_mut().find(|table| table.command.as_deref() == wanted);
+                let settings = table.map(|table| std::mem::take(&mut table.settings)).unwrap_or_default();
+                levels.push(Level { file: Some(at), settings });
+            }
         }
+        let Some((command, matches)) = command.zip(matches) else { return Ok(Added::default()) };
         let mut added = self.open(command, matches, levels)?;
-        if let Some(path) = path.filter(|_| has_prices && self.option(command, PRICING).is_some()) {
-            // Before all other files, as later ones win.
-            added.words.insert(0, word(PRICING, path.as_os_str()));
-        }
+        added.words.splice(0..0, prices);
+        // Of several files of prices the last one wins, so those of the user come first and those of variables last.
+        added.words.sort_by_key(|word| std::cmp::Reverse(word.file.map_or(0, |at| at + 1)));
         Ok(added)
     }
 
-    /// The defaults of what is left open. The first level that has one counts, and none counts beside an option that
-    /// rules it out.
-    fn open(
-        &self,
-        command: &'a Command,
-        typed: &ArgMatches,
-        levels: Vec<Vec<Setting>>,
-    ) -> Result<Added, Error> {
+    /// The defaults of the options that were left open. The first level that has one wins, and an option that is set rules out
+    /// those of later levels that conflict with it.
+    fn open(&self, command: &'a Command, typed: &ArgMatches, levels: Vec<Level>) -> Result<Added, Error> {
         let is_typed = |arg: &&Arg| {
             let source = typed.value_source(arg.get_id().as_str());
             source.is_some_and(|source| source != ValueSource::DefaultValue)
@@ -319,17 +333,18 @@ impl<'a> Program<'a> {
         let mut present: Vec<&Arg> = command.get_arguments().filter(is_typed).collect();
         let mut decided: Vec<&str> = present.iter().filter_map(|arg| arg.get_long()).collect();
         let mut added = Added::default();
-        for level in levels {
+        for Level { file, settings } in levels {
             let mut here = Vec::new();
-            for setting in level {
+            for setting in settings {
                 let Some(arg) = self.option(command, &setting.option) else { continue };
                 let ruled_out = present.iter().any(|other| conflict(command, arg, other));
                 if ruled_out || decided.contains(&&*setting.option) {
                     continue;
                 }
-                let words = setting.words(arg)?;
-                here.push((arg, !words.is_empty()));
-                added.words.extend(words);
+                let values = setting.values(arg)?;
+                here.push((arg, !values.is_empty()));
+                let word = |value| Word { option: setting.option.clone(), value, file };
+                added.words.extend(values.into_iter().map(word));
                 added.origins.push((setting.option, setting.origin));
             }
             decided.extend(here.iter().filter_map(|(arg, _)| arg.get_long()));
@@ -362,7 +377,9 @@ fn is_key(arg: &Arg) -> bool {
         arg.get_action(),
         ArgAction::Set | ArgAction::Append | ArgAction::SetTrue | ArgAction::SetFalse
     );
-    sets && !arg.is_hide_set() && arg.get_long().is_some_and(|long| !NOT_HERE.contains(&long))
+    // An option that is missing in the table is a key, but accepted in no file that was only found.
+    let is_listed = |long: &str| key::group(long).is_none_or(|group| group.accepted.is_key());
+    sets && !arg.is_hide_set() && arg.get_long().is_some_and(is_listed)
 }
 
 /// Whether one of two options rules out the other.
@@ -374,60 +391,38 @@ fn conflict(command: &Command, one: &Arg, two: &Arg) -> bool {
     rules_out(one, two) || rules_out(two, one)
 }
 
-/// The name that takes the fewest changes to be made of this one.
+/// Letters of a name that an error shows or compares, at most: a file may have names of any length.
+const MAX_NAME: usize = 64;
+
+/// A name, cut if it is too long to be read.
+fn shortened(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(MAX_NAME) {
+        Some((end, _)) => format!("{}…", &name[..end]).into(),
+        None => name.into(),
+    }
+}
+
+/// The name that takes the fewest changes to be made of this one; none for a name as long as no option has.
 fn like<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
-    names.iter().copied().min_by_key(|known| strsim::damerau_levenshtein(known, name))
+    let is_short = name.chars().nth(MAX_NAME).is_none();
+    let distance = |known: &&str| strsim::damerau_levenshtein(known, name);
+    is_short.then(|| names.iter().copied().min_by_key(distance)).flatten()
 }
 
-/// An option and its value as one argument.
-fn word(option: &str, value: &OsStr) -> OsString {
-    let mut word = OsString::from(format!("--{option}="));
-    word.push(value);
-    word
+fn did_you_mean(name: Option<String>) -> String {
+    name.map(|name| format!(": did you mean `{name}`?")).unwrap_or_default()
 }
 
-/// The prices in a text if it is a file of defaults, as a pricing file would have them.
+/// The prices in a text if it is a configuration file, as a pricing file would have them.
 pub(super) fn prices(path: &Path, text: &str) -> Result<Option<String>, Error> {
     let file = File::of(path, text);
-    // A file of prices alone is one JSON object, and what is neither is told to be no JSON, unless its name says TOML.
+    // A file of prices alone is one JSON object. Any other text is reported as invalid JSON, unless its name says TOML.
     let is_named = path.extension().is_some_and(|extension| extension == "toml");
-    if is_named || file.is_toml() { file.prices() } else { Ok(None) }
-}
-
-impl Setting {
-    /// The words that say the same on a command line.
-    fn words(&self, arg: &Arg) -> Result<Vec<OsString>, Error> {
-        let is_flag = !arg.get_action().takes_values();
-        let with = |value: &OsStr| word(&self.option, value);
-        Ok(match &self.given {
-            Given::Flag(on) if is_flag => self.flag(*on),
-            Given::Text(text) if is_flag => self.flag(switch(text).ok_or_else(|| no_switch(&self.origin))?),
-            Given::Values(_) if is_flag => return Err(no_switch(&self.origin)),
-            Given::Flag(on) => vec![with(OsStr::new(if *on { "true" } else { "false" }))],
-            Given::Text(text) => vec![with(text)],
-            Given::Values(values) => values.iter().map(|value| with(&self.placed(arg, value))).collect(),
-        })
+    if !is_named && (text.len() > MAX_CONFIG || !file.is_toml()) {
+        return Ok(None);
     }
-
-    fn flag(&self, on: bool) -> Vec<OsString> {
-        if on { vec![OsString::from(format!("--{}", self.option))] } else { Vec::new() }
+    if text.len() > MAX_CONFIG {
+        return Err(Error::Open { path: path.to_owned(), source: too_large(MAX_CONFIG) });
     }
-
-    /// A path in a file is meant from the folder of that file; a format may stand before it.
-    fn placed(&self, arg: &Arg, value: &OsStr) -> OsString {
-        let is_path =
-            matches!(arg.get_value_hint(), ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath);
-        let Origin::Key(_, file, _) = &self.origin else { return value.to_owned() };
-        let folder = file.parent().unwrap_or(Path::new(""));
-        match value.to_str() {
-            Some(text) if is_path && text != "-" => {
-                let (format, path) = super::output::format_and_path(text);
-                let mut placed =
-                    OsString::from(format.map(|format| format!("{format}=")).unwrap_or_default());
-                placed.push(folder.join(path));
-                placed
-            }
-            _ => value.to_owned(),
-        }
-    }
+    file.prices()
 }

@@ -15,6 +15,7 @@ use clap_mangen::{
 };
 
 use super::{
+    config,
     help::{self, Group},
     output::{print, write_whole},
 };
@@ -117,6 +118,9 @@ fn page(command: &Command, out: &mut dyn Write) -> io::Result<()> {
     man.render_options_section(out)?;
     list("COLUMNS", &help::columns(command)).to_writer(out)?;
     list("OUTPUTS FOR GITHUB", &help::outputs(command)).to_writer(out)?;
+    if command.get_name() == "ccstat" {
+        list("CONFIGURATION KEYS", &config::keys()).to_writer(out)?;
+    }
     list("EXIT STATUS", &help::endings(command)).to_writer(out)?;
     examples(command).to_writer(out)?;
     see_also(command).to_writer(out)
@@ -155,13 +159,13 @@ fn commands(command: &Command) -> Roff {
 }
 
 /// Words and what they mean, under a heading.
-fn list(heading: &str, pairs: &[(impl AsRef<str>, &str)]) -> Roff {
+fn list(heading: &str, pairs: &[(impl AsRef<str>, impl AsRef<str>)]) -> Roff {
     let mut roff = Roff::new();
     if !pairs.is_empty() {
         roff.control("SH", [heading]);
     }
     for (word, meaning) in pairs {
-        roff.control("TP", []).text([bold(word.as_ref())]).text([roman(*meaning)]);
+        roff.control("TP", []).text([bold(word.as_ref())]).text([roman(meaning.as_ref())]);
     }
     roff
 }

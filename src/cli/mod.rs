@@ -64,8 +64,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     let command = if is_asked { help::command() } else { Cli::command() };
     let mut variables = Variables::read();
     variables.again = Again::of(&arguments);
-    let parsed = config::matches(command, arguments, &variables);
-    let cli = match parsed.and_then(|matches| Ok(Cli::from_arg_matches(&matches)?)) {
+    let parsed = config::parse(command, arguments, &variables).and_then(|parsed| {
+        variables.found_prices = parsed.found_prices;
+        Ok(Cli::from_arg_matches(&parsed.matches)?)
+    });
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(problem) => return wrong(problem),
     };
@@ -132,7 +135,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             prices.output.fits("prices")?;
             let arrangement = prices.arrange.arrangement("prices")?;
             let report = report::prices(&plan::prices(&prices.pricing)?).arranged(&arrangement)?;
-            let report = variables.again.type_out(report, true);
+            let mut report = variables.again.type_out(report, true);
+            report::note_found_prices(&mut report, &variables.found_prices);
             prices.output.deliver(&report, ExitStatus::Done, style)
         }
         Command::Schema(schema) => self::schema(schema, style),

@@ -39,6 +39,10 @@ pub(super) struct Variables {
     pub(super) again: Again,
     /// Those that stand for options, by their whole names.
     pub(super) options: Vec<(String, OsString)>,
+    /// Where the user configuration is, whether or not it exists.
+    pub(super) user_config: Option<PathBuf>,
+    /// The files of prices that a `ccstat.toml` gave that was only found.
+    pub(super) found_prices: Vec<String>,
     dumb: bool,
 }
 
@@ -52,11 +56,14 @@ impl Variables {
             let name = name.into_string().ok().filter(|name| name.starts_with(PREFIX))?;
             (!value.is_empty()).then_some((name, value))
         };
+        let home = std::env::home_dir();
         let forced = |name: &str| text(name).is_some_and(|value| value != "0");
         Self {
             color: ColorChoice::Auto,
             config_dir: text("CLAUDE_CONFIG_DIR"),
-            home: std::env::home_dir(),
+            user_config: user_config(&get, home.as_deref()),
+            found_prices: Vec::new(),
+            home,
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
             no_color: get("NO_COLOR").is_some(),
             force_color: forced("FORCE_COLOR") || forced("CLICOLOR_FORCE"),
@@ -96,6 +103,21 @@ impl Variables {
     fn environment(&self) -> Environment {
         Environment { config_dir: self.config_dir.clone(), home: self.home.clone() }
     }
+}
+
+/// The user configuration, in the folder that the system has for such files. A variable with a relative path is ignored, as
+/// the XDG specification wants it.
+fn user_config(get: &dyn Fn(&str) -> Option<OsString>, home: Option<&Path>) -> Option<PathBuf> {
+    let folder = |name: &str| get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let below_home = |folder: &str| home.map(|home| home.join(folder));
+    let folder = if cfg!(windows) {
+        folder("APPDATA")
+    } else if cfg!(target_os = "macos") {
+        below_home("Library/Application Support")
+    } else {
+        folder("XDG_CONFIG_HOME").or_else(|| below_home(".config"))
+    };
+    Some(folder?.join("ccstat").join("config.toml"))
 }
 
 /// What a command reads: the paths that were given, else standard input if it is an input, else the saved sessions.

@@ -10,7 +10,7 @@ use crate::{
     input::{self, Source, SourceId, Wanted},
     measure::{Prices, calendar::Zone},
     render::Style,
-    report::{Arrangement, Filter, Line, Names, Outcome, Report, Tone, View},
+    report::{Arrangement, Filter, Line, Names, Outcome, Report, Tone, View, note_found_prices},
 };
 
 /// What a command asks.
@@ -43,6 +43,8 @@ pub(super) struct Narrowed {
     pub(super) names: Vec<String>,
     pub(super) zone: Zone,
     pub(super) reading: Reading,
+    /// Files of prices that a configuration gave that was only found.
+    found_prices: Vec<String>,
     /// A filter left nothing.
     pub(super) nothing: bool,
     /// No filter was asked for.
@@ -118,8 +120,8 @@ type Rows = fn(Facts, &Prices) -> Ledger;
 pub(super) struct Scope<'a> {
     asked: &'a args::Asked,
     outcomes: &'a [Outcome],
-    again: &'a Again,
     zone: Zone,
+    variables: &'a Variables,
     pub(super) prices: Prices,
     pub(super) detail: Detail,
 }
@@ -133,7 +135,7 @@ impl<'a> Scope<'a> {
         variables: &'a Variables,
     ) -> Result<Self, Error> {
         let (zone, prices) = (asked.narrow.zone()?, plan::prices(&asked.pricing)?);
-        let mut scope = Self { asked, outcomes, again: &variables.again, zone, prices, detail };
+        let mut scope = Self { asked, outcomes, zone, variables, prices, detail };
         // Which sessions are left depends on all their records, whichever report asks.
         scope.detail = if scope.filter()?.is_empty() { detail } else { detail.max(Detail::Records) };
         Ok(scope)
@@ -181,8 +183,9 @@ impl<'a> Scope<'a> {
         let before = ledger.sessions.len();
         filter.apply(&mut ledger);
         let nothing = before > 0 && ledger.sessions.is_empty();
-        let (zone, whole, again) = (self.zone.clone(), filter.is_empty(), self.again.clone());
-        Narrowed { ledger, names, zone, reading, nothing, whole, again }
+        let (zone, whole) = (self.zone.clone(), filter.is_empty());
+        let (again, found_prices) = (self.variables.again.clone(), self.variables.found_prices.clone());
+        Narrowed { ledger, names, zone, reading, found_prices, nothing, whole, again }
     }
 }
 
@@ -194,7 +197,9 @@ impl Narrowed {
     /// The report that was made of it, as it is written.
     fn finished(&self, mut report: Report, arrangement: &Arrangement) -> Result<Report, Error> {
         report.notes.extend(self.nothing_matches());
-        Ok(self.typed(report.arranged(arrangement)?.local(&self.zone)))
+        let mut report = self.typed(report.arranged(arrangement)?.local(&self.zone));
+        note_found_prices(&mut report, &self.found_prices);
+        Ok(report)
     }
 
     /// The same with its commands as they are typed.

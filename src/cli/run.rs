@@ -161,6 +161,7 @@ fn report(run: &Run, passed: Passed, prices: &Prices, variables: &Variables) -> 
     let names: Vec<String> = sources.iter().map(Source::name).collect();
     let view = View { ledger: &ledger, names: Names(&names), zone: &Zone::default() };
     let mut report = report::arrived(report::summary(&account, view.names), &account, &arrived);
+    report::note_found_prices(&mut report, &variables.found_prices);
     report.verdicts = report::judge(&view, &run.gates.gates(), Some(arrived.elapsed));
     let report = variables.again.type_out(report, true);
     let nothing = account.input.records == 0;

@@ -78,6 +78,7 @@ impl Task<'_> {
 
     fn sum(&self, account: &Account, names: Names<'_>, arrived: Option<&Arrived>) -> Report {
         let mut report = report::summary(account, names);
+        report::note_found_prices(&mut report, &self.variables.found_prices);
         if let Some(arrived) = arrived {
             report = report::arrived(report, account, arrived);
         }
@@ -147,6 +148,7 @@ impl Task<'_> {
     fn sum_rows(&self, narrowed: &Narrowed, account: &Account, arrived: Option<&Arrived>) -> Report {
         let view = narrowed.view();
         let mut report = report::summary(account, view.names);
+        report::note_found_prices(&mut report, &self.variables.found_prices);
         if let Some(arrived) = arrived {
             report = report::arrived(report, account, arrived);
         }

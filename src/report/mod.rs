@@ -58,7 +58,7 @@ pub use limits::limits;
 pub use line::{Ask, Line, Part, Tone};
 pub use mcp::mcp;
 pub use permission::{Trial, permissions, suggestions};
-pub use prices::prices;
+pub use prices::{note_found_prices, prices};
 pub use questions::questions;
 pub use records::records;
 pub use repeats::{denials, errors};

@@ -1,6 +1,6 @@
 //! The prices in force.
 
-use super::{Column, Entry, Line, Report, Shown, Table, Tone, Unit, Value, heads};
+use super::{Column, Data, Entry, Head, Line, Report, Shown, Table, Tone, Unit, Value, heads};
 use crate::measure::{Price, Prices, Rates, Usd};
 
 const COLUMNS: &[Column<Row>] = &[
@@ -92,6 +92,36 @@ pub fn prices(prices: &Prices) -> Report {
     sources.dedup();
     let sources = sources.into_iter().map(|source| Line::new(Tone::Plain).word("prices: ").value(source));
     Report::of(ENTRY.name, table, [searches].into_iter().chain(sources).collect())
+}
+
+/// Adds a note to a report that shows cost: these files of prices belong to a configuration that was only found.
+pub fn note_found_prices(report: &mut Report, files: &[String]) {
+    if files.is_empty() || !shows_cost(report) {
+        return;
+    }
+    let files = Value::List(files.iter().map(|file| file.as_str().into()).collect());
+    report.notes.push(
+        Line::new(Tone::Plain)
+            .word("prices come from ")
+            .value(files)
+            .word(", found with this project; --no-config ignores them"),
+    );
+}
+
+fn shows_cost(report: &Report) -> bool {
+    match &report.data {
+        Data::Tree(_) | Data::Bare(_) => true,
+        Data::Rows(table) => {
+            let is_usd = |head: &Head| head.unit == Unit::Usd;
+            table.columns.iter().any(is_usd) || table.rows.iter().flatten().any(is_amount)
+        }
+    }
+}
+
+/// Whether a value is an amount of money; in some columns every row has its own unit.
+fn is_amount(value: &Value) -> bool {
+    let is_usd = |value: &Value| matches!(value, Value::Usd(_));
+    is_usd(value) || matches!(value, Value::Change(value) if is_usd(value))
 }
 
 fn rows_of(price: &Price) -> Vec<Row> {

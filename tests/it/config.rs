@@ -115,7 +115,7 @@ fn a_flag_is_switched_off_by_a_variable() {
 
 #[test]
 fn an_option_holds_only_for_commands_that_have_it() {
-    let config = "strict = true\ninclude_content = true\nby = [\"model\", \"project\"]\n";
+    let config = "strict = true\nstop_on_gate = true\nby = [\"model\", \"project\"]\n";
     for words in [&["tools", "run.jsonl"][..], &["prices"], &["schema"], &["cost", "run.jsonl"]] {
         let (code, _, stderr) = with(config, words);
         assert_eq!((code, &*stderr), (0, ""), "{words:?}");
@@ -234,7 +234,8 @@ fn paths_in_the_file_are_meant_from_its_folder() {
     let folder = folder("pricing = \"prices.json\"\noutput = [\"report.json\", \"csv=report.data\"]\n");
     std::fs::copy(testdata("pricing/per-million.json"), folder.path().join("prices.json")).unwrap();
     let below = folder.path().join("below");
-    let (code, _, stderr) = run(&mut within(&below, &["summarize", "run.jsonl"]));
+    let words = ["summarize", "run.jsonl", "--config", "../ccstat.toml"];
+    let (code, _, stderr) = run(&mut within(&below, &words));
     assert_eq!((code, &*stderr), (0, ""));
     let report: Value =
         serde_json::from_str(&std::fs::read_to_string(folder.path().join("report.json")).unwrap()).unwrap();
@@ -249,7 +250,7 @@ fn paths_in_the_file_are_meant_from_its_folder() {
     );
     let list = below.join("list");
     std::fs::write(&list, "run.jsonl\n").unwrap();
-    let mut command = within(&below, &["summarize", "-q"]);
+    let mut command = within(&below, &["summarize", "-q", "--no-config"]);
     assert_eq!(run(command.env("CCSTAT_FILES_FROM", "list")).0, 0, "a variable is meant from here");
 }
 
@@ -311,7 +312,8 @@ fn types_of_toml_are_what_would_be_typed() {
     let config =
         "since = 2026-11-10\ntimezone = \"UTC\"\nlimit = 2\ncolumns = [\"day\", \"cost_usd\"]\nthreads = 1\n";
     let week = testdata("logs/week");
-    let (code, stdout, stderr) = with(config, &["daily", week.to_str().unwrap(), "--format", "csv"]);
+    let words = ["daily", week.to_str().unwrap(), "--format", "csv", "--config", "ccstat.toml"];
+    let (code, stdout, stderr) = with(config, &words);
     assert_eq!((code, &*stderr), (0, ""));
     assert_eq!(stdout.lines().next(), Some("day,cost_usd"));
     assert!(stdout.contains("2026-11-10") && !stdout.contains("2026-11-09"), "{stdout}");
@@ -327,4 +329,230 @@ fn the_example_of_the_readme_can_be_used() {
         let (code, _, stderr) = run(&mut within(folder.path(), words));
         assert_eq!((code, &*stderr), (0, ""), "{words:?}");
     }
+}
+
+/// Gives a command a user configuration.
+fn with_user(command: &mut Command, config: &str) -> TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let folder = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
+    let folder = home.path().join(folder);
+    std::fs::create_dir_all(folder.join("ccstat")).unwrap();
+    std::fs::write(folder.join("ccstat/config.toml"), config).unwrap();
+    command.env("HOME", home.path()).env("APPDATA", &folder);
+    home
+}
+
+#[test]
+fn the_user_configuration_holds_where_the_file_of_the_project_says_nothing() {
+    let project = folder("[tools]\nformat = \"tsv\"\n");
+    let user = "format = \"csv\"\n[sessions]\nformat = \"jsonl\"\n";
+    let format = |words: &[&str], variable: Option<(&str, &str)>| {
+        let mut command = within(project.path(), words);
+        let _home = with_user(&mut command, user);
+        let (code, stdout, stderr) = run(command.envs(variable));
+        assert_eq!((code, &*stderr), (0, ""), "{words:?}");
+        format_of(&stdout)
+    };
+    assert_eq!(format(&["prices"], None), "csv");
+    assert_eq!(format(&["tools", "run.jsonl"], None), "tsv", "the project goes before the user");
+    assert_eq!(format(&["sessions", "run.jsonl"], None), "jsonl");
+    assert_eq!(format(&["tools", "run.jsonl"], Some(("CCSTAT_FORMAT", "markdown"))), "markdown");
+    assert_eq!(format(&["tools", "run.jsonl", "--json"], None), "json");
+    assert_eq!(format(&["prices", "--no-config"], None), "table");
+    assert_eq!(format(&["prices"], Some(("CCSTAT_NO_CONFIG", "1"))), "table");
+    std::fs::write(project.path().join("other.toml"), "limit = 1\n").unwrap();
+    let named = ["tools", "run.jsonl", "--config", "other.toml"];
+    assert_eq!(format(&named, None), "csv", "--config takes the place of the found file alone");
+    let alone = format(&named, Some(("CCSTAT_NO_CONFIG", "1")));
+    assert_eq!(alone, "table", "a file that was typed is read all the same, and no other");
+}
+
+#[cfg(not(any(windows, target_os = "macos")))]
+#[test]
+fn the_user_configuration_is_below_xdg_config_home_if_that_is_absolute() {
+    let project = folder("");
+    let xdg = tempfile::tempdir().unwrap();
+    std::fs::create_dir(xdg.path().join("ccstat")).unwrap();
+    std::fs::write(xdg.path().join("ccstat/config.toml"), "format = \"tsv\"\n").unwrap();
+    let mut command = within(project.path(), &["prices"]);
+    let home = with_user(&mut command, "format = \"csv\"\n");
+    assert_eq!(format_of(&run(command.env("XDG_CONFIG_HOME", xdg.path())).1), "tsv");
+    assert_eq!(format_of(&run(command.env("XDG_CONFIG_HOME", "relative")).1), "csv");
+    assert_eq!(format_of(&run(command.env("XDG_CONFIG_HOME", "")).1), "csv");
+    std::fs::write(home.path().join(".config/ccstat/config.toml"), "fromat = \"csv\"\n").unwrap();
+    let (code, _, stderr) = run(command.env_remove("XDG_CONFIG_HOME"));
+    let path = home.path().join(".config/ccstat/config.toml");
+    assert_eq!(code, 2);
+    assert_eq!(
+        stderr,
+        format!("ccstat: unknown key `fromat` in `{}`, line 1: did you mean `format`?\n", path.display())
+    );
+}
+
+/// The rows of the README's table of options: options, and what is said of found files and of the others.
+fn table() -> Vec<(Vec<String>, String, String)> {
+    let readme = std::fs::read_to_string(testdata("../README.md")).unwrap();
+    let rows = readme.lines().skip_while(|line| !line.starts_with("| options |")).skip(2);
+    let rows = rows.take_while(|line| line.starts_with('|')).map(|line| {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let options = cells[0].split(", ").map(|option| option.trim_matches('`').to_owned()).collect();
+        (options, cells[2].to_owned(), cells[3].to_owned())
+    });
+    rows.collect()
+}
+
+#[test]
+fn a_key_that_a_found_file_may_not_set_is_an_error_that_says_where_it_may() {
+    let mut refused = 0;
+    for (options, found, files) in table() {
+        for option in options {
+            let project = folder(&format!("limit = 1\n{option} = \"x\"\n"));
+            let mut command = within(project.path(), &["schema"]);
+            let home = with_user(&mut command, "");
+            let (code, stdout, stderr) = run(&mut command);
+            let key =
+                format!("ccstat: `{option}` in `ccstat.toml`, line 2 is not accepted in a configuration");
+            let place = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
+            let place = home.path().join(place).join("ccstat/config.toml");
+            let place = format!("set it in `{}`, or name this file with --config\n", place.display());
+            let is_refused =
+                code == 2 && stderr.starts_with(&key) && stderr.ends_with(&place) && stdout.is_empty();
+            assert_eq!(is_refused, found == "no" && files == "yes", "{option}: {stderr}");
+            let named = run(&mut within(project.path(), &["schema", "--config", "ccstat.toml"]));
+            assert!(!named.2.contains("not accepted"), "{option}: {}", named.2);
+            assert_eq!(named.2.contains("unknown key"), files == "no", "{option}: {}", named.2);
+            refused += usize::from(is_refused);
+        }
+    }
+    assert!(refused > 10, "{refused}");
+}
+
+#[test]
+fn a_found_file_overwrites_nothing_and_the_user_configuration_may() {
+    for (words, key) in [
+        (&["tools", "run.jsonl"][..], "output = [\"table=profile\"]"),
+        (&["run", "--", "cat", "run.jsonl"], "[run]\ntee = \"profile\""),
+        (&["redact", "run.jsonl"], "[redact]\ninto = \"profile\""),
+    ] {
+        let project = folder(key);
+        let profile = project.path().join("profile");
+        std::fs::write(&profile, "precious").unwrap();
+        let (code, stdout, stderr) = run(&mut within(project.path(), words));
+        assert_eq!((code, &*stdout), (2, ""), "{key}");
+        assert!(stderr.contains("because it writes files"), "{stderr}");
+        assert_eq!(std::fs::read_to_string(&profile).unwrap(), "precious", "{key}");
+        std::fs::remove_file(project.path().join("ccstat.toml")).unwrap();
+        let mut command = within(project.path(), words);
+        let home = with_user(&mut command, &key.replace("profile", profile.to_str().unwrap()));
+        assert_eq!(run(&mut command).0, 0, "{key}");
+        assert_ne!(std::fs::read_to_string(&profile).unwrap(), "precious", "{key}");
+        drop(home);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_found_file_names_prices_and_settings_below_its_folder_alone() {
+    use std::os::unix::fs::symlink;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (outer, inner) = (elsewhere.path().join("prices.json"), "below/prices.json");
+    std::fs::copy(testdata("pricing/per-million.json"), &outer).unwrap();
+    let cost = |path: &str, started: &str, prepare: &dyn Fn(&Path)| {
+        let project = folder(&format!("pricing = \"{path}\"\n"));
+        std::fs::copy(&outer, project.path().join(inner)).unwrap();
+        prepare(project.path());
+        run(&mut within(&project.path().join(started), &["summarize", "run.jsonl", "--json"]))
+    };
+    let nothing = |_: &Path| {};
+    for (path, started) in [(inner, ""), (inner, "below"), ("./below/../below/prices.json", "below")] {
+        let (code, stdout, stderr) = cost(path, started, &nothing);
+        assert_eq!((code, &*stderr), (0, ""), "{path} {started}");
+        assert!(serde_json::from_str::<Value>(&stdout).unwrap()["cost"]["total_usd"].is_number());
+    }
+    let inside = |project: &Path| symlink("below/prices.json", project.join("link.json")).unwrap();
+    assert_eq!(cost("link.json", "below", &inside).0, 0, "a link to a file below the folder");
+    let outside = |project: &Path| symlink(&outer, project.join("link.json")).unwrap();
+    let up = |project: &Path| symlink(elsewhere.path(), project.join("linked")).unwrap();
+    let absolute = outer.to_str().unwrap();
+    for (path, prepare) in
+        [(absolute, &nothing as &dyn Fn(&Path)), ("link.json", &outside), ("linked/prices.json", &up)]
+    {
+        for started in ["", "below"] {
+            let (code, stdout, stderr) = cost(path, started, prepare);
+            assert_eq!((code, &*stdout), (2, ""), "{path}");
+            assert!(stderr.contains("names a file outside of the folder of this configuration"), "{stderr}");
+            assert!(
+                stderr.contains("`pricing` in `") && stderr.contains("or name this file with --config"),
+                "{stderr}"
+            );
+        }
+    }
+    let settings = folder(&format!("[permissions]\nsettings = [\"{absolute}\"]\n"));
+    let (code, _, stderr) = run(&mut within(settings.path(), &["permissions", "run.jsonl"]));
+    assert_eq!(code, 2);
+    assert!(stderr.contains("`settings` in `ccstat.toml`, line 2 names a file outside"), "{stderr}");
+}
+
+const NOTE: &str = "prices come from ccstat.toml, found with this project; --no-config ignores them";
+
+#[test]
+fn a_report_with_costs_says_that_prices_come_from_a_found_file() {
+    let prices = "[prices.\"house-model-1\"]\ninput = 2\noutput = 10\n";
+    let project = folder(prices);
+    let note = |words: &[&str]| {
+        let (code, stdout, stderr) = run(&mut within(project.path(), words));
+        assert_eq!(code, 0, "{words:?}: {stderr}");
+        (stdout + &stderr).replace("\n  ", " ").contains(NOTE)
+    };
+    for words in [
+        &["summarize", "run.jsonl"][..],
+        &["summarize", "run.jsonl", "--since", "2020-01-01"],
+        &["run", "--", "cat", "run.jsonl"],
+        &["sessions", "run.jsonl"],
+        &["sessions", "run.jsonl", "--json"],
+        &["daily", "run.jsonl"],
+        &["cost", "run.jsonl", "--json"],
+        &["explain", "cost", "run.jsonl"],
+        &["agents", "run.jsonl"],
+        &["diff", "run.jsonl", "run.jsonl"],
+        &["diff", "run.jsonl", "run.jsonl", "--json"],
+        &["prices"],
+    ] {
+        assert!(note(words), "{words:?}");
+        assert!(!note(&[&["--no-config"], words].concat()), "{words:?}");
+        assert!(!note(&[&["--config", "ccstat.toml"], words].concat()), "{words:?}: it was named, not found");
+    }
+    assert!(!note(&["kinds", "run.jsonl"]), "a report without costs");
+    let named = folder("pricing = \"prices.json\"\n");
+    std::fs::copy(testdata("pricing/per-million.json"), named.path().join("prices.json")).unwrap();
+    let (_, stdout, _) = run(&mut within(named.path(), &["sessions", "run.jsonl", "--json"]));
+    assert!(stdout.contains("\"prices come from prices.json, found with this project"), "{stdout}");
+    let typed = ["sessions", "run.jsonl", "--json", "--pricing", "prices.json"];
+    let (_, stdout, _) = run(&mut within(named.path(), &typed));
+    assert!(!stdout.contains("prices come from"), "typed prices take the place of those: {stdout}");
+}
+
+#[test]
+fn prices_of_the_project_go_before_those_of_the_user() {
+    let prices = |output: u32| format!("[prices.\"house-model-1\"]\ninput = 0\noutput = {output}\n");
+    let cost = |project: &str, user: &str, words: &[&str]| {
+        let project = folder(project);
+        let mut command = within(project.path(), &[&["summarize", "run.jsonl", "--json"], words].concat());
+        let home = with_user(&mut command, user);
+        let at = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
+        let dear = "{\"models\": {\"house-model-1\": {\"input\": 0, \"output\": 40}}}";
+        std::fs::write(home.path().join(at).join("ccstat/dear.json"), dear).unwrap();
+        std::fs::write(project.path().join("dear.json"), dear.replace("40", "80")).unwrap();
+        let (code, stdout, stderr) = run(&mut command);
+        assert_eq!((code, &*stderr), (0, ""));
+        // 500 tokens of output.
+        let total = serde_json::from_str::<Value>(&stdout).unwrap()["cost"]["total_usd"].as_f64();
+        total.map(|dollars| (dollars * 1e6 / 500.0).round())
+    };
+    assert_eq!(cost("", &prices(10), &[]), Some(10.0));
+    assert_eq!(cost(&prices(20), &prices(10), &[]), Some(20.0));
+    assert_eq!(cost("", "pricing = \"dear.json\"\n", &[]), Some(40.0));
+    assert_eq!(cost(&prices(20), "pricing = \"dear.json\"\n", &[]), Some(20.0));
+    assert_eq!(cost("pricing = \"dear.json\"\n", &prices(10), &[]), Some(80.0));
+    assert_eq!(cost(&prices(20), &prices(10), &["--pricing", "dear.json"]), Some(80.0));
 }

@@ -40,6 +40,8 @@ mod questions;
 mod recordings;
 mod redact;
 mod reports;
+#[cfg(target_os = "linux")]
+mod resources;
 mod run;
 mod schema;
 mod screens;

@@ -95,7 +95,9 @@ pub(crate) fn invalid_lines(account: &Account) -> Vec<u64> {
 pub(crate) fn ccstat(arguments: &[&str]) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
     let spoken = ["CLAUDE_CONFIG_DIR", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"];
-    for variable in spoken.iter().chain(&["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"]) {
+    for variable in
+        spoken.iter().chain(&["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "XDG_CONFIG_HOME", "APPDATA"])
+    {
         command.env_remove(variable);
     }
     for (variable, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CCSTAT_"))

@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Cow,
+    collections::HashMap,
     ffi::OsString,
     ops::Range,
     path::{Path, PathBuf},
@@ -12,7 +13,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{Given, Origin, Setting};
+use super::setting::{Given, Origin, Setting};
 use crate::{
     cli::plan::{MAX_CONFIG, read_text},
     error::Error,
@@ -22,10 +23,15 @@ use crate::{
 /// The table of the command that shall have prices, and holds those of models too.
 const PRICES: &str = "prices";
 
+/// Values of one option, at most: each becomes an argument, which takes far more memory than its text.
+const MAX_VALUES: usize = 1000;
+
 /// A file as it was read.
 pub(super) struct File {
     path: PathBuf,
     text: String,
+    /// Offsets of the line ends.
+    line_ends: Vec<usize>,
 }
 
 /// The settings of one command; without a command, those of all.
@@ -36,12 +42,13 @@ pub(super) struct Table {
 
 impl File {
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
-        Ok(Self { path: path.to_owned(), text: read_text(path, MAX_CONFIG)? })
+        Ok(Self::of(path, &read_text(path, MAX_CONFIG)?))
     }
 
     /// The same of a text that was read already.
     pub(super) fn of(path: &Path, text: &str) -> Self {
-        Self { path: path.to_owned(), text: text.to_owned() }
+        let line_ends = memchr::memchr_iter(b'\n', text.as_bytes()).collect();
+        Self { path: path.to_owned(), text: text.to_owned(), line_ends }
     }
 
     /// Whether it can be understood. No JSON object is TOML too.
@@ -100,6 +107,9 @@ impl File {
         let origin = self.origin(key.get_ref(), self.line(&key.span()));
         let given = match value.get_ref() {
             DeValue::Boolean(on) => Given::Flag(*on),
+            DeValue::Array(values) if values.len() > MAX_VALUES => {
+                return Err(Error::Usage(format!("{origin} has more than {MAX_VALUES} values")));
+            }
             DeValue::Array(values) => {
                 let texts = values.iter().map(|value| self.scalar(value, &origin));
                 Given::Values(texts.collect::<Result<_, _>>()?)
@@ -133,8 +143,9 @@ impl File {
             Origin::Key(_, _, line) => line,
             Origin::Variable(_) => 0,
         });
-        for (at, setting) in settings.iter().enumerate() {
-            if let Some(before) = settings[..at].iter().find(|before| before.option == setting.option) {
+        let mut seen = HashMap::new();
+        for setting in &settings {
+            if let Some(before) = seen.insert(&*setting.option, setting) {
                 return Err(Error::Usage(format!(
                     "{} is set a second time by {}",
                     before.origin, setting.origin
@@ -150,16 +161,24 @@ impl File {
         let Some(DeValue::Table(table)) = root.get_ref().get(PRICES).map(Spanned::get_ref) else {
             return Ok(None);
         };
-        let mut models = serde_json::Map::new();
-        for (model, row) in table.iter().filter(|(_, row)| row.get_ref().is_table()) {
-            let row = self.json(row);
-            let alone = serde_json::json!({ "models": { model.get_ref().as_ref(): row } }).to_string();
-            let place = format!("{}, line {}", self.path.display(), self.line(&model.span()));
-            let checked = Prices::built_in().with_file(&place, &alone);
-            checked.map_err(|error| Error::Pricing(renamed(error)))?;
-            models.insert(model.get_ref().to_string(), row);
+        let rows = || table.iter().filter(|(_, row)| row.get_ref().is_table());
+        let models: serde_json::Map<_, _> =
+            rows().map(|(model, row)| (model.get_ref().to_string(), self.json(row))).collect();
+        if models.is_empty() {
+            return Ok(None);
         }
-        Ok((!models.is_empty()).then(|| serde_json::json!({ "models": models }).to_string()))
+        let all = serde_json::json!({ "models": models }).to_string();
+        let Err(error) = Prices::built_in().with_file(&self.path.to_string_lossy(), &all) else {
+            return Ok(Some(all));
+        };
+        // The model that is wrong alone, so that the error names its line.
+        for (model, row) in rows().filter(|(model, _)| names(&error, model.get_ref())) {
+            let alone = serde_json::json!({ "models": { model.get_ref().as_ref(): self.json(row) } });
+            let place = format!("{}, line {}", self.path.display(), self.line(&model.span()));
+            let checked = Prices::built_in().with_file(&place, &alone.to_string());
+            checked.map_err(|error| Error::Pricing(renamed(error)))?;
+        }
+        Err(Error::Pricing(renamed(error)))
     }
 
     fn json(&self, value: &Spanned<DeValue<'_>>) -> serde_json::Value {
@@ -184,8 +203,19 @@ impl File {
 
     /// Lines are counted from 1.
     fn line(&self, span: &Range<usize>) -> usize {
-        let before = self.text.as_bytes().iter().take(span.start);
-        before.filter(|byte| **byte == b'\n').count() + 1
+        self.line_ends.partition_point(|end| *end < span.start) + 1
+    }
+}
+
+/// Whether an error may be about this model.
+fn names(error: &PricingError, model: &str) -> bool {
+    match error {
+        PricingError::UnknownKey { key, .. }
+        | PricingError::Missing { key, .. }
+        | PricingError::Value { key, .. } => {
+            key.strip_prefix("models.").is_some_and(|key| key.starts_with(model))
+        }
+        PricingError::Json { .. } | PricingError::NoPrices { .. } => false,
     }
 }
 

@@ -1,0 +1,226 @@
+//! The table of options: where each may be set besides on the command line.
+//!
+//! A `ccstat.toml` that was only found may come with a cloned repository. Whoever wrote it must not be able to overwrite
+//! files, reveal content, or make ccstat read what lies elsewhere, wait for ever or take all memory.
+
+/// Where an option may be set besides on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Accepted {
+    /// In variables and in every configuration file.
+    Anywhere,
+    /// The same, but in a `ccstat.toml` that was found only with paths below its folder.
+    BelowFolder,
+    /// In variables, the user configuration and the file of `--config`, not in a `ccstat.toml` that was found.
+    Trusted,
+    /// In variables alone.
+    Variable,
+    /// Nowhere else.
+    Typed,
+}
+
+impl Accepted {
+    /// Whether it can be a key of a configuration file.
+    pub(super) fn is_key(self) -> bool {
+        match self {
+            Self::Anywhere | Self::BelowFolder | Self::Trusted => true,
+            Self::Variable | Self::Typed => false,
+        }
+    }
+
+    /// Whether it is accepted in a found `ccstat.toml`, in the other files, and in variables.
+    fn places(self) -> [&'static str; 3] {
+        match self {
+            Self::Anywhere => ["yes", "yes", "yes"],
+            Self::BelowFolder => ["paths below its folder", "yes", "yes"],
+            Self::Trusted => ["no", "yes", "yes"],
+            Self::Variable => ["no", "no", "yes"],
+            Self::Typed => ["no", "no", "no"],
+        }
+    }
+}
+
+/// Options that have the same effect, and may be set in the same places.
+pub(super) struct Group {
+    pub(super) accepted: Accepted,
+    /// What each of them does.
+    pub(super) effect: &'static str,
+    /// Long names.
+    pub(super) options: &'static [&'static str],
+}
+
+/// Every option of every command once. A new option is added here, and to the table of the README.
+pub(super) const GROUPS: &[Group] = &[
+    Group {
+        accepted: Accepted::Anywhere,
+        effect: "chooses the report and how it looks",
+        options: &[
+            "by",
+            "ccusage",
+            "color",
+            "columns",
+            "format",
+            "json",
+            "limit",
+            "live",
+            "live-every",
+            "no-live",
+            "no-progress",
+            "quiet",
+            "sort",
+            "suggest",
+            "timezone",
+        ],
+    },
+    Group {
+        accepted: Accepted::Anywhere,
+        effect: "chooses what is counted",
+        options: &[
+            "last",
+            "main",
+            "model",
+            "outcome",
+            "project",
+            "session",
+            "since",
+            "subagents",
+            "tool",
+            "until",
+        ],
+    },
+    Group {
+        accepted: Accepted::Anywhere,
+        effect: "sets a gate",
+        options: &[
+            "fail-on",
+            "grace",
+            "max-cost",
+            "max-cost-increase",
+            "max-denials",
+            "max-denials-increase",
+            "max-duration",
+            "max-duration-increase",
+            "max-tokens-increase",
+            "max-tool-error-rate",
+            "max-tool-errors",
+            "max-tool-errors-increase",
+            "max-turns",
+            "max-turns-increase",
+            "stop-on-gate",
+            "strict",
+        ],
+    },
+    Group {
+        accepted: Accepted::BelowFolder,
+        effect: "names a file of prices or rules",
+        options: &["pricing", "settings"],
+    },
+    Group {
+        accepted: Accepted::Trusted,
+        effect: "writes files",
+        options: &["github", "into", "output", "tee"],
+    },
+    Group { accepted: Accepted::Trusted, effect: "shows content", options: &["include-content", "print"] },
+    Group { accepted: Accepted::Trusted, effect: "names logs to read", options: &["files-from"] },
+    Group { accepted: Accepted::Trusted, effect: "runs until it is interrupted", options: &["follow"] },
+    Group {
+        accepted: Accepted::Trusted,
+        effect: "decides how much memory and how many processors are used",
+        options: &["max-record", "threads"],
+    },
+    Group {
+        accepted: Accepted::Trusted,
+        effect: "decides how much permission rules allow",
+        options: &["breadth", "mode"],
+    },
+    Group {
+        accepted: Accepted::Variable,
+        effect: "chooses the configuration",
+        options: &["config", "no-config"],
+    },
+    Group { accepted: Accepted::Typed, effect: "prints and ends", options: &["help", "version"] },
+];
+
+/// The group of an option; `None` if the option does not exist.
+pub(super) fn group(option: &str) -> Option<&'static Group> {
+    GROUPS.iter().find(|group| group.options.contains(&option))
+}
+
+/// Options, and what they do and where they may be set, for the man page.
+pub(in crate::cli) fn pairs() -> Vec<(String, String)> {
+    let text = |group: &Group| {
+        let [found, files, variables] = group.accepted.places();
+        format!(
+            "Each {}. In a ccstat.toml that was found: {found}; in the user configuration and the file of --config: \
+             {files}; in variables: {variables}.",
+            group.effect
+        )
+    };
+    GROUPS.iter().map(|group| (group.options.join(", "), text(group))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, fmt::Write};
+
+    use clap::Command;
+
+    use super::*;
+
+    /// The table as the README has it.
+    fn markdown() -> String {
+        let mut text = String::from(
+            "| options | each | found `ccstat.toml` | user configuration, `--config` | variables |\n|---|---|---|---|---|\n",
+        );
+        for group in GROUPS {
+            let options: Vec<String> = group.options.iter().map(|option| format!("`{option}`")).collect();
+            let [found, files, variables] = group.accepted.places();
+            let _ = writeln!(
+                text,
+                "| {} | {} | {found} | {files} | {variables} |",
+                options.join(", "),
+                group.effect
+            );
+        }
+        text
+    }
+
+    /// The long names of all options, also of hidden ones and of commands below commands.
+    fn options(command: &Command, all: &mut BTreeSet<String>) {
+        for arg in command.get_arguments() {
+            all.extend(arg.get_long().map(str::to_owned));
+        }
+        command.get_subcommands().for_each(|command| options(command, all));
+    }
+
+    #[test]
+    fn every_option_of_every_command_is_once_in_the_table() {
+        let mut command = crate::cli::help::command();
+        command.build();
+        let mut all = BTreeSet::new();
+        options(&command, &mut all);
+        let listed: Vec<&str> = GROUPS.iter().flat_map(|group| group.options).copied().collect();
+        let once: BTreeSet<String> = listed.iter().map(|option| (*option).to_owned()).collect();
+        assert_eq!(listed.len(), once.len(), "an option is listed twice");
+        let new: Vec<_> = all.difference(&once).collect();
+        assert!(new.is_empty(), "decide where these may be set, in src/cli/config/key.rs: {new:?}");
+        let gone: Vec<_> = once.difference(&all).collect();
+        assert!(gone.is_empty(), "no command has these: {gone:?}");
+    }
+
+    #[test]
+    fn options_are_sorted_within_their_groups() {
+        for group in GROUPS {
+            assert!(group.options.is_sorted(), "{:?}", group.options);
+        }
+    }
+
+    #[test]
+    fn the_readme_has_the_table() {
+        let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+        assert!(
+            readme.contains(&markdown()),
+            "put this into README.md, section Configuration:\n{}",
+            markdown()
+        );
+    }
+}
