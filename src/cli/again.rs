@@ -78,23 +78,23 @@ impl Typist {
 
     fn typed(&self, ask: &Ask, whole: bool) -> String {
         match ask {
-            Ask::Report(words) => self.command(words, Repeat::Filtered),
-            Ask::Prices => self.command("prices", Repeat::Prices),
+            Ask::Report(words) => self.command(words, None, Repeat::Filtered),
+            Ask::Prices => self.command("prices", None, Repeat::Prices),
             // Filters are left out: it is shown in full. Then another session may begin with the same letters.
             Ask::Session { id, short } => {
                 let id = if whole { short } else { id };
-                self.command(&format!("show {}", id.maybe_quote()), Repeat::Logs)
+                self.command("show", Some(id), Repeat::Logs)
             }
             Ask::AllRows => {
                 let name = self.matches.subcommand_name().unwrap_or_default();
-                self.command(&format!("{name} --limit 0"), Repeat::Everything)
+                self.command(&format!("{name} --limit 0"), None, Repeat::Everything)
             }
             Ask::FirstSession | Ask::Typed(_) => ask.to_string(),
         }
     }
 
-    /// A command of these words and of what is repeated.
-    fn command(&self, words: &str, repeat: Repeat) -> String {
+    /// A command of these words, perhaps about one session, and of what is repeated.
+    fn command(&self, words: &str, session: Option<&str>, repeat: Repeat) -> String {
         let Some((name, matches)) = self.matches.subcommand() else { return format!("ccstat {words}") };
         let Some(own) = self.cli.find_subcommand(name) else { return format!("ccstat {words}") };
         let target = words.split(' ').next().and_then(|name| self.cli.find_subcommand(name));
@@ -105,50 +105,45 @@ impl Typist {
         };
         let wanted = own.get_arguments().filter(typed).filter(fits).filter(|arg| repeat.has(arg));
         let (places, options): (Vec<&Arg>, Vec<&Arg>) = wanted.partition(|arg| arg.is_positional());
-        let mut rest = String::new();
-        for arg in options {
-            rest += &option(arg, matches);
-        }
+        let options: String = options.into_iter().map(|arg| option(arg, matches)).collect();
         let values = |arg: &&Arg| matches.get_raw(arg.get_id().as_str()).into_iter().flatten();
         let places: Vec<&OsStr> = places.iter().flat_map(values).collect();
-        let input =
-            if repeat == Repeat::Prices { Input::Repeatable(places) } else { self.input(matches, places) };
+        let input = if repeat == Repeat::Prices { Input::Repeatable(places) } else { input(matches, places) };
+        let paths = match &input {
+            Input::Repeatable(paths) => &paths[..],
+            Input::Stdin | Input::Once => &[],
+        };
+        let is_long = paths.iter().map(|path| path.len() + 1).sum::<usize>() > LONGEST;
+        let paths = paths.iter().copied().filter(|_| !is_long);
+        let places = operands(&session.map(OsStr::new).into_iter().chain(paths).collect::<Vec<_>>());
+        let command = format!("ccstat {words}{options}{places}");
         match input {
-            Input::Stdin => format!("… | ccstat {words}{rest}"),
-            Input::Once => format!("ccstat {words}{rest} …"),
-            Input::Repeatable(places) => {
-                let dashed = places.iter().any(|place| place.as_encoded_bytes().starts_with(b"-"));
-                let mut paths = if dashed { " --".to_owned() } else { String::new() };
-                places.iter().for_each(|place| paths += &format!(" {}", place.maybe_quote()));
-                if paths.len() > LONGEST {
-                    format!("ccstat {words}{rest} …")
-                } else {
-                    format!("ccstat {words}{rest}{paths}")
-                }
-            }
+            Input::Stdin => format!("… | {command}"),
+            Input::Repeatable(_) if !is_long => command,
+            Input::Once | Input::Repeatable(_) => format!("{command} …"),
         }
     }
+}
 
-    /// Whether what was read can be read again by the same names.
-    fn input<'a>(&self, matches: &'a ArgMatches, places: Vec<&'a OsStr>) -> Input<'a> {
-        let raw = |id: &str| matches.try_get_raw(id).ok().flatten().into_iter().flatten();
-        // A stream that is passed on can be read again if a copy is kept.
-        let mut copies = raw("tee").filter(|copy| !copy.is_empty());
-        let list = raw("files_from").next();
-        let is_run = matches.try_contains_id("command").is_ok();
-        if let Some(copy) = copies.next() {
-            return Input::Repeatable(vec![copy]);
-        }
-        let named = raw("paths").next().is_some() || list.is_some();
-        if is_run || (!named && stdin::is_input()) {
-            return Input::Stdin;
-        }
-        let names = || raw("paths").chain(list);
-        match () {
-            () if names().any(|name| name == "-") => Input::Stdin,
-            () if names().any(is_read_once) => Input::Once,
-            () => Input::Repeatable(places),
-        }
+/// Whether what was read can be read again by the same names.
+fn input<'a>(matches: &'a ArgMatches, places: Vec<&'a OsStr>) -> Input<'a> {
+    let raw = |id: &str| matches.try_get_raw(id).ok().flatten().into_iter().flatten();
+    // A stream that is passed on can be read again if a copy is kept.
+    let mut copies = raw("tee").filter(|copy| !copy.is_empty());
+    let list = raw("files_from").next();
+    let is_run = matches.try_contains_id("command").is_ok();
+    if let Some(copy) = copies.next() {
+        return Input::Repeatable(vec![copy]);
+    }
+    let named = raw("paths").next().is_some() || list.is_some();
+    if is_run || (!named && stdin::is_input()) {
+        return Input::Stdin;
+    }
+    let names = || raw("paths").chain(list);
+    match () {
+        () if names().any(|name| name == "-") => Input::Stdin,
+        () if names().any(is_read_once) => Input::Once,
+        () => Input::Repeatable(places),
     }
 }
 
@@ -183,6 +178,13 @@ impl Repeat {
             Self::Everything => !is_manner && !["limit", "output", "quiet"].contains(&arg.get_id().as_str()),
         }
     }
+}
+
+/// Sessions and paths as they are typed, with a blank before each; one that looks like an option must not be taken for it.
+fn operands(places: &[&OsStr]) -> String {
+    let dashed = places.iter().any(|place| place.as_encoded_bytes().starts_with(b"-"));
+    let places = places.iter().map(|place| format!(" {}", place.maybe_quote()));
+    if dashed { std::iter::once(" --".to_owned()).chain(places).collect() } else { places.collect() }
 }
 
 /// An option as it is typed, with a blank before it.

@@ -86,9 +86,11 @@ pub(super) fn redact(redact: &Redact, variables: &Variables) -> Result<ExitStatu
     Ok(match () {
         () if stop.is_set() => ExitStatus::Interrupted,
         () if work.records == 0 => {
-            let bytes = work.progress.done.load(Ordering::Relaxed);
-            let read = facts::Input { bytes, invalid: bytes.min(1), ..facts::Input::default() };
-            complain(&nothing_read(&read, &search.sources));
+            if work.progress.done.load(Ordering::Relaxed) == 0 {
+                complain(&nothing_read(&facts::Input::default(), &search.sources));
+            } else {
+                complain("no records: none of the lines is a JSON object with a `type`");
+            }
             ExitStatus::NothingRead
         }
         () if partial => ExitStatus::Partial,

@@ -311,7 +311,7 @@ fn what_is_no_increase_is_wrong_usage() {
 
 #[test]
 fn two_sides_are_needed_and_no_more() {
-    for words in [&["diff"][..], &["diff", FIVE], &["diff", FIVE, SIX, FIVE], &["diff", "-", "-"]] {
+    for words in [&["diff"][..], &["diff", "-"], &["diff", FIVE, SIX, FIVE], &["diff", "-", "-"]] {
         assert_eq!(run_with(words).0, 2, "{words:?}");
     }
     assert_eq!(run_with(&["diff", FIVE, SIX, "--files-from", "list"]).0, 2, "a list has no sides");

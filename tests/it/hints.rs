@@ -89,7 +89,7 @@ const TYPED: &[(&str, &[&str])] = &[
         "ccstat sessions --project shop WEEK",
         &["ccstat prices", "ccstat show 8be20d17-2f64-4a0c-8e13-71d2a9c00002 "],
     ),
-    ("ccstat session --files-from list", &["ccstat show 00021325 --files-from list"]),
+    ("ccstat session --files-from list", &["ccstat show --files-from list 00021325"]),
     ("ccstat cost WEEK --pricing prices.json", &["ccstat prices --pricing prices.json"]),
     (
         "ccstat summarize WEEK --fail-on loop,tool-error,unknown --max-cost 0.01 --max-duration 1s --since 2026-11-01",
@@ -149,6 +149,30 @@ fn what_cannot_be_read_again_is_not_named_as_if_it_could() {
     let many = vec!["logs/nightly-denied.jsonl"; 100];
     let (_, stdout, _) = run(&mut ccstat(&[&["sessions"], &many[..]].concat()));
     assert!(stdout.ends_with("one of them in full: ccstat show 00021325 …\n"), "{stdout}");
+}
+
+/// An id comes out of a log, and whoever wrote that may want the reader to paste something else.
+#[test]
+fn an_id_is_never_a_command_of_its_own() {
+    let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for id in ["$(touch pwned)", "; touch pwned", "`touch pwned`", "--help", "a'b", "a\nb", "a\u{202e}b"] {
+        let record = serde_json::json!({"type": "result", "subtype": "success", "session_id": id});
+        fs::write(folder.path().join("log.jsonl"), record.to_string()).unwrap();
+        let (_, stdout, _) = shell("ccstat sessions log.jsonl", folder.path(), home.path());
+        let command = stdout
+            .lines()
+            .last()
+            .unwrap()
+            .rsplit_once("full: ")
+            .map_or_else(|| stdout.lines().last().unwrap().to_owned(), |(_, command)| command.to_owned());
+        let mut shell = Command::new("bash");
+        let program = assert_cmd::cargo::cargo_bin!("ccstat");
+        shell.args(["-c", &format!("ccstat() {{ '{}' \"$@\"; }}; {command}", program.display())]);
+        let Ok(output) = shell.current_dir(folder.path()).env("HOME", home.path()).output() else { return };
+        assert!(!folder.path().join("pwned").exists(), "{command}");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("end of turn"), "{id:?}: {command}");
+    }
 }
 
 /// A command in a report is a part that the command line types, with its paths; as a mere text it would work by chance.

@@ -125,7 +125,8 @@ fn a_long_session_is_cut_on_a_screen_and_whole_for_programs() {
     let path = log.path().to_str().unwrap();
     assert_eq!(rows(&["s", path]).len(), 250);
     let (_, stdout, _) = run_with(&["show", "s", path]);
-    assert!(stdout.contains("and 50 earlier rows"), "{stdout}");
+    let all = format!("50 earlier rows are left out; all of them: ccstat show --limit 0 s {path}\n");
+    assert!(stdout.contains(&all), "{stdout}");
     assert!(!stdout.contains("model-049") && stdout.contains("model-050"), "the newest stay: {stdout}");
     assert!(stdout.contains("model-249"), "{stdout}");
     let (_, stdout, _) = run_with(&["show", "s", "--limit", "0", path]);
