@@ -95,9 +95,20 @@ pub(super) fn open_seen(path: &Path) -> io::Result<File> {
 pub(super) fn check_regular(about: &Metadata) -> io::Result<()> {
     match () {
         () if about.is_file() => Ok(()),
-        () if about.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder")),
+        () if about.is_dir() => Err(is_directory()),
         () => Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file")),
     }
+}
+
+/// What the system says about reading a folder.
+#[cfg(unix)]
+fn is_directory() -> io::Error {
+    rustix::io::Errno::ISDIR.into()
+}
+
+#[cfg(not(unix))]
+fn is_directory() -> io::Error {
+    io::ErrorKind::IsADirectory.into()
 }
 
 /// How a file is packed. It is read from its beginning afterwards.

@@ -53,7 +53,7 @@ fn wrong(most: u32) -> [(&'static str, String); 4] {
         ("pipe", regular.clone()),
         ("zero", regular),
         ("large", format!("is larger than {most} MiB")),
-        ("folder", "is a folder".to_owned()),
+        ("folder", "Is a directory (os error 21)".to_owned()),
     ]
 }
 

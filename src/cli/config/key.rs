@@ -27,14 +27,20 @@ impl Accepted {
         }
     }
 
-    /// Whether it is accepted in a found `ccstat.toml`, in the other files, and in variables.
-    fn places(self) -> [&'static str; 3] {
+    /// Where it is accepted, in words.
+    fn sentence(self) -> &'static str {
         match self {
-            Self::Anywhere => ["yes", "yes", "yes"],
-            Self::BelowFolder => ["paths below its folder", "yes", "yes"],
-            Self::Trusted => ["no", "yes", "yes"],
-            Self::Variable => ["no", "no", "yes"],
-            Self::Typed => ["no", "no", "no"],
+            Self::Anywhere => "May be set in variables and in every configuration file",
+            Self::BelowFolder => {
+                "May be set in variables and in every configuration file; in a ccstat.toml that was found only with paths below \
+                 its folder"
+            }
+            Self::Trusted => {
+                "May be set in variables, in the user configuration and in the file of --config, not in a ccstat.toml that was \
+                 found"
+            }
+            Self::Variable => "May be set in variables, not in files",
+            Self::Typed => "May be given on the command line only",
         }
     }
 }
@@ -147,14 +153,7 @@ pub(super) fn group(option: &str) -> Option<&'static Group> {
 
 /// Options, and what they do and where they may be set, for the man page.
 pub(in crate::cli) fn pairs() -> Vec<(String, String)> {
-    let text = |group: &Group| {
-        let [found, files, variables] = group.accepted.places();
-        format!(
-            "Each {}. In a ccstat.toml that was found: {found}; in the user configuration and the file of --config: \
-             {files}; in variables: {variables}.",
-            group.effect
-        )
-    };
+    let text = |group: &Group| format!("Each {}. {}.", group.effect, group.accepted.sentence());
     GROUPS.iter().map(|group| (group.options.join(", "), text(group))).collect()
 }
 
@@ -166,6 +165,17 @@ mod tests {
 
     use super::*;
 
+    /// Whether it is accepted in a found `ccstat.toml`, in the other files, and in variables.
+    fn places(accepted: Accepted) -> [&'static str; 3] {
+        match accepted {
+            Accepted::Anywhere => ["yes", "yes", "yes"],
+            Accepted::BelowFolder => ["paths below its folder", "yes", "yes"],
+            Accepted::Trusted => ["no", "yes", "yes"],
+            Accepted::Variable => ["no", "no", "yes"],
+            Accepted::Typed => ["no", "no", "no"],
+        }
+    }
+
     /// The table as the README has it.
     fn markdown() -> String {
         let mut text = String::from(
@@ -173,7 +183,7 @@ mod tests {
         );
         for group in GROUPS {
             let options: Vec<String> = group.options.iter().map(|option| format!("`{option}`")).collect();
-            let [found, files, variables] = group.accepted.places();
+            let [found, files, variables] = places(group.accepted);
             let _ = writeln!(
                 text,
                 "| {} | {} | {found} | {files} | {variables} |",
