@@ -22,7 +22,10 @@ enum State {
     #[default]
     Between,
     /// After a `[` that begins an array if an object or its end follows.
-    Bracket,
+    Bracket {
+        /// Whether its line has ended.
+        in_new_line: bool,
+    },
     /// In a value.
     Object(Box<Object>),
     /// In what can be no object, up to the end of the line.
@@ -53,7 +56,7 @@ enum Place {
 impl Fill {
     /// A record stands here.
     pub(super) fn pass(&mut self) {
-        self.array |= matches!(self.state, State::Bracket);
+        self.array |= matches!(self.state, State::Bracket { .. });
         self.state = State::Between;
     }
 
@@ -64,7 +67,7 @@ impl Fill {
         let mut at = 0;
         while at < bytes.len() {
             at += match &mut self.state {
-                State::Between | State::Bracket => self.between(bytes[at], &mut out[from + at..]),
+                State::Between | State::Bracket { .. } => self.between(bytes[at], &mut out[from + at..]),
                 State::Noise => self.noise(&bytes[at..], &mut out[from + at..]),
                 State::Object(_) => self.object(&bytes[at..], &mut out[from + at..]),
             };
@@ -72,10 +75,13 @@ impl Fill {
     }
 
     fn between(&mut self, byte: u8, out: &mut [u8]) -> usize {
-        let bracket = matches!(self.state, State::Bracket);
+        let bracket = matches!(self.state, State::Bracket { .. });
+        // A second bracket makes the line of the first one noise, and may begin an array itself.
+        let can_begin = matches!(self.state, State::Between | State::Bracket { in_new_line: true });
         match byte {
+            b'\n' if bracket => self.state = State::Bracket { in_new_line: true },
             b' ' | b'\t' | b'\r' | b'\n' | b',' | 0 => {}
-            b'[' if !self.array && !bracket => self.state = State::Bracket,
+            b'[' if !self.array && can_begin => self.state = State::Bracket { in_new_line: false },
             b']' => (self.state, self.array) = (State::Between, false),
             _ if byte == b'{' || self.array => {
                 self.array |= bracket;
@@ -196,6 +202,9 @@ mod tests {
             b"[{\"x\":1}, \"xxx\", true, 3]\nxxxx x\n"
         );
         assert_eq!(filled(b" \t\r\n,[]\0"), b" \t\r\n,[]\0");
+        // A bracket that is alone in its line is noise; the next line is judged by itself.
+        assert_eq!(filled(b"[\n[{\"type\":7}"), b"[\n[{\"xxxx\":7}");
+        assert_eq!(filled(b"[ [{\"type\":7}"), b"[ [{\"xxxx\":x}");
     }
 
     #[test]
