@@ -3,7 +3,7 @@
 
 use ccstat::{
     measure::{
-        Prices, Time, Tokens,
+        Prices, Terms, Time, Tokens,
         calendar::{self, Zone},
     },
     permission::{
@@ -134,7 +134,10 @@ pub(crate) fn pricing(bytes: &[u8]) {
     for row in rows {
         assert_eq!(prices.find(&row.model).map(|found| &found.model), Some(&row.model), "{text:?}");
         for tokens in [[0; 6], [1; 6], [most; 6]].map(Tokens::of_fields) {
-            let [plain, fast] = [false, true].map(|fast| prices.cost(&row.model, &tokens, fast, fast));
+            let [plain, fast] = [false, true].map(|on| {
+                let terms = Terms { fast: on, us_inference: on, surcharged: on };
+                prices.cost(&row.model, &tokens, terms)
+            });
             assert!(plain.is_some_and(|cost| cost.nanos() >= 0) && fast.is_some(), "{text:?}");
         }
     }

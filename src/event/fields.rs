@@ -172,6 +172,8 @@ fields! {
         SnakeCompaction = "compact_metadata"
         CamelCompaction = "compactMetadata"
         McpServers = "mcp_servers"
+        RequestSession = "requestSessionId"
+        SourceToolUse = "sourceToolUseID"
     }
 }
 

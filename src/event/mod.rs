@@ -35,7 +35,7 @@ pub use skim::{Habits, Skimmer, skim};
 pub use trace::trace;
 pub use words::{NO_SUCH_TOOL, TASK_NOTICE, deciding};
 
-use crate::measure::{Millis, Time, Tokens, Usd};
+use crate::measure::{Millis, Time, Tokens, Usd, Version};
 
 /// Judges one record: the whole of `bytes` must be one JSON object with a string `type`.
 pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Flaw> {
@@ -228,6 +228,10 @@ pub struct Response<'a> {
     pub usage: Option<Usage>,
     /// Whether it says why it stopped; then its counts are final, if it was saved.
     pub stopped: bool,
+    /// The session that asked for it, on lines that a fork copied (2.1.326 on).
+    pub request_session: Option<Text<'a>>,
+    /// The version that wrote the line, where it says so itself.
+    pub version: Option<Version>,
 }
 
 /// A `usage` object.
@@ -249,6 +253,13 @@ pub struct Usage {
     pub fast: bool,
     /// Whether it was computed where that is dearer: `inference_geo` is `us`.
     pub in_us: bool,
+}
+
+impl Usage {
+    /// Tokens of the whole prompt, cached or not.
+    pub fn prompt(&self) -> u64 {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
+    }
 }
 
 /// A streamed response's first or last word.

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     event::{self, BlockKind, Body, Dialect, Event, Half, Part},
     input::Place,
-    measure::{Time, Tokens},
+    measure::{SHORTEST_SURCHARGED, Time, Tokens, Version},
 };
 
 /// One record while it is taken in.
@@ -142,9 +142,35 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         }
         let dialect = self.event.dialect;
         let told = Response::told(self.spot, dialect, self.session(), response, &mut self.facts.names);
+        let told = match dialect {
+            Dialect::Transcript => told.written_by(response.version.or_else(|| self.record_version())),
+            Dialect::Stream | Dialect::Input | Dialect::Bridge => {
+                self.may_be_long(id, response.usage.as_ref());
+                told
+            }
+        };
         self.facts.responses.insert(id, told);
+        if let Some(session) = &response.request_session {
+            let session = SessionKey::Named(self.facts.names.get(session));
+            insert(&mut self.facts.request_sessions, id, First::at(self.spot, Some(session)));
+        }
         if dialect == Dialect::Stream {
             self.ending(Ending { response: Some(Last(self.place.offset)), result: None });
+        }
+    }
+
+    /// The version that wrote the record: a nested message may not repeat it.
+    fn record_version(&self) -> Option<Version> {
+        self.event.version.as_deref().and_then(Version::parse)
+    }
+
+    /// Notes a printed line of a response whose prompt may be long enough for a surcharge. Printed lines do not say their
+    /// version: it is that of the last `init` before them, which only the end can tell.
+    fn may_be_long(&mut self, id: Id, usage: Option<&event::Usage>) {
+        // Of each of the three counts the largest of all lines is taken, so one of them is at least a third of the prompt.
+        let some_line_has = SHORTEST_SURCHARGED / 3;
+        if usage.is_some_and(|usage| usage.prompt() >= some_line_has) {
+            self.facts.chain.long_prompts.push((self.place, id));
         }
     }
 
@@ -194,6 +220,9 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         let (place, session) = (self.place, self.session());
         let lane = || Lane(place.source, session.clone(), stream.lane.as_deref().map(Id::of));
         let id = stream.id.as_deref().map(Id::of);
+        if let (Some(id), Part::Start(_, usage) | Part::Delta(usage, _)) = (id, &stream.part) {
+            self.may_be_long(id, usage.as_ref());
+        }
         let response = match &stream.part {
             Part::Start(model, usage) => {
                 if let (false, Some(id)) = (stream.has_api_id, id) {

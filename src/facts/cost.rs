@@ -6,8 +6,8 @@ use super::{
     Facts, Hashed,
     account::{Cost, ModelCost},
     difference::Difference,
-    key::{Name, SessionKey},
-    merge::Few,
+    key::{Id, Name, SessionKey},
+    merge::{Few, First},
     responses::Response,
     sessions::{ModelUse, Session},
 };
@@ -76,14 +76,31 @@ pub(super) fn computed(response: &Response, price: Option<Usd>) -> Option<Usd> {
     price.filter(|_| response.saved || response.delta)
 }
 
-/// Sessions in the order in which they own what they share: by their first moment, then by name.
+/// Which session owns what several share: the one that a line names as the one that asked, else the one with the earliest moment,
+/// then by name.
 pub(super) struct Owners<'a> {
     sessions: &'a Hashed<SessionKey, Session>,
+    /// The session that asked for a response. Only copied lines of 2.1.326 and later say it.
+    request_sessions: &'a Hashed<Id, First<SessionKey>>,
 }
 
 impl<'a> Owners<'a> {
-    pub(super) fn new(sessions: &'a Hashed<SessionKey, Session>) -> Self {
-        Self { sessions }
+    pub(super) fn new(facts: &'a Facts) -> Self {
+        Self { sessions: &facts.sessions, request_sessions: &facts.request_sessions }
+    }
+
+    /// The session that asked for a response, where a line says it and that session was read too.
+    pub(super) fn asked_by(&self, response: Id) -> Option<&'a SessionKey> {
+        let session = self.request_sessions.get(&response)?.get()?;
+        self.sessions.contains_key(session).then_some(session)
+    }
+
+    /// The session that a response counts for.
+    pub(super) fn of_response<'k>(&self, id: Id, response: &'k Response) -> Option<&'k SessionKey>
+    where
+        'a: 'k,
+    {
+        self.asked_by(id).or_else(|| self.owner(&response.sessions))
     }
 
     fn order<'k>(&self, key: &'k SessionKey) -> (bool, Option<Time>, &'k SessionKey) {
@@ -190,22 +207,21 @@ fn share_out<'a>(
     prices: &Prices,
     shares: &mut Hashed<&'a SessionKey, Share<'_>>,
 ) -> Option<Usd> {
-    let owners = Owners::new(&facts.sessions);
+    let owners = Owners::new(facts);
     let no_model = Name::from(NO_MODEL);
     let mut sum = None;
-    for response in facts.responses.values() {
+    for (id, response) in facts.responses.iter() {
         let model = response.requested.get().or(response.model.get()).unwrap_or(&no_model);
         let tokens = response.tokens();
-        let price = prices.cost(model, &tokens, response.fast, response.in_us).filter(|_| response.has_usage);
+        let price = prices.cost(model, &tokens, response.terms()).filter(|_| response.has_usage);
         if let Some(price) = computed(response, price) {
             add(&mut sum, price);
         }
-        let owner = owners.owner(&response.sessions);
-        for key in response.sessions.iter() {
+        let Some(owner) = owners.of_response(id, response) else { continue };
+        shares.entry(owner).or_default().own(response, model, price);
+        for key in response.sessions.iter().filter(|key| *key != owner) {
             let share = shares.entry(key).or_default();
-            if Some(key) == owner {
-                share.own(response, model, price);
-            } else if let Some(price) = price {
+            if let Some(price) = price {
                 share.copied.push(Copied { model: Name::clone(model), tokens, price });
             }
         }

@@ -35,6 +35,7 @@ pub use arrival::{Arrivals, Arrived};
 use calls::Call;
 pub use detail::Detail;
 use detail::Details;
+use difference::Marks;
 pub use key::Name;
 use key::{Id, Keyed, Names, SessionKey};
 use merge::{First, Merge, Span};
@@ -46,6 +47,7 @@ use trouble::{Invalid, Invalids, Stranger, Tail, Tails};
 use crate::{
     event::{Dialect, Event, Kind, KindId},
     input::{Place, SourceId},
+    measure::{Version, has_long_prompt_surcharge},
 };
 
 /// Everything that was learnt from the records read so far.
@@ -68,6 +70,8 @@ pub struct Facts {
     durations: Keyed<TurnDuration>,
     prompts: Keyed<()>,
     responses: Keyed<Response>,
+    /// The session that asked for a response, where a copied line says it.
+    request_sessions: Hashed<Id, First<SessionKey>>,
     lanes: Lanes,
     calls: Keyed<Call>,
     denied: Keyed<First<Name>>,
@@ -170,6 +174,7 @@ impl Merge for Facts {
             durations,
             prompts,
             responses,
+            request_sessions,
             lanes,
             calls,
             denied,
@@ -193,6 +198,7 @@ impl Merge for Facts {
         self.durations.merge(durations);
         self.prompts.merge(prompts);
         self.responses.merge(responses);
+        self.request_sessions.merge(request_sessions);
         self.lanes.merge(lanes);
         self.calls.merge(calls);
         self.denied.merge(denied);
@@ -308,6 +314,9 @@ impl Facts {
         for (id, response) in std::mem::take(&mut self.lanes).resolve() {
             self.responses.insert(id, response);
         }
+        for id in self.surcharged() {
+            self.responses.insert(id, Response::old());
+        }
         // Taken apart, so that a table that is forgotten does not compile: its last rows would be missing.
         let Self {
             input: _,
@@ -326,6 +335,7 @@ impl Facts {
             durations,
             prompts,
             responses,
+            request_sessions: _,
             lanes: _,
             calls,
             denied,
@@ -342,6 +352,18 @@ impl Facts {
         if let Some(details) = details {
             details.flush();
         }
+    }
+
+    /// The printed responses that may have a long prompt and were printed by a version that surcharged those.
+    fn surcharged(&self) -> Vec<Id> {
+        let lines = &self.chain.long_prompts;
+        if lines.is_empty() {
+            return Vec::new();
+        }
+        let marks = Marks::of(&self.chain);
+        let version = |place| marks.version(place).and_then(Version::parse);
+        let old = |place| version(place).is_some_and(has_long_prompt_surcharge);
+        lines.iter().filter(|(place, _)| old(*place)).map(|&(_, id)| id).collect()
     }
 
     fn end_run(&mut self, run: Option<Run>) {

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     event::{self, Dialect},
     input::SourceId,
-    measure::Tokens,
+    measure::{Terms, Tokens, Version, has_long_prompt_surcharge},
 };
 
 /// One API response. There are a hundred thousand in a gigabyte, so a row is small.
@@ -32,6 +32,8 @@ pub(crate) struct Response {
     pub(crate) fast: bool,
     /// Whether it was computed at the dearer place.
     pub(crate) in_us: bool,
+    /// A version wrote it that surcharged long prompts.
+    pub(crate) surcharged: bool,
 }
 
 impl Response {
@@ -82,6 +84,22 @@ impl Response {
         self
     }
 
+    /// The same, of a line that this version wrote.
+    pub(crate) fn written_by(mut self, version: Option<Version>) -> Self {
+        self.surcharged = version.is_some_and(has_long_prompt_surcharge);
+        self
+    }
+
+    /// Marks a response that was printed by a version that surcharged long prompts.
+    pub(crate) fn old() -> Self {
+        Self { surcharged: true, ..Self::default() }
+    }
+
+    /// What decides its rates, beside its model and its tokens.
+    pub(crate) fn terms(&self) -> Terms {
+        Terms { fast: self.fast, us_inference: self.in_us, surcharged: self.surcharged }
+    }
+
     /// Tokens by the rate they are charged at.
     pub(crate) fn tokens(&self) -> Tokens {
         let Usage { input, output, cache_read, cache_write, cache_write_1h, web_searches } = self.usage;
@@ -99,7 +117,19 @@ impl Response {
 
 impl Merge for Response {
     fn merge(&mut self, other: Self) {
-        let Self { sessions, model, requested, usage, has_usage, stopped, delta, saved, fast, in_us } = other;
+        let Self {
+            sessions,
+            model,
+            requested,
+            usage,
+            has_usage,
+            stopped,
+            delta,
+            saved,
+            fast,
+            in_us,
+            surcharged,
+        } = other;
         self.sessions.merge(sessions);
         self.model.merge(model);
         self.requested.merge(requested);
@@ -110,6 +140,7 @@ impl Merge for Response {
         self.saved.merge(saved);
         self.fast.merge(fast);
         self.in_us.merge(in_us);
+        self.surcharged.merge(surcharged);
     }
 }
 

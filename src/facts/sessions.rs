@@ -151,14 +151,17 @@ pub(crate) struct Chain {
     pub(crate) resets: Vec<Place>,
     /// From here on this version prints.
     pub(crate) versions: Vec<(Place, Name)>,
+    /// Printed lines of responses whose prompts may be so long that the version decides their price.
+    pub(crate) long_prompts: Vec<(Place, Id)>,
 }
 
 impl Merge for Chain {
     fn merge(&mut self, other: Self) {
-        let Self { results, resets, versions } = other;
+        let Self { results, resets, versions, long_prompts } = other;
         self.results.merge(results);
         self.resets.merge(resets);
         self.versions.merge(versions);
+        self.long_prompts.merge(long_prompts);
     }
 }
 

@@ -253,7 +253,7 @@ impl Facts {
                 *api.get_or_insert(Millis::ZERO) += millis;
             }
         }
-        let owners = Owners::new(&self.sessions);
+        let owners = Owners::new(self);
         let mut turns: Hashed<&SessionKey, Millis> = Hashed::default();
         for one in self.durations.values() {
             let Some(owner) = owners.owner(&one.sessions) else { continue };

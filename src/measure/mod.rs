@@ -6,12 +6,15 @@ pub mod calendar;
 mod price;
 mod pricing;
 mod spread;
+mod version;
 
 use std::{fmt, iter::Sum, ops::AddAssign};
 
-pub use price::{Price, Prices, Rates, Tier, canonical};
+pub(crate) use price::SHORTEST_SURCHARGED;
+pub use price::{LAST_SURCHARGE, Price, Prices, Rates, Terms, Tier, canonical, has_long_prompt_surcharge};
 pub use pricing::PricingError;
 pub use spread::Spread;
+pub use version::Version;
 
 /// Adds what is known to a sum that is missing until then: missing is not zero.
 pub(crate) fn add<T: AddAssign + Default>(sum: &mut Option<T>, amount: impl Into<Option<T>>) {

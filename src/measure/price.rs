@@ -11,7 +11,7 @@ use std::{
 pub use self::name::canonical;
 
 use self::decimal::scaled;
-use super::{Tokens, Usd};
+use super::{Tokens, Usd, Version};
 
 /// Rates of one model, in whole pico-dollars per token.
 ///
@@ -51,6 +51,28 @@ impl Rates {
     }
 }
 
+/// What decides the rates of a response, beside its model and its tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Terms {
+    /// It was answered in fast mode.
+    pub fast: bool,
+    /// It was computed in the US, which costs a tenth more, web searches aside.
+    pub us_inference: bool,
+    /// A version of the CLI wrote it that surcharged long prompts; see [`has_long_prompt_surcharge`].
+    pub surcharged: bool,
+}
+
+/// The last version that surcharged long prompts; measured on every version from 2.1.50 to 2.1.81.
+pub const LAST_SURCHARGE: Version = Version::new(2, 1, 74);
+
+/// Prompt tokens from which on those versions surcharge a response.
+pub(crate) const SHORTEST_SURCHARGED: u64 = 200_001;
+
+/// Whether a version of the CLI charges prompts above 200,000 tokens at higher rates.
+pub fn has_long_prompt_surcharge(version: Version) -> bool {
+    version <= LAST_SURCHARGE
+}
+
 /// Rates for long prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tier {
@@ -71,6 +93,8 @@ pub struct Price {
     pub fast: Option<Rates>,
     /// Rates for long prompts at the usual speed, if they differ.
     pub long: Option<Tier>,
+    /// The same in versions of the CLI up to 2.1.74.
+    pub surcharge: Option<Tier>,
     /// Price of one web search on the server.
     pub web_search: Usd,
     /// Where the row comes from: a dated measurement, or the name of a pricing file.
@@ -89,7 +113,7 @@ impl Price {
 
     const fn built_in(model: &'static str, standard: Rates, source: &'static str) -> Self {
         let (model, source) = (Cow::Borrowed(model), Cow::Borrowed(source));
-        Self { model, standard, fast: None, long: None, web_search: WEB_SEARCH, source }
+        Self { model, standard, fast: None, long: None, surcharge: None, web_search: WEB_SEARCH, source }
     }
 
     const fn fast(mut self, rates: Rates) -> Self {
@@ -102,22 +126,45 @@ impl Price {
         self
     }
 
+    /// Twice the standard rates for the prompt and one and a half times for the output, above 200,000 prompt tokens.
+    const fn surcharged(mut self) -> Self {
+        let Rates { input, output, cache_write_5m, cache_write_1h, cache_read } = self.standard;
+        let rates = Rates {
+            input: input * 2,
+            output: output * 3 / 2,
+            cache_write_5m: cache_write_5m * 2,
+            cache_write_1h: cache_write_1h * 2,
+            cache_read: cache_read * 2,
+        };
+        self.surcharge = Some(Tier { above_prompt_tokens: SHORTEST_SURCHARGED - 1, rates });
+        self
+    }
+
+    /// The surcharge of old versions, if it applies to a response with a prompt of that many tokens. Fast mode has none.
+    pub fn surcharge(&self, prompt: u64, terms: Terms) -> Option<&Tier> {
+        let applies = |tier: &&Tier| terms.surcharged && !terms.fast && prompt > tier.above_prompt_tokens;
+        self.surcharge.as_ref().filter(applies)
+    }
+
     /// The rates of a response with a prompt of that many tokens.
     ///
     /// Fast mode goes before the long-prompt tier: no model is known to have both.
-    pub fn rates(&self, prompt: u64, fast: bool) -> &Rates {
+    pub fn rates(&self, prompt: u64, terms: Terms) -> &Rates {
+        if let Some(tier) = self.surcharge(prompt, terms) {
+            return &tier.rates;
+        }
         match (&self.fast, &self.long) {
-            (Some(rates), _) if fast => rates,
+            (Some(rates), _) if terms.fast => rates,
             (_, Some(tier)) if prompt > tier.above_prompt_tokens => &tier.rates,
             _ => &self.standard,
         }
     }
 
     /// What the tokens of one response cost. No overflow: counts are below 2^64 and a pricing file's rates below 2^40.
-    pub(crate) fn cost(&self, tokens: &Tokens, fast: bool, us_inference: bool) -> Usd {
-        let geo_tenths = if us_inference { 11 } else { 10 };
+    pub(crate) fn cost(&self, tokens: &Tokens, terms: Terms) -> Usd {
+        let geo_tenths = if terms.us_inference { 11 } else { 10 };
         let searches = i128::from(tokens.web_searches) * self.web_search.nanos();
-        let tenths = self.rates(tokens.prompt(), fast).cost(tokens) * geo_tenths;
+        let tenths = self.rates(tokens.prompt(), terms).cost(tokens) * geo_tenths;
         Usd::from_nanos(searches + (tenths + 5_000).div_euclid(10_000))
     }
 }
@@ -163,14 +210,14 @@ const BUILT_IN: &[Price] = &[
     Price::catalogued("claude-opus-4-0", usd!(15, 75, 18.75, 30, 1.5)),
     Price::catalogued("claude-opus-4-1", usd!(15, 75, 18.75, 30, 1.5)),
     Price::measured("claude-opus-4-5", usd!(5, 25, 6.25, 10, 0.5)),
-    Price::measured("claude-opus-4-6", usd!(5, 25, 6.25, 10, 0.5)).fast(usd!(30, 150, 37.5, 60, 3)),
+    Price::measured("claude-opus-4-6", usd!(5, 25, 6.25, 10, 0.5)).fast(usd!(30, 150, 37.5, 60, 3)).surcharged(),
     Price::measured("claude-opus-4-7", usd!(5, 25, 6.25, 10, 0.5)).fast(usd!(30, 150, 37.5, 60, 3)),
     Price::measured("claude-opus-4-8", usd!(5, 25, 6.25, 10, 0.5)).fast(usd!(10, 50, 12.5, 20, 1)),
     Price::measured("claude-opus-5", usd!(5, 25, 6.25, 10, 0.5)).fast(usd!(10, 50, 12.5, 20, 1)),
     Price::measured("claude-opus-5-5", usd!(4, 20, 5, 8, 0.2)).fast(usd!(8, 40, 10, 16, 0.4)),
-    Price::measured("claude-sonnet-4-0", usd!(3, 15, 3.75, 6, 0.3)),
-    Price::measured("claude-sonnet-4-5", usd!(3, 15, 3.75, 6, 0.3)),
-    Price::measured("claude-sonnet-4-6", usd!(3, 15, 3.75, 6, 0.3)),
+    Price::measured("claude-sonnet-4-0", usd!(3, 15, 3.75, 6, 0.3)).surcharged(),
+    Price::measured("claude-sonnet-4-5", usd!(3, 15, 3.75, 6, 0.3)).surcharged(),
+    Price::measured("claude-sonnet-4-6", usd!(3, 15, 3.75, 6, 0.3)).surcharged(),
     Price::measured("claude-sonnet-5", usd!(2, 10, 2.5, 4, 0.2)),
     Price::measured("claude-sonnet-5-5", usd!(2, 10, 2.5, 4, 0.1)),
 ];
@@ -215,10 +262,9 @@ impl Prices {
 
     /// What one API response costs, rounded half up to a nano-dollar; `None` for a model without a price.
     ///
-    /// Inference in the US costs a tenth more, web searches aside. `fast` counts only for a model with fast
-    /// rates.
-    pub fn cost(&self, model: &str, tokens: &Tokens, fast: bool, us_inference: bool) -> Option<Usd> {
-        self.find(model).map(|price| price.cost(tokens, fast, us_inference))
+    /// Fast mode counts only for a model with fast rates.
+    pub fn cost(&self, model: &str, tokens: &Tokens, terms: Terms) -> Option<Usd> {
+        self.find(model).map(|price| price.cost(tokens, terms))
     }
 
     /// All rows, sorted by model name.
@@ -316,12 +362,13 @@ mod tests {
             ["claude-mythos-preview", "claude-3-opus-20240229", "claude-3-haiku", "claude-unknown-9", ""]
         {
             assert_eq!(Prices::built_in().find(model), None, "{model}");
-            assert_eq!(Prices::built_in().cost(model, &Tokens::default(), false, false), None, "{model}");
+            assert_eq!(Prices::built_in().cost(model, &Tokens::default(), Terms::default()), None, "{model}");
         }
     }
 
     fn cost(model: &str, tokens: &Tokens, fast: bool, us_inference: bool) -> String {
-        Prices::built_in().cost(model, tokens, fast, us_inference).expect("a price").to_string()
+        let terms = Terms { fast, us_inference, surcharged: false };
+        Prices::built_in().cost(model, tokens, terms).expect("a price").to_string()
     }
 
     #[test]
@@ -355,10 +402,44 @@ mod tests {
     }
 
     #[test]
+    fn versions_up_to_2_1_74_surcharge_prompts_above_200_000_tokens() {
+        let old = Terms { surcharged: true, ..Terms::default() };
+        let per_million = |model: &str, prompt: u64, terms: Terms| {
+            pico_per_token(price(model).rates(prompt, terms)).map(|picos| picos as f64 / 1e6)
+        };
+        let sonnet = [6.0, 22.5, 7.5, 12.0, 0.6];
+        for (model, long) in [
+            ("claude-sonnet-4-20250514", sonnet),
+            ("claude-sonnet-4-5-20250929[1m]", sonnet),
+            ("us.anthropic.claude-sonnet-4-6", sonnet),
+            ("claude-opus-4-6", [10.0, 37.5, 12.5, 20.0, 1.0]),
+        ] {
+            let standard = per_million(model, 0, Terms::default());
+            assert_eq!(per_million(model, 200_001, old), long, "{model}");
+            assert_eq!(per_million(model, 200_000, old), standard, "{model}");
+            assert_eq!(per_million(model, 200_001, Terms::default()), standard, "{model}");
+        }
+        let fast = Terms { fast: true, ..old };
+        assert_eq!(per_million("claude-opus-4-6", 200_001, fast)[0], 30.0, "fast mode is not surcharged");
+        assert_eq!(
+            per_million("claude-sonnet-4-5", 200_001, fast)[0],
+            3.0,
+            "nor is a model without fast rates"
+        );
+        let surcharged = BUILT_IN.iter().filter(|row| row.surcharge.is_some()).count();
+        assert_eq!(surcharged, 4, "no other model");
+        assert!(has_long_prompt_surcharge(Version::new(0, 2, 9)));
+        assert!(has_long_prompt_surcharge(Version::new(2, 1, 74)));
+        assert!(!has_long_prompt_surcharge(Version::new(2, 1, 75)));
+    }
+
+    #[test]
     fn rounding_is_half_up_and_once() {
         let prices = Prices::built_in();
-        let nanos =
-            |tokens, us| prices.cost("claude-haiku-5-5", &tokens, false, us).expect("a price").nanos();
+        let nanos = |tokens, us_inference| {
+            let terms = Terms { us_inference, ..Terms::default() };
+            prices.cost("claude-haiku-5-5", &tokens, terms).expect("a price").nanos()
+        };
         // a read token is 10 nano-dollars, a written one 125
         let tokens = Tokens { cache_read: 1, cache_write_5m: 1, ..Tokens::default() };
         assert_eq!(nanos(tokens, false), 135);

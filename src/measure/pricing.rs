@@ -82,7 +82,7 @@ impl Prices {
     /// A cache rate left out is 1.25 (5m), 2 (1h) or 0.1 (read) times the input rate, the factors that
     /// Anthropic publishes; a web search left out costs 0.01. Rates are rounded to pico-dollars per token.
     ///
-    /// A row replaces the whole former row of its model. It applies to its name as written and to all names
+    /// A row replaces the whole former row of its model, also the surcharge of old versions. It applies to its name as written and to all names
     /// with the same canonical form; of several such rows the one with the canonical name goes first, else
     /// the first by name.
     pub fn with_file(self, name: &str, text: &str) -> Result<Self, PricingError> {
@@ -206,7 +206,7 @@ fn file_price(
 ) -> Price {
     let web_search = web_search.map_or(WEB_SEARCH, |nanos| Usd::from_nanos(nanos.into()));
     let (model, source) = (Cow::Owned(model.to_owned()), Cow::Owned(row.file().to_owned()));
-    Price { model, standard, fast, long, web_search, source }
+    Price { model, standard, fast, long, surcharge: None, web_search, source }
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ const ROWS: &[Row] = &[
         "request_id", "requestId", "tool_use_id", "toolUseId", "toolUseID", "id", "api_message_id", "leafUuid",
         "messageId", "promptId", "hook_id", "task_id", "run_id", "logicalParentUuid", "logical_parent_uuid",
         "command_uuid", "commandUuid", "user_message_uuid", "user_message_uuids", "sourceToolAssistantUUID",
-        "sourceToolUseID", "new_conversation_id", "refusedMessageId", "refused_message_id", "base", "requestRef",
+        "sourceToolUseID", "requestSessionId", "new_conversation_id", "refusedMessageId", "refused_message_id", "base", "requestRef",
         "turnAttributionKey", "preceding_tool_use_ids", "summarizedTurnPromptUuids", "deliveryId",
         "timestamp", "version", "claude_code_version",
         "permissionMode", "mode", "level", "effort", "entrypoint", "userType", "stop_reason", "stopReason", "apiKeySource",

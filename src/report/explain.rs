@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     facts::ledger::{At, Figure, Session, Step, Told},
-    measure::Usd,
+    measure::{LAST_SURCHARGE, Usd},
 };
 
 pub(super) const ENTRY: Entry = Entry::rows(
@@ -45,6 +45,7 @@ fn name(told: &Told) -> &'static str {
         Told::Copied(_) => "copied from origin",
         Told::Model => "model",
         Told::Price(..) => "price",
+        Told::Surcharge { .. } => "long-prompt surcharge",
         Told::NoModel => "no model",
         Told::NoResponse => "no response",
         Told::Unpriced(_) => "no price",
@@ -69,6 +70,9 @@ fn what(step: &Step) -> String {
         Told::Copied(count) => format!("copied by the fork: {count} {}", responses(*count)),
         Told::Price(tokens, Some(million)) => format!("{model}: {tokens} at ${million}/M"),
         Told::Price(searches, None) => format!("{model}: {searches}"),
+        Told::Surcharge { responses: count, above } => {
+            format!("prompts > {above} up to CLI {LAST_SURCHARGE}: {count} {}", responses(*count))
+        }
         Told::Model if step.counts => format!("{model}, together"),
         Told::Model => format!("of it {model}"),
         Told::NoModel => "of it for no model that is named".to_owned(),
@@ -111,7 +115,7 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
             Unit::Text,
             "step",
             "Step",
-            "Kind of the line: figure, result, total before, difference, saved total, copied from origin, price, model, total and others.",
+            "Kind of the line: figure, result, total before, difference, saved total, copied from origin, price, long-prompt surcharge, model, total and others.",
             |row: &Row<'_>| name(&row.step.told).into(),
         )
         .known()

@@ -1,7 +1,7 @@
 //! The prices in force.
 
 use super::{Column, Data, Entry, Head, Line, Report, Shown, Table, Tone, Unit, Value, heads};
-use crate::measure::{Price, Prices, Rates, Usd};
+use crate::measure::{LAST_SURCHARGE, Price, Prices, Rates, Tier, Usd};
 
 const COLUMNS: &[Column<Row>] = &[
     Column::new(Unit::Text, "model", "Model", "Canonical name of the model.", |row: &Row| {
@@ -12,7 +12,7 @@ const COLUMNS: &[Column<Row>] = &[
         Unit::Text,
         "applies",
         "Applies",
-        "To which responses: `standard`, `fast`, or `>` a number of prompt tokens.",
+        "To which responses: `standard`, `fast`, or `>` a number of prompt tokens, perhaps only up to a CLI version.",
         |row: &Row| row.applies.clone().into(),
     )
     .known(),
@@ -126,9 +126,12 @@ fn is_amount(value: &Value) -> bool {
 
 fn rows_of(price: &Price) -> Vec<Row> {
     let row = |applies: &str, rates| Row { price: price.clone(), applies: applies.to_owned(), rates };
-    let long = |tier: crate::measure::Tier| row(&format!("> {}", tier.above_prompt_tokens), tier.rates);
+    let long = |tier: Tier| row(&format!("> {}", tier.above_prompt_tokens), tier.rates);
+    let surcharge =
+        |tier: Tier| row(&format!("> {}, CLI up to {LAST_SURCHARGE}", tier.above_prompt_tokens), tier.rates);
     let standard = row("standard", price.standard);
-    [Some(standard), price.fast.map(|rates| row("fast", rates)), price.long.map(long)]
+    let fast = price.fast.map(|rates| row("fast", rates));
+    [Some(standard), fast, price.long.map(long), price.surcharge.map(surcharge)]
         .into_iter()
         .flatten()
         .collect()

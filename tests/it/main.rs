@@ -11,6 +11,7 @@ mod ci;
 mod cli;
 mod commands;
 mod config;
+mod contract;
 mod control;
 mod diff;
 mod explain;

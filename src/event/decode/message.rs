@@ -3,15 +3,18 @@
 use smallvec::SmallVec;
 
 use super::{error_name, status_name, usage};
-use crate::event::{
-    Block, BlockKind, Half, Message, Response, TASK_NOTICE, Text, ToolResult, ToolUse,
-    denial::is_refusal,
-    fields::{
-        BlockFields, BlockKey, CallKey, DecisionFields, DecisionKey, MessageKey, PartFields, PartKey,
-        RecordFields, RecordKey,
+use crate::{
+    event::{
+        Block, BlockKind, Half, Message, Response, TASK_NOTICE, Text, ToolResult, ToolUse,
+        denial::is_refusal,
+        fields::{
+            BlockFields, BlockKey, CallKey, DecisionFields, DecisionKey, MessageKey, PartFields, PartKey,
+            RecordFields, RecordKey,
+        },
+        json::Json,
+        record::{Blocks, Message as OpenMessage, Open, Record},
     },
-    json::Json,
-    record::{Blocks, Message as OpenMessage, Open, Record},
+    measure::Version,
 };
 
 /// The model name of messages that no model wrote.
@@ -59,6 +62,8 @@ fn response<'a>(
         requested: record.text(RecordKey::RequestedModel),
         usage: message.usage.get().map(usage),
         stopped: message.fields.get(MessageKey::StopReason).is_some_and(|reason| !reason.is_null()),
+        request_session: record.text(RecordKey::RequestSession),
+        version: record.text(RecordKey::Version).and_then(|version| Version::parse(&version)),
     }
 }
 
@@ -221,6 +226,7 @@ pub(super) fn is_prompt<'a, O: Open<'a>>(record: &Record<'a>) -> bool {
             .into_iter()
             .any(|flag| fields.is_true(flag))
         || fields.get(RecordKey::ParentToolUse).is_some_and(Json::says_something)
+        || fields.text(RecordKey::SourceToolUse).is_some() // a tool wrote it: SlashCommand of 2.0.67
         || fields.get(RecordKey::ToolUseResult).is_some_and(|result| !result.is_null())
         || another_origin() == Some(true)
     {

@@ -104,7 +104,7 @@ impl<'a> Book<'a> {
         let mut book = Self {
             facts,
             details,
-            owners: Owners::new(&facts.sessions),
+            owners: Owners::new(facts),
             lines: Lines::of(facts),
             ledger: Ledger::default(),
             sessions: Hashed::default(),
@@ -211,12 +211,12 @@ impl<'a> Book<'a> {
         for (id, gist, telling) in told_of {
             let Some(told) = facts.responses.get(id) else { continue };
             // Events without an id tell of a response, but are no rows.
-            let owner = self.owners.owner(&told.sessions).unwrap_or(gist.owner);
+            let owner = self.owners.of_response(id, told).unwrap_or(gist.owner);
             let mark = self.mark_in(self.sessions.get(owner).copied(), &gist);
             let model =
                 told.requested.get().or(told.model.get()).cloned().unwrap_or_else(|| Name::from(NO_MODEL));
             let tokens = told.tokens();
-            let price = prices.cost(&model, &tokens, told.fast, told.in_us).filter(|_| told.has_usage);
+            let price = prices.cost(&model, &tokens, told.terms()).filter(|_| told.has_usage);
             self.responses.insert(id, ResponseIndex::new(self.ledger.responses.len()));
             self.told.push(told);
             self.ledger.responses.push(Response {
@@ -240,7 +240,9 @@ impl<'a> Book<'a> {
         let asked = gists(&self.details.asks, |ask| &ask.moment, &self.owners);
         self.ledger.calls.reserve(asked.len());
         for (id, gist, ask) in asked {
-            let mark = self.mark(&gist);
+            // A call belongs to the session of its response.
+            let owner = ask.response.and_then(|id| self.owners.asked_by(id)).unwrap_or(gist.owner);
+            let mark = self.mark_in(self.sessions.get(owner).copied(), &gist);
             let call = facts.calls.get(id);
             let tool =
                 call.and_then(calls::Call::tool).flatten().cloned().unwrap_or_else(|| Name::from(NO_TOOL));
@@ -311,8 +313,7 @@ impl<'a> Book<'a> {
                 response,
                 computed: response.computed,
                 has_usage: told.has_usage,
-                fast: told.fast,
-                in_us: told.in_us,
+                terms: told.terms(),
                 tools: own
                     .chunk_by(|one, two| one.1 == two.1)
                     .map(|same| (Name::clone(&same[0].1), same.len() as u64))

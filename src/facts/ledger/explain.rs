@@ -14,7 +14,7 @@ use crate::{
         responses,
         sessions::CostState,
     },
-    measure::{Prices, Rates, Tokens, Usd},
+    measure::{Prices, Rates, Terms, Tokens, Usd},
 };
 
 /// One step on the way to a session's cost.
@@ -56,6 +56,13 @@ pub enum Told {
     Model,
     /// One type of tokens at its price for a million, or searches.
     Price(&'static str, Option<Usd>),
+    /// This many responses with long prompts, surcharged as their version of the CLI did; the amount is what that adds.
+    Surcharge {
+        /// How many responses.
+        responses: u64,
+        /// The longest prompt without a surcharge.
+        above: u64,
+    },
     /// What belongs to no model.
     NoModel,
     /// What belongs to no response in the log.
@@ -95,8 +102,17 @@ impl Step {
     }
 }
 
-/// Responses that are charged alike.
+/// Responses that are charged alike: the model, the rates and whether they are those of the US.
 type Alike = (Name, [u64; 5], bool);
+
+/// What responses that are charged alike come to.
+struct Charged {
+    rates: Rates,
+    tokens: Tokens,
+    amount: Usd,
+    /// Their surcharge for long prompts, if they have one: how many, above which length, and what it adds.
+    surcharge: Option<(u64, u64, Usd)>,
+}
 
 impl Book<'_> {
     /// Explains every session that has a figure.
@@ -191,7 +207,7 @@ impl Book<'_> {
 
     /// The CLI said nothing: tokens times prices.
     fn computed(&self, prices: &Prices, own: &[(ResponseIndex, &responses::Response)]) -> Vec<Step> {
-        let mut alike: BTreeMap<Alike, (Rates, Tokens, Usd)> = BTreeMap::new();
+        let mut alike: BTreeMap<Alike, Charged> = BTreeMap::new();
         let (mut unpriced, mut unfinished) = (BTreeMap::new(), BTreeMap::new());
         for &(index, told) in own {
             let response = &self.ledger.responses[index];
@@ -213,16 +229,29 @@ impl Book<'_> {
             let (Some(amount), Some(price)) = (response.computed, prices.find(&response.model)) else {
                 continue;
             };
-            let rates = *price.rates(response.tokens.prompt(), told.fast);
-            let key = (Name::clone(&response.model), rates.all(), told.in_us);
-            let (_, tokens, sum) = alike.entry(key).or_insert((rates, Tokens::default(), Usd::ZERO));
-            *tokens += response.tokens;
-            *sum += amount;
+            let (prompt, terms) = (response.tokens.prompt(), told.terms());
+            let rates = *price.rates(prompt, terms);
+            let key = (Name::clone(&response.model), rates.all(), terms.us_inference);
+            let new = || Charged { rates, tokens: Tokens::default(), amount: Usd::ZERO, surcharge: None };
+            let charged = alike.entry(key).or_insert_with(new);
+            charged.tokens += response.tokens;
+            charged.amount += amount;
+            if let Some(tier) = price.surcharge(prompt, terms) {
+                let flat = price.cost(&response.tokens, Terms { surcharged: false, ..terms });
+                let none = (0, tier.above_prompt_tokens, Usd::ZERO);
+                let (responses, _, more) = charged.surcharge.get_or_insert(none);
+                *responses += 1;
+                *more += Usd::from_nanos(amount.nanos() - flat.nanos());
+            }
         }
         let figure = if alike.is_empty() { Figure::Nothing } else { Figure::Computed };
-        let whole = (!alike.is_empty()).then(|| alike.values().map(|&(.., amount)| amount).sum());
+        let whole = (!alike.is_empty()).then(|| alike.values().map(|charged| charged.amount).sum());
         let mut steps = vec![Step::new(Told::Figure(figure), whole)];
-        for ((model, _, in_us), (rates, tokens, amount)) in alike {
+        for ((model, _, in_us), Charged { rates, tokens, amount, surcharge }) in alike {
+            if let Some((responses, above, more)) = surcharge {
+                let told = Told::Surcharge { responses, above };
+                steps.push(Step { model: Some(Name::clone(&model)), ..Step::new(told, Some(more)) });
+            }
             let searches = prices.find(&model).map_or(Usd::ZERO, |price| price.web_search);
             steps.extend(priced(&model, &rates, searches, in_us, &tokens));
             let (model, tokens) = (Some(model), Some(tokens));

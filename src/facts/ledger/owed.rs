@@ -30,7 +30,7 @@ impl Book<'_> {
             }
             let floor = || -> Option<Usd> {
                 let tokens = Tokens { output: 0, ..response.tokens };
-                prices.cost(&response.model, &tokens, told.fast, told.in_us).filter(|_| told.has_usage)
+                prices.cost(&response.model, &tokens, told.terms()).filter(|_| told.has_usage)
             };
             response.owed = if response.is_final { response.price } else { floor() };
         }

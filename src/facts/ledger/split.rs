@@ -16,7 +16,7 @@ use crate::{
         cost::{Bill, Reported},
         sessions::ModelUse,
     },
-    measure::{Prices, Tokens, Usd, canonical},
+    measure::{Prices, Terms, Tokens, Usd, canonical},
 };
 
 /// A session's own response while its session is divided.
@@ -27,8 +27,7 @@ pub(super) struct Part<'r> {
     pub(super) computed: Option<Usd>,
     /// It has usage at all.
     pub(super) has_usage: bool,
-    pub(super) fast: bool,
-    pub(super) in_us: bool,
+    pub(super) terms: Terms,
     /// The tools that it calls, each once with how often.
     pub(super) tools: Vec<(Name, u64)>,
 }
@@ -142,7 +141,7 @@ impl Split<'_> {
 
     /// What belongs to no response.
     fn alone(&mut self, model: Option<Name>, tokens: Tokens, cost: Option<Usd>) {
-        let saved = model.as_deref().and_then(|model| saved(self.prices, model, &tokens, false, false));
+        let saved = model.as_deref().and_then(|model| saved(self.prices, model, &tokens, Terms::default()));
         let mark = Mark { session: Some(self.session), ..Mark::default() };
         self.entries.push(Entry {
             mark,
@@ -167,8 +166,7 @@ impl Split<'_> {
         cost: Option<Usd>,
         reported: bool,
     ) {
-        let saved =
-            model.as_deref().and_then(|model| saved(self.prices, model, &tokens, part.fast, part.in_us));
+        let saved = model.as_deref().and_then(|model| saved(self.prices, model, &tokens, part.terms));
         let whole = Entry {
             mark: part.response.mark.clone(),
             response: Some(part.index),
@@ -262,10 +260,10 @@ fn divide_tokens(whole: &Tokens, parts: &[Tokens]) -> Vec<Tokens> {
 }
 
 /// What the same tokens would have cost without a cache, less what they did.
-fn saved(prices: &Prices, model: &str, tokens: &Tokens, fast: bool, in_us: bool) -> Option<Usd> {
+fn saved(prices: &Prices, model: &str, tokens: &Tokens, terms: Terms) -> Option<Usd> {
     let price = prices.find(model)?;
     let uncached =
         Tokens { input: tokens.prompt(), cache_read: 0, cache_write_5m: 0, cache_write_1h: 0, ..*tokens };
-    let [without, with] = [&uncached, tokens].map(|tokens| price.cost(tokens, fast, in_us));
+    let [without, with] = [&uncached, tokens].map(|tokens| price.cost(tokens, terms));
     Some(Usd::from_nanos(without.nanos() - with.nanos()))
 }
