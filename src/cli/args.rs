@@ -181,6 +181,8 @@ pub enum Command {
     /// subscriptions count.
     Blocks(Preset),
     /// List sessions: when, where, what they cost, how they ended
+    ///
+    /// The latest first. A session that several logs tell of is one row.
     #[command(visible_alias = SESSION)]
     Sessions(Sessions),
     /// Write all columns of a report's rows, for other programs

@@ -128,7 +128,8 @@ fn every_command_that_is_suggested_works_when_it_is_pasted() {
         let found = commands(&(stdout + &stderr.replace("; `", "\n`")));
         let mut wanted = starts.to_vec();
         let mut seen: Vec<&str> = found.iter().map(String::as_str).collect();
-        (wanted.sort_unstable(), seen.sort_unstable());
+        wanted.sort_unstable();
+        seen.sort_unstable();
         seen.dedup();
         wanted.dedup();
         let fit = wanted.iter().zip(&seen).all(|(start, command)| command.starts_with(start));

@@ -1,7 +1,6 @@
 //! Standard input: the same rule for every command that was given no path.
 
 use std::{
-    fs::File,
     io::Write,
     net::Shutdown,
     os::{fd::OwnedFd, unix::net::UnixStream},
@@ -93,7 +92,7 @@ fn socket(text: &str) -> Stdio {
 }
 
 fn file(text: &str) -> Stdio {
-    File::open(log(text).path()).unwrap().into()
+    log(text).reopen().unwrap().into()
 }
 
 /// With its standard input closed.
