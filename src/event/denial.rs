@@ -72,7 +72,8 @@ fn fixed_parts(text: &str, sentence: &[&str]) -> Option<Vec<Range<usize>>> {
     if !text.starts_with(first) {
         return None;
     }
-    let mut parts = vec![0..first.len()];
+    let mut parts = Vec::with_capacity(sentence.len());
+    parts.push(0..first.len());
     let mut end = first.len();
     for part in others {
         let start = end + text[end..].find(part)?;
