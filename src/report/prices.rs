@@ -1,7 +1,7 @@
 //! The prices in force.
 
 use super::{Column, Data, Entry, Head, Line, Report, Shown, Table, Tone, Unit, Value, heads};
-use crate::measure::{LAST_SURCHARGE, Price, Prices, Rates, Tier, Usd};
+use crate::measure::{LAST_SURCHARGE, Price, Prices, Rates, Tier, Usd, Version};
 
 const COLUMNS: &[Column<Row>] = &[
     Column::new(Unit::Text, "model", "Model", "Canonical name of the model.", |row: &Row| {
@@ -12,10 +12,18 @@ const COLUMNS: &[Column<Row>] = &[
         Unit::Text,
         "applies",
         "Applies",
-        "To which responses: `standard`, `fast`, or `>` a number of prompt tokens, perhaps only up to a CLI version.",
+        "To which responses: `standard`, `fast`, or `>` a number of prompt tokens.",
         |row: &Row| row.applies.clone().into(),
     )
     .known(),
+    Column::new(
+        Unit::Text,
+        "until",
+        "Until",
+        "Last CLI version whose responses it applies to; missing where it applies to all.",
+        |row: &Row| row.until.map(|version| version.to_string()).into(),
+    )
+    .shown(Shown::Roomy),
     Column::new(Unit::Usd, "input", "Input", "Dollars per million input tokens.", |row: &Row| {
         per_million(row.rates.input)
     })
@@ -71,6 +79,7 @@ pub(super) const ENTRY: Entry =
 struct Row {
     price: Price,
     applies: String,
+    until: Option<Version>,
     rates: Rates,
 }
 
@@ -91,7 +100,23 @@ pub fn prices(prices: &Prices) -> Report {
     sources.sort_unstable();
     sources.dedup();
     let sources = sources.into_iter().map(|source| Line::new(Tone::Plain).word("prices: ").value(source));
-    Report::of(ENTRY.name, table, [searches].into_iter().chain(sources).collect())
+    Report::of(ENTRY.name, table, [searches].into_iter().chain(surcharge(&rows)).chain(sources).collect())
+}
+
+/// Which rates apply to old versions alone; a narrow screen has no room for that column.
+fn surcharge(rows: &[Row]) -> Option<Line> {
+    let old: Vec<&Row> = rows.iter().filter(|row| row.until.is_some()).collect();
+    let first = old.first()?;
+    let models = Value::List(old.iter().map(|row| Value::text(&*row.price.model)).collect());
+    Some(
+        Line::new(Tone::Plain)
+            .word("rates only for CLI versions up to ")
+            .value(LAST_SURCHARGE.to_string())
+            .word(": those ")
+            .value(&*first.applies)
+            .word(" of ")
+            .value(models),
+    )
 }
 
 /// Adds a note to a report that shows cost: these files of prices belong to a configuration that was only found.
@@ -125,10 +150,10 @@ fn is_amount(value: &Value) -> bool {
 }
 
 fn rows_of(price: &Price) -> Vec<Row> {
-    let row = |applies: &str, rates| Row { price: price.clone(), applies: applies.to_owned(), rates };
+    let row =
+        |applies: &str, rates| Row { price: price.clone(), applies: applies.to_owned(), until: None, rates };
     let long = |tier: Tier| row(&format!("> {}", tier.above_prompt_tokens), tier.rates);
-    let surcharge =
-        |tier: Tier| row(&format!("> {}, CLI up to {LAST_SURCHARGE}", tier.above_prompt_tokens), tier.rates);
+    let surcharge = |tier: Tier| Row { until: Some(LAST_SURCHARGE), ..long(tier) };
     let standard = row("standard", price.standard);
     let fast = price.fast.map(|rates| row("fast", rates));
     [Some(standard), fast, price.long.map(long), price.surcharge.map(surcharge)]
