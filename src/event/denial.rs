@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 /// The fixed parts of each sentence: the text starts with the first, and the others follow in this order.
 const TEXTS: &[&[&str]] = &[
     &["The user doesn't want to proceed with this tool use"],
@@ -65,16 +67,18 @@ pub(super) fn is_refusal(text: &str) -> bool {
         || is_hook(text)
 }
 
+/// Ranges of a text. No sentence has more than three fixed parts, so nothing is allocated.
+type Parts = SmallVec<[Range<usize>; 3]>;
+
 /// Where the parts of a sentence are in a text; `None` if it is another text.
-fn fixed_parts(text: &str, sentence: &[&str]) -> Option<Vec<Range<usize>>> {
+fn fixed_parts(text: &str, sentence: &[&str]) -> Option<Parts> {
     let (first, others) = sentence.split_first()?;
-    // Most texts fail here, before anything is allocated.
     if !text.starts_with(first) {
         return None;
     }
-    let mut parts = Vec::with_capacity(sentence.len());
-    parts.push(0..first.len());
     let mut end = first.len();
+    let mut parts = Parts::new();
+    parts.push(0..end);
     for part in others {
         let start = end + text[end..].find(part)?;
         end = start + part.len();
@@ -116,7 +120,7 @@ fn hook(text: &str) -> Option<Range<usize>> {
 
 /// The parts of a text that make it a refusal; none if it is no such text.
 pub(super) fn parts(text: &str) -> Vec<Range<usize>> {
-    let sentence = TEXTS.iter().find_map(|sentence| fixed_parts(text, sentence));
+    let sentence = TEXTS.iter().find_map(|sentence| fixed_parts(text, sentence)).map(Parts::into_vec);
     let question = || is_question(text).then(|| std::iter::once(0..text.len()).collect());
     let path = || blocked_path(text).map(Vec::from);
     let hook = || hook(text).map(|part| vec![part]);
