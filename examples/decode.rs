@@ -39,5 +39,10 @@ fn skimmed(log: &[u8]) -> usize {
 /// The same records by serde_json.
 fn obvious(log: &[u8]) -> usize {
     let lines = log.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-    lines.map(|line| black_box(event::obvious(line).expect("a record"))).count()
+    let mut records = 0;
+    for line in lines {
+        black_box(event::obvious(line).expect("a record"));
+        records += 1;
+    }
+    records
 }

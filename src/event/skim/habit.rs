@@ -160,7 +160,13 @@ impl Known {
 #[inline(always)]
 fn words(text: &[u8; LONGEST]) -> [u64; 4] {
     let (words, _) = text.as_chunks::<8>();
-    [0, 1, 2, 3].map(|at| u64::from_le_bytes(words[at]))
+    // Not with `map`, whose closure is not always inlined.
+    [
+        u64::from_le_bytes(words[0]),
+        u64::from_le_bytes(words[1]),
+        u64::from_le_bytes(words[2]),
+        u64::from_le_bytes(words[3]),
+    ]
 }
 
 #[cfg(test)]
