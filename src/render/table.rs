@@ -66,14 +66,16 @@ fn write_line(line: &Line, style: Style, out: &mut dyn Write) -> io::Result<()> 
 fn write_marked(mark: &str, paint: Paint, line: &Line, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let indent = " ".repeat(mark.width());
     let text = unbroken(line);
-    let rows = wrap(&text, style.width.map(|width| usize::from(width) - indent.len()));
-    for (index, row) in rows.iter().map(|row| row.replace(UNBROKEN, " ")).enumerate() {
+    let width = style.width.map(|width| usize::from(width) - indent.len());
+    for (index, row) in wrap(&text, width).iter().enumerate() {
+        // Text to be pasted that is wider than the screen is alone in its row, and has no blanks before it.
+        let pasted = row.contains(UNBROKEN) && width.is_some_and(|width| row.width() > width);
         if index == 0 {
             painted(mark, paint, style, out)?;
-        } else {
+        } else if !pasted {
             out.write_all(indent.as_bytes())?;
         }
-        writeln!(out, "{row}")?;
+        writeln!(out, "{}", row.replace(UNBROKEN, " "))?;
     }
     Ok(())
 }

@@ -222,7 +222,9 @@ fn nothing_is_wider_than_a_narrow_screen() {
                 let stdout = run(ccstat(&words).env("COLUMNS", columns)).1;
                 // Commands and rules are in one piece, however long they are, so that they can be pasted.
                 let pasted = |line: &&str| {
-                    ["ccstat ", "{\"permissions\"", "--allowed-tools"].iter().any(|head| line.starts_with(head))
+                    ["ccstat ", "{\"permissions\"", "--allowed-tools"]
+                        .iter()
+                        .any(|head| line.starts_with(head))
                 };
                 let lines = stdout.lines().filter(|line| !pasted(line));
                 let widest = lines.map(UnicodeWidthStr::width).max().unwrap_or(0);

@@ -199,7 +199,7 @@ fn wall_parts(court: &Court<'_>) -> Parts<Millis> {
 
 const NO_TIME: &str = "not known, since no record has a time or a duration";
 const TIME_HINT: &str =
-    "let the run end with a result, or judge it while it runs: ccstat run --max-duration TIME -- COMMAND";
+    "let the run end with a result, or start it with `run --max-duration`, which goes by the clock";
 
 /// Judges how long it took.
 pub(super) fn duration(court: &Court<'_>, most: Millis) -> Vec<Found> {
