@@ -38,11 +38,11 @@ fn skimmed(log: &[u8]) -> usize {
 
 /// The same records by serde_json.
 fn obvious(log: &[u8]) -> usize {
-    let lines = log.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-    let mut records = 0;
-    for line in lines {
-        black_box(event::obvious(line).expect("a record"));
+    let (mut records, mut start) = (0, 0);
+    for end in memchr::memchr_iter(b'\n', log) {
+        black_box(event::obvious(&log[start..end]).expect("a record"));
         records += 1;
+        start = end + 1;
     }
     records
 }
