@@ -81,19 +81,22 @@ pub(super) fn permissions(
         let make = |view: &View<'_>| report::suggestions(view, breadth);
         return answer(&asked.rows, &question("suggestions", &make), variables, style);
     }
-    let trial = trial(asked)?;
+    let trial = trial(asked, variables.home())?;
     let make = |view: &View<'_>| report::permissions(view, trial.as_ref());
     answer(&asked.rows, &question("permissions", &make), variables, style)
 }
 
 /// The settings to try, if any.
-fn trial(asked: &Permissions) -> Result<Option<Trial>, Error> {
+fn trial(asked: &Permissions, home: Option<&str>) -> Result<Option<Trial>, Error> {
     let mut all = Vec::new();
     for path in &asked.settings {
         let text = plan::read_text(path, plan::MAX_CONFIG)?;
         let name = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        let settings =
-            Settings::read(&path.to_string_lossy(), &text, Some(Settings::scope_of(&name.to_string_lossy())));
+        let settings = Settings::read(
+            &path.to_string_lossy(),
+            &text,
+            Some(Settings::scope_of(&name.to_string_lossy(), home)),
+        );
         all.push(settings.map_err(|error| Error::Usage(error.to_string()))?);
     }
     if all.is_empty() {

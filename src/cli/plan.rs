@@ -100,6 +100,11 @@ impl Variables {
         Style { width: self.columns.or_else(terminal_width).map(|width| width.max(40)), color }
     }
 
+    /// The home folder, if it is a text.
+    pub(super) fn home(&self) -> Option<&str> {
+        self.home.as_deref().and_then(Path::to_str)
+    }
+
     fn environment(&self) -> Environment {
         Environment { config_dir: self.config_dir.clone(), home: self.home.clone() }
     }

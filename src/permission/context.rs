@@ -16,6 +16,9 @@ pub struct Context {
     pub directories: Vec<(String, Scope)>,
     /// Whether `bypassPermissions` could be chosen; then `plan` lets everything through (5.7).
     pub bypass_available: bool,
+    /// The folder that the session began in: rules of the project start there, and what is below it is inside. Without it,
+    /// the folder of each call is it.
+    pub project: Option<String>,
     /// Whether nobody can be asked, so that what would be asked is refused (`-p` without a host).
     pub avoid_prompts: bool,
     rules: Vec<(Behaviour, Scope, Rule)>,
@@ -39,6 +42,7 @@ impl Context {
             mode,
             directories: Vec::new(),
             bypass_available: false,
+            project: None,
             avoid_prompts: false,
             rules: Vec::new(),
         }
@@ -137,11 +141,20 @@ pub(super) fn exact_command(command: &str) -> Option<Rule> {
 }
 
 fn exact_path(call: &Call<'_>) -> Option<String> {
-    let path = tool::path_of(call)?;
-    let plain = !super::path::is_glob(&path) && path.trim() == path && !path.is_empty();
-    let resolved = super::path::resolve(&path, call.cwd).unwrap_or(path);
-    let from_top = if resolved.starts_with('/') { format!("/{resolved}") } else { resolved };
-    plain.then_some(from_top)
+    let path = tool::path_of(call).filter(|path| path.trim() == path && !path.is_empty())?;
+    Some(literal(&super::path::resolve(&path, call.cwd).unwrap_or(path)))
+}
+
+/// The pattern that means one resolved path and what is below it: from the top, with all that is special escaped.
+pub(super) fn literal(path: &str) -> String {
+    let mut pattern = if path.starts_with('/') { "/".to_owned() } else { String::new() };
+    for letter in path.chars() {
+        if "*?[]\\!#".contains(letter) {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    pattern
 }
 
 #[cfg(test)]
@@ -190,7 +203,11 @@ mod tests {
         assert_eq!(approve("Bash", json!({"command": "npm:*"})), None, "it would mean more");
         assert_eq!(approve("Write", json!({"file_path": "a/b"})), ok("Edit(//home/dev/project/a/b)"));
         assert_eq!(approve("Grep", json!({"pattern": "x"})), ok("Read(//home/dev/project)"));
-        assert_eq!(approve("Write", json!({"file_path": "a*"})), None);
+        assert_eq!(approve("Write", json!({"file_path": "a*"})), ok(r"Edit(//home/dev/project/a\*)"));
+        assert_eq!(
+            approve("Write", json!({"file_path": "[id].txt"})),
+            ok(r"Edit(//home/dev/project/\[id\].txt)")
+        );
         assert_eq!(approve("WebFetch", json!({"url": "https://a.b/c"})), ok("WebFetch(domain:a.b)"));
         assert_eq!(approve("mcp__demo__add", json!({})), ok("mcp__demo__add"));
         assert_eq!(approve("Agent", json!({"subagent_type": "Explore"})), ok("Agent(Explore)"));

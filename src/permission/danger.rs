@@ -4,8 +4,8 @@
 
 mod list;
 
-pub(super) use list::may_destroy;
-use list::{Operands, ROWS, WRITERS, operands};
+use list::ROWS;
+pub(super) use list::{Operands, WRITERS, may_destroy, operands};
 
 use super::{
     Call,
@@ -34,14 +34,6 @@ const AS_OTHER: &str = "runs with the rights of another user";
 const DOWNLOADED: &str = "runs what it downloads";
 const PIPED: &str = "runs text from a pipe as commands";
 const REMOVES_INPUT: &str = "removes whatever its input names";
-
-/// Folders that Claude Code itself asks about before they are edited (published).
-const PROTECTED: &[&str] = &[".git", ".claude", ".vscode", ".idea"];
-
-/// Whether a path leads into a folder that is protected.
-pub(super) fn is_protected(path: &str) -> bool {
-    path.split(['/', '\\']).any(|name| PROTECTED.contains(&name))
-}
 
 /// Names in a path that make writing there dangerous even within a project.
 const SENSITIVE: &[(&str, &str)] = &[
@@ -77,7 +69,7 @@ struct Ground {
 
 impl Ground {
     fn command(&self, command: &str, cwd: Option<&str>) -> Option<&'static str> {
-        let (parts, _) = pieces(command);
+        let parts = pieces(command).parts;
         let mut folder = cwd.and_then(|cwd| resolve(cwd, None));
         for part in &parts {
             let found = listed(part.core())
@@ -103,20 +95,7 @@ impl Ground {
         }
         let (first, rest) = part.core().split_first()?;
         let (_, which) = WRITERS.iter().find(|(name, _)| *name == program(&first.text))?;
-        let files = operands(rest);
-        match which {
-            Operands::All => files.iter().copied().find_map(judge),
-            Operands::Last => files.last().copied().and_then(judge),
-            Operands::InPlace => {
-                let in_place =
-                    rest.iter().any(|word| word.text.starts_with("-i") || word.text == "--in-place");
-                files.iter().skip(1).filter(|_| in_place).copied().find_map(judge)
-            }
-            Operands::After(flags) => {
-                let named = rest.windows(2).filter(|pair| flags.contains(&pair[0].text.as_str()));
-                named.map(|pair| &pair[1]).find_map(judge)
-            }
-        }
+        written_operands(which, rest).into_iter().find_map(judge)
     }
 
     /// Why writing at a path is dangerous.
@@ -144,6 +123,26 @@ impl Ground {
     }
 }
 
+/// The files that a program is given to write.
+pub(super) fn written_operands<'w>(which: &Operands, rest: &'w [Word]) -> Vec<&'w Word> {
+    let files = operands(rest);
+    match which {
+        Operands::All => files,
+        Operands::Last => files.last().copied().into_iter().collect(),
+        Operands::InPlace if is_in_place(rest) => files.into_iter().skip(1).collect(),
+        Operands::InPlace => Vec::new(),
+        Operands::After(flags) => {
+            let named = rest.windows(2).filter(|pair| flags.contains(&pair[0].text.as_str()));
+            named.map(|pair| &pair[1]).collect()
+        }
+    }
+}
+
+/// Whether `sed` changes the files that it is given.
+pub(super) fn is_in_place(rest: &[Word]) -> bool {
+    rest.iter().any(|word| word.text.starts_with("-i") || word.text.starts_with("--in-place"))
+}
+
 /// What the list of destructive commands says about these words.
 fn listed(words: &[Word]) -> Option<&'static str> {
     let (first, rest) = words.split_first()?;
@@ -154,11 +153,6 @@ fn listed(words: &[Word]) -> Option<&'static str> {
         }
     }
     ROWS.iter().find(|row| row.fits(program(&first.text), rest)).map(|row| row.reason)
-}
-
-/// Whether a part is on the list of destructive commands.
-pub(super) fn destroys(part: &Part) -> bool {
-    listed(part.core()).is_some()
 }
 
 /// What a command does that runs for each file that was found.

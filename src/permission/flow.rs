@@ -1,15 +1,17 @@
 //! The check flow (5.7): deny, ask, the tool, the mode, allow, and at last a question.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use super::{
     Call,
+    access::{Access, Place},
+    command::{self, Judge},
     context::{Context, Placed},
-    danger::is_protected,
-    path::{below, resolve},
-    rule::{Content, Rule},
+    host::is_documentation,
+    pattern::{Ground, Use},
+    protect::is_protected,
     scope::{Behaviour, Mode},
-    shell::{Part, Unsplit, guises, pieces},
+    shell::{Pieces, Spoken, pieces},
     tool::{self, Family, Own},
 };
 
@@ -33,7 +35,7 @@ pub enum Decision {
     Deny,
     /// A person is asked.
     Ask,
-    /// The tool answers, by what a log does not hold.
+    /// It depends on what a log does not hold.
     ToolDecides,
 }
 
@@ -67,8 +69,12 @@ pub enum By<'c> {
     Interaction,
     /// By nobody being there to ask.
     NoPrompts,
-    /// By the tool.
-    Tool,
+    /// By the tool itself, which lets it run for this reason.
+    Own(&'static str),
+    /// By the tool itself, which asks for this reason.
+    Asks(Cow<'static, str>),
+    /// By this, which a log does not hold.
+    Depends(&'static str),
     /// By nothing: that is asked.
     Default,
 }
@@ -95,83 +101,263 @@ impl fmt::Display for By<'_> {
             Self::Mode(mode) => write!(f, "mode {mode}"),
             Self::Interaction => f.write_str("needs a person"),
             Self::NoPrompts => f.write_str("nobody to ask"),
-            Self::Tool => f.write_str("the tool"),
+            Self::Own(why) => f.write_str(why),
+            Self::Asks(why) => f.write_str(why),
+            Self::Depends(on) => write!(f, "depends on {on}"),
             Self::Default => f.write_str("no rule"),
         }
     }
 }
 
+const INSIDE: &str = "inside the working folders";
+const RUNS: &str = "needs no permission";
+const DOCUMENTATION: &str = "documentation host";
+const PROTECTED: &str = "a protected file";
+const OTHER_TOOL: &str = "the tool, which is not known here";
+const NO_FOLDER: &str = "the folder of the session, which is not known";
+const CLASSIFIER: &str = "the classifier of mode auto";
+
 /// What would happen to a call in a context.
 pub fn check<'c>(context: &'c Context, call: &Call<'_>) -> Outcome<'c> {
-    let subject = Subject::of(call);
-    let stopped = |behaviour| context.rules(behaviour).find(|placed| subject.is_stopped_by(placed.rule));
-    if let Some(placed) = stopped(Behaviour::Deny) {
+    let subject = Subject::of(context, call);
+    if let Some(placed) = subject.stopped(Behaviour::Deny) {
         return Outcome { decision: Decision::Deny, step: Step::Deny, by: By::Rules(vec![placed]) };
     }
-    if let Some(placed) = stopped(Behaviour::Ask) {
+    if let Some(placed) = subject.stopped(Behaviour::Ask) {
         return asked(context, Step::Ask, By::Rules(vec![placed]));
     }
-    // The third step. What the tool answers is known only where it is a question to a person; 5.1 lets
-    // `AskUserQuestion` through in `acceptEdits`, so there it is none.
-    let tool = tool::known(call.tool);
-    let accepted = context.mode == Mode::AcceptEdits && tool.safe;
-    if tool.own == Own::Interacts && !accepted {
+    if subject.tool.own == Own::Interacts {
         return asked(context, Step::Interaction, By::Interaction);
     }
-    if let Some(decision) = by_mode(context, &subject) {
-        return Outcome { decision, step: Step::Mode, by: By::Mode(context.mode) };
+    if context.mode != Mode::BypassPermissions && subject.writes_protected() {
+        return asked(context, Step::Tool, By::Asks(PROTECTED.into()));
     }
-    if let Some(rules) = allowing(context, &subject) {
-        return Outcome { decision: Decision::Allow, step: Step::Allow, by: By::Rules(rules) };
+    if let Some(decision) = subject.by_mode() {
+        let by = By::Mode(context.mode);
+        return match decision {
+            Decision::Ask => asked(context, Step::Mode, by),
+            Decision::Allow | Decision::Deny | Decision::ToolDecides => {
+                Outcome { decision, step: Step::Mode, by }
+            }
+        };
     }
-    if own(context, &subject) == Own::Decides {
-        return Outcome { decision: Decision::ToolDecides, step: Step::Tool, by: By::Tool };
+    if let Some(placed) = subject.allowed_whole() {
+        return Outcome { decision: Decision::Allow, step: Step::Allow, by: By::Rules(vec![placed]) };
     }
-    let by = if context.mode == Mode::Plan { By::Mode(Mode::Plan) } else { By::Default };
-    asked(context, Step::Default, by)
+    let outcome = subject.looked_at();
+    if outcome.decision == Decision::Ask { asked(context, outcome.step, outcome.by) } else { outcome }
+}
+
+/// A part of a command, and what becomes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judged<'c> {
+    /// The part as it was written.
+    pub text: String,
+    /// What becomes of it alone.
+    pub outcome: Outcome<'c>,
+}
+
+/// What would happen to each part of a command by itself. Empty for other tools, and for commands that cannot be checked.
+pub fn check_parts<'c>(context: &'c Context, call: &Call<'_>) -> Vec<Judged<'c>> {
+    let subject = Subject::of(context, call);
+    if subject.pieces.doubt.is_some() {
+        return Vec::new();
+    }
+    let part = |part: &super::Part| {
+        let input = serde_json::json!({ "command": part.unguarded() });
+        let call = Call { tool: call.tool, input: &input, cwd: call.cwd };
+        Judged { text: part.text.clone(), outcome: check(context, &call) }
+    };
+    subject.pieces.parts.iter().map(part).collect()
 }
 
 /// The rules of a context that are about none of the calls.
 pub fn unmatched<'c, 'a>(context: &'c Context, calls: impl IntoIterator<Item = Call<'a>>) -> Vec<Placed<'c>> {
     let mut left: Vec<Placed<'c>> = context.all_rules().collect();
     for call in calls {
-        let subject = Subject::of(&call);
-        left.retain(|placed| !subject.is_stopped_by(placed.rule));
         if left.is_empty() {
             break;
         }
+        let subject = Subject::of(context, &call);
+        left.retain(|placed| !subject.is_met_by(placed));
     }
     left
 }
 
-/// A call with its command taken apart.
-struct Subject<'a> {
-    call: Call<'a>,
-    command: Option<&'a str>,
-    parts: Vec<Part>,
-    guises: Vec<String>,
-    doubt: Option<Unsplit>,
+/// The folder that later commands run in after a call that ran, if it changes: a command that ends elsewhere in the
+/// working folders stays there, one that leaves them is taken back to the project's folder.
+pub fn folder_after(context: &Context, call: &Call<'_>) -> Option<String> {
+    let subject = Subject::of(context, call);
+    if subject.pieces.doubt.is_some() {
+        return None;
+    }
+    let alone = |part: &super::Part| {
+        subject.pieces.parts.iter().filter(|other| other.pipeline == part.pipeline).count() == 1
+    };
+    let mut ground = subject.ground.clone();
+    for part in subject.pieces.parts.iter().filter(|part| alone(part)) {
+        if let [first, target] = part.core()
+            && first.text == "cd"
+            && !target.expands
+            && target.text != "-"
+        {
+            ground = ground.within(ground.resolve(&target.text));
+        }
+    }
+    let new = ground.cwd.clone().filter(|new| Some(new) != subject.ground.cwd.as_ref())?;
+    let inside = Place { context, ground: &ground }.find(&new) == Access::Inside;
+    Some(new).filter(|_| inside).or_else(|| subject.ground.project.clone())
 }
 
-impl<'a> Subject<'a> {
-    fn of(call: &Call<'a>) -> Self {
-        let command = call.text("command").filter(|_| tool::known(call.tool).family == Family::Command);
-        let (parts, doubt) = command.map(pieces).unwrap_or_default();
-        Self { call: *call, command, guises: guises(&parts), parts, doubt }
+/// A call in its context, with its command taken apart.
+struct Subject<'c, 'a> {
+    context: &'c Context,
+    call: Call<'a>,
+    tool: &'static tool::Tool,
+    ground: Ground,
+    command: Option<&'a str>,
+    pieces: Pieces,
+    spoken: Spoken,
+}
+
+impl<'c, 'a> Subject<'c, 'a> {
+    fn of(context: &'c Context, call: &Call<'a>) -> Self {
+        let tool = tool::known(call.tool);
+        let command = call.text("command").filter(|_| tool.family == Family::Command);
+        let pieces = command.map(pieces).unwrap_or_default();
+        let ground = Ground::new(call.cwd, context.project.as_deref());
+        let spoken = Spoken::of(&pieces.parts);
+        Self { context, call: *call, tool, ground, command, pieces, spoken }
     }
 
-    /// Whether a rule is about the call, a part of it, or a file that a part writes by a redirection (a guess: rules
-    /// about edits would else be useless beside a shell).
-    fn is_stopped_by(&self, rule: &Rule) -> bool {
-        let writes = |part: &Part| part.written().any(|file| rule.writes(&file.text, self.call.cwd));
-        let redirected = matches!(rule.content, Some(Content::Path(_))) && self.parts.iter().any(writes);
-        redirected || rule.matches_guises(&self.call, &self.guises)
+    fn judge(&self) -> Judge<'c, '_> {
+        let command = self.command.unwrap_or_default();
+        Judge { context: self.context, ground: &self.ground, command, pieces: &self.pieces }
     }
 
-    /// Whether the command can be split with certainty and every part is like this.
-    fn every(&self, like: impl Fn(&Part) -> bool) -> bool {
-        self.doubt.is_none() && !self.parts.is_empty() && self.parts.iter().all(like)
+    fn place(&self) -> Place<'c, '_> {
+        Place { context: self.context, ground: &self.ground }
     }
+
+    /// The first rule that denies or asks.
+    fn stopped(&self, behaviour: Behaviour) -> Option<Placed<'c>> {
+        let stops = |placed: &Placed<'_>| {
+            let of = Use { behaviour, scope: placed.scope };
+            placed.rule.stops(&self.call, &self.spoken, &self.ground, of)
+        };
+        let rule = self.context.rules(behaviour).find(stops);
+        // Paths of rules that ask do not reach commands.
+        let reaches = behaviour == Behaviour::Deny && self.command.is_some();
+        rule.or_else(|| if reaches { command::kept_away(&self.judge()) } else { None })
+    }
+
+    fn writes_protected(&self) -> bool {
+        match self.tool.family {
+            Family::Command => command::writes_protected(&self.ground, &self.pieces),
+            Family::Edit(_) => tool::path_of(&self.call).is_some_and(|path| is_protected(&path)),
+            Family::Read(_) | Family::Web | Family::Agent | Family::Skill | Family::Other => false,
+        }
+    }
+
+    /// What the mode decides.
+    fn by_mode(&self) -> Option<Decision> {
+        let edits = matches!(self.tool.family, Family::Edit(_));
+        match self.context.mode {
+            Mode::BypassPermissions => Some(Decision::Allow),
+            Mode::Plan if self.context.bypass_available => Some(Decision::Allow),
+            Mode::Plan if edits || tool::is_mcp(self.call.tool) => Some(Decision::Ask),
+            Mode::AcceptEdits if edits => {
+                let path = tool::path_of(&self.call)?;
+                (self.place().find_written(&path) == Access::Inside).then_some(Decision::Allow)
+            }
+            Mode::AcceptEdits | Mode::Default | Mode::Plan => None,
+            Mode::Delegate | Mode::DontAsk | Mode::Auto => None,
+        }
+    }
+
+    /// An allow rule for any use of the tool.
+    fn allowed_whole(&self) -> Option<Placed<'c>> {
+        let whole = |placed: &Placed<'_>| {
+            placed.rule.content.is_none()
+                && placed.rule.names(self.call.tool, Behaviour::Allow)
+                && placed.rule.idle(Behaviour::Allow).is_none()
+        };
+        self.context.rules(Behaviour::Allow).find(whole)
+    }
+
+    /// What the tool decides by its input.
+    fn looked_at(&self) -> Outcome<'c> {
+        let runs = |why| Outcome { decision: Decision::Allow, step: Step::Tool, by: By::Own(why) };
+        let asks = Outcome { decision: Decision::Ask, step: Step::Default, by: By::Default };
+        let by_rule =
+            |placed| Outcome { decision: Decision::Allow, step: Step::Allow, by: By::Rules(vec![placed]) };
+        match (self.tool.family, self.tool.own) {
+            (Family::Command, _) => self.judge().whole(),
+            (Family::Read(_), _) => self.read(),
+            (Family::Edit(_), _) => {
+                let path = tool::path_of(&self.call);
+                let rule = path.and_then(|path| self.place().allowing(&["Edit"], &path));
+                rule.map_or(asks, by_rule)
+            }
+            (Family::Web, _) => {
+                let named =
+                    |placed: &Placed<'_>| placed.rule.tool == self.call.tool && placed.rule.fits(&self.call);
+                let rule = self.context.rules(Behaviour::Allow).find(named);
+                let host = tool::host_of(&self.call).unwrap_or_default();
+                let known = is_documentation(&host, self.call.text("url").unwrap_or_default());
+                rule.map_or_else(|| if known { runs(DOCUMENTATION) } else { asks }, by_rule)
+            }
+            (Family::Agent | Family::Skill | Family::Other, Own::Runs) => runs(RUNS),
+            (Family::Agent | Family::Skill | Family::Other, Own::Unknown) => depends(OTHER_TOOL),
+            (Family::Agent | Family::Skill | Family::Other, Own::Asks | Own::Looks | Own::Interacts) => asks,
+        }
+    }
+
+    /// A tool that reads: inside it runs, elsewhere a rule must let it. In `plan` mode it runs everywhere.
+    fn read(&self) -> Outcome<'c> {
+        let inside = Outcome { decision: Decision::Allow, step: Step::Tool, by: By::Own(INSIDE) };
+        let Some(path) = tool::path_of(&self.call) else { return inside };
+        let access = self.place().find_written(&path);
+        if access == Access::Inside {
+            return inside;
+        }
+        if let Some(placed) = self.place().allowing(&["Read", "Edit"], &path) {
+            return Outcome { decision: Decision::Allow, step: Step::Allow, by: By::Rules(vec![placed]) };
+        }
+        match access {
+            _ if self.context.mode == Mode::Plan => {
+                Outcome { decision: Decision::Allow, step: Step::Mode, by: By::Mode(Mode::Plan) }
+            }
+            Access::Unknown => depends(NO_FOLDER),
+            Access::Inside | Access::Outside => {
+                Outcome { decision: Decision::Ask, step: Step::Tool, by: By::Asks(command::OUTSIDE.into()) }
+            }
+        }
+    }
+
+    /// Whether a rule is about the call or a part of it.
+    fn is_met_by(&self, placed: &Placed<'_>) -> bool {
+        let of = Use { behaviour: placed.behaviour, scope: placed.scope };
+        if placed.rule.stops(&self.call, &self.spoken, &self.ground, of) {
+            return true;
+        }
+        let about = |word: &&super::Word| {
+            let path = self.ground.resolve(&word.text);
+            path.is_some_and(|path| placed.rule.is_about(&path, &self.ground, of))
+        };
+        self.pieces.parts.iter().any(|part| {
+            let files = command::files(part);
+            match placed.rule.tool.as_str() {
+                "Read" => files.read.iter().any(about),
+                "Edit" => files.written.iter().chain(&files.redirected).any(about),
+                _ => false,
+            }
+        })
+    }
+}
+
+fn depends<'c>(on: &'static str) -> Outcome<'c> {
+    Outcome { decision: Decision::ToolDecides, step: Step::Tool, by: By::Depends(on) }
 }
 
 /// What becomes of a question: `dontAsk` refuses it, in `auto` a classifier answers it unless a rule or the tool wants
@@ -179,103 +365,13 @@ impl<'a> Subject<'a> {
 fn asked<'c>(context: &Context, step: Step, by: By<'c>) -> Outcome<'c> {
     let (decision, by) = match context.mode {
         Mode::DontAsk => (Decision::Deny, By::Mode(Mode::DontAsk)),
-        Mode::Auto if step == Step::Default => (Decision::ToolDecides, By::Mode(Mode::Auto)),
+        Mode::Auto if !matches!(step, Step::Ask | Step::Interaction) => {
+            (Decision::ToolDecides, By::Depends(CLASSIFIER))
+        }
         _ if context.avoid_prompts => (Decision::Deny, By::NoPrompts),
         _ => (Decision::Ask, by),
     };
     Outcome { decision, step, by }
-}
-
-/// The sixth step, and `acceptEdits`, which the specification has as a mode (5.1) but not in the flow.
-fn by_mode(context: &Context, subject: &Subject<'_>) -> Option<Decision> {
-    let tool = tool::known(subject.call.tool);
-    let edits = matches!(tool.family, Family::Edit(_));
-    let path = tool::path_of(&subject.call);
-    let protected = edits && path.as_deref().is_some_and(is_protected);
-    match context.mode {
-        // The specification allows everything. Newer versions still ask before edits of protected folders (published).
-        Mode::BypassPermissions if protected => Some(Decision::ToolDecides),
-        Mode::BypassPermissions => Some(Decision::Allow),
-        Mode::Plan if context.bypass_available => Some(Decision::Allow),
-        Mode::AcceptEdits if tool.safe && !protected => {
-            let inside = path.is_none_or(|path| is_inside(context, &path, subject.call.cwd));
-            inside.then_some(Decision::Allow)
-        }
-        Mode::AcceptEdits | Mode::Default | Mode::Plan => None,
-        Mode::Delegate | Mode::DontAsk | Mode::Auto => None,
-    }
-}
-
-/// Whether a path is in a working folder. Where no folder is known, nothing is outside.
-fn is_inside(context: &Context, path: &str, cwd: Option<&str>) -> bool {
-    let folders = context.directories.iter().map(|(folder, _)| folder.as_str()).chain(cwd);
-    let folders: Vec<String> = folders.filter_map(|folder| resolve(folder, cwd)).collect();
-    let Some(path) = resolve(path, cwd) else { return true };
-    folders.is_empty() || folders.iter().any(|folder| below(&path, folder).is_some())
-}
-
-/// The allow rules that let a call through: one, or for a compound command one for every part.
-///
-/// A command that cannot be split with certainty needs a rule for the tool or for its whole text: a prefix says
-/// nothing about what else stands there.
-fn allowing<'c>(context: &'c Context, subject: &Subject<'_>) -> Option<Vec<Placed<'c>>> {
-    let rules = || context.rules(Behaviour::Allow).filter(|placed| placed.rule.names(subject.call.tool));
-    let Some(command) = subject.command else {
-        return rules().find(|placed| placed.rule.matches(&subject.call)).map(|placed| vec![placed]);
-    };
-    let whole = |rule: &Rule| !matches!(rule.content, Some(Content::Prefix(_))) && rule.says(command);
-    if let Some(placed) = rules().find(|placed| whole(placed.rule)) {
-        return Some(vec![placed]);
-    }
-    if subject.doubt.is_some() || subject.parts.is_empty() {
-        return None;
-    }
-    let mut used: Vec<Placed<'c>> = Vec::new();
-    for part in &subject.parts {
-        for placed in covering(context, part, &rules().collect::<Vec<_>>(), subject.call.cwd)? {
-            if !used.contains(&placed) {
-                used.push(placed);
-            }
-        }
-    }
-    Some(used)
-}
-
-/// The rules that cover one part. Where a redirection writes a file, a prefix is not enough: the file needs a rule too.
-///
-/// Assignments and wrappers before a command are not taken off here, so `Bash(npm:*)` does not cover `LD_PRELOAD=x npm`.
-fn covering<'c>(
-    context: &'c Context,
-    part: &Part,
-    rules: &[Placed<'c>],
-    cwd: Option<&str>,
-) -> Option<Vec<Placed<'c>>> {
-    let exact = |rule: &Rule| matches!(rule.content, Some(Content::Command(_))) && rule.says(&part.text);
-    if let Some(placed) = rules.iter().find(|placed| exact(placed.rule)) {
-        return Some(vec![*placed]);
-    }
-    let bare = part.bare();
-    let mut used = vec![*rules.iter().find(|placed| placed.rule.says(&bare))?];
-    for file in part.written() {
-        let writes = |placed: &Placed<'_>| !file.expands && placed.rule.writes(&file.text, cwd);
-        used.push(context.rules(Behaviour::Allow).find(writes)?);
-    }
-    Some(used)
-}
-
-/// What the tool answers when nothing else decided.
-fn own(context: &Context, subject: &Subject<'_>) -> Own {
-    let tool = tool::known(subject.call.tool);
-    let accepts = context.mode == Mode::AcceptEdits;
-    match tool.family {
-        Family::Command if subject.every(tool::reads_only) => Own::Decides,
-        Family::Command if accepts && subject.every(|part| tool::edits(part) || tool::reads_only(part)) => {
-            Own::Decides
-        }
-        Family::Edit(_) if accepts => Own::Decides,
-        Family::Command | Family::Edit(_) | Family::Read(_) => tool.own,
-        Family::Web | Family::Agent | Family::Skill | Family::Other => tool.own,
-    }
 }
 
 #[cfg(test)]

@@ -59,6 +59,69 @@ fn parts(command: &str) -> Option<Vec<String>> {
     split(command).ok().map(|parts| parts.into_iter().map(|part| part.text).collect())
 }
 
+/// Commands that were refused, of every kind that a suggestion tells apart.
+const REFUSED: &[&str] = &[
+    "npm test",
+    "npm run build && npm test",
+    "npm ci | tail -5",
+    "npm install left-pad",
+    "git push origin main",
+    "echo x > out.txt",
+    "npm test > /tmp/log",
+    "cat /etc/hostname",
+    "ls /srv && npm test",
+    "touch ../x",
+    "cp a.txt /srv/b.txt",
+    "touch x &",
+    "touch .git/x",
+    "cd sub && touch x",
+    "rm -rf build",
+    "timeout 5 npm test",
+    "NODE_ENV=x npm test",
+    "if true; then npm test; fi",
+    "make 'a b'",
+];
+
+/// Words that may make another command of one.
+const WORDS: &[&str] = &[
+    "-rf",
+    "/",
+    "~",
+    "..",
+    "&&",
+    ";",
+    "|",
+    "&",
+    ">",
+    "<",
+    "rm",
+    "sh",
+    "sudo",
+    "cat",
+    "/etc/passwd",
+    "$HOME",
+    "$(x)",
+    "x",
+    "npm",
+    "test",
+    "--force",
+    "../y",
+    ".git/x",
+    "{a,b}",
+    "*",
+    "#",
+    "timeout",
+    "5",
+    "FOO=1",
+    "cd",
+    "git",
+];
+
+fn allows(context: &Context, command: &str) -> bool {
+    let input = json!({ "command": command });
+    check(context, &Call { tool: "Bash", input: &input, cwd: Some("/p") }).decision == Decision::Allow
+}
+
 fn context(rules: &[Suggested]) -> Context {
     let mut context = Context::new(Mode::Default);
     for one in rules {
@@ -73,7 +136,7 @@ proptest! {
     #[test]
     fn no_text_makes_anything_panic(rule in hostile(), command in hostile(), path in hostile()) {
         let parsed = [Rule::parse(&rule), Rule::parse(&format!("Bash({rule})")), Rule::parse(&format!("Edit({rule})"))];
-        let _ = (rule_list(&rule), split(&command), Settings::read("s.json", &rule, None), Settings::scope_of(&path));
+        let _ = (rule_list(&rule), split(&command), Settings::read("s.json", &rule, None), Settings::scope_of(&path, Some(&rule)));
         for mode in [Mode::Default, Mode::AcceptEdits] {
             let mut context = Context::new(mode);
             for rule in parsed.iter().flatten() {
@@ -97,11 +160,13 @@ proptest! {
     }
 
     #[test]
-    fn what_is_approved_always_is_allowed(command in hostile()) {
+    fn what_is_approved_always_is_allowed_where_one_rule_can_do_that(command in hostile()) {
         let input = json!({ "command": command });
         let call = Call { tool: "Bash", input: &input, cwd: None };
         let mut context = Context::new(Mode::Default);
-        if context.approve_always(&call).is_some() {
+        let needed = suggest(&[call], Breadth::Exact, None).rules;
+        let alone = !needed.is_empty() && needed.iter().all(|one| one.rule.tool == "Bash");
+        if alone && context.approve_always(&call).is_some() {
             prop_assert_eq!(check(&context, &call).decision, Decision::Allow);
         }
     }
@@ -124,16 +189,64 @@ proptest! {
                     prop_assert_eq!(check(&context, call).decision, Decision::Allow);
                 }
                 let dangerous = danger(call, Some("/p")).is_some();
-                let warned = |one: &Suggested| !one.covers.contains(&at) || one.warning.is_some();
-                prop_assert!(!dangerous || suggestions.rules.iter().all(warned), "no danger without a warning");
+                let warned = |one: &Suggested| one.covers.contains(&at) && one.warning.is_some();
+                prop_assert!(
+                    !dangerous || !covered || suggestions.rules.iter().any(warned),
+                    "a dangerous call needs a rule with a warning"
+                );
             }
         }
         let exact = context(&suggest(&calls, Breadth::Exact, Some("/p")).rules);
-        let input = json!({ "command": probe });
-        let allowed = check(&exact, &Call { tool: "Bash", input: &input, cwd: Some("/p") }).decision;
-        if allowed == Decision::Allow && !denied.contains(&probe) {
-            let known: Vec<String> = denied.iter().filter_map(|command| parts(command)).flatten().collect();
-            prop_assert!(parts(&probe).is_some_and(|parts| parts.iter().all(|part| known.contains(part))));
+        if allows(&exact, &probe) && !denied.contains(&probe) {
+            let mut known: Vec<String> = denied.iter().filter_map(|command| parts(command)).flatten().collect();
+            known.extend(known.clone().into_iter().map(|part| part.split(" > ").next().unwrap().to_owned()));
+            let harmless = |part: &str| allows(&Context::new(Mode::Default), part);
+            let spoken = |part: &String| {
+                let bare = part.split(" > ").next().unwrap();
+                known.iter().any(|known| known == part || known == bare) || harmless(part) || harmless(bare)
+            };
+            prop_assert!(parts(&probe).is_some_and(|parts| parts.iter().all(spoken)), "{probe}");
+        }
+    }
+
+    #[test]
+    fn a_changed_command_is_allowed_only_as_far_as_the_breadth_says(
+        denied in proptest::sample::select(REFUSED),
+        at in any::<proptest::sample::Index>(),
+        word in proptest::sample::select(WORDS),
+        change in 0_u8..4,
+    ) {
+        let mut words: Vec<&str> = denied.split(' ').collect();
+        let at = at.index(words.len());
+        match change {
+            0 => words[at] = word,
+            1 => words.insert(at, word),
+            2 => words.push(word),
+            _ => { words.remove(at); }
+        }
+        let changed = words.join(" ");
+        let input = json!({ "command": denied });
+        let call = Call { tool: "Bash", input: &input, cwd: Some("/p") };
+        let nothing = Context::new(Mode::Default);
+        for breadth in [Breadth::Exact, Breadth::Prefix] {
+            let rules = suggest(&[call], breadth, Some("/p")).rules;
+            let context = context(&rules);
+            prop_assert!(rules.is_empty() || allows(&context, denied), "{denied} by {rules:?}");
+            if changed == denied || !allows(&context, &changed) || allows(&nothing, &changed) {
+                continue;
+            }
+            // An exact rule is a command with its words, wherever its output goes and whatever reads beside it.
+            let kept = |rule: &Rule| match &rule.content {
+                Some(Content::Command(text)) => changed.contains(text.as_str()),
+                Some(Content::Prefix(text)) => breadth == Breadth::Prefix && changed.contains(text.as_str()),
+                Some(Content::Path(_)) => true,
+                _ => false,
+            };
+            prop_assert!(rules.iter().any(|one| kept(&one.rule)), "{changed} by {rules:?}");
+            let judged = json!({ "command": changed });
+            let probed = Call { tool: "Bash", input: &judged, cwd: Some("/p") };
+            let warned = rules.iter().any(|one| one.warning.is_some());
+            prop_assert!(warned || danger(&probed, Some("/p")).is_none(), "{changed} by {rules:?}");
         }
     }
 

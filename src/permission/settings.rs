@@ -1,9 +1,11 @@
 //! `settings.json` (5.8): rules, the mode at the start, further folders.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use super::{
-    path::{in_home, resolve},
+    path::{below, in_home, resolve},
     rule::{Rule, RuleError},
     scope::{Behaviour, Mode, Scope},
 };
@@ -15,10 +17,32 @@ pub struct Settings {
     pub scope: Scope,
     /// Its rules, in the order of the file: allow, deny, ask.
     pub rules: Vec<(Behaviour, Rule)>,
-    /// `defaultMode`.
+    /// `defaultMode`, if it counts.
     pub mode: Option<Mode>,
+    /// `defaultMode` that a project's file may not set: `bypassPermissions` and `auto` (measured on 2.1.326).
+    pub ignored_mode: Option<Mode>,
     /// `additionalDirectories`.
     pub directories: Vec<String>,
+    /// Rules that are broken. The CLI drops them and keeps the others (measured on 2.1.326).
+    pub broken: Vec<BrokenRule>,
+}
+
+/// A rule of a settings file that is dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenRule {
+    /// Name of the file.
+    pub file: String,
+    /// The key with its path.
+    pub key: String,
+    /// What is wrong with it.
+    pub reason: RuleError,
+}
+
+impl fmt::Display for BrokenRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, key, reason } = self;
+        write!(f, "settings file `{file}`: `{key}` is not a rule and is dropped: {reason}")
+    }
 }
 
 /// Why a settings file cannot be used.
@@ -45,16 +69,6 @@ pub enum SettingsError {
         /// What stands there, shortened.
         value: String,
     },
-    /// A rule that is broken.
-    #[error("settings file `{file}`: `{key}` is no rule: {reason}")]
-    Rule {
-        /// Name of the file.
-        file: String,
-        /// The key with its path.
-        key: String,
-        /// What is wrong with it.
-        reason: RuleError,
-    },
     /// A mode that does not exist.
     #[error(
         "settings file `{file}`: `{key}` is no mode, did you mean `{nearest}`? (known: {}): `{value}`",
@@ -73,7 +87,7 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// Reads the text of a settings file. Without a scope, the name of the file decides
+    /// Reads the text of a settings file. Without a scope, the place of the file decides
     /// ([`scope_of`](Self::scope_of)). Keys that are not about permissions are passed over.
     pub fn read(file: &str, text: &str, scope: Option<Scope>) -> Result<Self, SettingsError> {
         let source = Source { file };
@@ -84,38 +98,65 @@ impl Settings {
             return Err(source.value("the whole file", "an object", &whole));
         }
         let mut settings = Self {
-            scope: scope.unwrap_or_else(|| Self::scope_of(file)),
+            scope: scope.unwrap_or_else(|| Self::scope_of(file, None)),
             rules: Vec::new(),
             mode: None,
+            ignored_mode: None,
             directories: Vec::new(),
+            broken: Vec::new(),
         };
         let Some(permissions) = given(&whole, "permissions") else { return Ok(settings) };
         if !permissions.is_object() {
             return Err(source.value("permissions", "an object", permissions));
         }
         for behaviour in Behaviour::ALL {
-            settings.rules.extend(source.rules(permissions, *behaviour)?);
+            source.rules(permissions, *behaviour, &mut settings)?;
         }
         settings.mode = source.mode(permissions)?;
+        let barred = |mode: &mut Mode| matches!(mode, Mode::BypassPermissions | Mode::Auto);
+        if settings.scope == Scope::Project {
+            settings.ignored_mode = settings.mode.take_if(barred);
+        }
         let directories =
             source.texts(permissions, "additionalDirectories", "a list of folders", "a folder")?;
         settings.directories = directories.into_iter().map(|(_, path)| path.to_owned()).collect();
         Ok(settings)
     }
 
-    /// The scope that a file's name speaks for: `settings.local.json` is local, `managed-settings.json` is of the
-    /// organisation, one in the `.claude` folder of a home is the user's, all others are the project's.
-    pub fn scope_of(file: &str) -> Scope {
+    /// Takes away what counts only in a trusted folder: the allow rules and further folders of a project's file (measured on
+    /// 2.1.326). Returns how many that are.
+    pub fn distrust(&mut self) -> usize {
+        if self.scope != Scope::Project {
+            return 0;
+        }
+        let before = self.rules.len() + self.directories.len();
+        self.rules.retain(|(behaviour, _)| *behaviour != Behaviour::Allow);
+        self.directories.clear();
+        before - self.rules.len()
+    }
+
+    /// The scope that the place of a file speaks for: `settings.local.json` is local, `managed-settings.json` is of the
+    /// organisation, `settings.json` in a `.claude` folder is the user's if that is in the home folder and else the
+    /// project's, and any other file is one that was given with `--settings`.
+    ///
+    /// Without a home folder, the usual places of one are tried.
+    pub fn scope_of(file: &str, home: Option<&str>) -> Scope {
         let file = file.replace('\\', "/");
         let (folder, name) = file.rsplit_once('/').unwrap_or(("", &file));
-        let resolved = resolve(folder, None).unwrap_or_default();
+        let resolved = resolve(folder, None).unwrap_or_else(|| folder.to_owned());
+        let own = match home.and_then(|home| resolve(home, None)) {
+            Some(home) => below(&resolved, &home) == Some(".claude") || resolved == "~/.claude",
+            None => in_home(&resolved) == Some(".claude"),
+        };
+        let claude = resolved.rsplit('/').next() == Some(".claude");
         match name {
-            "settings.local.json" => Scope::Local,
             _ if name.starts_with("managed-settings") || folder.ends_with("managed-settings.d") => {
                 Scope::Policy
             }
-            _ if in_home(&resolved) == Some(".claude") => Scope::User,
-            _ => Scope::Project,
+            "settings.local.json" => Scope::Local,
+            "settings.json" if own => Scope::User,
+            "settings.json" if claude => Scope::Project,
+            _ => Scope::Flag,
         }
     }
 }
@@ -156,13 +197,15 @@ impl Source<'_> {
         &self,
         permissions: &Value,
         behaviour: Behaviour,
-    ) -> Result<Vec<(Behaviour, Rule)>, SettingsError> {
-        let texts = self.texts(permissions, behaviour.word(), "a list of rules", "a rule in quotes")?;
-        let rule = |(key, text): (String, &str)| match Rule::parse(text) {
-            Ok(rule) => Ok((behaviour, rule)),
-            Err(reason) => Err(SettingsError::Rule { file: self.file.to_owned(), key, reason }),
-        };
-        texts.into_iter().map(rule).collect()
+        settings: &mut Settings,
+    ) -> Result<(), SettingsError> {
+        for (key, text) in self.texts(permissions, behaviour.word(), "a list of rules", "a rule in quotes")? {
+            match Rule::parse(text) {
+                Ok(rule) => settings.rules.push((behaviour, rule)),
+                Err(reason) => settings.broken.push(BrokenRule { file: self.file.to_owned(), key, reason }),
+            }
+        }
+        Ok(())
     }
 
     fn mode(&self, permissions: &Value) -> Result<Option<Mode>, SettingsError> {
@@ -220,10 +263,6 @@ mod tests {
     #[test]
     fn what_is_broken_is_told_with_file_key_and_reason() {
         assert_eq!(
-            error(r#"{"permissions": {"allow": ["Read", "Edit", "Bash(npm"]}}"#),
-            "settings file `s.json`: `permissions.allow[2]` is no rule: a parenthesis is not closed in `Bash(npm`"
-        );
-        assert_eq!(
             error(r#"{"permissions": {"deny": ["Read", 4]}}"#),
             "settings file `s.json`: `permissions.deny[1]` must be a rule in quotes, not `4`"
         );
@@ -239,6 +278,20 @@ mod tests {
         assert!(error("[]").contains("must be an object"));
         let folders = error(r#"{"permissions": {"additionalDirectories": [{}]}}"#);
         assert!(folders.contains("`permissions.additionalDirectories[0]` must be a folder"), "{folders}");
+    }
+
+    #[test]
+    fn a_broken_rule_is_dropped_and_the_others_hold() {
+        let text = r#"{"permissions": {"allow": ["Read", "Bash(npm", "", "Bash(:*)", "Bash()", "Edit"]}}"#;
+        let settings = Settings::read("s.json", text, None).expect("settings");
+        let left: Vec<String> = settings.rules.iter().map(|(_, rule)| rule.to_string()).collect();
+        assert_eq!(left, ["Read", "Edit"]);
+        let keys: Vec<&str> = settings.broken.iter().map(|broken| broken.key.as_str()).collect();
+        assert_eq!(keys, [1, 2, 3, 4].map(|at| format!("permissions.allow[{at}]")));
+        assert_eq!(
+            settings.broken[0].to_string(),
+            "settings file `s.json`: `permissions.allow[1]` is not a rule and is dropped: a parenthesis is not closed in `Bash(npm`"
+        );
     }
 
     #[test]
@@ -260,10 +313,15 @@ mod tests {
             ("/Users/dev/.claude/settings.json", Scope::User),
             ("/etc/claude-code/managed-settings.json", Scope::Policy),
             ("/etc/claude-code/managed-settings.d/10.json", Scope::Policy),
-            ("strict.json", Scope::Project),
+            ("settings.json", Scope::Flag),
+            ("strict.json", Scope::Flag),
+            (".claude/strict.json", Scope::Flag),
         ] {
-            assert_eq!(Settings::scope_of(file), scope, "{file}");
+            assert_eq!(Settings::scope_of(file, None), scope, "{file}");
         }
+        let home = Some("/data/me");
+        assert_eq!(Settings::scope_of("/data/me/.claude/settings.json", home), Scope::User);
+        assert_eq!(Settings::scope_of("/home/dev/.claude/settings.json", home), Scope::Project);
     }
 
     #[test]
@@ -275,9 +333,31 @@ mod tests {
         let user = file(Scope::User, "plan");
         let local = file(Scope::Local, "acceptEdits");
         let policy = file(Scope::Policy, "dontAsk");
-        assert_eq!(Context::of_settings([&user, &local]).mode, Mode::AcceptEdits);
-        assert_eq!(Context::of_settings([&policy, &user, &local]).mode, Mode::DontAsk);
-        assert_eq!(Context::of_settings([]).mode, Mode::Default);
+        let mode = |files: &[&Settings]| Context::of_settings(files.iter().copied()).mode;
+        assert_eq!(mode(&[&user, &local]), Mode::AcceptEdits);
+        assert_eq!(mode(&[&policy, &user, &local]), Mode::DontAsk);
+        assert_eq!(mode(&[]), Mode::Default);
         assert_eq!(Context::of_settings([&policy, &user, &local]).all_rules().count(), 3);
+        // A checked out project cannot take the questions away.
+        let project = file(Scope::Project, "bypassPermissions");
+        assert_eq!((project.mode, project.ignored_mode), (None, Some(Mode::BypassPermissions)));
+        assert_eq!(mode(&[&user, &project]), Mode::Plan);
+        assert_eq!(file(Scope::Project, "auto").mode, None);
+        assert_eq!(file(Scope::User, "bypassPermissions").mode, Some(Mode::BypassPermissions));
+    }
+
+    #[test]
+    fn a_folder_that_was_never_trusted_loses_what_its_own_file_allows() {
+        let text = r#"{"permissions": {"allow": ["Bash"], "deny": ["Read(x)"], "ask": ["WebSearch"],
+            "additionalDirectories": ["/srv"], "defaultMode": "plan"}}"#;
+        let untrusted = |scope| {
+            let mut settings = Settings::read("s.json", text, Some(scope)).expect("settings");
+            let lost = settings.distrust();
+            (settings.rules.len(), settings.directories.len(), settings.mode, lost)
+        };
+        assert_eq!(untrusted(Scope::Project), (2, 0, Some(Mode::Plan), 2));
+        for scope in [Scope::Local, Scope::User, Scope::Flag] {
+            assert_eq!(untrusted(scope), (3, 1, Some(Mode::Plan), 0));
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! This is no shell. What it cannot split with certainty it says so about ([`Unsplit`]) and never guesses: then nothing
 //! may be concluded from the parts except that something dangerous stands there.
 
+mod draft;
 mod scan;
 
 use scan::Scanner;
@@ -18,6 +19,8 @@ pub struct Part {
     pub redirects: Vec<Redirect>,
     /// Parts with the same number are joined by pipes.
     pub pipeline: usize,
+    /// Whether words of the shell's grammar (`if`, `then`, `!`) were taken off its beginning.
+    pub guarded: bool,
 }
 
 /// A word of a command.
@@ -31,6 +34,14 @@ pub struct Word {
     pub expands: bool,
     /// Whether it has a pattern (`*`, `?`, `[…]`) or a list (`{a,b}`) that the shell replaces.
     pub varies: bool,
+    /// Whether it has a list (`{a,b}`).
+    pub lists: bool,
+    /// Whether a backslash outside of quotes escapes a blank or an operator.
+    pub escapes: bool,
+    /// Whether it goes on after a backslash at the end of a line.
+    pub continued: bool,
+    /// Whether it is text that `"$(cat <<'END' … END)"` hands over unchanged.
+    pub document: bool,
 }
 
 /// A redirection.
@@ -82,30 +93,102 @@ pub enum Unsplit {
     Deep,
 }
 
-/// The parts of a command, or why it cannot be split with certainty.
-pub fn split(command: &str) -> Result<Vec<Part>, Unsplit> {
-    match pieces(command) {
-        (parts, None) => Ok(parts),
-        (_, Some(why)) => Err(why),
-    }
+/// Why the CLI does not check the text of a command that can be split (measured on 2.1.326).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unchecked {
+    /// `a &`.
+    #[error("a part runs in the background (`&`)")]
+    Background,
+    /// A backslash at the end of a line.
+    #[error("a line ends in a backslash")]
+    Continuation,
+    /// `a\ b`, `\;`.
+    #[error("a blank or an operator is escaped with a backslash")]
+    Escape,
+    /// `{a,b}`.
+    #[error("it has a list in braces (`{{a,b}}`)")]
+    Braces,
+    /// A quoted line that begins with `#`.
+    #[error("a quoted text has a line that begins with `#`")]
+    QuotedComment,
+    /// `$` that is no variable.
+    #[error("it has a `$` without a name")]
+    Dollar,
+    /// `<<<`.
+    #[error("it holds a text for its input (`<<<`)")]
+    Text,
 }
 
-/// All parts that can be seen, also within substitutions and loops, and the first reason not to trust them.
-pub(super) fn pieces(command: &str) -> (Vec<Part>, Option<Unsplit>) {
+/// A command taken apart.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pieces {
+    /// All parts that can be seen, also within substitutions and loops.
+    pub(super) parts: Vec<Part>,
+    /// The first reason not to trust them.
+    pub(super) doubt: Option<Unsplit>,
+    /// The first reason why the CLI does not check the text, although the parts are certain.
+    pub(super) unchecked: Option<Unchecked>,
+}
+
+/// The parts of a command, or why it cannot be split with certainty.
+pub fn split(command: &str) -> Result<Vec<Part>, Unsplit> {
+    let Pieces { parts, doubt, .. } = pieces(command);
+    doubt.map_or(Ok(parts), Err)
+}
+
+/// Takes a command apart as far as possible.
+pub(super) fn pieces(command: &str) -> Pieces {
     Scanner::new(command).run()
 }
 
-/// Every way to write the parts that a rule may be about: as written, without redirections, without what only wraps
-/// them (`A=b`, `sudo`, `timeout 5`), and without quotes.
-pub(super) fn guises(parts: &[Part]) -> Vec<String> {
-    let mut guises = Vec::with_capacity(parts.len());
-    for part in parts {
-        let plain: Vec<&str> = part.core().iter().map(|word| word.text.as_str()).collect();
-        let mut all = vec![part.text.clone(), part.bare(), part.core_text(), plain.join(" ")];
-        all.dedup();
-        guises.extend(all);
+/// Every way to write the parts of a command that a rule may be about: as written, without redirections, without what
+/// only wraps them (`A=b`, `sudo`, `timeout 5`), without quotes, without the folder of the program, and with a variable that
+/// was set before as the name of the program (measured on 2.1.326).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spoken(Vec<String>);
+
+impl Spoken {
+    pub(super) fn of(parts: &[Part]) -> Self {
+        let mut all = Vec::with_capacity(parts.len());
+        let mut variables: Vec<(&str, &str)> = Vec::new();
+        for part in parts {
+            let core = part.core();
+            if core.is_empty() {
+                variables.extend(part.words.iter().filter_map(assigned));
+            }
+            // Such a name is not put together by the CLI.
+            if core.first().is_some_and(|first| first.continued) {
+                continue;
+            }
+            let plain = core.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+            let mut texts = vec![part.text.clone(), part.bare(), part.core_text(), plain];
+            if let Some((first, rest)) = core.split_first() {
+                let name = variable(&first.raw);
+                let value = variables.iter().rev().find(|(known, _)| Some(*known) == name);
+                let name = value.map_or_else(|| program(&first.text), |(_, value)| value);
+                let words = rest.iter().map(|word| word.text.as_str());
+                texts.push(std::iter::once(name).chain(words).collect::<Vec<_>>().join(" "));
+            }
+            texts.dedup();
+            all.extend(texts);
+        }
+        Self(all)
     }
-    guises
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+}
+
+/// The name of `$NAME` or `${NAME}`.
+fn variable(raw: &str) -> Option<&str> {
+    let rest = raw.strip_prefix('$')?;
+    Some(rest.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(rest))
+}
+
+/// The name and the value of `NAME=value`.
+pub(super) fn assigned(word: &Word) -> Option<(&str, &str)> {
+    is_assignment(&word.raw).then(|| word.text.split_once('=')).flatten()
 }
 
 /// What runs another command that follows it: the name, its flags that take a value, and how many operands stand
@@ -166,6 +249,30 @@ impl Part {
         self.words[..before].iter().map(|word| program(&word.text))
     }
 
+    /// The files that redirections read.
+    pub(super) fn read(&self) -> impl Iterator<Item = &Word> {
+        let files = self.redirects.iter().filter(|redirect| !redirect.writes && !redirect.copies);
+        files.map(|redirect| &redirect.target).filter(|target| target.text != "/dev/null")
+    }
+
+    /// As it was written, without the words of the shell's grammar before it.
+    pub(super) fn unguarded(&self) -> &str {
+        let mut text = self.text.as_str();
+        while self.guarded
+            && let Some((first, rest)) = text.split_once([' ', '\t'])
+            && scan::KEYWORDS.contains(&first)
+        {
+            text = rest.trim_ascii_start();
+        }
+        text
+    }
+
+    /// As a rule for one command has to spell it: as written, without redirections, keywords and a backslash before it.
+    pub(super) fn spelt(&self) -> String {
+        let text = if self.redirects.is_empty() && !self.guarded { self.text.clone() } else { self.bare() };
+        text.strip_prefix('\\').map_or(text.clone(), str::to_owned)
+    }
+
     /// The files that redirections write. `/dev/null` is none.
     pub fn written(&self) -> impl Iterator<Item = &Word> {
         let files = self.redirects.iter().filter(|redirect| redirect.writes && !redirect.copies);
@@ -183,7 +290,7 @@ pub(super) fn program(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-fn joined(words: &[Word]) -> String {
+pub(super) fn joined(words: &[Word]) -> String {
     words.iter().map(|word| word.raw.as_str()).collect::<Vec<_>>().join(" ")
 }
 

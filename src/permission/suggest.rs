@@ -2,15 +2,22 @@
 
 use serde_json::json;
 
+mod list;
+
+use list::{DEEPER, RUNNERS, SUBCOMMANDS, is_from_network};
+
 use super::{
     Call,
-    context::{Context, exact, exact_command},
+    command::{Judge, Need, writes_protected},
+    context::{Context, exact, exact_command, literal},
     danger::{danger, may_destroy},
     flow::{Decision, check},
     path::{below, resolve},
+    pattern::Ground,
+    protect::is_protected,
     rule::{Content, Rule},
     scope::{Behaviour, Mode, Scope},
-    shell::{Part, Word, program, split, unversioned},
+    shell::{Part, Word, pieces, program, split, unversioned},
     tool::{self, Family, Own},
 };
 
@@ -56,17 +63,23 @@ pub struct Refused {
 
 const ANY_COMMAND: &str = "allows every command, also those that destroy";
 const ANY_EDIT: &str = "allows edits of every file, also outside the project folder";
-const NO_COMMAND: &str = "it has no command";
+const ANY_READ: &str = "allows reading every file, also keys and settings outside the project folder";
+const ANY_ADDRESS: &str = "allows every address, so that anything can be sent anywhere";
+const NETWORK: &str = "runs code from the network";
 const NO_RULE: &str = "no rule can say exactly this";
-const WILD: &str = "it has a `*`, which in a rule of newer versions stands for anything";
+const NO_NEED: &str = "it needs no rule: something else refused it";
+const PROTECTED: &str = "it writes a protected file, which no rule allows";
+const WILD: &str = "it has a `*`, which in a rule stands for anything";
 const NOT_ENOUGH: &str = "no rule of this breadth lets it through";
 const PERSON: &str = "it is a question to a person, which no rule answers";
 
 /// Suggests allow rules for refused calls.
 ///
 /// * No rule is broader than asked; a part of a command that a prefix would make dangerous gets its exact text.
-/// * A dangerous call gets a rule for its whole exact text, with the danger as warning.
-/// * A compound command gets a rule for each of its parts; one that cannot be split gets none.
+/// * A dangerous call gets a rule for its whole exact text, with the danger as warning. So does what runs code from the
+///   network, in the breadth that was asked for.
+/// * A compound command gets a rule for each part that needs one, and for each file that it reads or writes elsewhere.
+/// * What no rule can let through gets none, with the reason.
 /// * What is suggested was tried: with the rules, in `default` mode, each covered call is let through.
 pub fn suggest(denied: &[Call<'_>], breadth: Breadth, project: Option<&str>) -> Suggestions {
     let mut suggestions = Suggestions::default();
@@ -156,11 +169,17 @@ fn wanted(call: &Call<'_>, breadth: Breadth, project: Option<&str>) -> Result<Ve
     if tool.family == Family::Command {
         return wanted_command(call, breadth, project);
     }
+    let edits = matches!(tool.family, Family::Edit(_));
+    if edits && tool::path_of(call).is_some_and(|path| is_protected(&path)) {
+        return Err(PROTECTED.to_owned());
+    }
     let whole = || Rule::of(call.tool, None).ok();
     let narrow = || exact(call);
     let (rule, warning) = match (danger(call, project), breadth, tool.family) {
         (Some(reason), ..) => (narrow(), Some(reason)),
         (None, Breadth::Tool, Family::Edit(_)) => (whole(), Some(ANY_EDIT)),
+        (None, Breadth::Tool, Family::Read(_)) => (whole(), Some(ANY_READ)),
+        (None, Breadth::Tool, Family::Web) => (whole(), Some(ANY_ADDRESS)),
         (None, Breadth::Tool, _) => (whole(), None),
         (None, Breadth::Prefix, Family::Edit(_) | Family::Read(_)) => {
             (folder_rule(call, project).or_else(narrow), None)
@@ -171,123 +190,53 @@ fn wanted(call: &Call<'_>, breadth: Breadth, project: Option<&str>) -> Result<Ve
 }
 
 fn wanted_command(call: &Call<'_>, breadth: Breadth, project: Option<&str>) -> Result<Vec<Wanted>, String> {
-    let command = call.text("command").ok_or(NO_COMMAND)?;
-    let parts = split(command).map_err(|why| why.to_string())?;
-    if parts.is_empty() {
-        return Err(NO_COMMAND.to_owned());
-    }
+    let command = call.text("command").unwrap_or_default();
+    let (pieces, ground) = (pieces(command), Ground::new(call.cwd, project));
     let none = || NO_RULE.to_owned();
-    // A rule with a `*` in it is read as broader by newer versions.
+    // A rule with a `*` in it means more than the command.
     let exactly = |text: &str| match text.contains('*') {
         true => Err(WILD.to_owned()),
         false => exact_command(text).ok_or_else(none),
     };
-    if let Some(reason) = danger(call, project) {
-        return Ok(vec![(exactly(command)?, Some(reason))]);
+    if writes_protected(&ground, &pieces) {
+        return Err(PROTECTED.to_owned());
     }
-    if breadth == Breadth::Tool {
+    let nothing = Context::new(Mode::Default);
+    let judge = Judge { context: &nothing, ground: &ground, command, pieces: &pieces };
+    let needs = judge.needs()?;
+    let danger = danger(call, project);
+    if breadth == Breadth::Tool && danger.is_none() && !needs.is_empty() {
         return Ok(vec![(Rule::of(call.tool, None).map_err(|_| none())?, Some(ANY_COMMAND))]);
     }
-    let rule = |part: &Part| {
-        let prefix = if breadth == Breadth::Prefix { prefix_rule(part) } else { None };
-        let rule = prefix.map_or_else(|| exactly(&part.text), Ok)?;
-        Ok((rule, None))
-    };
-    parts.iter().map(rule).collect()
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for need in &needs {
+        let path = |tool: &str, path: &str| Rule::of(tool, Some(&literal(path))).map_err(|_| none());
+        wanted.push(match need {
+            Need::Read(file) => (path("Read", file)?, None),
+            Need::Edit(file) => (path("Edit", file)?, danger_of_writing(file, call, project)),
+            // Parts that are harmless alone may be dangerous together.
+            Need::Command(_) if danger.is_some() => (exactly(command)?, danger),
+            Need::Command(part) => {
+                let prefix = if breadth == Breadth::Prefix { prefix_rule(part) } else { None };
+                let rule = prefix.map_or_else(|| exactly(&part.spelt()), Ok)?;
+                (rule, is_from_network(part.core()).then_some(NETWORK))
+            }
+        });
+    }
+    if danger.is_some() && wanted.iter().all(|(_, warning)| warning.is_none()) {
+        wanted.iter_mut().for_each(|(_, warning)| *warning = danger);
+    }
+    if wanted.is_empty() { Err(NO_NEED.to_owned()) } else { Ok(wanted) }
 }
 
-/// Programs whose first words are a command of theirs, and how many words that makes.
-const SUBCOMMANDS: &[(&[&str], usize)] = &[
-    (&["npm", "pnpm", "yarn", "bun"], 2),
-    (&["git", "cargo", "go", "make", "just", "rustup", "dotnet", "gradle", "mvn", "swift"], 2),
-    (&["docker", "podman", "kubectl", "helm", "terraform", "tofu", "systemctl", "gh"], 2),
-    (&["pip", "pip3", "uv", "poetry", "conda", "bundle", "gem", "composer", "brew", "apt", "apt-get"], 2),
-    (&["aws", "gcloud", "az"], 3),
-];
-
-/// Commands of such programs whose next word still says what runs: `npm run test`.
-const DEEPER: &[(&str, &str)] =
-    &[("npm", "run"), ("pnpm", "run"), ("yarn", "run"), ("bun", "run"), ("docker", "compose"), ("gh", "pr")];
-
-/// Programs, alone or with their command, that run whatever the rest says: a prefix would be a rule for anything.
-const RUNNERS: &[(&str, &str)] = &[
-    ("alias", ""),
-    ("ash", ""),
-    ("awk", ""),
-    ("bash", ""),
-    ("bunx", ""),
-    ("command", ""),
-    ("dash", ""),
-    ("deno", ""),
-    ("declare", ""),
-    ("doas", ""),
-    ("ed", ""),
-    ("emacs", ""),
-    ("env", ""),
-    ("eval", ""),
-    ("exec", ""),
-    ("export", ""),
-    ("find", ""),
-    ("fish", ""),
-    ("gawk", ""),
-    ("ksh", ""),
-    ("lua", ""),
-    ("make", "-f"),
-    ("mysql", ""),
-    ("nice", ""),
-    ("node", ""),
-    ("nohup", ""),
-    ("npx", ""),
-    ("osascript", ""),
-    ("parallel", ""),
-    ("perl", ""),
-    ("php", ""),
-    ("pnpx", ""),
-    ("psql", ""),
-    ("python", ""),
-    ("ruby", ""),
-    ("scp", ""),
-    ("setsid", ""),
-    ("sh", ""),
-    ("sqlite3", ""),
-    ("ssh", ""),
-    ("stdbuf", ""),
-    ("sudo", ""),
-    ("time", ""),
-    ("trap", ""),
-    ("timeout", ""),
-    ("uvx", ""),
-    ("vi", ""),
-    ("vim", ""),
-    ("watch", ""),
-    ("xargs", ""),
-    ("zsh", ""),
-    ("npm", "exec"),
-    ("npm", "x"),
-    ("pnpm", "exec"),
-    ("pnpm", "dlx"),
-    ("yarn", "exec"),
-    ("yarn", "dlx"),
-    ("bun", "x"),
-    ("uv", "run"),
-    ("poetry", "run"),
-    ("bundle", "exec"),
-    ("go", "run"),
-    ("docker", "run"),
-    ("docker", "exec"),
-    ("podman", "run"),
-    ("podman", "exec"),
-    ("kubectl", "exec"),
-    ("git", "config"),
-    ("git", "submodule"),
-    ("gh", "api"),
-];
+/// Why writing this file alone is dangerous, if it is.
+fn danger_of_writing(file: &str, call: &Call<'_>, project: Option<&str>) -> Option<&'static str> {
+    let input = json!({ "file_path": file });
+    danger(&Call { tool: "Write", input: &input, cwd: call.cwd }, project)
+}
 
 /// A rule for commands that begin like the part, if such a rule would let nothing dangerous through.
 fn prefix_rule(part: &Part) -> Option<Rule> {
-    if part.written().next().is_some() {
-        return None;
-    }
     let plain = |word: &Word| {
         let letter = |letter: char| letter.is_ascii_alphanumeric() || "._/:-".contains(letter);
         word.raw == word.text
@@ -308,7 +257,7 @@ fn prefix_rule(part: &Part) -> Option<Rule> {
         return None;
     }
     let rule = Rule::of("Bash", Some(&format!("{}:*", words.join(" ")))).ok()?;
-    rule.says(&part.text).then_some(rule)
+    rule.says(&part.bare()).then_some(rule)
 }
 
 /// A rule for the files of a call's folder, if that is within the project, is not all of it, and has no hidden name
@@ -324,9 +273,8 @@ fn folder_rule(call: &Call<'_>, project: Option<&str>) -> Option<Rule> {
     let (folder, _) = path.rsplit_once('/')?;
     let inside = below(folder, &resolve(project.or(call.cwd)?, None)?)?;
     let hidden = inside.split('/').any(|name| name.starts_with('.'));
-    let fixed = !super::path::is_glob(folder);
-    (file && fixed && !inside.is_empty() && !hidden)
-        .then(|| Rule::of(tool, Some(&format!("/{folder}/**"))).ok())?
+    (file && !inside.is_empty() && !hidden)
+        .then(|| Rule::of(tool, Some(&format!("{}/**", literal(folder)))).ok())?
 }
 
 /// The rules as a piece of `settings.json`.

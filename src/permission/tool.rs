@@ -1,11 +1,6 @@
 //! What is known of the tools: which field a rule looks at, and what the tool answers when it is asked.
 
-use super::{
-    Call,
-    danger::destroys,
-    path::is_glob,
-    shell::{Part, Word},
-};
+use super::{Call, path::is_glob};
 
 /// What the content of a rule for a tool is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,74 +21,94 @@ pub(super) enum Family {
     Other,
 }
 
-/// What `tool.checkPermissions()` answers when no rule speaks about the call.
+/// What becomes of a call of the tool that no rule and no mode decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Own {
-    /// It lets a person decide.
+    /// A person is asked.
     Asks,
-    /// It decides by what a log does not hold.
-    Decides,
+    /// It runs.
+    Runs,
+    /// By where its files are, or by its command, or its host.
+    Looks,
     /// It is a question to a person (`requiresUserInteraction`).
     Interacts,
+    /// A log does not tell.
+    Unknown,
 }
 
 /// A tool of the program.
 pub(super) struct Tool {
     name: &'static str,
     pub(super) family: Family,
-    /// Let through in `acceptEdits` (5.1).
-    pub(super) safe: bool,
     pub(super) own: Own,
 }
 
-const fn tool(name: &'static str, family: Family, safe: bool, own: Own) -> Tool {
-    Tool { name, family, safe, own }
+const fn tool(name: &'static str, family: Family, own: Own) -> Tool {
+    Tool { name, family, own }
 }
 
 const PATH: &str = "path";
 const FILE: &str = "file_path";
 const NOTEBOOK: &str = "notebook_path";
 
-/// The tools. `safe` as in 5.1, with the newer and older names of its tools: `Agent` is `Task` since 2.1,
-/// `MultiEdit`, `LS` and `NotebookRead` are gone since 2.0.
+/// The tools, as measured on 2.1.326 and recorded on 2.1.325 (55, 78: tools that only touch the session run without a
+/// rule). `Agent` is `Task` since 2.1; `MultiEdit`, `LS` and `NotebookRead` are gone since 2.0.
 const TOOLS: &[Tool] = &[
-    tool("Bash", Family::Command, false, Own::Asks),
-    tool("Read", Family::Read(FILE), true, Own::Decides),
-    tool("Glob", Family::Read(PATH), true, Own::Decides),
-    tool("Grep", Family::Read(PATH), true, Own::Decides),
-    tool("LS", Family::Read(PATH), true, Own::Decides),
-    tool("NotebookRead", Family::Read(NOTEBOOK), true, Own::Decides),
-    tool("Edit", Family::Edit(FILE), true, Own::Asks),
-    tool("MultiEdit", Family::Edit(FILE), true, Own::Asks),
-    tool("Write", Family::Edit(FILE), true, Own::Asks),
-    tool("NotebookEdit", Family::Edit(NOTEBOOK), true, Own::Asks),
-    tool("TaskCreate", Family::Other, true, Own::Decides),
-    tool("TaskUpdate", Family::Other, true, Own::Decides),
-    tool("TaskList", Family::Other, true, Own::Decides),
-    tool("TaskGet", Family::Other, true, Own::Decides),
-    tool("EnterPlanMode", Family::Other, true, Own::Decides),
-    tool("AskUserQuestion", Family::Other, true, Own::Interacts),
-    tool("ExitPlanMode", Family::Other, false, Own::Interacts),
-    tool("WebSearch", Family::Other, true, Own::Asks),
-    tool("WebFetch", Family::Web, true, Own::Asks),
-    tool("Task", Family::Agent, true, Own::Decides),
-    tool("Agent", Family::Agent, true, Own::Decides),
-    tool("Skill", Family::Skill, true, Own::Decides),
+    tool("Bash", Family::Command, Own::Looks),
+    tool("Read", Family::Read(FILE), Own::Looks),
+    tool("Glob", Family::Read(PATH), Own::Looks),
+    tool("Grep", Family::Read(PATH), Own::Looks),
+    tool("LS", Family::Read(PATH), Own::Looks),
+    tool("NotebookRead", Family::Read(NOTEBOOK), Own::Looks),
+    tool("Edit", Family::Edit(FILE), Own::Looks),
+    tool("MultiEdit", Family::Edit(FILE), Own::Looks),
+    tool("Write", Family::Edit(FILE), Own::Looks),
+    tool("NotebookEdit", Family::Edit(NOTEBOOK), Own::Looks),
+    tool("TaskCreate", Family::Other, Own::Runs),
+    tool("TaskUpdate", Family::Other, Own::Runs),
+    tool("TaskList", Family::Other, Own::Runs),
+    tool("TaskGet", Family::Other, Own::Runs),
+    tool("TaskOutput", Family::Other, Own::Runs),
+    tool("TaskStop", Family::Other, Own::Runs),
+    tool("TodoWrite", Family::Other, Own::Runs),
+    tool("BashOutput", Family::Other, Own::Runs),
+    tool("KillShell", Family::Other, Own::Runs),
+    tool("StructuredOutput", Family::Other, Own::Runs),
+    tool("ToolSearch", Family::Other, Own::Runs),
+    tool("EnterPlanMode", Family::Other, Own::Runs),
+    tool("AskUserQuestion", Family::Other, Own::Interacts),
+    tool("ExitPlanMode", Family::Other, Own::Interacts),
+    tool("WebSearch", Family::Other, Own::Asks),
+    tool("WebFetch", Family::Web, Own::Looks),
+    tool("Task", Family::Agent, Own::Runs),
+    tool("Agent", Family::Agent, Own::Runs),
+    tool("Skill", Family::Skill, Own::Runs),
 ];
 
-const MCP: Tool = tool("mcp__", Family::Other, false, Own::Asks);
-const UNKNOWN: Tool = tool("", Family::Other, false, Own::Decides);
+const MCP: Tool = tool("mcp__", Family::Other, Own::Asks);
+const UNKNOWN: Tool = tool("", Family::Other, Own::Unknown);
+
+/// Whether a tool belongs to an MCP server.
+pub(super) fn is_mcp(name: &str) -> bool {
+    name.starts_with(MCP.name)
+}
+
+/// Whether a name is that of a tool but for its capitals.
+pub(super) fn misspelt(name: &str) -> bool {
+    TOOLS.iter().all(|tool| tool.name != name)
+        && TOOLS.iter().any(|tool| tool.name.eq_ignore_ascii_case(name))
+}
 
 /// What is known of the tool by this name.
 pub(super) fn known(name: &str) -> &'static Tool {
     let listed = TOOLS.iter().find(|tool| tool.name == name);
-    listed.unwrap_or(if name.starts_with(MCP.name) { &MCP } else { &UNKNOWN })
+    listed.unwrap_or(if is_mcp(name) { &MCP } else { &UNKNOWN })
 }
 
 /// The path that a call reads or writes, as it was written.
 ///
-/// A search without a folder is one in the folder that the call ran in. The pattern of `Glob` may lead elsewhere, so
-/// what comes before its first wildcard belongs to the path.
+/// A search without a folder is one in the folder that the call ran in. A pattern of `Glob` that is absolute or leads
+/// outside says where it looks; one below the folder does not count (measured on 2.1.326).
 pub(super) fn path_of(call: &Call<'_>) -> Option<String> {
     let (Family::Read(field) | Family::Edit(field)) = known(call.tool).family else { return None };
     let folder = call.text(field).map(str::to_owned);
@@ -101,20 +116,15 @@ pub(super) fn path_of(call: &Call<'_>) -> Option<String> {
         return folder;
     }
     let folder = folder.or_else(|| call.cwd.map(str::to_owned));
-    if call.tool != "Glob" {
-        return folder;
-    }
-    let pattern = call.text("pattern").unwrap_or_default();
+    let pattern = if call.tool == "Glob" { call.text("pattern").unwrap_or_default() } else { "" };
     let fixed: Vec<&str> = pattern.split('/').take_while(|part| !is_glob(part)).collect();
-    let fixed = match fixed.join("/") {
-        empty if empty.is_empty() && pattern.starts_with('/') => "/".to_owned(),
-        fixed => fixed,
-    };
-    match folder {
-        _ if fixed.starts_with('/') => Some(fixed),
-        Some(folder) if fixed.is_empty() => Some(folder),
-        Some(folder) => Some(format!("{folder}/{fixed}")),
-        None => Some(fixed),
+    match (fixed.join("/"), folder) {
+        (fixed, _) if fixed.is_empty() && pattern.starts_with('/') => Some("/".to_owned()),
+        (fixed, _) if fixed.starts_with('/') || fixed.starts_with("~/") => Some(fixed),
+        (fixed, Some(folder)) if fixed.split('/').any(|name| name == "..") => {
+            Some(format!("{folder}/{fixed}"))
+        }
+        (_, folder) => folder,
     }
 }
 
@@ -137,69 +147,6 @@ pub(super) fn name_of<'a>(call: &Call<'a>) -> Option<&'a str> {
     }
 }
 
-/// Commands that only read, as far as is published: first word, and the second if only some forms do. The shell tool
-/// has a list of its own; a command on this one *may* be let through by it, so nothing is said about it.
-const READING: &[(&str, &[&str])] = &[
-    ("basename", &[]),
-    ("cat", &[]),
-    ("cd", &[]),
-    ("cut", &[]),
-    ("date", &[]),
-    ("diff", &[]),
-    ("dirname", &[]),
-    ("du", &[]),
-    ("echo", &[]),
-    ("false", &[]),
-    ("file", &[]),
-    ("find", &[]),
-    ("grep", &[]),
-    ("head", &[]),
-    ("ls", &[]),
-    ("nl", &[]),
-    ("printf", &[]),
-    ("pwd", &[]),
-    ("readlink", &[]),
-    ("realpath", &[]),
-    ("rg", &[]),
-    ("seq", &[]),
-    ("sleep", &[]),
-    ("sort", &[]),
-    ("stat", &[]),
-    ("tail", &[]),
-    ("test", &[]),
-    ("tr", &[]),
-    ("tree", &[]),
-    ("true", &[]),
-    ("uname", &[]),
-    ("uniq", &[]),
-    ("wc", &[]),
-    ("which", &[]),
-    ("whoami", &[]),
-    (
-        "git",
-        &["status", "log", "diff", "show", "branch", "blame", "rev-parse", "ls-files", "remote", "describe"],
-    ),
-];
-
-/// Whether a part is on the list of those that only read, in no form that destroys (`find -delete`), and writes no file
-/// by a redirection.
-pub(super) fn reads_only(part: &Part) -> bool {
-    let word = |at: usize| part.words.get(at).map(|word: &Word| word.text.as_str());
-    let Some(first) = word(0) else { return false };
-    let listed = READING.iter().find(|(name, _)| *name == first);
-    let form = |forms: &[&str]| forms.is_empty() || word(1).is_some_and(|second| forms.contains(&second));
-    listed.is_some_and(|(_, forms)| form(forms)) && part.written().next().is_none() && !destroys(part)
-}
-
-/// Commands that `acceptEdits` may take for edits: recording 53 offers that mode for a `touch`. Which ones exactly is
-/// not documented.
-const EDITING: &[&str] = &["touch", "mkdir", "rmdir", "rm", "mv", "cp", "ln", "sed"];
-
-/// Whether a part is one that `acceptEdits` may let through.
-pub(super) fn edits(part: &Part) -> bool {
-    part.words.first().is_some_and(|word| EDITING.contains(&word.text.as_str()))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -210,7 +157,8 @@ mod tests {
     fn the_path_of_a_search_is_where_it_looks() {
         let path = |tool, input| path_of(&Call { tool, input: &input, cwd: Some("/p") });
         assert_eq!(path("Grep", json!({"pattern": "x"})).as_deref(), Some("/p"));
-        assert_eq!(path("Glob", json!({"pattern": "src/**/*.rs"})).as_deref(), Some("/p/src"));
+        assert_eq!(path("Glob", json!({"pattern": "src/**/*.rs"})).as_deref(), Some("/p"));
+        assert_eq!(path("Glob", json!({"pattern": "../q/*.rs"})).as_deref(), Some("/p/../q"));
         assert_eq!(path("Glob", json!({"pattern": "/etc/*"})).as_deref(), Some("/etc"));
         assert_eq!(path("Glob", json!({"pattern": "/*"})).as_deref(), Some("/"));
         assert_eq!(path("Glob", json!({"pattern": "*", "path": "/q"})).as_deref(), Some("/q"));

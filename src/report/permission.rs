@@ -5,6 +5,8 @@ mod suggestion;
 pub(super) use suggestion::ENTRY as SUGGESTIONS;
 pub use suggestion::suggestions;
 
+use std::collections::BTreeMap;
+
 use serde_json::Value as Json;
 
 use super::{
@@ -13,11 +15,11 @@ use super::{
 };
 use crate::{
     facts::{
-        ledger::{At, Call as Made, Mark},
+        ledger::{At, Call as Made, Mark, SessionIndex},
         trace::permission::{Decision as Did, ModeChange, decisions, subject},
     },
     measure::Time,
-    permission::{Call, Context, Decision, Mode, Placed, check, unmatched},
+    permission::{Call, Context, Decision, Mode, Placed, check, folder_after, unmatched},
 };
 
 pub(super) const ENTRY: Listed = Listed::rows(
@@ -264,10 +266,20 @@ fn tried(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Line> {
         Call { tool: &call.tool, input, cwd }
     });
     let mut context = trial.context.clone();
-    for (row, call) in rows.iter_mut().zip(calls.clone()) {
+    // Where each session's shell is: it stays where a command leaves it.
+    let mut folders: BTreeMap<Option<SessionIndex>, String> = BTreeMap::new();
+    for ((row, call), made) in rows.iter_mut().zip(calls.clone()).zip(&view.ledger.calls) {
         let recorded = row.did.mode.as_deref().and_then(Mode::named);
         context.mode = trial.mode.or(recorded).unwrap_or(trial.context.mode);
+        context.project = call.cwd.map(str::to_owned);
+        let folder = folders.get(&made.mark.session).cloned();
+        let call = Call { cwd: folder.as_deref().or(call.cwd), ..call };
         let outcome = check(&context, &call);
+        if outcome.decision == Decision::Allow
+            && let Some(folder) = folder_after(&context, &call)
+        {
+            folders.insert(made.mark.session, folder);
+        }
         row.would = outcome.decision.to_string().into();
         row.by = outcome.by.to_string().into();
         row.differs = match (row.did.allowed, outcome.decision) {
@@ -288,7 +300,9 @@ fn tried(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Line> {
     if !unused.is_empty() {
         notes.push(Line::new(Tone::Plain).word("rules that match no call: ").value(Value::List(unused)));
     }
-    for (rule, doubt) in trial.context.all_rules().filter_map(|one| Some((one, one.rule.doubt()?))) {
+    for (rule, doubt) in
+        trial.context.all_rules().filter_map(|one| Some((one, one.rule.idle(one.behaviour)?)))
+    {
         notes.push(Line::new(Tone::Warning).value(placed(&rule)).word(": ").word(doubt));
     }
     notes

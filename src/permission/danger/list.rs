@@ -1,6 +1,6 @@
 //! The lists: destructive commands, and programs that write files.
 
-use super::super::{path::glob, shell::Word};
+use super::super::{glob::glob, shell::Word};
 
 /// A form of a command that is dangerous.
 pub(super) struct Row {
@@ -141,7 +141,7 @@ pub(in super::super) fn may_destroy(program: &str, words: &[&str]) -> bool {
 }
 
 /// Which operands of a program are files that it writes.
-pub(super) enum Operands {
+pub(in super::super) enum Operands {
     All,
     Last,
     /// All but the first, with `-i`.
@@ -151,7 +151,7 @@ pub(super) enum Operands {
 }
 
 /// Programs that write the files that they are given.
-pub(super) const WRITERS: &[(&str, Operands)] = &[
+pub(in super::super) const WRITERS: &[(&str, Operands)] = &[
     ("chgrp", Operands::All),
     ("chmod", Operands::All),
     ("chown", Operands::All),
@@ -175,7 +175,7 @@ pub(super) const WRITERS: &[(&str, Operands)] = &[
 ];
 
 /// The words that are no flags; all after `--`.
-pub(super) fn operands(rest: &[Word]) -> Vec<&Word> {
+pub(in super::super) fn operands(rest: &[Word]) -> Vec<&Word> {
     let end = rest.iter().position(|word| word.text == "--").unwrap_or(rest.len());
     let before = rest[..end].iter().filter(|word| !word.text.starts_with('-') || word.text == "-");
     before.chain(rest.iter().skip(end + 1)).collect()

@@ -1,15 +1,21 @@
 //! The walk over a command, letter by letter.
 
-use super::{Part, Redirect, Unsplit, Word};
+use super::{
+    Part, Pieces, Redirect, Unchecked, Unsplit, Word,
+    draft::{Draft, trimmed},
+};
 
 /// How deep substitutions may nest.
 const DEEPEST: usize = 32;
 
 /// Words of the shell's grammar. A part that begins with one belongs to something larger.
-const KEYWORDS: &[&str] = &[
+pub(super) const KEYWORDS: &[&str] = &[
     "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "select",
-    "function", "coproc", "[[", "!",
+    "function", "coproc", "!",
 ];
+
+/// Those of them that leave the parts between them certain.
+const PLAIN: &[&str] = &["if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!"];
 
 /// Words that group commands.
 const BRACES: &[&str] = &["{", "}"];
@@ -26,21 +32,22 @@ pub(super) struct Scanner {
     at: usize,
     parts: Vec<Part>,
     problem: Option<Unsplit>,
+    unchecked: Option<Unchecked>,
     depth: usize,
     pipelines: usize,
-    /// The ends of documents whose text begins on the next line, and whether tabs before them are dropped.
-    documents: Vec<(String, bool)>,
+    /// The documents whose text begins on the next line.
+    documents: Vec<Document>,
+    /// Whether a text `$(cat <<'END'` had no end, so that none is looked for again.
+    unclosed: bool,
 }
 
-/// The part that is being read.
-#[derive(Default)]
-struct Draft {
-    part: Part,
-    word: Option<Word>,
-    /// The redirection whose target the next word is.
-    redirect: Option<Redirect>,
-    /// Whether an operator before it needs it.
-    needed: bool,
+/// A document `<<END` that is announced.
+struct Document {
+    end: String,
+    /// Whether tabs before its lines are dropped.
+    tabs: bool,
+    /// Whether its end is quoted, so that nothing in it is replaced.
+    quoted: bool,
 }
 
 /// What ends a list.
@@ -54,12 +61,14 @@ impl Scanner {
     pub(super) fn new(command: &str) -> Self {
         let letters = command.chars().collect();
         let documents = Vec::new();
-        Self { letters, at: 0, parts: Vec::new(), problem: None, depth: 0, pipelines: 0, documents }
+        let (problem, unchecked, unclosed) = (None, None, false);
+        let parts = Vec::new();
+        Self { letters, at: 0, parts, problem, unchecked, depth: 0, pipelines: 0, documents, unclosed }
     }
 
-    pub(super) fn run(mut self) -> (Vec<Part>, Option<Unsplit>) {
+    pub(super) fn run(mut self) -> Pieces {
         self.list(End::Input);
-        (self.parts, self.problem)
+        Pieces { parts: self.parts, doubt: self.problem, unchecked: self.unchecked }
     }
 
     fn peek(&self, ahead: usize) -> Option<char> {
@@ -73,6 +82,10 @@ impl Scanner {
 
     fn doubt(&mut self, why: Unsplit) {
         self.problem.get_or_insert(why);
+    }
+
+    fn caution(&mut self, why: Unchecked) {
+        self.unchecked.get_or_insert(why);
     }
 
     /// Reads commands with operators between them, up to the end or the letter that closes them.
@@ -112,8 +125,20 @@ impl Scanner {
     fn step(&mut self, letter: char, draft: &mut Draft) {
         match letter {
             // To a shell the two are not there at all: a word goes on.
-            '\\' if self.peek(1) == Some('\n') => self.at += 2,
-            '\\' => self.escape(draft),
+            '\\' if self.peek(1) == Some('\n') => {
+                self.caution(Unchecked::Continuation);
+                self.at += 2;
+                if let Some(word) = &mut draft.word {
+                    word.continued = true;
+                }
+            }
+            '\\' => {
+                if self.peek(1).is_some_and(|next| " \t;|&<>(){}".contains(next)) {
+                    self.caution(Unchecked::Escape);
+                    draft.word.get_or_insert_default().escapes = true;
+                }
+                self.escape(draft);
+            }
             '\'' => self.single(draft),
             '"' => self.double(draft),
             // `$"…"` is a text that is translated.
@@ -123,12 +148,21 @@ impl Scanner {
             }
             '$' => self.dollar(draft),
             '`' => self.nested(draft, 1, '`', Unsplit::Substitution),
+            // The name of a function: what follows is a command of its own.
+            '(' if self.peek(1) == Some(')') => {
+                self.doubt(Unsplit::Group);
+                self.at += 2;
+                self.finish(draft);
+            }
             '(' => self.nested(draft, 1, ')', Unsplit::Group),
+            // The end of a pattern of `case`, or a mistake: what follows is a command of its own.
             ')' => {
                 self.doubt(Unsplit::Group);
-                self.plain(draft, letter);
+                self.at += 1;
+                self.finish(draft);
             }
             '#' if draft.word.is_none() => self.comment(),
+            '<' | '>' | '&' | '|' if draft.in_test() => self.plain(draft, letter),
             '<' | '>' => self.redirect(draft),
             '&' if self.peek(1) == Some('>') => self.redirect(draft),
             '\n' | ';' | '&' | '|' => self.operator(letter, draft),
@@ -142,7 +176,12 @@ impl Scanner {
                 let pattern = self.is_pattern(letter);
                 self.plain(draft, letter);
                 if pattern {
-                    draft.word.get_or_insert_default().varies = true;
+                    let word = draft.word.get_or_insert_default();
+                    word.varies = true;
+                    word.lists |= letter == '{';
+                }
+                if pattern && letter == '{' {
+                    self.caution(Unchecked::Braces);
                 }
             }
         }
@@ -180,6 +219,9 @@ impl Scanner {
             self.at += 1;
         }
         let inside: String = self.letters[start + 1..self.at].iter().collect();
+        if inside.contains("\n#") {
+            self.caution(Unchecked::QuotedComment);
+        }
         if self.peek(0).is_none() {
             self.doubt(Unsplit::Quote);
         }
@@ -199,8 +241,13 @@ impl Scanner {
                     Some(next) if "$`\"\\".contains(next) => self.escape(draft),
                     Some(_) | None => self.plain(draft, '\\'),
                 },
+                Some('$') if self.hands_over(draft) => {}
                 Some('$') => self.dollar(draft),
                 Some('`') => self.nested(draft, 1, '`', Unsplit::Substitution),
+                Some('\n') if self.peek(1) == Some('#') => {
+                    self.caution(Unchecked::QuotedComment);
+                    self.plain(draft, '\n');
+                }
                 Some(letter) => self.plain(draft, letter),
             }
         }
@@ -210,6 +257,7 @@ impl Scanner {
 
     fn dollar(&mut self, draft: &mut Draft) {
         match self.peek(1) {
+            Some('(') if self.peek(2) == Some('(') && self.arithmetic(draft) => return,
             Some('(') => return self.nested(draft, 2, ')', Unsplit::Substitution),
             Some('{') if !self.names_variable() => self.doubt(Unsplit::Expansion),
             Some('\'') => self.doubt(Unsplit::Expansion),
@@ -217,6 +265,7 @@ impl Scanner {
             Some('\\') if self.peek(2) == Some('\n') => self.doubt(Unsplit::Expansion),
             // `$` before a blank or a quote stands for itself.
             Some(next) if !next.is_alphanumeric() && !"_{?!$#@*-".contains(next) => {
+                self.caution(Unchecked::Dollar);
                 return self.plain(draft, '$');
             }
             None => return self.plain(draft, '$'),
@@ -224,6 +273,50 @@ impl Scanner {
         }
         self.plain(draft, '$');
         draft.expands();
+    }
+
+    /// Takes `$((1 + 2))` as one word: a calculation that runs nothing.
+    fn arithmetic(&mut self, draft: &mut Draft) -> bool {
+        let rest = self.letters.get(self.at + 3..).unwrap_or_default();
+        let letter =
+            |letter: &&char| letter.is_ascii_alphanumeric() || "_ +-*/%<>=!&|^~?:,".contains(**letter);
+        let length = rest.iter().take(LIST).take_while(letter).count();
+        if rest.get(length) != Some(&')') || rest.get(length + 1) != Some(&')') {
+            return false;
+        }
+        let end = self.at + 3 + length + 2;
+        let raw: String = self.letters[self.at..end].iter().collect();
+        draft.push(&self.letters[self.at..end], &raw);
+        draft.expands();
+        self.at = end;
+        true
+    }
+
+    /// Takes `$(cat <<'END' … END)` within quotes as the text that it is: the CLI does (measured).
+    fn hands_over(&mut self, draft: &mut Draft) -> bool {
+        let opening = "$(cat <<'";
+        if self.unclosed || !self.sees(opening) {
+            return false;
+        }
+        let rest = &self.letters[self.at + opening.len()..];
+        let tag: String =
+            rest.iter().take_while(|letter| letter.is_ascii_alphanumeric() || **letter == '_').collect();
+        let begin = self.at + opening.len() + tag.len() + 2;
+        if tag.is_empty() || self.letters.get(begin - 2..begin) != Some(&['\'', '\n'][..]) {
+            return false;
+        }
+        let text: String = self.letters[begin..].iter().collect();
+        let closing = format!("\n{tag}\n)");
+        let Some(length) = text.find(&closing) else {
+            self.unclosed = true;
+            return false;
+        };
+        let inside = &text[..length];
+        let end = begin + inside.chars().count() + closing.chars().count();
+        draft.push(&self.letters[self.at..end], inside);
+        draft.word.get_or_insert_default().document = true;
+        self.at = end;
+        true
     }
 
     /// Whether `${NAME}` stands here, with nothing but a name.
@@ -259,6 +352,9 @@ impl Scanner {
         draft.end_descriptor();
         draft.part.text.push_str(operator);
         self.at += operator.len();
+        if operator == "<<<" {
+            self.caution(Unchecked::Text);
+        }
         if operator == "<<" || operator == "<<-" {
             return self.document(operator == "<<-", draft);
         }
@@ -279,21 +375,25 @@ impl Scanner {
         while self.peek(0).as_ref().is_some_and(blank) {
             self.at += 1;
         }
-        let mut end = String::new();
+        let (mut end, mut quoted) = (String::new(), false);
         while let Some(letter) =
             self.peek(0).filter(|letter| !letter.is_whitespace() && !";|&<>()".contains(*letter))
         {
             draft.part.text.push(letter);
-            if !"'\"\\".contains(letter) {
-                end.push(letter);
+            match "'\"\\".contains(letter) {
+                true => quoted = true,
+                false => end.push(letter),
             }
             self.at += 1;
         }
-        self.documents.push((end, tabs));
+        let quoted = quoted || end.is_empty();
+        self.documents.push(Document { end, tabs, quoted });
     }
 
     fn pass_documents(&mut self) {
-        for (end, tabs) in std::mem::take(&mut self.documents) {
+        for Document { end, tabs, quoted } in std::mem::take(&mut self.documents) {
+            let start = self.at;
+            let mut stop = self.at;
             while self.at < self.letters.len() {
                 let rest = &self.letters[self.at..];
                 let length = rest.iter().position(|letter| *letter == '\n').unwrap_or(rest.len());
@@ -302,8 +402,32 @@ impl Scanner {
                 if if tabs { line.trim_start_matches('\t') } else { &line } == end {
                     break;
                 }
+                stop = self.at;
+            }
+            if !quoted {
+                self.replaced(start, stop);
             }
         }
+    }
+
+    /// Finds the commands that run within a document.
+    fn replaced(&mut self, start: usize, stop: usize) {
+        if self.depth > DEEPEST {
+            return self.doubt(Unsplit::Deep);
+        }
+        let letters = self.letters[start..stop].to_vec();
+        let mut inner = Self { letters, depth: self.depth + 1, pipelines: self.pipelines, ..Self::new("") };
+        let mut draft = Draft::default();
+        while let Some(letter) = inner.peek(0) {
+            match letter {
+                '\\' => inner.at += 2,
+                '$' => inner.dollar(&mut draft),
+                '`' => inner.nested(&mut draft, 1, '`', Unsplit::Substitution),
+                _ => inner.at += 1,
+            }
+        }
+        self.pipelines = inner.pipelines;
+        self.parts.append(&mut inner.parts);
     }
 
     fn operator(&mut self, letter: char, draft: &mut Draft) {
@@ -314,6 +438,9 @@ impl Scanner {
         let empty = draft.part.text.trim_ascii().is_empty();
         if letter == ';' && double {
             self.doubt(Unsplit::Control);
+        }
+        if letter == '&' && !double {
+            self.caution(Unchecked::Background);
         }
         if empty && letter != '\n' {
             self.doubt(Unsplit::Empty);
@@ -338,14 +465,25 @@ impl Scanner {
         part.text = trimmed(&part.text).to_owned();
         let grammar = |word: &&Word| KEYWORDS.contains(&&*word.raw) || BRACES.contains(&&*word.raw);
         let before = part.words.iter().take_while(grammar).count();
+        part.guarded = before > 0;
         for word in part.words.drain(..before) {
-            self.doubt(if BRACES.contains(&&*word.raw) { Unsplit::Group } else { Unsplit::Control });
+            match &*word.raw {
+                raw if PLAIN.contains(&raw) => {}
+                raw if BRACES.contains(&raw) => self.doubt(Unsplit::Group),
+                _ => self.doubt(Unsplit::Control),
+            }
+        }
+        let test = |word: Option<&Word>, raw: &str| word.is_some_and(|word| word.raw == raw);
+        if test(part.words.first(), "[[") && !test(part.words.last(), "]]") {
+            self.doubt(Unsplit::Control);
         }
         if let Some(first) = part.core().first() {
             let why = match first.text.as_str() {
                 name if EVALS.contains(&name) => Some(Unsplit::Eval),
                 _ if KEYWORDS.contains(&first.raw.as_str()) => Some(Unsplit::Control),
-                _ if first.expands || first.varies && first.text != "[" => Some(Unsplit::Variable),
+                _ if first.expands || first.varies && !["[", "[["].contains(&&*first.text) => {
+                    Some(Unsplit::Variable)
+                }
                 _ => None,
             };
             why.into_iter().for_each(|why| self.doubt(why));
@@ -354,48 +492,4 @@ impl Scanner {
             self.parts.push(part);
         }
     }
-}
-
-impl Draft {
-    /// Adds letters to the word: as written, and as they are without quotes.
-    fn push(&mut self, raw: &[char], text: &str) {
-        let word = self.word.get_or_insert_default();
-        word.raw.extend(raw);
-        word.text.push_str(text);
-        self.part.text.extend(raw);
-    }
-
-    fn expands(&mut self) {
-        self.word.get_or_insert_default().expands = true;
-    }
-
-    fn end_word(&mut self) {
-        let Some(word) = self.word.take() else { return };
-        match self.redirect.take() {
-            Some(Redirect { writes, copies, .. }) => {
-                // `>&1` and `>&-` copy or close, `>&file` writes.
-                let number = word.raw.chars().all(|letter| letter.is_ascii_digit() || letter == '-');
-                self.part.redirects.push(Redirect { writes, copies: copies && number, target: word });
-            }
-            None => self.part.words.push(word),
-        }
-    }
-
-    /// Digits right before a redirection belong to it.
-    fn end_descriptor(&mut self) {
-        let digits = |word: &Word| word.raw.chars().all(|letter| letter.is_ascii_digit());
-        if self.redirect.is_none() && self.word.as_ref().is_some_and(digits) {
-            self.word = None;
-        } else {
-            self.end_word();
-        }
-    }
-}
-
-/// Without the blanks around it; a blank that is escaped is a part of its word.
-fn trimmed(text: &str) -> &str {
-    let begun = text.trim_ascii_start();
-    let ended = begun.trim_ascii_end();
-    let escapes = ended.bytes().rev().take_while(|byte| *byte == b'\\').count();
-    if escapes % 2 == 1 { begun.get(..ended.len() + 1).unwrap_or(ended) } else { ended }
 }

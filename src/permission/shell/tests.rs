@@ -43,6 +43,18 @@ const SPLIT: &[(&str, &[&str])] = &[
     ("find . -name '*.rs' -exec wc {} \\;", &["find . -name '*.rs' -exec wc {} \\;"]),
     ("npm\u{a0}x && b", &["npm\u{a0}x", "b"]),
     ("echo \"$\" '$(x)'", &["echo \"$\" '$(x)'"]),
+    // Conditions and loops whose parts are certain.
+    ("if a; then b; else c; fi", &["if a", "then b", "else c"]),
+    ("while a; do b; done", &["while a", "do b"]),
+    ("until a; do b; done", &["until a", "do b"]),
+    ("! a", &["! a"]),
+    ("[[ -f x && -f y ]] && b", &["[[ -f x && -f y ]]", "b"]),
+    ("if [[ a < b || c > d ]]; then e; fi", &["if [[ a < b || c > d ]]", "then e"]),
+    ("echo $((1 + 2)); b", &["echo $((1 + 2))", "b"]),
+    (
+        "git commit -m \"$(cat <<'EOF'\na; b\nEOF\n)\" && c",
+        &["git commit -m \"$(cat <<'EOF'\na; b\nEOF\n)\"", "c"],
+    ),
 ];
 
 #[test]
@@ -58,7 +70,7 @@ const UNSPLIT: &[(&str, Unsplit)] = &[
     ("echo `rm x`", Unsplit::Substitution),
     ("echo \"$(rm x)\"", Unsplit::Substitution),
     ("echo \"`rm x`\"", Unsplit::Substitution),
-    ("echo $((1+2))", Unsplit::Substitution),
+    ("echo $((1+$(rm x)))", Unsplit::Substitution),
     ("diff <(a) <(b)", Unsplit::Process),
     ("tee >(a)", Unsplit::Process),
     ("cat <<END\nrm x\nEND", Unsplit::Heredoc),
@@ -80,11 +92,13 @@ const UNSPLIT: &[(&str, Unsplit)] = &[
     ("f() { rm x; }", Unsplit::Group),
     ("a )", Unsplit::Group),
     ("for i in a b; do rm $i; done", Unsplit::Control),
-    ("if a; then b; fi", Unsplit::Control),
-    ("while true; do a; done", Unsplit::Control),
-    ("! a", Unsplit::Control),
+    ("select i in a; do b; done", Unsplit::Control),
+    ("function f { a; }", Unsplit::Control),
     ("time ! a", Unsplit::Control),
-    ("[[ -f x && -f y ]]", Unsplit::Control),
+    ("[[ -f x && -f y", Unsplit::Control),
+    ("[[ ( -f x ) ]]", Unsplit::Group),
+    ("git commit -m \"$(cat <<EOF\na\nEOF\n)\"", Unsplit::Substitution),
+    ("git commit -m \"$(cat <<'EOF'\na\n)\"", Unsplit::Substitution),
     ("eval 'rm x'", Unsplit::Eval),
     ("source x.sh", Unsplit::Eval),
     (". x.sh", Unsplit::Eval),
@@ -106,12 +120,53 @@ fn what_cannot_be_split_says_why() {
 
 #[test]
 fn what_runs_within_is_seen_all_the_same() {
-    let seen = |command: &str| pieces(command).0.iter().map(Part::core_text).collect::<Vec<_>>();
+    let seen = |command: &str| pieces(command).parts.iter().map(Part::core_text).collect::<Vec<_>>();
     assert!(seen("echo \"$(rm -rf x)\"").contains(&"rm -rf x".to_owned()));
     assert!(seen("for i in a; do rm $i; done").contains(&"rm $i".to_owned()));
     assert!(seen("(cd x && rm y)").contains(&"rm y".to_owned()));
     let document = seen("cat <<END > f\nrm x\nEND\nls");
     assert_eq!(document, ["cat", "ls"], "the text of a document is no command");
+}
+
+#[test]
+fn functions_cases_and_documents_show_what_they_run() {
+    let seen = |command: &str| pieces(command).parts.iter().map(Part::core_text).collect::<Vec<_>>();
+    for command in [
+        "f() { rm x; }; f",
+        "case x in x) rm x;; esac",
+        "cat <<EOF\n$(rm x)\nEOF",
+        "cat <<EOF\n`rm x`\nEOF\nls",
+        "if a; then rm x; fi",
+    ] {
+        assert!(seen(command).contains(&"rm x".to_owned()), "{command}: {:?}", seen(command));
+    }
+    for command in ["cat <<'EOF'\n$(rm x)\nEOF", "cat <<EOF\n\\$(rm x)\nEOF"] {
+        assert!(!seen(command).contains(&"rm x".to_owned()), "{command}: {:?}", seen(command));
+    }
+}
+
+#[test]
+fn text_that_the_cli_does_not_check_says_why() {
+    for (command, why) in [
+        ("a &", Some(Unchecked::Background)),
+        ("a & b", Some(Unchecked::Background)),
+        ("a \\\n b", Some(Unchecked::Continuation)),
+        ("touch a\\ b", Some(Unchecked::Escape)),
+        ("find . \\( -name a \\)", Some(Unchecked::Escape)),
+        ("touch {a,b}", Some(Unchecked::Braces)),
+        ("echo 'a\n# b'", Some(Unchecked::QuotedComment)),
+        ("echo \"a\n# b\"", Some(Unchecked::QuotedComment)),
+        ("echo $/x", Some(Unchecked::Dollar)),
+        ("cat <<< x", Some(Unchecked::Text)),
+        ("a && b | c", None),
+        ("a 2>&1", None),
+        ("\\touch a", None),
+        ("grep a\\.b c", None),
+        ("git show HEAD@{1}", None),
+        ("find . -name {}", None),
+    ] {
+        assert_eq!(pieces(command).unchecked, why, "{command}");
+    }
 }
 
 #[test]
@@ -168,8 +223,8 @@ fn pipes_join_and_other_operators_part() {
 fn long_commands_take_no_time() {
     let endless = ["{", "{,", "if ", "a;", "a|", "${", "sudo ", "<<a ", "'", "a\n", "A=b "];
     for text in endless.map(|text| text.repeat(8_000)) {
-        let (parts, _) = pieces(&text);
-        assert!(guises(&parts).len() <= 4 * parts.len());
+        let parts = pieces(&text).parts;
+        assert!(Spoken::of(&parts).iter().count() <= 5 * parts.len());
     }
 }
 

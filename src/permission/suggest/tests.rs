@@ -35,7 +35,7 @@ fn allows(suggestions: &Suggestions, command: &str) -> bool {
 fn a_rule_stands_once_with_all_its_calls() {
     let suggestions = commands(&["npm test", "npm ci && npm test", "npm test"], Breadth::Exact);
     let expected =
-        [("Bash(npm test)".to_owned(), vec![0, 1, 2], false), ("Bash(npm ci)".to_owned(), vec![1], false)];
+        [("Bash(npm test)".to_owned(), vec![0, 1, 2], false), ("Bash(npm ci)".to_owned(), vec![1], true)];
     assert_eq!(shown(&suggestions), expected);
 }
 
@@ -56,7 +56,7 @@ fn a_suggestion_for_one_part_does_not_cover_another() {
 fn dangerous_commands_get_their_exact_text_and_a_warning_at_every_breadth() {
     for breadth in [Breadth::Exact, Breadth::Prefix, Breadth::Tool] {
         for command in
-            ["rm -rf / && npm test", "git status; curl x | sh", "git push --force", "echo x > /etc/x"]
+            ["rm -rf x && npm test", "git status; curl x | sh", "git push --force", "npm ci; kill -9 1"]
         {
             let suggestions = commands(&[command], breadth);
             assert_eq!(shown(&suggestions), [(format!("Bash({command})"), vec![0], true)], "{breadth:?}");
@@ -72,14 +72,15 @@ fn dangerous_commands_get_their_exact_text_and_a_warning_at_every_breadth() {
 #[test]
 fn a_prefix_never_reaches_a_dangerous_form() {
     for (command, rule) in [
-        ("git status -s", "Bash(git status:*)"),
+        ("git fetch -p", "Bash(git fetch:*)"),
         ("npm run build -- --x", "Bash(npm run build:*)"),
         ("cargo test", "Bash(cargo test:*)"),
-        ("ls -la", "Bash(ls:*)"),
+        ("eslint -x", "Bash(eslint:*)"),
         ("./scripts/build.sh now", "Bash(./scripts/build.sh:*)"),
         ("git push origin main", "Bash(git push origin main)"),
         ("git checkout main", "Bash(git checkout main)"),
         ("git -C sub status", "Bash(git -C sub status)"),
+        ("npm test > out.txt", "Edit(//home/dev/project/out.txt)"),
         ("rm x", "Bash(rm x)"),
         ("cp a b", "Bash(cp a b)"),
         ("python3 x.py", "Bash(python3 x.py)"),
@@ -88,12 +89,11 @@ fn a_prefix_never_reaches_a_dangerous_form() {
         ("npx vitest", "Bash(npx vitest)"),
         ("timeout 5 npm test", "Bash(timeout 5 npm test)"),
         ("A=b npm test", "Bash(A=b npm test)"),
-        ("npm test > out.txt", "Bash(npm test > out.txt)"),
         ("git", "Bash(git)"),
-        ("\"ls\" x", "Bash(\"ls\" x)"),
+        ("\"npm\" x", "Bash(\"npm\" x)"),
         ("kill 5", "Bash(kill 5)"),
     ] {
-        assert_eq!(texts(&[command], Breadth::Prefix), [rule], "{command}");
+        assert_eq!(texts(&[command], Breadth::Prefix).first().map(String::as_str), Some(rule), "{command}");
     }
 }
 
@@ -109,10 +109,12 @@ fn broader_rules_take_in_narrower_ones() {
 
 #[test]
 fn a_star_is_never_written_into_an_exact_rule() {
-    assert_eq!(texts(&["ls *.rs"], Breadth::Prefix), ["Bash(ls:*)"]);
-    for (command, breadth) in
-        [("ls *.rs", Breadth::Exact), ("rm -rf *", Breadth::Exact), ("rm *.o", Breadth::Prefix)]
-    {
+    assert_eq!(texts(&["eslint *.js"], Breadth::Prefix), ["Bash(eslint:*)"]);
+    for (command, breadth) in [
+        ("eslint *.js", Breadth::Exact),
+        ("eslint * --rm -rf", Breadth::Exact),
+        ("git add *.o", Breadth::Exact),
+    ] {
         let suggestions = commands(&[command], breadth);
         assert!(suggestions.rules.is_empty() && suggestions.refused[0].reason.contains("`*`"), "{command}");
     }
@@ -120,18 +122,20 @@ fn a_star_is_never_written_into_an_exact_rule() {
 
 #[test]
 fn any_use_of_the_shell_comes_with_a_warning() {
-    let suggestions = commands(&["npm test", "ls"], Breadth::Tool);
+    let suggestions = commands(&["npm test", "npm ci"], Breadth::Tool);
     assert_eq!(shown(&suggestions), [("Bash".to_owned(), vec![0, 1], true)]);
 }
 
 #[test]
 fn what_cannot_be_split_gets_no_suggestion() {
     for breadth in [Breadth::Exact, Breadth::Prefix, Breadth::Tool] {
-        let suggestions =
-            commands(&["echo $(date)", "for i in a; do ls; done", "eval x", "echo 'a", ""], breadth);
+        let suggestions = commands(
+            &["echo $(date)", "for i in a; do ls; done", "eval x", "echo 'a", "", "npm x &"],
+            breadth,
+        );
         assert!(suggestions.rules.is_empty());
         let refused: Vec<usize> = suggestions.refused.iter().map(|refused| refused.call).collect();
-        assert_eq!(refused, [0, 1, 2, 3, 4]);
+        assert_eq!(refused, [0, 1, 2, 3, 4, 5]);
         assert!(suggestions.refused[0].reason.contains("`$(…)`"));
     }
 }
@@ -153,13 +157,20 @@ fn other_tools_get_what_their_rules_can_say() {
         ("Write", src(), Breadth::Tool, some("Write", true)),
         ("Write", top(), Breadth::Prefix, some("Edit(//home/dev/project/a.rs)", false)),
         ("Write", json!({"file_path": "/etc/x"}), Breadth::Tool, some("Edit(//etc/x)", true)),
+        ("Edit", json!({"file_path": ".git/config"}), Breadth::Prefix, None),
         (
-            "Edit",
-            json!({"file_path": ".git/config"}),
-            Breadth::Prefix,
-            some("Edit(//home/dev/project/.git/config)", true),
+            "Write",
+            json!({"file_path": "/home/dev/project/a*"}),
+            Breadth::Exact,
+            some(r"Edit(//home/dev/project/a\*)", false),
         ),
-        ("Write", json!({"file_path": "/home/dev/project/a*"}), Breadth::Exact, None),
+        (
+            "Write",
+            json!({"file_path": "src/[id].txt"}),
+            Breadth::Exact,
+            some(r"Edit(//home/dev/project/src/\[id\].txt)", false),
+        ),
+        ("Read", json!({"file_path": "/etc/x"}), Breadth::Tool, some("Read", true)),
         (
             "Read",
             json!({"file_path": "/home/dev/other/x"}),
@@ -167,7 +178,7 @@ fn other_tools_get_what_their_rules_can_say() {
             some("Read(//home/dev/other/x)", false),
         ),
         ("WebFetch", json!({"url": "https://a.b/c"}), Breadth::Prefix, some("WebFetch(domain:a.b)", false)),
-        ("WebFetch", json!({"url": "https://a.b/c"}), Breadth::Tool, some("WebFetch", false)),
+        ("WebFetch", json!({"url": "https://a.b/c"}), Breadth::Tool, some("WebFetch", true)),
         ("mcp__demo__add", json!({}), Breadth::Tool, some("mcp__demo__add", false)),
         ("Agent", json!({"subagent_type": "Explore"}), Breadth::Exact, some("Agent(Explore)", false)),
         ("AskUserQuestion", json!({}), Breadth::Tool, None),
@@ -180,12 +191,73 @@ fn other_tools_get_what_their_rules_can_say() {
 
 #[test]
 fn rules_are_written_for_settings_and_for_a_shell() {
-    let suggestions = commands(&["npm test", "echo 'a'"], Breadth::Exact);
+    let suggestions = commands(&["npm test", "make 'a'"], Breadth::Exact);
     let read: Value = serde_json::from_str(&snippet(&suggestions.rules)).expect("JSON");
-    assert_eq!(read, json!({"permissions": {"allow": ["Bash(npm test)", "Bash(echo 'a')"]}}));
+    assert_eq!(read, json!({"permissions": {"allow": ["Bash(npm test)", "Bash(make 'a')"]}}));
     let text = allowed_tools(&suggestions.rules);
-    assert_eq!(text, r"--allowed-tools 'Bash(npm test)' 'Bash(echo '\''a'\'')'");
+    assert_eq!(text, r"--allowed-tools 'Bash(npm test)' 'Bash(make '\''a'\'')'");
     let mcp = json!({});
     let plain = suggest(&[call("mcp__demo__add", &mcp)], Breadth::Exact, None);
     assert_eq!(allowed_tools(&plain.rules), "--allowed-tools mcp__demo__add");
+}
+
+#[test]
+fn each_part_gets_the_rule_that_the_cli_looks_at_and_no_other() {
+    for (command, rules) in [
+        ("npm test > out.txt", &["Edit(//home/dev/project/out.txt)", "Bash(npm test)"][..]),
+        ("echo x > out.txt", &["Edit(//home/dev/project/out.txt)"]),
+        ("cat /srv/o.txt", &["Read(//srv/o.txt)"]),
+        ("ls /srv && npm test", &["Read(//srv)", "Bash(npm test)"]),
+        ("cd sub && npm test | tail -5", &["Bash(npm test)"]),
+        ("npm ci && npm test; cat a.txt", &["Bash(npm ci)", "Bash(npm test)"]),
+        ("if true; then npm test; fi", &["Bash(npm test)"]),
+    ] {
+        assert_eq!(texts(&[command], Breadth::Exact), rules, "{command}");
+    }
+    // Outside the project both rules are needed, and both come with the danger.
+    let outside = commands(&["touch ../x"], Breadth::Exact);
+    let expected =
+        [("Edit(//home/dev/x)".to_owned(), vec![0], true), ("Bash(touch ../x)".to_owned(), vec![0], true)];
+    assert_eq!(shown(&outside), expected);
+}
+
+#[test]
+fn what_no_rule_can_allow_says_why() {
+    for (command, reason) in [
+        ("npm test &", "background"),
+        ("touch .git/x", "protected file"),
+        ("echo x > .bashrc", "protected file"),
+        ("touch {a,b}", "braces"),
+        ("touch \"$X\"", "only the shell knows"),
+        ("cd sub && touch x", "changes the folder and writes"),
+        ("cd sub && git add .", "changes the folder and runs git"),
+        ("ls", "needs no rule"),
+    ] {
+        let suggestions = commands(&[command], Breadth::Exact);
+        assert!(suggestions.rules.is_empty(), "{command}");
+        assert!(
+            suggestions.refused[0].reason.contains(reason),
+            "{command}: {}",
+            suggestions.refused[0].reason
+        );
+    }
+}
+
+#[test]
+fn what_runs_code_from_the_network_has_a_warning() {
+    for command in [
+        "npm install",
+        "npm i x",
+        "npx vitest",
+        "pip install x",
+        "cargo install x",
+        "docker run x",
+        "go get x",
+    ] {
+        for breadth in [Breadth::Exact, Breadth::Prefix] {
+            let shown = shown(&commands(&[command], breadth));
+            assert!(shown.iter().all(|(.., warned)| *warned) && !shown.is_empty(), "{command}: {shown:?}");
+        }
+    }
+    assert!(!shown(&commands(&["npm test"], Breadth::Exact))[0].2);
 }

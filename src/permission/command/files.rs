@@ -1,0 +1,102 @@
+//! Which files a command reads and writes, as far as the CLI looks at them: as measured on 2.1.326.
+
+use super::{
+    super::{
+        danger::{Operands as Written, WRITERS, is_in_place, operands, written_operands},
+        shell::{Part, Word, program},
+    },
+    list::{Operands, READING, Reading},
+};
+
+/// The files of a part.
+#[derive(Debug, Default)]
+pub(in super::super) struct Files<'p> {
+    pub(in super::super) read: Vec<&'p Word>,
+    pub(in super::super) written: Vec<&'p Word>,
+    /// The files that redirections write: these need a rule of their own.
+    pub(in super::super) redirected: Vec<&'p Word>,
+}
+
+/// Programs whose operands the CLI takes for files that are written.
+const WRITING: &[&str] = &["touch", "mkdir", "rm", "rmdir", "mv", "cp", "tee", "sed"];
+
+/// Programs that read files beside those that only read: which operands are the files.
+const ALSO_READING: &[(&str, Operands)] = &[("awk", Operands::PatternAndFiles), ("uniq", Operands::Files)];
+
+/// The files of a part, whatever wraps its command.
+pub(in super::super) fn files(part: &Part) -> Files<'_> {
+    let mut files = Files { redirected: part.written().collect(), ..Files::default() };
+    files.read.extend(part.read());
+    let Some((first, rest)) = part.core().split_first() else { return files };
+    let name = program(&first.text);
+    if let Some((_, which)) = WRITERS.iter().find(|(writer, _)| *writer == name && WRITING.contains(writer)) {
+        files.written = written_operands(which, rest);
+        let copies = matches!(which, Written::Last);
+        if copies {
+            let all = operands(rest);
+            files.read.extend(all.iter().take(all.len().saturating_sub(1)).copied());
+        }
+        if name == "mv" {
+            files.read.extend(files.written.iter().rev().skip(1).rev().copied());
+        }
+    }
+    if name == "sed" && is_in_place(rest) {
+        return files;
+    }
+    let row = READING.iter().find(|row| row.is_of(part.core()));
+    let also =
+        || ALSO_READING.iter().find(|(other, _)| *other == name).map(|(_, operands)| (*operands, &[][..], 1));
+    let found = row.map(|row| (row.operands, row.valued, row.words.len())).or_else(also);
+    if let Some((kind, valued, skip)) = found {
+        let rest = part.core().get(skip..).unwrap_or_default();
+        files.read.extend(read(name, kind, valued, rest));
+    }
+    files
+}
+
+impl Reading {
+    /// Whether the words begin with this command.
+    pub(super) fn is_of(&self, words: &[Word]) -> bool {
+        let mut texts = words.iter().map(|word| word.text.as_str());
+        self.words.iter().enumerate().all(|(at, own)| {
+            texts.next().is_some_and(|text| if at == 0 { program(text) == *own } else { text == *own })
+        })
+    }
+}
+
+/// The operands that are files.
+fn read<'w>(name: &str, kind: Operands, valued: &[&str], rest: &'w [Word]) -> Vec<&'w Word> {
+    match kind {
+        Operands::Files if ["test", "[", "[["].contains(&name) => {
+            rest.iter().filter(|word| word.text.contains('/')).collect()
+        }
+        Operands::Files => free(rest, valued),
+        Operands::PatternAndFiles => {
+            let named =
+                rest.iter().any(|word| ["-e", "--regexp", "-f", "--file"].contains(&word.text.as_str()));
+            free(rest, valued).into_iter().skip(usize::from(!named)).collect()
+        }
+        Operands::Folders => {
+            let flag = |word: &&Word| !word.text.starts_with(['-', '(', '!']);
+            rest.iter().take_while(flag).collect()
+        }
+        Operands::Text | Operands::None => Vec::new(),
+    }
+}
+
+/// The words that are no flags and no values of flags.
+pub(super) fn free<'w>(rest: &'w [Word], valued: &[&str]) -> Vec<&'w Word> {
+    let (mut value, mut plain) = (false, false);
+    let free = |word: &&Word| {
+        let text = word.text.as_str();
+        if value || !plain && text == "--" {
+            plain |= !value;
+            value = false;
+            return false;
+        }
+        let flag = !plain && text.starts_with('-') && text != "-";
+        value = flag && valued.contains(&text);
+        !flag
+    };
+    rest.iter().filter(free).filter(|word| word.text != "-").collect()
+}

@@ -1,0 +1,121 @@
+//! What the CLI takes off a command before it looks for a rule that allows it: as measured on 2.1.326.
+//!
+//! Rules that deny or ask see through more ([`Part::core`](super::super::Part::core)).
+
+use super::super::shell::{Word, assigned};
+
+/// Variables that may stand before a command without changing what it is.
+const VARIABLES: &[&str] = &[
+    "ANTHROPIC_API_KEY",
+    "BLOCKSIZE",
+    "BLOCK_SIZE",
+    "CGO_ENABLED",
+    "CI",
+    "COLORTERM",
+    "COLUMNS",
+    "FORCE_COLOR",
+    "GCC_COLORS",
+    "GO111MODULE",
+    "GOARCH",
+    "GOEXPERIMENT",
+    "GOOS",
+    "GREP_COLOR",
+    "GREP_COLORS",
+    "LSCOLORS",
+    "LS_COLORS",
+    "NODE_ENV",
+    "NO_COLOR",
+    "PYTEST_DEBUG",
+    "PYTEST_DISABLE_PLUGIN_AUTOLOAD",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONUNBUFFERED",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "TERM",
+    "TIME_STYLE",
+    "TZ",
+];
+
+/// Variables that may stand there with the name of a locale (`LANG=C` is published, `LANG=1` was asked about).
+const LOCALES: &[&str] = &["LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_TIME"];
+
+/// Variables that change what later commands are.
+const DANGEROUS: &[&str] =
+    &["BASH_ENV", "CDPATH", "ENV", "HOME", "IFS", "PATH", "PROMPT_COMMAND", "PS4", "SHELLOPTS"];
+
+/// The words without harmless variables and wrappers before them.
+pub(super) fn stripped(words: &[Word]) -> &[Word] {
+    let mut words = &words[words.iter().take_while(|word| is_harmless(word)).count()..];
+    while let Some(after) = unwrapped(words).filter(|after| !after.is_empty()) {
+        words = after;
+    }
+    words
+}
+
+/// Whether a word is an assignment that rules may pass over.
+fn is_harmless(word: &Word) -> bool {
+    let Some((name, value)) = assigned(word) else { return false };
+    let locale = || {
+        let letter = |letter: char| letter.is_ascii_alphanumeric() || "_.-@".contains(letter);
+        value.starts_with(|first: char| first.is_ascii_alphabetic()) && value.chars().all(letter)
+    };
+    !word.expands && (VARIABLES.contains(&name) || LOCALES.contains(&name) && locale())
+}
+
+/// Whether a part that only sets variables does no more than that.
+pub(super) fn sets_harmless(words: &[Word]) -> bool {
+    let harmless = |word: &Word| {
+        assigned(word).is_some_and(|(name, _)| !DANGEROUS.contains(&name) && !name.starts_with("LD_"))
+            && !word.expands
+    };
+    !words.is_empty() && words.iter().all(harmless)
+}
+
+/// The words after one wrapper.
+fn unwrapped(words: &[Word]) -> Option<&[Word]> {
+    let (first, rest) = words.split_first()?;
+    let text = |at: usize| rest.get(at).map_or("", |word| word.text.as_str());
+    let flag = |at: usize| text(at).starts_with('-');
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let skip = match first.raw.as_str() {
+        "nohup" | "time" | "builtin" | "noglob" if !flag(0) => 0,
+        "command" if text(0) == "-p" => 1,
+        "command" if !flag(0) => 0,
+        // `xargs -n1` is no longer the command alone.
+        "xargs" if !flag(0) => 0,
+        "nice" if text(0) == "-n" && number(text(1).trim_start_matches('-')) => 2,
+        "nice" if number(text(0).trim_start_matches('-')) && flag(0) => 1,
+        "nice" if !flag(0) => 0,
+        "stdbuf" => rest.iter().take_while(|word| is_buffering(&word.text)).count(),
+        "timeout" => duration(rest)?,
+        _ => return None,
+    };
+    rest.get(skip..)
+}
+
+/// `-o0`, `-oL`, `-e4K`.
+fn is_buffering(text: &str) -> bool {
+    ["-i", "-o", "-e"].iter().any(|flag| text.strip_prefix(flag).is_some_and(|mode| !mode.is_empty()))
+}
+
+/// How many words the flags and the duration of `timeout` are.
+fn duration(words: &[Word]) -> Option<usize> {
+    let time = |text: &str| {
+        let number = text.trim_end_matches(['s', 'm', 'h', 'd']);
+        text.len() - number.len() < 2
+            && number.starts_with(|first: char| first.is_ascii_digit())
+            && number.chars().all(|letter| letter.is_ascii_digit() || letter == '.')
+    };
+    let mut at = 0;
+    loop {
+        let text = words.get(at)?.text.as_str();
+        at += match text {
+            "--foreground" | "--preserve-status" | "-v" | "--verbose" => 1,
+            "-k" | "--kill-after" if words.get(at + 1).is_some_and(|word| time(&word.text)) => 2,
+            "-s" | "--signal" if words.get(at + 1).is_some_and(|word| !word.expands) => 2,
+            _ if text.starts_with("--kill-after=") || text.starts_with("--signal=") => 1,
+            _ if time(text) => return Some(at + 1),
+            _ => return None,
+        };
+    }
+}

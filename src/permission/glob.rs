@@ -1,0 +1,166 @@
+//! Wildcards: in names of tools and commands, and in the patterns of paths.
+
+/// A piece of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    /// This letter.
+    Letter(char),
+    /// Any letter.
+    Any,
+    /// Any text.
+    Star,
+    /// A letter of these ranges, or of none of them.
+    Class(Vec<(char, char)>, bool),
+}
+
+/// Reads a pattern with `*` and `?`; all else stands for itself.
+pub(super) fn simple(pattern: &str) -> Vec<Token> {
+    let token = |letter| match letter {
+        '*' => Token::Star,
+        '?' => Token::Any,
+        letter => Token::Letter(letter),
+    };
+    pattern.chars().map(token).collect()
+}
+
+/// Reads a pattern in which only `*` is special, and `\*` is a star (rules for commands, measured on 2.1.326).
+pub(super) fn starred(pattern: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut letters = pattern.chars().peekable();
+    while let Some(letter) = letters.next() {
+        tokens.push(match letter {
+            '\\' if letters.peek().is_some_and(|next| "*\\".contains(*next)) => {
+                Token::Letter(letters.next().unwrap_or(letter))
+            }
+            '*' => Token::Star,
+            letter => Token::Letter(letter),
+        });
+    }
+    tokens
+}
+
+/// Reads a name of a gitignore pattern, in lower case: `*`, `?`, classes and escapes.
+pub(super) fn ignored(pattern: &str) -> Vec<Token> {
+    let letters: Vec<char> = pattern.to_lowercase().chars().collect();
+    let (mut tokens, mut at) = (Vec::new(), 0);
+    while let Some(&letter) = letters.get(at) {
+        at += 1;
+        tokens.push(match letter {
+            '*' => Token::Star,
+            '?' => Token::Any,
+            '\\' => {
+                at += 1;
+                Token::Letter(letters.get(at - 1).copied().unwrap_or('\\'))
+            }
+            '[' => match class(&letters[at..]) {
+                Some((class, length)) => {
+                    at += length;
+                    class
+                }
+                None => Token::Letter('['),
+            },
+            letter => Token::Letter(letter),
+        });
+    }
+    tokens
+}
+
+/// The class after `[`, and how long it is with its `]`.
+fn class(letters: &[char]) -> Option<(Token, usize)> {
+    let inverted = matches!(letters.first(), Some('!' | '^'));
+    let start = usize::from(inverted);
+    // A `]` right after the opening is one of the letters.
+    let length = letters.iter().skip(start + 1).position(|letter| *letter == ']')? + 1;
+    let mut inside =
+        letters[start..start + length].iter().copied().filter(|letter| *letter != '\\').peekable();
+    let mut ranges = Vec::new();
+    while let Some(first) = inside.next() {
+        if inside.peek() == Some(&'-') {
+            inside.next();
+            match inside.next() {
+                Some(last) => ranges.push((first, last)),
+                None => ranges.extend([(first, first), ('-', '-')]),
+            }
+        } else {
+            ranges.push((first, first));
+        }
+    }
+    Some((Token::Class(ranges, inverted), start + length + 1))
+}
+
+/// Whether a text is one that the pattern describes.
+pub(super) fn matches(pattern: &[Token], text: &str) -> bool {
+    let text: Vec<char> = text.chars().collect();
+    let (mut p, mut t) = (0, 0);
+    // Where the last star stands, and how much of the text it has taken.
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(Token::Star) => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(token) if token.takes(text[t]) => {
+                p += 1;
+                t += 1;
+            }
+            _ => {
+                let Some((at, taken)) = star else { return false };
+                star = Some((at, taken + 1));
+                p = at + 1;
+                t = taken + 1;
+            }
+        }
+    }
+    pattern[p..].iter().all(|token| *token == Token::Star)
+}
+
+impl Token {
+    fn takes(&self, letter: char) -> bool {
+        match self {
+            Self::Letter(own) => *own == letter,
+            Self::Any => true,
+            Self::Star => false,
+            Self::Class(ranges, inverted) => {
+                ranges.iter().any(|(first, last)| (*first..=*last).contains(&letter)) != *inverted
+            }
+        }
+    }
+}
+
+/// Whether a name matches a pattern with `*` and `?`.
+pub(super) fn glob(pattern: &str, name: &str) -> bool {
+    matches(&simple(pattern), name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_and_escapes_are_those_of_gitignore() {
+        for (pattern, name, expected) in [
+            ("[id].txt", "i.txt", true),
+            ("[id].txt", "[id].txt", false),
+            ("\\[id\\].txt", "[id].txt", true),
+            ("\\[id\\].txt", "i.txt", false),
+            ("[[]id].txt", "[id].txt", true),
+            ("[a-c]x", "bx", true),
+            ("[!a-c]x", "bx", false),
+            ("[!a-c]x", "dx", true),
+            ("[]]", "]", true),
+            ("[a", "[a", true),
+            ("a\\*", "a*", true),
+            ("a\\*", "ab", false),
+            ("A*", "abc", true),
+        ] {
+            assert_eq!(matches(&ignored(pattern), name), expected, "{pattern} and {name}");
+        }
+        assert!(matches(&starred("a\\*?"), "a*?") && !matches(&starred("a\\*"), "ab"));
+    }
+
+    #[test]
+    fn many_stars_take_no_time() {
+        assert!(!glob(&format!("{}b", "*a".repeat(200)), &"a".repeat(2000)));
+    }
+}
