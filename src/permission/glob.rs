@@ -130,7 +130,7 @@ impl Token {
 
 /// Whether a name matches a pattern with `*` and `?`.
 pub(super) fn glob(pattern: &str, name: &str) -> bool {
-    matches(&simple(pattern), name)
+    if pattern.contains(['*', '?']) { matches(&simple(pattern), name) } else { pattern == name }
 }
 
 #[cfg(test)]
