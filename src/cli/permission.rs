@@ -2,51 +2,123 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint, builder::PossibleValuesParser};
+use clap::{Args, Subcommand, ValueEnum, ValueHint, builder::PossibleValuesParser};
 
 use super::{
-    args::Rows,
+    args::{Output, Rows},
+    complain,
     plan::{self, Variables},
     rows::{Question, answer},
 };
 use crate::{
     error::{Error, ExitStatus},
     facts::Detail,
-    permission::{Context, Mode, Settings},
+    permission::{Behaviour, BrokenRule, Context, Mode, Rule, Scope, Settings},
     render::Style,
-    report::{self, Trial, View},
+    report::{self, Trial, Tried, View},
 };
 
 /// Arguments of `permissions`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Permissions {
     /// What every report has.
     #[command(flatten)]
     pub rows: Rows,
-    /// Try the rules of this settings.json on the calls; may be given several times
-    ///
-    /// Says for each call what they would have done and by which rule; calls that would have ended another way come first, and
-    /// rules that match no call are named. The name of a file says whose it is: settings.local.json, managed-settings.json, one
-    /// in ~/.claude, else the project's.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Permissions")]
-    pub settings: Vec<PathBuf>,
-    /// Try them in this mode; without it in defaultMode of the settings, else in the mode of each call
-    #[arg(
-        long,
-        requires = "settings",
-        help_heading = "Permissions",
-        value_parser = PossibleValuesParser::new(Mode::ALL.iter().map(|mode| mode.word()))
-    )]
-    pub mode: Option<String>,
+    /// Which settings are tried.
+    #[command(flatten)]
+    pub tried: Files,
     /// Suggest allow rules that would have let the refused calls through
     ///
-    /// A call that no rule can help is listed with the reason: it was refused by a hook, a person, plan mode, a deny or ask
-    /// rule, or an interrupt.
+    /// Rules that would have helped most runs come first. A call that no rule can help is listed with the reason: it was
+    /// refused by a hook, a person, plan mode, a deny or ask rule, or an interrupt, or no rule can allow it.
     #[arg(long, conflicts_with = "settings", help_heading = "Permissions")]
     pub suggest: bool,
     /// How broad a suggested rule may be
     #[arg(long, requires = "suggest", value_enum, default_value = "exact", help_heading = "Permissions")]
     pub breadth: Breadth,
+    /// Exit with 1 if the settings have any of these
+    #[arg(long, value_name = "KIND", value_enum, requires = "settings", help_heading = "Permissions")]
+    pub fail_on: Option<Flaw>,
+    /// A rule tried on a command, without a log.
+    #[command(subcommand)]
+    pub action: Option<Action>,
+}
+
+/// Settings files, and how they count.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Permissions")]
+pub struct Files {
+    /// Try the rules of this settings.json on the calls; may be given several times
+    ///
+    /// Says for each call what they would have done and by which rule. Calls that would have ended another way come first, and
+    /// rules that match no call or do nothing are named. The place of a file says whose it is: settings.local.json,
+    /// managed-settings.json, .claude/settings.json of the home folder or of a project; any other counts as one that
+    /// the CLI was given with --settings. Rules of a project's file start in the folder that the log names.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub settings: Vec<PathBuf>,
+    /// Count the settings files as kept here, wherever they are; once for all files or once for each
+    #[arg(
+        long,
+        requires = "settings",
+        value_parser = PossibleValuesParser::new(Scope::ALL.iter().map(|scope| scope.word()))
+    )]
+    pub scope: Vec<String>,
+    /// Ignore what a project's settings.json allows, as the CLI does in a folder that nobody trusted
+    ///
+    /// In a fresh checkout, so in CI, allow rules and additionalDirectories of the project's file do not count; deny and
+    /// ask rules, and all other files, do.
+    #[arg(long, requires = "settings")]
+    pub untrusted: bool,
+    /// Try them in this mode; without it in defaultMode of the settings, else in the mode of each call
+    #[arg(long, value_parser = PossibleValuesParser::new(Mode::ALL.iter().map(|mode| mode.word())))]
+    pub mode: Option<String>,
+}
+
+/// What may be wrong with settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Flaw {
+    /// A broken rule, which the CLI drops
+    Invalid,
+}
+
+/// What can be done without a log.
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Try rules on a command, part by part, without a log
+    ///
+    /// Says what the CLI would do with the command and with each of its parts, and by which rule. The command runs nowhere:
+    /// it is only looked at.
+    Test(Test),
+}
+
+/// Arguments of `permissions test`.
+#[derive(Debug, Args)]
+pub struct Test {
+    /// Rules that allow, as 'Bash(npm run *)'
+    #[arg(value_name = "RULE")]
+    pub allow: Vec<String>,
+    /// A rule that denies; may be given several times
+    #[arg(long, value_name = "RULE")]
+    pub deny: Vec<String>,
+    /// A rule that asks; may be given several times
+    #[arg(long, value_name = "RULE")]
+    pub ask: Vec<String>,
+    /// Which settings are tried.
+    #[command(flatten)]
+    pub tried: Files,
+    /// The tool; of others than Bash, the text after -- is the path, the address or the name that they are given
+    #[arg(long, value_name = "NAME", default_value = "Bash")]
+    pub tool: String,
+    /// The folder of the project; without it, this one
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub folder: Option<PathBuf>,
+    /// The command
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// How to write it.
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// How broad a suggested rule may be.
@@ -75,35 +147,85 @@ pub(super) fn permissions(
     variables: &Variables,
     style: Style,
 ) -> Result<ExitStatus, Error> {
+    if let Some(Action::Test(test)) = &asked.action {
+        return self::test(test, variables, style);
+    }
     let question = |report, make| Question { detail: Detail::Traces, ..Question::rows(report, make) };
     if asked.suggest {
         let breadth = asked.breadth.into();
         let make = |view: &View<'_>| report::suggestions(view, breadth);
         return answer(&asked.rows, &question("suggestions", &make), variables, style);
     }
-    let trial = trial(asked, variables.home())?;
+    if asked.tried.mode.is_some() && asked.tried.settings.is_empty() {
+        return Err(Error::Usage("--mode needs the settings to try: add --settings FILE".to_owned()));
+    }
+    let trial = asked.tried.trial(variables.home())?;
+    let broken = trial.as_ref().is_some_and(|trial| !trial.broken.is_empty());
     let make = |view: &View<'_>| report::permissions(view, trial.as_ref());
-    answer(&asked.rows, &question("permissions", &make), variables, style)
+    let status = answer(&asked.rows, &question("permissions", &make), variables, style)?;
+    let failed = broken && asked.fail_on == Some(Flaw::Invalid) && status == ExitStatus::Done;
+    Ok(if failed { ExitStatus::GateFailed } else { status })
 }
 
-/// The settings to try, if any.
-fn trial(asked: &Permissions, home: Option<&str>) -> Result<Option<Trial>, Error> {
-    let mut all = Vec::new();
-    for path in &asked.settings {
-        let text = plan::read_text(path, plan::MAX_CONFIG)?;
-        let name = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        let settings = Settings::read(
-            &path.to_string_lossy(),
-            &text,
-            Some(Settings::scope_of(&name.to_string_lossy(), home)),
-        );
-        all.push(settings.map_err(|error| Error::Usage(error.to_string()))?);
+fn test(test: &Test, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
+    test.output.fits("verdicts")?;
+    let mut trial = test.tried.trial(variables.home())?.unwrap_or_default();
+    let all = [(Behaviour::Allow, &test.allow), (Behaviour::Deny, &test.deny), (Behaviour::Ask, &test.ask)];
+    for (behaviour, rules) in all {
+        for text in rules {
+            let rule = Rule::parse(text).map_err(|error| Error::Usage(error.to_string()))?;
+            trial.context.add(behaviour, Scope::CliArg, rule);
+        }
     }
-    if all.is_empty() {
-        return Ok(None);
+    trial.context.mode = trial.mode.unwrap_or(trial.context.mode);
+    let folder = test.folder.clone().unwrap_or_else(|| PathBuf::from("."));
+    let folder = std::path::absolute(&folder).unwrap_or(folder);
+    let tried = Tried { tool: &test.tool, text: &test.command.join(" "), folder: &folder.to_string_lossy() };
+    test.output.deliver(&report::verdicts(&trial, &tried), ExitStatus::Done, style)
+}
+
+impl Files {
+    /// The settings to try, if any. Broken rules are said on standard error.
+    fn trial(&self, home: Option<&str>) -> Result<Option<Trial>, Error> {
+        let mode = self.mode.as_deref().and_then(Mode::named);
+        if self.settings.is_empty() {
+            return Ok(mode.map(|mode| Trial { mode: Some(mode), ..Trial::default() }));
+        }
+        if self.scope.len() > 1 && self.scope.len() != self.settings.len() {
+            let say = "give --scope once, or once for each --settings";
+            return Err(Error::Usage(format!("{say}: {} for {}", self.scope.len(), self.settings.len())));
+        }
+        let mut all = Vec::new();
+        for (at, path) in self.settings.iter().enumerate() {
+            let word = self.scope.get(at).or_else(|| self.scope.first().filter(|_| self.scope.len() == 1));
+            all.push(read(path, word.and_then(|word| Scope::named(word)), home)?);
+        }
+        let allowing = |settings: &Settings| settings.clone().distrust();
+        let of_project = all.iter().map(allowing).sum();
+        if self.untrusted {
+            all.iter_mut().for_each(|settings| {
+                settings.distrust();
+            });
+        }
+        let broken: Vec<BrokenRule> = all.iter().flat_map(|settings| settings.broken.clone()).collect();
+        broken.iter().for_each(|broken| complain(&broken.to_string()));
+        let context = Context::of_settings(&all);
+        let named = all.iter().any(|settings| settings.mode.is_some()).then_some(context.mode);
+        Ok(Some(Trial {
+            mode: mode.or(named),
+            ignored_modes: all.iter().filter_map(|settings| settings.ignored_mode).collect(),
+            context,
+            broken,
+            of_project,
+            untrusted: self.untrusted,
+        }))
     }
-    let context = Context::of_settings(&all);
-    let named = all.iter().any(|settings| settings.mode.is_some()).then_some(context.mode);
-    let mode = asked.mode.as_deref().and_then(Mode::named).or(named);
-    Ok(Some(Trial { context, mode }))
+}
+
+fn read(path: &PathBuf, scope: Option<Scope>, home: Option<&str>) -> Result<Settings, Error> {
+    let text = plan::read_text(path, plan::MAX_CONFIG)?;
+    let place = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    let scope = scope.unwrap_or_else(|| Settings::scope_of(&place.to_string_lossy(), home));
+    Settings::read(&path.to_string_lossy(), &text, Some(scope))
+        .map_err(|error| Error::Usage(error.to_string()))
 }

@@ -128,6 +128,19 @@ pub(super) fn path_of(call: &Call<'_>) -> Option<String> {
     }
 }
 
+/// What a tool is given, when the text that its rules look at is this.
+pub fn input_for(tool: &str, text: &str) -> serde_json::Value {
+    let field = match known(tool).family {
+        Family::Command => "command",
+        Family::Read(field) | Family::Edit(field) => field,
+        Family::Web => "url",
+        Family::Agent => "subagent_type",
+        Family::Skill => "skill",
+        Family::Other => "text",
+    };
+    serde_json::json!({ field: text })
+}
+
 /// The host that a call fetches from, in lower case.
 pub(super) fn host_of(call: &Call<'_>) -> Option<String> {
     let (_, rest) = call.text("url")?.split_once("://")?;

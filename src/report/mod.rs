@@ -57,7 +57,7 @@ pub use kinds::kinds;
 pub use limits::limits;
 pub use line::{Ask, Line, Part, Tone};
 pub use mcp::mcp;
-pub use permission::{Trial, permissions, suggestions};
+pub use permission::{Trial, Tried, permissions, suggestions, verdicts};
 pub use prices::{note_found_prices, prices};
 pub use questions::questions;
 pub use records::records;
@@ -87,6 +87,7 @@ pub const REPORTS: &[Entry] = &[
     agents::ENTRY,
     permission::ENTRY,
     permission::SUGGESTIONS,
+    permission::VERDICTS,
     hooks::ENTRY,
     mcp::ENTRY,
     tasks::ENTRY,

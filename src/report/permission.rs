@@ -1,11 +1,15 @@
 //! Permissions: what was allowed and refused, by whom; what other settings would have done; which rules would help.
 
 mod suggestion;
+mod trial;
+mod verdict;
 
 pub(super) use suggestion::ENTRY as SUGGESTIONS;
 pub use suggestion::suggestions;
-
-use std::collections::BTreeMap;
+pub use trial::Trial;
+use trial::tried;
+pub(super) use verdict::ENTRY as VERDICTS;
+pub use verdict::{Tried, verdicts};
 
 use serde_json::Value as Json;
 
@@ -15,11 +19,10 @@ use super::{
 };
 use crate::{
     facts::{
-        ledger::{At, Call as Made, Mark, SessionIndex},
+        ledger::{At, Call as Made, Mark},
         trace::permission::{Decision as Did, ModeChange, decisions, subject},
     },
     measure::Time,
-    permission::{Call, Context, Decision, Mode, Placed, check, folder_after, unmatched},
 };
 
 pub(super) const ENTRY: Listed = Listed::rows(
@@ -27,15 +30,6 @@ pub(super) const ENTRY: Listed = Listed::rows(
     "Calls, and who allowed or refused them; modes as they change. With settings: what those would have done.",
     || heads(&[columns(), would_columns()].concat()),
 );
-
-/// Settings to try on the calls that were made.
-#[derive(Clone, Debug)]
-pub struct Trial {
-    /// The rules.
-    pub context: Context,
-    /// The mode, whatever was recorded; without it each call is tried in the mode that it was made in.
-    pub mode: Option<Mode>,
-}
 
 #[derive(Clone, Default)]
 struct Row {
@@ -46,6 +40,7 @@ struct Row {
     would: Value,
     by: Value,
     differs: Option<bool>,
+    why: Option<&'static str>,
     time: Option<Time>,
     id: Value,
     agent: Value,
@@ -173,6 +168,16 @@ fn would_columns() -> Vec<Column<Row>> {
             )
             .maybe(),
         ),
+        optional(
+            Column::new(
+                Unit::Text,
+                "why",
+                "Why",
+                "What may be the reason, where it differs.",
+                |row: &Row| row.why.map_or(Value::Missing, Value::text),
+            )
+            .shown(Shown::Roomy),
+        ),
     ]
 }
 
@@ -256,58 +261,4 @@ impl Row {
 /// A call as the rules see it: its input, and the folder of its session.
 pub(super) fn input_of(call: &Made) -> Json {
     call.input_text.as_deref().and_then(|input| serde_json::from_str(input).ok()).unwrap_or(Json::Null)
-}
-
-/// Tries the settings on every call, and says which of their rules are about none.
-fn tried(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Line> {
-    let inputs: Vec<Json> = view.ledger.calls.iter().map(input_of).collect();
-    let calls = view.ledger.calls.iter().zip(&inputs).map(|(call, input)| {
-        let cwd = view.session(&call.mark).and_then(|session| session.project.as_deref());
-        Call { tool: &call.tool, input, cwd }
-    });
-    let mut context = trial.context.clone();
-    // Where each session's shell is: it stays where a command leaves it.
-    let mut folders: BTreeMap<Option<SessionIndex>, String> = BTreeMap::new();
-    for ((row, call), made) in rows.iter_mut().zip(calls.clone()).zip(&view.ledger.calls) {
-        let recorded = row.did.mode.as_deref().and_then(Mode::named);
-        context.mode = trial.mode.or(recorded).unwrap_or(trial.context.mode);
-        context.project = call.cwd.map(str::to_owned);
-        let folder = folders.get(&made.mark.session).cloned();
-        let call = Call { cwd: folder.as_deref().or(call.cwd), ..call };
-        let outcome = check(&context, &call);
-        if outcome.decision == Decision::Allow
-            && let Some(folder) = folder_after(&context, &call)
-        {
-            folders.insert(made.mark.session, folder);
-        }
-        row.would = outcome.decision.to_string().into();
-        row.by = outcome.by.to_string().into();
-        row.differs = match (row.did.allowed, outcome.decision) {
-            (None, _) | (_, Decision::ToolDecides) => None,
-            (Some(true), decision) => Some(decision != Decision::Allow),
-            // Nobody was there to ask, or said no: asking again would have ended the same way.
-            (Some(false), decision) => Some(decision == Decision::Allow),
-        };
-    }
-    let differing = rows.iter().filter(|row| row.differs == Some(true)).count() as u64;
-    let mut notes = vec![match differing {
-        0 => Line::new(Tone::Good).word("no call would have ended another way"),
-        _ => {
-            Line::new(Tone::Warning).count(differing, " call", " calls").word(" would have ended another way")
-        }
-    }];
-    let unused: Vec<Value> = unmatched(&trial.context, calls).iter().map(placed).collect();
-    if !unused.is_empty() {
-        notes.push(Line::new(Tone::Plain).word("rules that match no call: ").value(Value::List(unused)));
-    }
-    for (rule, doubt) in
-        trial.context.all_rules().filter_map(|one| Some((one, one.rule.idle(one.behaviour)?)))
-    {
-        notes.push(Line::new(Tone::Warning).value(placed(&rule)).word(": ").word(doubt));
-    }
-    notes
-}
-
-fn placed(placed: &Placed<'_>) -> Value {
-    format!("{} {} ({})", placed.behaviour, placed.rule, placed.scope).into()
 }

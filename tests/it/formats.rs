@@ -29,6 +29,11 @@ pub(crate) const LINES: &[(&str, &[&str], bool)] = &[
     ("agents", &["agents"], true),
     ("permissions", &["permissions"], true),
     ("suggestions", &["permissions", "--suggest"], true),
+    (
+        "verdicts",
+        &["permissions", "test", "Bash(npm run *)", "--folder", "/p", "--", "npm run build && rm -rf x"],
+        false,
+    ),
     ("hooks", &["hooks"], true),
     ("mcp", &["mcp"], true),
     ("tasks", &["tasks"], true),

@@ -1,6 +1,9 @@
 //! Rules that would have let the refused calls through.
 
-use std::collections::BTreeMap;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use serde_json::Value as Json;
 
@@ -24,6 +27,7 @@ pub(in crate::report) const ENTRY: Listed = Listed::rows(
 struct Row {
     rule: Value,
     calls: u64,
+    runs: u64,
     covers: Vec<Value>,
     what: Value,
     warning: Value,
@@ -42,6 +46,13 @@ fn columns() -> Vec<Column<Row>> {
         Column::new(Unit::Count, "calls", "Calls", "Refused calls that it covers.", |row: &Row| {
             row.calls.into()
         }),
+        Column::new(
+            Unit::Count,
+            "runs",
+            "Runs",
+            "Runs with such calls; rules that help most runs come first.",
+            |row: &Row| row.runs.into(),
+        ),
         Column::new(
             Unit::Text,
             "what",
@@ -93,7 +104,8 @@ pub fn suggestions(view: &View<'_>, breadth: Breadth) -> Report {
         .filter_map(|(call, decision)| Some((vec![call], decision.obstacle?.reason().to_owned())));
     let refused: Vec<(Vec<&Made>, String)> = refused.chain(blocked).collect();
     let without = refused.iter().map(|(calls, reason)| row(view, calls, Value::Missing, (&**reason).into()));
-    let rows: Vec<Row> = rules.chain(without).collect();
+    let mut rows: Vec<Row> = rules.chain(without).collect();
+    rows.sort_by_key(|row| (row.rule == Value::Missing, Reverse(row.runs), Reverse(row.calls)));
     let table = Table::of("Suggested rules", &columns(), &rows).on_screen(30);
     let reasons = refused.iter().map(|(_, reason)| &**reason);
     Report::of(ENTRY.name, table, notes(&suggested.rules, reasons))
@@ -104,6 +116,7 @@ fn row(view: &View<'_>, calls: &[&Made], rule: Value, warning: Value) -> Row {
         rule,
         warning,
         calls: calls.len() as u64,
+        runs: calls.iter().map(|call| call.mark.session).collect::<BTreeSet<_>>().len() as u64,
         what: calls.first().and_then(|call| subject(call)).into(),
         covers: calls.iter().filter_map(|call| call.id.as_deref()).map(Value::text).collect(),
         places: calls.iter().map(|call| view.place(call.mark.at)).collect(),

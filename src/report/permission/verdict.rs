@@ -1,0 +1,89 @@
+//! Rules tried on one command, without a log.
+
+use super::trial::{Trial, warnings};
+use crate::{
+    permission::{Call, Decision, check, check_parts, input_for},
+    report::{Column, Entry as Listed, Line, Report, Table, Tone, Unit, Value, heads},
+};
+
+pub(in crate::report) const ENTRY: Listed = Listed::rows(
+    "verdicts",
+    "A command and its parts, and what rules would do to each (`permissions test`).",
+    || heads(COLUMNS),
+);
+
+/// What is tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Tried<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// Its command, its path, its address.
+    pub text: &'a str,
+    /// The folder of the project.
+    pub folder: &'a str,
+}
+
+struct Row {
+    sort: &'static str,
+    text: String,
+    would: Decision,
+    by: String,
+}
+
+const COLUMNS: &[Column<Row>] = &[
+    Column::new(Unit::Text, "sort", "Sort", "`whole`, or `part` of a compound command.", |row: &Row| {
+        row.sort.into()
+    })
+    .known(),
+    Column::new(Unit::Text, "what", "What", "The command or the part. This is content.", |row: &Row| {
+        row.text.as_str().into()
+    })
+    .known(),
+    Column::new(
+        Unit::Text,
+        "would",
+        "Would",
+        "What would happen: allow, deny, ask, or `tool decides` where it depends on more.",
+        |row: &Row| row.would.to_string().into(),
+    )
+    .known(),
+    Column::new(
+        Unit::Text,
+        "would_by",
+        "By",
+        "The rule with its scope, the mode, or what else would have decided.",
+        |row: &Row| row.by.as_str().into(),
+    )
+    .known(),
+];
+
+/// What rules would do to a command, and to each part of it by itself.
+pub fn verdicts(trial: &Trial, tried: &Tried<'_>) -> Report {
+    let input = input_for(tried.tool, tried.text);
+    let call = Call { tool: tried.tool, input: &input, cwd: Some(tried.folder) };
+    let whole = check(&trial.context, &call);
+    let mut rows = vec![Row {
+        sort: "whole",
+        text: tried.text.to_owned(),
+        would: whole.decision,
+        by: whole.by.to_string(),
+    }];
+    let parts = check_parts(&trial.context, &call);
+    if parts.len() > 1 {
+        rows.extend(parts.into_iter().map(|part| Row {
+            sort: "part",
+            text: part.text,
+            would: part.outcome.decision,
+            by: part.outcome.by.to_string(),
+        }));
+    }
+    let verdict = match whole.decision {
+        Decision::Allow => Line::new(Tone::Good).word("it would run"),
+        Decision::Deny => Line::new(Tone::Bad).word("it would be refused"),
+        Decision::Ask => Line::new(Tone::Warning).word("a person would be asked"),
+        Decision::ToolDecides => Line::new(Tone::Warning).word("the rules do not decide it"),
+    };
+    let mut notes = vec![verdict.word(": ").value(Value::from(rows[0].by.as_str()))];
+    notes.extend(warnings(trial));
+    Report::of(ENTRY.name, Table::of("Verdicts", COLUMNS, &rows), notes)
+}
