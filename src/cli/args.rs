@@ -105,7 +105,8 @@ pub enum Command {
     ///
     /// One row a call: the decision, who took it and by which rule as far as the log says, and the mode in force; modes are rows
     /// where they change. With --settings it says what those rules would have done to every recorded call, with --suggest which
-    /// rules would have let the refused calls through. This report shows content: what tools were called with.
+    /// rules would have let the refused calls through. `permissions test` tries rules on a command without a log. This report
+    /// shows content: what tools were called with.
     Permissions(Permissions),
     /// Show hooks: runs, errors, what they blocked, durations
     ///

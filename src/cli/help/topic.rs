@@ -197,6 +197,10 @@ pub(in crate::cli) const TOPICS: &[Topic] = &[
                 "ccstat permissions --settings .claude/settings.json --since 7d ~/.claude/projects",
             ),
             ("Rules for what was refused", "ccstat permissions --suggest --breadth prefix run.jsonl"),
+            (
+                "Whether a rule does what it should",
+                "ccstat permissions test 'Bash(npm run *)' -- 'npm run build && rm -rf x'",
+            ),
         ],
     },
     Topic {

@@ -52,7 +52,8 @@ fn columns() -> Vec<Column<Row>> {
             "Runs",
             "Runs with such calls; rules that help most runs come first.",
             |row: &Row| row.runs.into(),
-        ),
+        )
+        .shown(Shown::Roomy),
         Column::new(
             Unit::Text,
             "what",
