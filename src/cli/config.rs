@@ -89,7 +89,7 @@ pub(super) fn parse(
         |word: &&Word| word.option == PRICING && word.file.is_some_and(|at| files[at].1 == Trust::Found);
     let found_prices = words.iter().filter(is_found).filter_map(|word| word.value.as_ref());
     let found_prices = found_prices.map(|path| path.to_string_lossy().into_owned()).collect();
-    let after = Program(&command).position(&arguments) + 1;
+    let after = Program(&command).position(&arguments, &typed) + 1;
     arguments.splice(after..after, words.iter().map(Word::argument));
     let matches = command.try_get_matches_from_mut(arguments).map_err(|error| {
         let named = named(&error);
@@ -297,25 +297,25 @@ impl<'a> Program<'a> {
         files: &[(PathBuf, Trust)],
         variables: &Variables,
     ) -> Result<Added, Error> {
-        let (name, matches) = typed.subcommand().unzip();
-        let command = name.and_then(|name| self.command(name));
+        let Some((name, matches)) = typed.subcommand() else { return Ok(Added::default()) };
+        let Some(command) = self.command(name) else { return Ok(Added::default()) };
+        let (command, matches) = innermost(command, matches);
         let mut levels = vec![Level { file: None, settings: self.variables(&variables.options)? }];
         let mut prices = Vec::new();
         for (at, (path, trust)) in files.iter().enumerate() {
             let file = File::read(path)?;
             let mut tables = self.tables(&file, *trust, variables)?;
-            if file.prices()?.is_some() && command.is_some_and(|one| self.option(one, PRICING).is_some()) {
+            if file.prices()?.is_some() && self.option(command, PRICING).is_some() {
                 let value = Some(path.clone().into_os_string());
                 prices.push(Word { option: PRICING.to_owned(), value, file: Some(at) });
             }
             // What a table of the command says goes before what is set at the top.
-            for wanted in [name, None] {
+            for wanted in [Some(name), None] {
                 let table = tables.iter_mut().find(|table| table.command.as_deref() == wanted);
                 let settings = table.map(|table| std::mem::take(&mut table.settings)).unwrap_or_default();
                 levels.push(Level { file: Some(at), settings });
             }
         }
-        let Some((command, matches)) = command.zip(matches) else { return Ok(Added::default()) };
         let mut added = self.open(command, matches, levels)?;
         added.words.splice(0..0, prices);
         // Of several files of prices the last one wins, so those of the user come first and those of variables last.
@@ -353,8 +353,9 @@ impl<'a> Program<'a> {
         Ok(added)
     }
 
-    /// Where the name of the command stands among the arguments: the first that is neither an option nor its value.
-    fn position(&self, arguments: &[OsString]) -> usize {
+    /// Where the name of the command stands among the arguments: the first that is neither an option nor its value. Of a
+    /// command with commands of its own (`permissions test`), where the name of the inner one stands.
+    fn position(&self, arguments: &[OsString], typed: &ArgMatches) -> usize {
         let takes_next = |word: &str| {
             let option = word
                 .strip_prefix("--")
@@ -367,8 +368,17 @@ impl<'a> Program<'a> {
         {
             at += if takes_next(word) { 2 } else { 1 };
         }
-        at
+        let inner = typed.subcommand().and_then(|(_, matches)| matches.subcommand_name());
+        let after = arguments.iter().skip(at + 1).position(|word| inner.is_some_and(|inner| word == inner));
+        after.map_or(at, |after| at + 1 + after)
     }
+}
+
+/// The command within a command that was typed, if it has such.
+fn innermost<'c, 'm>(command: &'c Command, matches: &'m ArgMatches) -> (&'c Command, &'m ArgMatches) {
+    let inner = matches.subcommand();
+    let found = inner.and_then(|(name, below)| Some((command.find_subcommand(name)?, below)));
+    found.unwrap_or((command, matches))
 }
 
 /// Whether an option can have a default.

@@ -1,6 +1,6 @@
 //! `permissions`: what was allowed, what other settings would have done, and which rules would help.
 
-use std::path::PathBuf;
+use std::{cell::Cell, path::PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint, builder::PossibleValuesParser};
 
@@ -15,7 +15,7 @@ use crate::{
     facts::Detail,
     permission::{Behaviour, BrokenRule, Context, Mode, Rule, Scope, Settings},
     render::Style,
-    report::{self, Trial, Tried, View},
+    report::{self, Gate, Kind, Trial, Tried, View},
 };
 
 /// Arguments of `permissions`.
@@ -37,9 +37,11 @@ pub struct Permissions {
     /// How broad a suggested rule may be
     #[arg(long, requires = "suggest", value_enum, default_value = "exact", help_heading = "Permissions")]
     pub breadth: Breadth,
-    /// Exit with 1 if the settings have any of these
-    #[arg(long, value_name = "KIND", value_enum, requires = "settings", help_heading = "Permissions")]
-    pub fail_on: Option<Flaw>,
+    /// Exit with 1 if there is any of these, such as invalid,denial
+    ///
+    /// As with `check`; a broken rule of the settings, which the CLI drops, is invalid too.
+    #[arg(long, value_name = "KIND", value_enum, value_delimiter = ',', help_heading = "Permissions")]
+    pub fail_on: Vec<Kind>,
     /// A rule tried on a command, without a log.
     #[command(subcommand)]
     pub action: Option<Action>,
@@ -73,13 +75,6 @@ pub struct Files {
     /// Try them in this mode; without it in defaultMode of the settings, else in the mode of each call
     #[arg(long, value_parser = PossibleValuesParser::new(Mode::ALL.iter().map(|mode| mode.word())))]
     pub mode: Option<String>,
-}
-
-/// What may be wrong with settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Flaw {
-    /// A broken rule, which the CLI drops
-    Invalid,
 }
 
 /// What can be done without a log.
@@ -150,21 +145,31 @@ pub(super) fn permissions(
     if let Some(Action::Test(test)) = &asked.action {
         return self::test(test, variables, style);
     }
+    let gates: Vec<Gate> = asked.fail_on.iter().copied().map(Gate::FailOn).collect();
+    let failed = Cell::new(false);
+    let judge = |view: &View<'_>| failed.set(report::judge(view, &gates, None).iter().any(|one| !one.held));
     let question = |report, make| Question { detail: Detail::Traces, ..Question::rows(report, make) };
+    let ended =
+        |status| if failed.get() && status == ExitStatus::Done { ExitStatus::GateFailed } else { status };
     if asked.suggest {
         let breadth = asked.breadth.into();
-        let make = |view: &View<'_>| report::suggestions(view, breadth);
-        return answer(&asked.rows, &question("suggestions", &make), variables, style);
+        let make = |view: &View<'_>| {
+            judge(view);
+            report::suggestions(view, breadth)
+        };
+        return answer(&asked.rows, &question("suggestions", &make), variables, style).map(ended);
     }
     if asked.tried.mode.is_some() && asked.tried.settings.is_empty() {
         return Err(Error::Usage("--mode needs the settings to try: add --settings FILE".to_owned()));
     }
     let trial = asked.tried.trial(variables.home())?;
     let broken = trial.as_ref().is_some_and(|trial| !trial.broken.is_empty());
-    let make = |view: &View<'_>| report::permissions(view, trial.as_ref());
-    let status = answer(&asked.rows, &question("permissions", &make), variables, style)?;
-    let failed = broken && asked.fail_on == Some(Flaw::Invalid) && status == ExitStatus::Done;
-    Ok(if failed { ExitStatus::GateFailed } else { status })
+    let make = |view: &View<'_>| {
+        judge(view);
+        failed.set(failed.get() || broken && asked.fail_on.contains(&Kind::Invalid));
+        report::permissions(view, trial.as_ref())
+    };
+    answer(&asked.rows, &question("permissions", &make), variables, style).map(ended)
 }
 
 fn test(test: &Test, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {

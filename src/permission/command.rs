@@ -308,3 +308,6 @@ fn allows<'c>(step: Step, by: By<'c>) -> Outcome<'c> {
 fn asks<'c>(why: impl Into<std::borrow::Cow<'static, str>>) -> Outcome<'c> {
     Outcome { decision: Decision::Ask, step: Step::Tool, by: By::Asks(why.into()) }
 }
+
+#[cfg(test)]
+mod tests;

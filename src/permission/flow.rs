@@ -313,7 +313,7 @@ impl<'c, 'a> Subject<'c, 'a> {
         }
     }
 
-    /// A tool that reads: inside it runs, elsewhere a rule must let it. In `plan` mode it runs everywhere.
+    /// A tool that reads: inside it runs, elsewhere a rule must let it. In `plan`, which uses `auto`, it runs everywhere.
     fn read(&self) -> Outcome<'c> {
         let inside = Outcome { decision: Decision::Allow, step: Step::Tool, by: By::Own(INSIDE) };
         let Some(path) = tool::path_of(&self.call) else { return inside };
@@ -325,8 +325,8 @@ impl<'c, 'a> Subject<'c, 'a> {
             return Outcome { decision: Decision::Allow, step: Step::Allow, by: By::Rules(vec![placed]) };
         }
         match access {
-            _ if self.context.mode == Mode::Plan => {
-                Outcome { decision: Decision::Allow, step: Step::Mode, by: By::Mode(Mode::Plan) }
+            _ if matches!(self.context.mode, Mode::Plan | Mode::Auto) => {
+                Outcome { decision: Decision::Allow, step: Step::Mode, by: By::Mode(self.context.mode) }
             }
             Access::Unknown => depends(NO_FOLDER),
             Access::Inside | Access::Outside => {

@@ -19,7 +19,8 @@ pub struct Settings {
     pub rules: Vec<(Behaviour, Rule)>,
     /// `defaultMode`, if it counts.
     pub mode: Option<Mode>,
-    /// `defaultMode` that a project's file may not set: `bypassPermissions` and `auto` (measured on 2.1.326).
+    /// `defaultMode` that a file of the project may not set: `bypassPermissions` and `auto` (measured on 2.1.326 for
+    /// `settings.json`; that it holds for `settings.local.json` is a guess).
     pub ignored_mode: Option<Mode>,
     /// `additionalDirectories`.
     pub directories: Vec<String>,
@@ -114,7 +115,7 @@ impl Settings {
         }
         settings.mode = source.mode(permissions)?;
         let barred = |mode: &mut Mode| matches!(mode, Mode::BypassPermissions | Mode::Auto);
-        if settings.scope == Scope::Project {
+        if matches!(settings.scope, Scope::Project | Scope::Local) {
             settings.ignored_mode = settings.mode.take_if(barred);
         }
         let directories =

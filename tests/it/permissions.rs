@@ -216,6 +216,22 @@ fn a_broken_rule_is_dropped_said_and_fails_where_asked() {
     assert_eq!(fail(&file), 1);
     let (_other, good) = settings(r#"{"allow":["Bash(npm:*)"]}"#);
     assert_eq!(fail(&good), 0);
+    // The same kinds as everywhere, so that a default for all commands fits here too.
+    assert_eq!(run_with(&["permissions", "--fail-on", "denial", log]).0, 1);
+    assert_eq!(run_with(&["permissions", "--fail-on", "invalid", log]).0, 0);
+}
+
+#[test]
+fn defaults_of_a_file_hold_for_a_command_within_a_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("ccstat.toml");
+    fs::write(&config, "format = \"json\"\nfail-on = \"denial\"\n[permissions]\nmode = \"acceptEdits\"\n")
+        .unwrap();
+    let config = config.to_str().unwrap();
+    let (code, stdout, stderr) = run_with(&["--config", config, "permissions", "test", "--", "touch x"]);
+    assert_eq!(code, 0, "{stderr}");
+    let report: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(report["rows"][0]["would_by"], "mode acceptEdits");
 }
 
 #[test]

@@ -46,8 +46,8 @@ fn for_xargs(rest: &[Word]) -> bool {
 fn is_plain(word: &Word, row: &Reading) -> bool {
     let says = matches!(row.words[0], "echo" | "printf");
     let expands = word.expands && !(says && expands_harmlessly(word));
-    // A pattern at the beginning of a word may become a flag.
-    let flag = word.raw.starts_with(['*', '?', '[']) && word.varies && !matches!(row.flags, Flags::Any);
+    // A pattern may become a flag: `file *` is asked about, `cat s*t` is not.
+    let flag = word.varies && !matches!(row.flags, Flags::Any);
     // `=x` is a path to some shells (`test x = x` is asked about).
     let equals = word.raw.starts_with('=');
     !expands && !word.document && !flag && !equals
