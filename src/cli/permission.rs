@@ -108,9 +108,12 @@ pub struct Test {
     /// The folder of the project; without it, this one
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub folder: Option<PathBuf>,
+    /// The command as an option, so that others can stand after it
+    #[arg(long = "command", value_name = "TEXT", conflicts_with = "words")]
+    pub text: Option<String>,
     /// The command
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    pub command: Vec<String>,
+    #[arg(last = true, required_unless_present = "text", value_name = "COMMAND")]
+    pub words: Vec<String>,
     /// How to write it.
     #[command(flatten)]
     pub output: Output,
@@ -185,7 +188,8 @@ fn test(test: &Test, variables: &Variables, style: Style) -> Result<ExitStatus, 
     trial.context.mode = trial.mode.unwrap_or(trial.context.mode);
     let folder = test.folder.clone().unwrap_or_else(|| PathBuf::from("."));
     let folder = std::path::absolute(&folder).unwrap_or(folder);
-    let tried = Tried { tool: &test.tool, text: &test.command.join(" "), folder: &folder.to_string_lossy() };
+    let text = test.text.clone().unwrap_or_else(|| test.words.join(" "));
+    let tried = Tried { tool: &test.tool, text: &text, folder: &folder.to_string_lossy() };
     test.output.deliver(&report::verdicts(&trial, &tried), ExitStatus::Done, style)
 }
 

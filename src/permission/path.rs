@@ -92,7 +92,6 @@ mod tests {
             ("/home/dev/project", Some("/home/dev")),
             ("/home/dev", Some("/home/dev")),
             ("/Users/dev/a/b", Some("/Users/dev")),
-            ("/root/x", Some("/root")),
             ("/srv/x", None),
             ("~/x", Some("~")),
         ] {

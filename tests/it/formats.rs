@@ -31,7 +31,15 @@ pub(crate) const LINES: &[(&str, &[&str], bool)] = &[
     ("suggestions", &["permissions", "--suggest"], true),
     (
         "verdicts",
-        &["permissions", "test", "Bash(npm run *)", "--folder", "/p", "--", "npm run build && rm -rf x"],
+        &[
+            "permissions",
+            "test",
+            "Bash(npm run *)",
+            "--folder",
+            "/p",
+            "--command",
+            "npm run build && rm -rf x",
+        ],
         false,
     ),
     ("hooks", &["hooks"], true),

@@ -3,7 +3,7 @@
 use super::trial::{Trial, warnings};
 use crate::{
     permission::{Call, Decision, check, check_parts, input_for},
-    report::{Column, Entry as Listed, Line, Report, Table, Tone, Unit, Value, heads},
+    report::{Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, heads},
 };
 
 pub(in crate::report) const ENTRY: Listed = Listed::rows(
@@ -55,6 +55,11 @@ const COLUMNS: &[Column<Row>] = &[
         |row: &Row| row.by.as_str().into(),
     )
     .known(),
+    Column::new(Unit::Flag, "allowed", "Allowed", "Whether it would run without a question.", |row: &Row| {
+        Value::Flag(row.would == Decision::Allow)
+    })
+    .known()
+    .shown(Shown::Data),
 ];
 
 /// What rules would do to a command, and to each part of it by itself.
