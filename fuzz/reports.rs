@@ -7,9 +7,9 @@ use ccstat::{
     facts::{Detail, Facts, ledger::SessionIndex},
     input::{Origin, Source},
     measure::{Millis, Prices, Usd, calendar::Zone},
-    permission::{Breadth, Context, Mode},
+    permission::Breadth,
     render::{self, Format, Style},
-    report::{self, Arrangement, By, Gate, Growth, Kind, Names, REPORTS, Report, Trial, View},
+    report::{self, Arrangement, By, Gate, Growth, Kind, Names, REPORTS, Report, Trial, Tried, View},
     scan::{self, Options, Progress},
 };
 
@@ -78,7 +78,9 @@ fn all(view: &View<'_>, prices: &Prices) -> Vec<Report> {
         Gate::FailOn(Kind::Unknown),
         Gate::FailOn(Kind::Loop),
     ];
-    let trial = Trial { context: Context::new(Mode::Default), mode: None };
+    let trial = Trial::default();
+    let text = view.ledger.calls.first().and_then(|call| call.input_text.clone()).unwrap_or_default();
+    let tried = Tried { tool: "Bash", text: &text, folder: "/home/dev/project" };
     let limits: &[(Growth, _)] = &[];
     let mut reports = vec![
         report::sessions(view),
@@ -93,6 +95,7 @@ fn all(view: &View<'_>, prices: &Prices) -> Vec<Report> {
         report::permissions(view, None),
         report::permissions(view, Some(&trial)),
         report::suggestions(view, Breadth::Prefix),
+        report::verdicts(&trial, &tried),
         report::hooks(view),
         report::mcp(view),
         report::tasks(view),

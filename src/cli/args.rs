@@ -107,7 +107,7 @@ pub enum Command {
     /// where they change. With --settings it says what those rules would have done to every recorded call, with --suggest which
     /// rules would have let the refused calls through. `permissions test` tries rules on a command without a log. This report
     /// shows content: what tools were called with.
-    Permissions(Permissions),
+    Permissions(Box<Permissions>),
     /// Show hooks: runs, errors, what they blocked, durations
     ///
     /// One row for each hook and command. The output of the CLI has hooks only where it was asked for them, and never their

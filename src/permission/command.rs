@@ -253,27 +253,31 @@ impl<'c> Judge<'c, '_> {
 }
 
 /// The rule that keeps a command from a file (measured: `cat`, `cp`, `<` and others by `Read`, `touch`, `>` and others by
-/// `Edit`). Commands that cannot be checked are not reached.
+/// `Edit`).
 pub(super) fn kept_away<'c>(judge: &Judge<'c, '_>) -> Option<Placed<'c>> {
+    judge.context.rules(Behaviour::Deny).find(|placed| is_about_files(judge, placed))
+}
+
+/// Whether the path of a rule is about a file that a command reads or writes. Commands that cannot be checked, and words
+/// that only the shell knows, are not reached.
+pub(super) fn is_about_files(judge: &Judge<'_, '_>, placed: &Placed<'_>) -> bool {
     if judge.pieces.doubt.is_some() || judge.pieces.unchecked.is_some() {
-        return None;
+        return false;
     }
+    let of = Use { behaviour: placed.behaviour, scope: placed.scope };
     let grounds = judge.grounds();
-    let about = |tool: &str, word: &Word| {
-        let rules = judge.context.rules(Behaviour::Deny).filter(|placed| placed.rule.tool == tool);
-        let of = |placed: &Placed<'_>| Use { behaviour: Behaviour::Deny, scope: placed.scope };
-        let hits = |placed: &Placed<'_>, ground: &Ground| {
-            let path = Access::path(word).and_then(|path| ground.resolve(&path));
-            path.is_some_and(|path| placed.rule.is_about(&path, ground, of(placed)))
+    let about = |word: &&Word| {
+        let path = Access::path(word).filter(|_| !word.expands);
+        let hits = |ground: &Ground| {
+            let full = path.as_deref().and_then(|path| ground.resolve(path));
+            full.is_some_and(|full| placed.rule.is_about(&full, ground, of))
         };
-        let mut rules = rules.filter(|_| !word.expands);
-        rules.find(|placed| grounds.iter().any(|ground| hits(placed, ground)))
+        grounds.iter().any(hits)
     };
-    judge.pieces.parts.iter().find_map(|part| {
-        let files = files(part);
-        let mut read = files.read.iter();
-        let mut written = files.written.iter().chain(&files.redirected);
-        read.find_map(|word| about("Read", word)).or_else(|| written.find_map(|word| about("Edit", word)))
+    judge.pieces.parts.iter().map(files).any(|files| match placed.rule.tool.as_str() {
+        "Read" => files.read.iter().any(about),
+        "Edit" => files.written.iter().chain(&files.redirected).any(about),
+        _ => false,
     })
 }
 

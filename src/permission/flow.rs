@@ -341,18 +341,7 @@ impl<'c, 'a> Subject<'c, 'a> {
         if placed.rule.stops(&self.call, &self.spoken, &self.ground, of) {
             return true;
         }
-        let about = |word: &&super::Word| {
-            let path = self.ground.resolve(&word.text);
-            path.is_some_and(|path| placed.rule.is_about(&path, &self.ground, of))
-        };
-        self.pieces.parts.iter().any(|part| {
-            let files = command::files(part);
-            match placed.rule.tool.as_str() {
-                "Read" => files.read.iter().any(about),
-                "Edit" => files.written.iter().chain(&files.redirected).any(about),
-                _ => false,
-            }
-        })
+        placed.behaviour != Behaviour::Ask && command::is_about_files(&self.judge(), placed)
     }
 }
 

@@ -228,7 +228,7 @@ fn suggestions_for_every_refused_call_hold_what_they_promise() {
                     assert!(one.rule.idle(Behaviour::Allow).is_none(), "{}", one.rule);
                 }
                 let promised = !suggestions.rules.is_empty();
-                assert!(promised != !suggestions.refused.is_empty(), "{made}");
+                assert_eq!(promised, suggestions.refused.is_empty(), "{made}");
                 assert!(
                     !promised || check(&context, &call).decision == Decision::Allow,
                     "{made} by {suggestions:?}"

@@ -30,7 +30,10 @@ impl Draft {
     pub(super) fn in_test(&self) -> bool {
         let grammar = |word: &&Word| KEYWORDS.contains(&&*word.raw);
         let mut words = self.part.words.iter().skip_while(grammar);
-        words.next().is_some_and(|word| word.raw == "[[") && words.all(|word| word.raw != "]]")
+        // After a redirection `[[` is the name of a command.
+        self.part.redirects.is_empty()
+            && words.next().is_some_and(|word| word.raw == "[[")
+            && words.all(|word| word.raw != "]]")
     }
 
     pub(super) fn end_word(&mut self) {

@@ -312,6 +312,10 @@ impl Scanner {
             return false;
         };
         let inside = &text[..length];
+        // A line before it that says the same ends the document, and what follows runs.
+        if inside.lines().any(|line| line == tag) {
+            return false;
+        }
         let end = begin + inside.chars().count() + closing.chars().count();
         draft.push(&self.letters[self.at..end], inside);
         draft.word.get_or_insert_default().document = true;

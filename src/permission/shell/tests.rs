@@ -97,6 +97,8 @@ const UNSPLIT: &[(&str, Unsplit)] = &[
     ("time ! a", Unsplit::Control),
     ("[[ -f x && -f y", Unsplit::Control),
     ("[[ ( -f x ) ]]", Unsplit::Group),
+    ("git commit -m \"$(cat <<'EOF'\na\nEOF\nrm x\nEOF\n)\"", Unsplit::Substitution),
+    ("> x [[ a && b ]]", Unsplit::Control),
     ("git commit -m \"$(cat <<EOF\na\nEOF\n)\"", Unsplit::Substitution),
     ("git commit -m \"$(cat <<'EOF'\na\n)\"", Unsplit::Substitution),
     ("eval 'rm x'", Unsplit::Eval),
