@@ -61,7 +61,9 @@ pub use rule::{Content, Rule, RuleError};
 pub use scope::{Behaviour, Mode, Scope};
 pub use settings::{BrokenRule, Settings, SettingsError};
 pub use shell::{Part, Redirect, Unchecked, Unsplit, Word, split};
-pub use suggest::{Breadth, Refused, Suggested, Suggestions, allowed_tools, snippet, suggest};
+pub use suggest::{
+    Breadth, Refused, Suggested, Suggestions, allowed_tools, fits_command_line, snippet, suggest,
+};
 pub use tool::input_for;
 pub use update::{Rules, Update, UpdateError};
 

@@ -261,3 +261,11 @@ fn what_runs_code_from_the_network_has_a_warning() {
     }
     assert!(!shown(&commands(&["npm test"], Breadth::Exact))[0].2);
 }
+
+#[test]
+fn a_rule_with_escaped_parentheses_is_for_settings_only() {
+    let suggestions = commands(&["git commit -m \"msg (x)\"", "npm test"], Breadth::Exact);
+    assert_eq!(suggestions.rules[0].rule.to_string(), r#"Bash(git commit -m "msg \(x\)")"#);
+    assert!(snippet(&suggestions.rules).contains("msg"));
+    assert_eq!(allowed_tools(&suggestions.rules), "--allowed-tools 'Bash(npm test)'");
+}

@@ -154,9 +154,19 @@ fn notes<'a>(rules: &[Suggested], refused: impl Iterator<Item = &'a str>) -> Vec
             safe.iter().map(|one| Json::from(one.rule.to_string()).to_string()).collect();
         let snippet = format!("{{\"permissions\": {{\"allow\": [{}]}}}}", rules.join(", "));
         notes.push(Line::new(Tone::Plain).word("for settings.json: ").verbatim(snippet));
-        notes.push(
-            Line::new(Tone::Plain).word("for the command: ").verbatim(permission::allowed_tools(&safe)),
-        );
+        let only_settings = |one: &&Suggested| !permission::fits_command_line(&one.rule);
+        let unfit = safe.iter().filter(only_settings).count();
+        if unfit < safe.len() {
+            notes.push(
+                Line::new(Tone::Plain).word("for the command: ").verbatim(permission::allowed_tools(&safe)),
+            );
+        }
+        if unfit > 0 {
+            let line = Line::new(Tone::Warning).count(unfit as u64, " rule works", " rules work");
+            notes.push(
+                line.word(" in settings.json only: the command line does not honour escaped parentheses"),
+            );
+        }
     }
     notes
 }
