@@ -265,7 +265,10 @@ fn an_untrusted_checkout_loses_what_its_project_allows() {
     assert_eq!(would(&["--untrusted"]), ("ask".into(), "deny".into()));
     assert_eq!(would(&["--untrusted", "--scope", "localSettings"]), ("allow".into(), "deny".into()));
     let (_, screen, _) = run_with(&["permissions", "--settings", &file, log]);
-    assert!(screen.contains("count only in a trusted folder"), "{screen}");
+    assert!(
+        screen.contains("1 allow rule or folder of the project's file: only in a trusted folder"),
+        "{screen}"
+    );
 }
 
 #[test]

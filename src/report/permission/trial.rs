@@ -104,12 +104,11 @@ fn differs(did: &Did, would: Decision) -> Option<bool> {
     }
 }
 
-const UNKNOWN: &str = "the log does not say who allowed it: a person, a hook or other rules";
-const OTHER_RULES: &str = "a rule, a mode or a folder that these settings do not have allowed it";
+const UNKNOWN: &str = "allowed by a person, a hook or other rules";
+const OTHER_RULES: &str = "allowed by rules not given here";
 const REFUSED: &str = "these settings refuse it";
 const PERSON: &str = "a person refused it";
-const NOT_ALLOWED: &str =
-    "it ran under other rules or another mode, or a link leads out of the working folders";
+const NOT_ALLOWED: &str = "other rules, another mode, or a link out";
 
 /// What may be the reason for another end.
 fn why(did: &Did, would: Decision) -> &'static str {
@@ -171,9 +170,9 @@ pub(super) fn warnings(trial: &Trial) -> Vec<Line> {
     if trial.of_project > 0 {
         let many = trial.of_project as u64;
         let line = Line::new(Tone::Plain).count(many, " allow rule or folder", " allow rules and folders");
-        notes.push(line.word(" of the project's file ").word(match trial.untrusted {
-            true => "are ignored, as in a folder that nobody trusted",
-            false => "count only in a trusted folder, not in a fresh checkout: see --untrusted",
+        notes.push(line.word(" of the project's file: ").word(match trial.untrusted {
+            true => "ignored, as in a folder that nobody trusted",
+            false => "only in a trusted folder, not in a fresh checkout (see --untrusted)",
         }));
     }
     notes
