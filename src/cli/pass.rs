@@ -14,6 +14,7 @@ use super::{
     complain,
     live::{Now, Show},
     print::Prints,
+    signal::{self, Received},
 };
 use crate::{
     error::Error,
@@ -38,14 +39,16 @@ pub(super) enum News {
     Broken,
     /// The command ended.
     ChildEnded,
-    /// A signal, and whether it was typed at the terminal.
-    Signal(i32, bool),
+    /// A signal.
+    Signal(Received),
 }
 
 /// Who decides when a stream is over before its end.
 pub(super) trait Keeper {
     /// A signal came.
-    fn signal(&mut self, number: i32, typed: bool);
+    fn signal(&mut self, received: Received);
+    /// Called after each event, and every tenth of a second.
+    fn tick(&mut self) {}
     /// The command ended.
     fn child_ended(&mut self) {}
     /// How it is now, for those who said that they watch; what there is to say about it.
@@ -100,9 +103,10 @@ impl Pass<'_> {
                 Ok(News::Parsed(unread)) => parsed = Some(unread),
                 Ok(News::Broken) => broken = true,
                 Ok(News::ChildEnded) => keeper.child_ended(),
-                Ok(News::Signal(number, typed)) => keeper.signal(number, typed),
+                Ok(News::Signal(received)) => keeper.signal(received),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
             }
+            keeper.tick();
             if !broken && (watched || show.is_wanted()) {
                 let now = counter.count(&facts, &arrivals, &relay, prices);
                 show.show(now);
@@ -150,31 +154,10 @@ impl Wires {
         Self { sender, receiver }
     }
 
-    /// From now on signals are news, and no longer end the program.
-    #[cfg(unix)]
-    pub(super) fn listen(&self) -> io::Result<()> {
-        use signal_hook::{
-            consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM},
-            iterator::{SignalsInfo, exfiltrator::WithOrigin},
-            low_level::siginfo::Cause,
-        };
-        let mut signals = SignalsInfo::<WithOrigin>::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])?;
+    /// These signals are news from now on, instead of what they do by default.
+    pub(super) fn listen(&self, signals: &[i32]) -> io::Result<()> {
         let sender = self.sender.clone();
-        std::thread::spawn(move || {
-            for origin in &mut signals {
-                let typed = matches!(origin.cause, Cause::Kernel);
-                if sender.send(News::Signal(origin.signal, typed)).is_err() {
-                    return;
-                }
-            }
-        });
-        Ok(())
-    }
-
-    /// Elsewhere an interrupt ends the program as it always did.
-    #[cfg(not(unix))]
-    pub(super) fn listen(&self) -> io::Result<()> {
-        Ok(())
+        signal::listen(signals, move |received| sender.send(News::Signal(received)).is_ok())
     }
 }
 

@@ -13,6 +13,7 @@ use super::{
     pass::{self, Keeper, Pass, Passed, Wires},
     plan::{self, Variables, duration},
     print::{Printer, Prints},
+    signal::Received,
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -99,7 +100,7 @@ pub(super) fn run(run: &Run, variables: &Variables) -> Result<ExitStatus, Error>
         outlets.insert(0, pass::stdout()?);
     }
     let wires = Wires::new();
-    wires.listen().map_err(Error::Write)?;
+    wires.listen(child::SIGNALS).map_err(Error::Write)?;
     let (child, stdout) = match Child::start(&run.command, run.grace, &wires.sender) {
         Ok(started) => started,
         Err(error) => {
@@ -184,8 +185,12 @@ struct Keeping<'a> {
 }
 
 impl Keeper for Keeping<'_> {
-    fn signal(&mut self, number: i32, typed: bool) {
-        self.child.pass_on(number, typed);
+    fn signal(&mut self, received: Received) {
+        self.child.pass_on(received);
+    }
+
+    fn tick(&mut self) {
+        self.child.tick();
     }
 
     fn child_ended(&mut self) {
@@ -193,7 +198,6 @@ impl Keeper for Keeping<'_> {
     }
 
     fn look(&mut self, now: &Now) -> Option<String> {
-        self.child.press();
         let gates = self.gates.filter(|_| !self.child.was_stopped())?;
         let gate = match () {
             () if gates.max_duration.is_some_and(|most| now.elapsed > most) => "max-duration",

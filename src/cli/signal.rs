@@ -1,12 +1,14 @@
-//! Signals that end following: the first asks for the last report, a second one ends at once.
+//! Signals: those that end following, where the first asks for the last report and a second one ends at once, and those that are
+//! passed on to a command.
 
 use std::{
+    io,
     sync::{atomic::Ordering, mpsc},
     time::Duration,
 };
 
 #[cfg(unix)]
-use signal_hook::consts::SIGHUP;
+use signal_hook::consts::{SIGHUP, SIGQUIT};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     low_level,
@@ -22,10 +24,98 @@ const ENDINGS: &[(i32, ExitStatus)] = &[
     (SIGHUP, ExitStatus::HungUp),
 ];
 
+/// The signals that end a pipe, after the last words of its writer.
+pub(super) const OF_A_PIPE: &[i32] = &[
+    SIGINT,
+    SIGTERM,
+    #[cfg(unix)]
+    SIGHUP,
+    #[cfg(unix)]
+    SIGQUIT,
+];
+
 /// How the program ends with a signal.
 pub(super) fn ending(signal: i32) -> ExitStatus {
     let known = ENDINGS.iter().find(|(known, _)| *known == signal);
     known.map_or(ExitStatus::Interrupted, |(_, status)| *status)
+}
+
+/// A signal that was caught.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Received {
+    pub(super) number: i32,
+    pub(super) origin: Origin,
+}
+
+/// Who sent a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The kernel: it was typed at the terminal, or the terminal was closed or resized.
+    Kernel,
+    /// A process, by its number.
+    Process(i32),
+    /// macOS does not say it.
+    Unknown,
+}
+
+/// Catches signals from now on, on a thread of its own, until `tell` returns false. Signals that are ignored already stay
+/// ignored, here and in the programs that are started: `nohup` and shells without job control rely on it.
+#[cfg(unix)]
+pub(super) fn listen(
+    numbers: &[i32],
+    mut tell: impl FnMut(Received) -> bool + Send + 'static,
+) -> io::Result<()> {
+    use signal_hook::iterator::{SignalsInfo, exfiltrator::WithOrigin};
+    let ignored = ignored();
+    let caught = numbers.iter().filter(|number| ignored >> (*number - 1) & 1 == 0);
+    let mut signals = SignalsInfo::<WithOrigin>::new(caught)?;
+    let hidden = hides_origins();
+    std::thread::spawn(move || {
+        for caught in &mut signals {
+            let origin = if hidden { Origin::Unknown } else { origin(&caught) };
+            if !tell(Received { number: caught.signal, origin }) {
+                return;
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Elsewhere an interrupt ends the program.
+#[cfg(not(unix))]
+pub(super) fn listen(_: &[i32], _: impl FnMut(Received) -> bool + Send + 'static) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn origin(caught: &signal_hook::low_level::siginfo::Origin) -> Origin {
+    use signal_hook::low_level::siginfo::Cause;
+    match (caught.cause, caught.process) {
+        (Cause::Kernel, _) => Origin::Kernel,
+        (Cause::Sent(_), Some(process)) => Origin::Process(process.pid),
+        _ => Origin::Unknown,
+    }
+}
+
+/// Whether a test wants origins as on macOS. Only builds with debug assertions can be asked.
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "a hook for tests, which is no option")]
+fn hides_origins() -> bool {
+    cfg!(debug_assertions) && std::env::var_os("TEST_SIGNALS_WITHOUT_ORIGIN").is_some()
+}
+
+/// The signals that are ignored, as bits from the lowest.
+#[cfg(target_os = "linux")]
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
+/// Other systems tell it only to unsafe code.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn ignored() -> u64 {
+    0
 }
 
 /// Waits for signals.

@@ -17,7 +17,7 @@ use super::{
     pass::{self, Keeper, Pass, Passed, Wires},
     print::{Prints, Shelf},
     run::Stream,
-    signal,
+    signal::{self, Received},
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -104,7 +104,7 @@ impl Tee {
         }
         pass::widen(io::stdin());
         let wires = Wires::new();
-        wires.listen().map_err(Error::Write)?;
+        wires.listen(signal::OF_A_PIPE).map_err(Error::Write)?;
         let mut keeper = Piping { stop: stop.clone(), interrupted: None };
         let show = self.live.start(output.quiet || input.no_progress, self.scrolls());
         // What has no result yet is told by its responses.
@@ -153,8 +153,8 @@ struct Piping {
 
 impl Keeper for Piping {
     /// The first signal ends it when whoever writes has said its last words, a second one at once.
-    fn signal(&mut self, number: i32, _: bool) {
-        if self.interrupted.replace((signal::ending(number), Instant::now())).is_some() {
+    fn signal(&mut self, received: Received) {
+        if self.interrupted.replace((signal::ending(received.number), Instant::now())).is_some() {
             self.stop.flag().store(true, Ordering::Relaxed);
         }
     }

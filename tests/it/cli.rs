@@ -8,6 +8,8 @@ use std::{
 
 use serde_json::Value;
 
+#[cfg(unix)]
+use crate::support::wait_for_handler;
 use crate::{
     plain,
     support::{ccstat, log, run, run_with, testdata},
@@ -303,7 +305,7 @@ fn a_disk_that_is_full_is_a_failure() {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 #[test]
 fn an_interrupt_on_a_live_pipe_ends_with_the_report_of_what_was_read() {
     let mut child = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"))
@@ -316,7 +318,7 @@ fn an_interrupt_on_a_live_pipe_ends_with_the_report_of_what_was_read() {
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all(b"{\"type\":\"user\"}\n{\"type\":\"user\"}\n{\"type\":\"user\"}\n").unwrap();
     let pid = child.id().to_string();
-    wait_until(|| catches_interrupts(&pid));
+    wait_for_handler(child.id());
     std::thread::sleep(Duration::from_millis(500)); // for the lines to arrive
     assert!(child.try_wait().unwrap().is_none(), "a live pipe has not ended");
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
@@ -325,23 +327,4 @@ fn an_interrupt_on_a_live_pipe_ends_with_the_report_of_what_was_read() {
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     let report = json_of(std::str::from_utf8(&output.stdout).unwrap());
     assert_eq!((&report["input"]["records"], &report["kinds"]["user"]), (&3.into(), &3.into()));
-}
-
-/// Whether a process has set its handler for SIGINT, the second of the bits of signals that it catches.
-#[cfg(target_os = "linux")]
-fn catches_interrupts(pid: &str) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim();
-    u64::from_str_radix(caught, 16).unwrap() & 0b10 != 0
-}
-
-#[cfg(target_os = "linux")]
-fn wait_until(holds: impl Fn() -> bool) {
-    for _ in 0..1000 {
-        if holds() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("it never came to that");
 }

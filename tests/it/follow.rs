@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 use std::{io::Read, process::Stdio};
 
 use ccstat::{
@@ -22,6 +22,8 @@ use ccstat::{
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+#[cfg(unix)]
+use crate::support::wait_for_handler;
 use crate::support::{ccstat, recording, run, run_with, testdata};
 
 /// A folder that is followed, with all details kept, in small units.
@@ -268,10 +270,10 @@ fn a_file_that_may_not_be_read_is_read_when_it_may() {
 }
 
 /// The program while it follows, with its standard output kept.
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 struct Child(std::process::Child);
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 impl Child {
     fn start(arguments: &[&str]) -> Self {
         Self::begin(std::process::Command::new(assert_cmd::cargo::cargo_bin!("ccstat")), arguments)
@@ -288,25 +290,12 @@ impl Child {
     fn begin(mut command: std::process::Command, arguments: &[&str]) -> Self {
         command.args(arguments).env("TZ", "UTC").stdin(Stdio::null());
         let child = Self(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
-        // SIGINT is the second of the bits of signals that are caught.
-        child.wait_until(|status| {
-            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim();
-            u64::from_str_radix(caught, 16).unwrap() & 0b10 != 0
-        });
+        wait_for_handler(child.0.id());
         child
     }
 
-    fn wait_until(&self, holds: impl Fn(&str) -> bool) {
-        for _ in 0..1000 {
-            if holds(&fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap()) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("it never came to that");
-    }
-
     /// Time that it had a processor for.
+    #[cfg(target_os = "linux")]
     fn busy(&self) -> Duration {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).unwrap();
         let fields: Vec<u64> =
@@ -335,7 +324,7 @@ impl Child {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 #[test]
 fn the_last_report_is_that_of_the_files_as_they_are_then() {
     let [log, other] = logs();
@@ -360,7 +349,7 @@ fn the_last_report_is_that_of_the_files_as_they_are_then() {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 #[test]
 fn a_file_that_is_named_is_waited_for() {
     let folder = tempfile::tempdir().unwrap();
@@ -456,25 +445,10 @@ fn nothing_to_do_takes_next_to_nothing() {
     assert_eq!(child.end("-INT").0, Some(130));
 }
 
-/// A terminal of this size: what a program draws on, and what one sees of it.
-#[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "the standard library cannot make a terminal")]
-fn terminal(columns: u16, rows: u16) -> (std::os::fd::OwnedFd, fs::File) {
-    use std::os::fd::FromRawFd;
-    let (mut seen, mut drawn) = (0, 0);
-    let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
-    let (no_name, no_settings) = (std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: both numbers and the size live as long as the call, and the rest may be null.
-    let made = unsafe { libc::openpty(&mut seen, &mut drawn, no_name, no_settings, &size) };
-    assert_eq!(made, 0, "no terminal");
-    // SAFETY: both were opened just now, and belong to nobody else.
-    unsafe { (std::os::fd::OwnedFd::from_raw_fd(drawn), fs::File::from_raw_fd(seen)) }
-}
-
 /// What a terminal of this size shows of `--follow` while something happens: before it, during it, and after its end.
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 fn followed(arguments: &[&str], size: (u16, u16), happens: impl FnOnce()) -> [String; 3] {
-    let (drawn, mut seen) = terminal(size.0, size.1);
+    let (drawn, mut seen) = crate::terminal::open(size.0, size.1);
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
     command.args(arguments).arg("--follow").env("TERM", "xterm").env_remove("COLUMNS").env("TZ", "UTC");
     let child = command.stdin(Stdio::null()).stdout(drawn).stderr(Stdio::piped()).spawn().unwrap();

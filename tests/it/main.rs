@@ -55,5 +55,7 @@ mod stdin;
 mod stories;
 mod support;
 mod tee;
+#[cfg(unix)]
+mod terminal;
 #[cfg(target_os = "linux")]
 mod trust;

@@ -17,6 +17,8 @@ fn run_script(options: &[&str], script: &str, log: &Path) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
     command.env_remove("COLUMNS").env("TZ", "UTC").stdin(Stdio::null());
     command.arg("run").args(options).args(["--", "sh", "-c", script, "sh"]).arg(log);
+    #[cfg(unix)]
+    crate::terminal::without(&mut command);
     command
 }
 
@@ -188,9 +190,15 @@ fn is_alive(process: u32) -> bool {
     Command::new("kill").args(["-0", &process.to_string()]).stderr(Stdio::null()).status().unwrap().success()
 }
 
+/// The status of a shell after SIGUSR1 and SIGUSR2, which have other numbers on macOS.
+const USR1: i32 = if cfg!(target_os = "macos") { 158 } else { 138 };
+const USR2: i32 = if cfg!(target_os = "macos") { 159 } else { 140 };
+
 #[test]
 fn a_signal_goes_to_the_command_and_nothing_is_left_of_it() {
-    for (name, expected) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+    for (name, expected) in
+        [("INT", 130), ("TERM", 143), ("HUP", 129), ("QUIT", 131), ("USR1", USR1), ("USR2", USR2)]
+    {
         let (child, shell) =
             endless(&["--json"], "echo $$; cat \"$1\"; echo waiting; while :; do sleep 0.1; done");
         signal(child.id(), name);
@@ -208,6 +216,52 @@ fn a_command_that_handles_a_signal_decides_how_it_ends() {
     signal(child.id(), "TERM");
     let seen = child.wait_with_output().unwrap();
     assert_eq!((code(&seen), &report(&seen)["input"]["records"]), (4, &1.into()));
+}
+
+#[test]
+fn a_command_that_handles_a_user_signal_goes_on() {
+    let script = "trap 'echo one' USR1; trap 'echo two; exit 4' USR2; echo $$; echo waiting; while :; do sleep 0.05; done";
+    let (mut child, _) = endless(&["-q"], script);
+    let mut seen = [0; 4];
+    signal(child.id(), "USR1");
+    child.stdout.as_mut().unwrap().read_exact(&mut seen).unwrap();
+    assert_eq!(&seen, b"one\n");
+    signal(child.id(), "USR2");
+    let seen = child.wait_with_output().unwrap();
+    assert_eq!((code(&seen), &*seen.stdout), (4, &b"two\n"[..]));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_that_is_ignored_from_the_start_is_ignored_by_the_command_too() {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(assert_cmd::cargo::cargo_bin!("ccstat"));
+    shell.args(["run", "-q", "--", "sh", "-c", "kill -HUP $$; kill -HUP $PPID; echo 'still here'; exit 3"]);
+    let seen = shell.stdin(Stdio::null()).output().unwrap();
+    assert_eq!((code(&seen), &*seen.stdout), (3, &b"still here\n"[..]));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_suspended_run_without_a_terminal_suspends_its_command_until_it_is_resumed() {
+    let script = "trap 'echo resumed; exit 4' CONT; echo $$; echo waiting; while :; do sleep 0.05; done";
+    let (child, shell) = endless(&["-q"], script);
+    signal(child.id(), "TSTP");
+    for process in [shell, child.id()] {
+        let begun = Instant::now();
+        let is_suspended = || {
+            let state =
+                Command::new("ps").args(["-o", "state=", "-p", &process.to_string()]).output().unwrap();
+            state.stdout.trim_ascii().starts_with(b"T")
+        };
+        while !is_suspended() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{process} goes on");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    signal(child.id(), "CONT");
+    let seen = child.wait_with_output().unwrap();
+    assert_eq!((code(&seen), &*seen.stdout), (4, &b"resumed\n"[..]));
 }
 
 #[test]

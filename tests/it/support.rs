@@ -119,3 +119,22 @@ pub(crate) fn run(command: &mut Command) -> (i32, String, String) {
 pub(crate) fn run_with(arguments: &[&str]) -> (i32, String, String) {
     run(&mut ccstat(arguments))
 }
+
+/// Waits until a process catches SIGINT. Only Linux says whether it does; elsewhere a second has to be enough.
+#[cfg(unix)]
+pub(crate) fn wait_for_handler(pid: u32) {
+    if !cfg!(target_os = "linux") {
+        return std::thread::sleep(std::time::Duration::from_secs(1));
+    }
+    let begun = std::time::Instant::now();
+    loop {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim();
+        // The second of the bits is SIGINT.
+        if u64::from_str_radix(caught, 16).unwrap() & 0b10 != 0 {
+            return;
+        }
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "it catches no signals");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
