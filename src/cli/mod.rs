@@ -17,6 +17,7 @@ mod narrow;
 mod output;
 mod pass;
 mod permission;
+mod pipe;
 mod plan;
 mod print;
 mod progress;

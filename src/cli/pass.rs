@@ -2,7 +2,6 @@
 
 use std::{
     io::{self, Read},
-    path::Path,
     sync::{
         Arc, Mutex, TryLockError,
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
@@ -17,7 +16,6 @@ use super::{
     signal::{self, Received},
 };
 use crate::{
-    error::Error,
     event::Event,
     facts::{Arrivals, Arrived, Detail, Facts},
     input::{Lost, Outlet, Place, Relay},
@@ -83,6 +81,8 @@ pub(super) struct Passed {
     pub(super) unread: Option<Unread>,
     pub(super) arrived: Arrived,
     pub(super) lost: Vec<Lost>,
+    /// The stream was left before its end, because nobody reads standard output any more.
+    pub(super) left: bool,
 }
 
 impl Pass<'_> {
@@ -127,14 +127,14 @@ impl Pass<'_> {
         };
         relay.close();
         show.end();
-        let lost = relay.lost();
+        let (lost, left) = (relay.lost(), relay.was_left());
         if broken {
-            return Passed { facts: None, unread, arrived: Arrived::default(), lost };
+            return Passed { facts: None, unread, arrived: Arrived::default(), lost, left };
         }
         let elapsed = millis(relay.elapsed());
         let arrived = arrivals.lock().map(|arrivals| arrivals.settle(elapsed)).unwrap_or_default();
         let facts = facts.lock().map(|mut facts| std::mem::take(&mut *facts)).ok();
-        Passed { facts, unread, arrived, lost }
+        Passed { facts, unread, arrived, lost, left }
     }
 }
 
@@ -273,62 +273,6 @@ impl Counter {
     }
 }
 
-/// Lets a pipe hold more, so that whoever writes and whoever reads wake each other less often: a third more throughput. What
-/// is no pipe, or may not grow, stays as it is.
-#[cfg(target_os = "linux")]
-pub(super) fn widen(pipe: impl std::os::fd::AsFd) {
-    let _ = rustix::pipe::fcntl_setpipe_size(pipe, 1 << 20);
-}
-
-/// Elsewhere pipes are as they are.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn widen<T>(_: T) {}
-
-/// Standard output as it is, without a buffer of its own.
-pub(super) fn stdout() -> Result<Outlet, Error> {
-    #[cfg(unix)]
-    let write = {
-        use std::os::fd::AsFd;
-        let own = io::stdout().as_fd().try_clone_to_owned().map_err(Error::Write)?;
-        widen(&own);
-        Box::new(Through(std::fs::File::from(own)))
-    };
-    #[cfg(not(unix))]
-    let write = Box::new(io::stdout());
-    Ok(Outlet { name: "standard output".to_owned(), write })
-}
-
-/// Standard output, which ends when the stream does: whoever reads it need not wait for the report.
-#[cfg(unix)]
-struct Through(std::fs::File);
-
-#[cfg(unix)]
-impl io::Write for Through {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
-    }
-}
-
-#[cfg(unix)]
-impl Drop for Through {
-    fn drop(&mut self) {
-        // If there is no such device, the stream ends with the program.
-        if let Ok(nothing) = std::fs::File::options().write(true).open("/dev/null") {
-            let _ = rustix::stdio::dup2_stdout(nothing);
-        }
-    }
-}
-
-/// A file that gets a copy as it comes.
-pub(super) fn copy(path: &Path) -> Result<Outlet, Error> {
-    let write = |source| Error::WriteFile { path: path.to_owned(), source };
-    let file = std::fs::File::create(path).map_err(write)?;
-    Ok(Outlet { name: path.display().to_string(), write: Box::new(file) })
-}
-
 /// Says which outlets could not take everything; whether bytes were lost that someone wanted.
 pub(super) fn complain_of(lost: &[Lost]) -> bool {
     // A reader that goes away wants no more.
@@ -361,7 +305,7 @@ mod tests {
     #[test]
     fn a_parser_that_panics_is_told_of_and_the_stream_goes_on() {
         let (stream, seen) = (b"{\"type\":\"x\"}\n".repeat(100_000), Shared::default());
-        let outlet = Outlet { name: "here".to_owned(), write: Box::new(seen.clone()) };
+        let outlet = Outlet { name: "here".to_owned(), write: Box::new(seen.clone()), essential: false };
         let relay = Relay::start(io::Cursor::new(stream.clone()), vec![outlet]);
         let mut bytes = relay.bytes(&Stop::default());
         let wires = Wires::new();

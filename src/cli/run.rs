@@ -11,6 +11,7 @@ use super::{
     live::{Live, Now},
     output::Channel,
     pass::{self, Keeper, Pass, Passed, Wires},
+    pipe,
     plan::{self, Variables, duration},
     print::{Printer, Prints},
     signal::Received,
@@ -77,6 +78,12 @@ pub struct Stream {
     /// at its end, since only then it is known what matches.
     #[arg(long, value_name = "AS", value_enum)]
     pub print: Option<Print>,
+    /// Read the stream to its end, also when nobody reads standard output any more
+    ///
+    /// Without this, whoever writes the stream meets a closed pipe at the next write, as without ccstat, and usually ends. The
+    /// report is made in either case.
+    #[arg(long)]
+    pub keep_running: bool,
 }
 
 /// As what a stream is printed.
@@ -95,9 +102,10 @@ pub(super) fn run(run: &Run, variables: &Variables) -> Result<ExitStatus, Error>
     }
     run.output.fits("summary")?;
     let prices = plan::prices(&run.pricing)?;
-    let mut outlets: Vec<_> = run.tee.as_deref().map(pass::copy).transpose()?.into_iter().collect();
+    let mut outlets: Vec<_> = run.tee.as_deref().map(pipe::copy).transpose()?.into_iter().collect();
+    let keeps = run.stream.keep_running;
     if run.stream.print.is_none() {
-        outlets.insert(0, pass::stdout()?);
+        outlets.insert(0, pipe::stdout(!keeps)?);
     }
     let wires = Wires::new();
     wires.listen(child::SIGNALS).map_err(Error::Write)?;
@@ -110,14 +118,15 @@ pub(super) fn run(run: &Run, variables: &Variables) -> Result<ExitStatus, Error>
             return Ok(not_started(run, &error));
         }
     };
-    pass::widen(&stdout);
+    pipe::widen(&stdout);
+    let from = if keeps { Box::new(stdout) } else { pipe::while_read(stdout).map_err(Error::Write)? };
     let mut keeper = Keeping { child, gates: run.stop_on_gate.then_some(&run.gates) };
     let limits = Limits { max_record: run.max_record, ..Limits::default() };
     // What has no result yet is told by its responses.
     let detail = run.gates.gates().iter().map(Gate::detail).fold(Detail::Responses, Detail::max);
     let options = Options { limits, stop: Stop::default(), detail, ..Options::default() };
     let pass = Pass {
-        from: Box::new(stdout),
+        from,
         outlets,
         printer: run.stream.print.map(|Print::Text| Prints::Live(Printer::new(variables.style().color))),
         show: run.live.start(run.output.quiet, run.stream.print.is_none()),
@@ -144,7 +153,7 @@ fn not_started(run: &Run, error: &io::Error) -> ExitStatus {
 
 fn report(run: &Run, passed: Passed, prices: &Prices, variables: &Variables) -> Result<ExitStatus, Error> {
     let sources = [Source { origin: Origin::Stdin, doubtful: false }];
-    let Passed { facts, unread, arrived, lost } = passed;
+    let Passed { facts, unread, arrived, lost, left } = passed;
     pass::complain_of(&lost);
     if let Some(unread) = &unread {
         complain(&describe(unread, &sources));
@@ -166,7 +175,7 @@ fn report(run: &Run, passed: Passed, prices: &Prices, variables: &Variables) -> 
     report.verdicts = report::judge(&view, &run.gates.gates(), Some(arrived.elapsed));
     let report = variables.again.type_out(report, true);
     let nothing = account.input.records == 0;
-    if nothing && account.input.sources > 0 {
+    if nothing && account.input.sources > 0 && !left {
         complain("the command printed no log: add --output-format stream-json --verbose to `claude -p`");
     }
     let style = variables.style_of(&io::stderr());

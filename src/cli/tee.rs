@@ -15,6 +15,7 @@ use super::{
     on_interrupt,
     output::Channel,
     pass::{self, Keeper, Pass, Passed, Wires},
+    pipe,
     print::{Prints, Shelf},
     run::Stream,
     signal::{self, Received},
@@ -97,12 +98,15 @@ impl Tee {
         let stop = Stop::default();
         let limits = Limits { max_record: input.max_record, ..Limits::default() };
         let options = Options { threads: 1, limits, stop: stop.clone(), detail };
-        let copy = self.tee.iter().flatten().map(|path| pass::copy(path));
+        let copy = self.tee.iter().flatten().map(|path| pipe::copy(path));
         let mut outlets = copy.collect::<Result<Vec<_>, _>>()?;
+        let keeps = self.stream.keep_running || !self.uses_stdout();
         if self.tee.is_some() && self.stream.print.is_none() {
-            outlets.insert(0, pass::stdout()?);
+            outlets.insert(0, pipe::stdout(!keeps)?);
         }
-        pass::widen(io::stdin());
+        pipe::widen(io::stdin());
+        let stdin = pipe::stdin().map_err(Error::Write)?;
+        let from = if keeps { Box::new(stdin) } else { pipe::while_read(stdin).map_err(Error::Write)? };
         let wires = Wires::new();
         wires.listen(signal::OF_A_PIPE).map_err(Error::Write)?;
         let mut keeper = Piping { stop: stop.clone(), interrupted: None };
@@ -110,9 +114,8 @@ impl Tee {
         // What has no result yet is told by its responses.
         let detail = if show.is_wanted() { detail.max(Detail::Responses) } else { detail };
         let options = Options { detail, ..options };
-        let pass =
-            Pass { from: Box::new(io::stdin()), outlets, printer, show, watched: false, options, prices };
-        let Passed { facts, unread, arrived, lost } = pass.run(wires, &mut keeper);
+        let pass = Pass { from, outlets, printer, show, watched: false, options, prices };
+        let Passed { facts, unread, arrived, lost, left: _ } = pass.run(wires, &mut keeper);
         let incomplete = pass::complain_of(&lost) || facts.is_none();
         let facts = facts.unwrap_or_else(|| Facts::new(detail));
         let scan = Scan { facts, unread: unread.into_iter().collect() };

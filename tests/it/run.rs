@@ -79,18 +79,56 @@ fn bytes_that_are_no_text_and_lines_of_fifty_megabytes_pass_unchanged() {
     assert_eq!((&report["input"]["records"], &report["input"]["invalid"]), (&2.into(), &2.into()));
 }
 
-#[test]
-fn a_reader_that_goes_away_does_not_lose_the_report() {
-    let log = log(fs::read(denied()).unwrap().repeat(200));
-    let mut child = run_script(&["--json"], "cat \"$1\"; exit 5", log.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+/// What comes of a command whose reader goes away after ten bytes.
+fn unread(options: &[&str], script: &str, log: &Path) -> Output {
+    let mut command = run_script(options, script, log);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = [0; 10];
     child.stdout.take().unwrap().read_exact(&mut first).unwrap(); // and dropped
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn with_keep_running_a_command_is_read_to_its_end_although_its_reader_goes_away() {
+    let log = log(fs::read(denied()).unwrap().repeat(200));
+    let seen = unread(&["--json", "--keep-running"], "cat \"$1\"; exit 5", log.path());
+    let report = report(&seen);
+    assert_eq!((code(&seen), &report["input"]["records"]), (5, &2000.into()));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_endless_command_meets_a_closed_pipe_when_its_reader_goes_away_and_there_is_a_report() {
+    for options in [&["--json"][..], &["--json", "--print", "text"]] {
+        let seen = unread(options, "while cat \"$1\"; do :; done; kill -PIPE $$", &denied());
+        let report = report(&seen);
+        assert_eq!(code(&seen), 141, "{options:?}");
+        assert!(report["input"]["records"].as_u64().unwrap() >= 1, "{options:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_command_meets_a_closed_pipe_at_its_next_write_also_if_it_was_silent_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let go = folder.path().join("go");
+    let script = "cat \"$1\"; while ! test -e \"$GO\"; do sleep 0.05; done; exec cat \"$1\"";
+    let mut command = run_script(&["--json"], script, &denied());
+    let mut child = command.env("GO", &go).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut vec![0; fs::read(denied()).unwrap().len()]).unwrap();
+    drop(stdout);
+    std::thread::sleep(Duration::from_millis(300)); // it is noticed at once, but not by a write
+    fs::write(go, "").unwrap();
     let seen = child.wait_with_output().unwrap();
-    assert_eq!((code(&seen), &report(&seen)["input"]["records"]), (5, &2000.into()));
+    assert_eq!((code(&seen), &report(&seen)["input"]["records"]), (141, &10.into()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_command_that_does_not_write_any_more_ends_as_it_likes_although_its_reader_is_gone() {
+    let seen = unread(&["--json"], "cat \"$1\"; sleep 0.3; exit 5", &denied());
+    assert_eq!(code(&seen), 5);
 }
 
 #[test]

@@ -94,15 +94,36 @@ fn with_a_file_for_the_report_standard_error_stays_silent() {
     assert_eq!(report(&fs::read(file).unwrap())["denials"]["total"], 2);
 }
 
+#[cfg(unix)]
 #[test]
-fn a_reader_that_goes_away_does_not_lose_the_report() {
+fn the_writer_of_a_pipe_meets_a_closed_one_when_its_reader_goes_away_and_there_is_a_report() {
     let mut child = summarize(&["--tee", "--json"]);
+    let (mut to, mut from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let bytes = fs::read(denied()).unwrap();
+    to.write_all(&bytes).unwrap();
+    from.read_exact(&mut vec![0; bytes.len()]).unwrap();
+    drop(from);
+    let begun = Instant::now();
+    // An endless writer ends.
+    while to.write_all(&bytes).is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(60));
+    }
+    let seen = child.wait_with_output().unwrap();
+    let report = report(&seen.stderr);
+    assert_eq!(seen.status.code(), Some(0));
+    assert!(report["input"]["records"].as_u64().unwrap() >= 10);
+}
+
+#[test]
+fn with_keep_running_a_pipe_is_read_to_its_end_although_its_reader_goes_away() {
+    let mut child = summarize(&["--tee", "--json", "--keep-running"]);
     let mut stdin = child.stdin.take().unwrap();
     drop(child.stdout.take());
     stdin.write_all(&fs::read(denied()).unwrap().repeat(50)).unwrap();
     drop(stdin);
     let seen = child.wait_with_output().unwrap();
-    assert_eq!((seen.status.code(), &report(&seen.stderr)["input"]["records"]), (Some(0), &500.into()));
+    let report = report(&seen.stderr);
+    assert_eq!((seen.status.code(), &report["input"]["records"]), (Some(0), &500.into()));
 }
 
 #[test]
@@ -128,7 +149,8 @@ fn an_interrupt_waits_for_last_words_and_reports_them() {
     from.read_exact(&mut vec![0; last.len()]).unwrap();
     // The writer stays: it is waited for, but not for ever.
     let seen = child.wait_with_output().unwrap();
-    assert_eq!((seen.status.code(), &report(&seen.stderr)["input"]["records"]), (Some(130), &10.into()));
+    let report = report(&seen.stderr);
+    assert_eq!((seen.status.code(), &report["input"]["records"]), (Some(130), &10.into()));
     drop(to);
 }
 

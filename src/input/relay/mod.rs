@@ -1,7 +1,7 @@
 //! A stream that is passed on byte for byte before anyone looks at it.
 //!
 //! One thread reads and writes; what it passed on is put aside for the one that looks. So a slow or broken parser never
-//! delays a byte, and a reader of ours that goes away does not keep the parser from what comes after.
+//! delays a byte. A stream is read until its end, or until the reader of an essential outlet is gone.
 
 mod spool;
 
@@ -36,6 +36,8 @@ pub struct Outlet {
     pub name: String,
     /// Takes the bytes.
     pub write: Box<dyn Write + Send>,
+    /// The stream is not read any further when the reader of this outlet is gone.
+    pub essential: bool,
 }
 
 /// An outlet that could not take everything.
@@ -71,10 +73,12 @@ struct State {
     last: Option<Instant>,
     /// Nothing more is passed on.
     closed: bool,
+    /// The stream was left before its end, because nobody reads it any more.
+    left: bool,
 }
 
 impl Relay {
-    /// Starts to pass a stream on.
+    /// Starts to pass a stream on. A reader that fails with `BrokenPipe` says that nobody wants the rest.
     pub fn start(from: impl Read + Send + 'static, outlets: Vec<Outlet>) -> Self {
         let relay = Self(Arc::new(Shared {
             state: Mutex::default(),
@@ -102,6 +106,7 @@ impl Relay {
                 Ok(count) => &block[..*count],
                 Err(_) => &[],
             };
+            let mut left = matches!(&read, Err(error) if is_gone(error));
             {
                 let _writing = self.0.writing.lock();
                 if self.state().closed {
@@ -110,6 +115,7 @@ impl Relay {
                 outlets.retain_mut(|outlet| match write_all(&mut *outlet.write, bytes) {
                     Ok(()) => true,
                     Err(error) => {
+                        left |= outlet.essential && is_gone(&error);
                         self.state().lost.push(Lost { name: outlet.name.clone(), error });
                         false
                     }
@@ -117,11 +123,11 @@ impl Relay {
             }
             let mut state = self.state();
             state.last = Some(arrived);
-            state.ended = bytes.is_empty();
-            state.error = read.err();
-            let ended = state.ended;
-            if !ended {
-                let filled = bytes.len();
+            state.left = left;
+            state.ended = bytes.is_empty() || left;
+            let (ended, filled) = (state.ended, bytes.len());
+            state.error = read.err().filter(|error| !is_gone(error));
+            if filled > 0 {
                 state.spool.push(&mut block, filled, self.millis(arrived));
             }
             drop(state);
@@ -170,6 +176,11 @@ impl Relay {
         }
     }
 
+    /// Whether the stream was left before its end, because nobody reads it any more.
+    pub fn was_left(&self) -> bool {
+        self.state().left
+    }
+
     /// The outlets that could not take everything.
     pub fn lost(&self) -> Vec<Lost> {
         std::mem::take(&mut self.state().lost)
@@ -179,6 +190,10 @@ impl Relay {
     pub fn bytes(&self, stop: &Stop) -> impl Read + Send + use<> {
         Looked { relay: self.clone(), stop: stop.clone(), piece: Piece::default(), taken: 0 }
     }
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
 }
 
 /// A pipe may be set to never wait by whoever shares it; then it is asked again.
@@ -279,7 +294,7 @@ mod tests {
     }
 
     fn outlet(name: &str, write: impl Write + Send + 'static) -> Outlet {
-        Outlet { name: name.to_owned(), write: Box::new(write) }
+        Outlet { name: name.to_owned(), write: Box::new(write), essential: false }
     }
 
     #[test]
@@ -304,6 +319,18 @@ mod tests {
         assert_eq!(seen, b"abc\n".repeat(1000));
         assert_eq!(*memory.0.lock().unwrap(), seen);
         assert_eq!(relay.lost().iter().map(|lost| &*lost.name).collect::<Vec<_>>(), ["gone"]);
+    }
+
+    #[test]
+    fn a_stream_is_left_when_the_reader_of_an_essential_outlet_is_gone() {
+        let (from, mut to) = io::pipe().unwrap();
+        let relay = Relay::start(from, vec![Outlet { essential: true, ..outlet("gone", Gone) }]);
+        to.write_all(b"abc\n").unwrap();
+        assert!(relay.wait(Duration::from_secs(60)) && relay.was_left());
+        let mut seen = Vec::new();
+        relay.bytes(&Stop::default()).read_to_end(&mut seen).unwrap();
+        assert_eq!(seen, b"abc\n", "what was read is counted");
+        while to.write_all(b"abc\n").is_ok() {} // its writer meets a closed pipe
     }
 
     #[test]
