@@ -39,7 +39,7 @@ pub struct Options {
 pub struct Progress {
     /// Bytes read, after decompression.
     pub done: AtomicU64,
-    /// Bytes in all, where every source says so.
+    /// Bytes in all; 0 if that is not known.
     pub total: AtomicU64,
 }
 
@@ -80,6 +80,10 @@ fn carry_out(mut plan: Plan, sources: &[Source], options: &Options, progress: &P
     let next = AtomicUsize::new(0);
     let work = || worker(sources, &plan.units, &next, options, progress);
     let mut all = if threads > 1 { in_pool(threads, &work) } else { work() };
+    if all.facts.is_interrupted() {
+        let total = progress.total.load(Ordering::Relaxed);
+        all.facts.interrupt((total > 0).then_some(total));
+    }
     all.unread.extend(plan.unread);
     // Where a file is gone, each of its units finds that out.
     all.unread.sort_by_key(|unread| (unread.source, unread.offset));
@@ -205,6 +209,7 @@ fn worker(
     let mut desk = Desk::default();
     while let Some(&unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
         if options.stop.is_set() {
+            done.facts.interrupt(None);
             break;
         }
         if done.facts.records() < LARGE {
@@ -240,7 +245,12 @@ impl Scan {
             _ => open(source, options),
         };
         match opened {
-            Ok(Some(mut bytes)) => read(&mut bytes, unit, options, progress, desk, self),
+            Ok(Some(mut bytes)) => {
+                if matches!(bytes, Bytes::Stream(_)) {
+                    progress.total.store(0, Ordering::Relaxed); // packed: how much comes out is not known
+                }
+                read(&mut bytes, unit, options, progress, desk, self);
+            }
             Ok(None) => {}
             Err(error) => {
                 // It could be opened when the plan was made, and what stands before this unit is read by others.
@@ -310,6 +320,9 @@ fn read(
     let (amount, result) = input::read_all(bytes, unit.range, &options.limits, buffer, &mut judge);
     judge.finish();
     judge.tally(amount, start);
+    if options.stop.is_set() {
+        done.facts.interrupt(None);
+    }
     if let Err(error) = result {
         done.unread.push(Unread { source, offset: Some(unit.range.start + amount.bytes), error });
     }

@@ -126,7 +126,8 @@ pub(super) fn diff(diff: &Diff, variables: &Variables, style: Style) -> Result<E
     let head = read(Some(&head).filter(|_| base.reading.stop.is_none()), rows, variables)?;
     let mut report = report::diff(&base.view(), &head.view(), &limits.asked());
     for (side, name) in [(&base, "base: "), (&head, "head: ")] {
-        report.notes.extend(side.nothing_matches().map(|mut line| {
+        let notes = side.nothing_matches().into_iter().chain(report::interrupted(&side.ledger.input));
+        report.notes.extend(notes.map(|mut line| {
             line.parts.insert(0, Part::Word(name));
             line
         }));

@@ -10,7 +10,7 @@ use crate::{
     input::{self, Source, SourceId, Wanted},
     measure::{Prices, calendar::Zone},
     render::Style,
-    report::{Arrangement, Filter, Line, Names, Outcome, Report, Tone, View, note_found_prices},
+    report::{self, Arrangement, Filter, Line, Names, Outcome, Report, Tone, View, note_found_prices},
 };
 
 /// What a command asks.
@@ -197,6 +197,7 @@ impl Narrowed {
     /// The report that was made of it, as it is written.
     fn finished(&self, mut report: Report, arrangement: &Arrangement) -> Result<Report, Error> {
         report.notes.extend(self.nothing_matches());
+        report.notes.extend(report::interrupted(&self.ledger.input));
         let mut report = self.typed(report.arranged(arrangement)?.local(&self.zone));
         note_found_prices(&mut report, &self.found_prices);
         Ok(report)

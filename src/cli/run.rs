@@ -158,7 +158,7 @@ fn report(run: &Run, passed: Passed, prices: &Prices, variables: &Variables) -> 
     if let Some(unread) = &unread {
         complain(&describe(unread, &sources));
     }
-    let Some(facts) = facts else {
+    let Some(mut facts) = facts else {
         complain("no report: it failed as said above; the stream was passed on all the same");
         let gates = run.gates.gates();
         gates
@@ -166,6 +166,9 @@ fn report(run: &Run, passed: Passed, prices: &Prices, variables: &Variables) -> 
             .for_each(|gate| complain(&format!("gate {} failed: it could not be judged", gate.name())));
         return Ok(if gates.is_empty() { ExitStatus::Partial } else { ExitStatus::GateFailed });
     };
+    if left {
+        facts.interrupt(None);
+    }
     let account = facts.clone().settle(prices);
     let ledger = facts.ledger(prices);
     let names: Vec<String> = sources.iter().map(Source::name).collect();

@@ -109,15 +109,18 @@ impl Tee {
         let from = if keeps { Box::new(stdin) } else { pipe::while_read(stdin).map_err(Error::Write)? };
         let wires = Wires::new();
         wires.listen(signal::OF_A_PIPE).map_err(Error::Write)?;
-        let mut keeper = Piping { stop: stop.clone(), interrupted: None };
+        let mut keeper = Piping { stop: stop.clone(), interrupted: None, left: false };
         let show = self.live.start(output.quiet || input.no_progress, self.scrolls());
         // What has no result yet is told by its responses.
         let detail = if show.is_wanted() { detail.max(Detail::Responses) } else { detail };
         let options = Options { detail, ..options };
         let pass = Pass { from, outlets, printer, show, watched: false, options, prices };
-        let Passed { facts, unread, arrived, lost, left: _ } = pass.run(wires, &mut keeper);
+        let Passed { facts, unread, arrived, lost, left } = pass.run(wires, &mut keeper);
         let incomplete = pass::complain_of(&lost) || facts.is_none();
-        let facts = facts.unwrap_or_else(|| Facts::new(detail));
+        let mut facts = facts.unwrap_or_else(|| Facts::new(detail));
+        if left || keeper.left {
+            facts.interrupt(None);
+        }
         let scan = Scan { facts, unread: unread.into_iter().collect() };
         let stopped = keeper.interrupted.map(|(signal, _)| signal);
         Ok((told(sources, scan, stopped, incomplete), Some(arrived)))
@@ -152,6 +155,8 @@ struct Piping {
     stop: Stop,
     /// How the program ends with the signal that came, and when it came.
     interrupted: Option<(ExitStatus, Instant)>,
+    /// The pipe was left before its end.
+    left: bool,
 }
 
 impl Keeper for Piping {
@@ -163,6 +168,8 @@ impl Keeper for Piping {
     }
 
     fn is_over(&mut self, _: &Relay) -> bool {
-        self.stop.is_set() || self.interrupted.is_some_and(|(_, since)| since.elapsed() > LAST_WORDS)
+        self.left =
+            self.stop.is_set() || self.interrupted.is_some_and(|(_, since)| since.elapsed() > LAST_WORDS);
+        self.left
     }
 }

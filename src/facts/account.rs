@@ -69,6 +69,15 @@ pub struct Input {
     pub dialects: BTreeMap<&'static str, u64>,
     /// The first of what is no record, in order.
     pub invalid_places: Vec<InvalidPlace>,
+    /// Reading was stopped before its end.
+    pub interrupted: Option<Interrupted>,
+}
+
+/// A read that was stopped before its end. Of two, the one that knows more is the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Interrupted {
+    /// Bytes that would have been read, if every source has a known length.
+    pub total: Option<u64>,
 }
 
 /// Where something stands that is no record.

@@ -28,8 +28,8 @@ use hashbrown::{HashMap, HashSet};
 
 use absorb::Reading;
 pub use account::{
-    Account, Cost, Denials, Durations, Errors, Input, InvalidPlace, Latencies, ModelCost, ToolCount, Tools,
-    Turns, Unknown,
+    Account, Cost, Denials, Durations, Errors, Input, Interrupted, InvalidPlace, Latencies, ModelCost,
+    ToolCount, Tools, Turns, Unknown,
 };
 pub use arrival::{Arrivals, Arrived};
 use calls::Call;
@@ -78,6 +78,7 @@ pub struct Facts {
     names: Names,
     run: Option<Run>,
     details: Option<Box<Details>>,
+    interrupted: Option<Interrupted>,
 }
 
 /// A hashed map; the seed is random, as keys come from strangers.
@@ -181,7 +182,9 @@ impl Merge for Facts {
             names: _, // a cache: whoever holds a name keeps it alive
             run,
             details,
+            interrupted,
         } = other;
+        self.interrupted = self.interrupted.max(interrupted);
         self.input.merge(input);
         Merge::merge(&mut self.units, units);
         self.invalids.merge(invalids);
@@ -245,6 +248,16 @@ impl Facts {
     pub fn tail(&mut self, place: Place, unfinished: Option<String>) {
         let unfinished = unfinished.map(|reason| Invalid { place, reason });
         self.tails.insert(place.source, Tail { offset: place.offset, unfinished }, &mut self.invalids);
+    }
+
+    /// Notes that reading was stopped before its end, and how many bytes there were in all.
+    pub fn interrupt(&mut self, total: Option<u64>) {
+        self.interrupted = self.interrupted.max(Some(Interrupted { total }));
+    }
+
+    /// Whether reading was stopped before its end.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.is_some()
     }
 
     /// How many records were read.
@@ -342,6 +355,7 @@ impl Facts {
             names: _,
             run: _,
             details,
+            interrupted: _,
         } = self;
         records.flush();
         durations.flush();

@@ -84,6 +84,7 @@ impl Facts {
             copies: self.records.copies(),
             dialects: dialects.filter(|&(_, count)| count > 0).collect(),
             invalid_places: self.invalids.first.iter().map(place).collect(),
+            interrupted: self.interrupted,
         }
     }
 

@@ -66,7 +66,7 @@ pub use responses::responses;
 pub use sessions::{Ending, Outcome, outcomes, sessions};
 pub use show::{NotOne, find_session, show};
 pub use sum::View;
-pub use summary::{Names, arrived, summary};
+pub use summary::{Names, arrived, interrupted, summary};
 pub use table::{Column, Data, Head, Report, Section, Shown, Table, Unit, Value, heads};
 pub use tasks::tasks;
 pub use tools::tools;

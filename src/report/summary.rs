@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Data, Ending, Entry, Report, Section, Value};
+use super::{Data, Ending, Entry, Line, Report, Section, Tone, Value};
 use crate::{
-    facts::{Account, Arrived, Latencies, ModelCost, ToolCount, Unknown},
+    facts::{Account, Arrived, Input, Latencies, ModelCost, ToolCount, Unknown},
     input::SourceId,
     measure::Tokens,
 };
@@ -73,6 +73,18 @@ pub fn summary(account: &Account, names: Names<'_>) -> Report {
     Report { name: ENTRY.name, data: Data::Tree(data), notes, verdicts: Vec::new(), endings, screen }
 }
 
+/// Says how much was read, if reading was stopped before its end.
+pub fn interrupted(input: &Input) -> Option<Line> {
+    let total = input.interrupted?.total;
+    let line = Line::new(Tone::Warning).word("Interrupted: ").value(Value::Bytes(input.bytes));
+    // A total that is too small is that of packed files.
+    let line = match total.filter(|total| *total >= input.bytes) {
+        Some(total) => line.word(" of ").value(Value::Bytes(total)),
+        None => line,
+    };
+    Some(line.word(" read"))
+}
+
 /// The same with what only those know who saw it arrive.
 #[must_use]
 pub fn arrived(mut report: Report, account: &Account, arrived: &Arrived) -> Report {
@@ -119,6 +131,7 @@ fn input(account: &Account, names: Names<'_>) -> Value {
         ("copies", input.copies.into()),
         ("dialects", Value::counts(&input.dialects)),
         ("invalid_places", Value::List(places.collect())),
+        ("interrupted", Value::Flag(input.interrupted.is_some())),
     ])
 }
 

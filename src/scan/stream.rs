@@ -46,7 +46,11 @@ pub fn scan_watched(sources: &[Source], options: &Options, watch: &mut dyn Watch
             Err(error) => Some(Unread { source: SourceId(id), offset: None, error }),
         });
     }
-    Scan { facts: facts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner), unread }
+    let mut facts = facts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if options.stop.is_set() {
+        facts.interrupt(None);
+    }
+    Scan { facts, unread }
 }
 
 fn watched(
@@ -65,6 +69,9 @@ fn watched(
         judge.finish();
         judge.tally(amount, true);
     });
+    if options.stop.is_set() {
+        facts.lock().unwrap_or_else(std::sync::PoisonError::into_inner).interrupt(None);
+    }
     result.err().map(|error| Unread { source, offset: Some(amount.bytes), error })
 }
 

@@ -327,4 +327,5 @@ fn an_interrupt_on_a_live_pipe_ends_with_the_report_of_what_was_read() {
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     let report = json_of(std::str::from_utf8(&output.stdout).unwrap());
     assert_eq!((&report["input"]["records"], &report["kinds"]["user"]), (&3.into(), &3.into()));
+    assert_eq!(report["input"]["interrupted"], true);
 }

@@ -94,6 +94,7 @@ fn with_keep_running_a_command_is_read_to_its_end_although_its_reader_goes_away(
     let seen = unread(&["--json", "--keep-running"], "cat \"$1\"; exit 5", log.path());
     let report = report(&seen);
     assert_eq!((code(&seen), &report["input"]["records"]), (5, &2000.into()));
+    assert_eq!(report["input"]["interrupted"], false);
 }
 
 #[cfg(unix)]
@@ -102,7 +103,7 @@ fn an_endless_command_meets_a_closed_pipe_when_its_reader_goes_away_and_there_is
     for options in [&["--json"][..], &["--json", "--print", "text"]] {
         let seen = unread(options, "while cat \"$1\"; do :; done; kill -PIPE $$", &denied());
         let report = report(&seen);
-        assert_eq!(code(&seen), 141, "{options:?}");
+        assert_eq!((code(&seen), &report["input"]["interrupted"]), (141, &true.into()), "{options:?}");
         assert!(report["input"]["records"].as_u64().unwrap() >= 1, "{options:?}");
     }
 }

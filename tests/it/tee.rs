@@ -110,7 +110,7 @@ fn the_writer_of_a_pipe_meets_a_closed_one_when_its_reader_goes_away_and_there_i
     }
     let seen = child.wait_with_output().unwrap();
     let report = report(&seen.stderr);
-    assert_eq!(seen.status.code(), Some(0));
+    assert_eq!((seen.status.code(), &report["input"]["interrupted"]), (Some(0), &true.into()));
     assert!(report["input"]["records"].as_u64().unwrap() >= 10);
 }
 
@@ -124,6 +124,7 @@ fn with_keep_running_a_pipe_is_read_to_its_end_although_its_reader_goes_away() {
     let seen = child.wait_with_output().unwrap();
     let report = report(&seen.stderr);
     assert_eq!((seen.status.code(), &report["input"]["records"]), (Some(0), &500.into()));
+    assert_eq!(report["input"]["interrupted"], false);
 }
 
 #[test]
@@ -151,6 +152,7 @@ fn an_interrupt_waits_for_last_words_and_reports_them() {
     let seen = child.wait_with_output().unwrap();
     let report = report(&seen.stderr);
     assert_eq!((seen.status.code(), &report["input"]["records"]), (Some(130), &10.into()));
+    assert_eq!(report["input"]["interrupted"], true);
     drop(to);
 }
 

@@ -56,6 +56,7 @@ const INPUT: Keys = &[
     ("copies", "Records whose uuid was seen before.", COUNT),
     ("dialects", "Records by dialect.", ByName(&COUNT)),
     ("invalid_places", "The first hundred that are no record.", List(&Object(INVALID_PLACE))),
+    ("interrupted", "Whether reading was stopped before its end.", One(Unit::Flag)),
 ];
 
 const INVALID_PLACE: Keys = &[

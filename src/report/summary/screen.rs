@@ -136,6 +136,9 @@ fn verdict(account: &Account) -> Line {
 
 fn ending(account: &Account) -> Line {
     let (turns, denials) = (&account.turns, account.denials.total);
+    if let Some(line) = super::interrupted(&account.input) {
+        return line;
+    }
     if account.input.records == 0 {
         return Line::new(Tone::Bad).word("No records");
     }
