@@ -6,9 +6,9 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 
-use super::plan::duration;
+use super::{line, plan::duration};
 use crate::{
     facts::{Account, Name},
     measure::{Millis, Usd},
@@ -77,7 +77,7 @@ impl Live {
 }
 
 fn line() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let bar = ProgressBar::with_draw_target(None, line::target());
     if let Ok(style) = ProgressStyle::with_template("{wide_msg}") {
         bar.set_style(style);
     }

@@ -12,6 +12,7 @@ mod gate;
 mod generate;
 mod github;
 mod help;
+mod line;
 mod live;
 mod narrow;
 mod output;

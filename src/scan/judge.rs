@@ -202,6 +202,10 @@ impl Feed for Judge<'_> {
         self.piece(offset, self.count.lines + line, found);
     }
 
+    fn cut(&mut self, bytes: &[u8]) {
+        self.progress.done.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+    }
+
     fn stopped(&self) -> bool {
         self.stop.is_set()
     }

@@ -428,3 +428,66 @@ fn a_stop_reaches_what_the_command_started_and_not_who_started_ccstat() {
     let stubborn = person.number("stubborn.pid");
     person.waits("it goes on", || matches!(state(stubborn).as_bytes(), [] | [b'Z', ..]));
 }
+
+/// A log of two records that would take long to read: what follows them takes no room on the disk.
+fn long_log(person: &Person) {
+    person.writes("long.jsonl", "{\"type\":\"user\"}\n{\"type\":\"user\"}\n");
+    File::options().write(true).open(person.path("long.jsonl")).unwrap().set_len(40_000_000_000).unwrap();
+}
+
+#[test]
+fn ctrl_c_while_a_file_is_read_says_how_much_was_read_and_clears_the_bar() {
+    let mut person = Person::at_a_shell();
+    long_log(&person);
+    person.runs("\"$ccstat\" --color never summarize --max-record 1M long.jsonl");
+    let bar = person.sees(" left");
+    assert!(bar.contains("reading ") && bar.contains(" of 40.0 GB · "), "{bar:?}");
+    // At most a few hundred GB were read in half a second, however fast the machine is.
+    let rate = bar.rsplit(" · ").nth(1).unwrap();
+    assert!([" kB/s", " MB/s", " GB/s"].iter().any(|unit| rate.ends_with(unit)), "{bar:?}");
+    person.types(INTERRUPT);
+    let screen = person.sees("! Interrupted: ");
+    // The terminal writes `^C` behind the bar: on the same line, or the bar could not be cleared.
+    let (frame, cleared) = screen.split_once("^C").unwrap();
+    let frame = frame.rsplit("\x1b[2K").next().unwrap();
+    assert!(frame.chars().count() <= 100 - "^C".len(), "{frame:?}");
+    assert!(cleared.starts_with("\r\x1b[2K"), "{cleared:?}");
+    assert!(!cleared.rsplit("\x1b[2K").next().unwrap().contains("reading"), "{cleared:?}");
+    let headline = person.sees(" read");
+    assert!(headline.ends_with("B of 40.0 GB read"), "{headline}");
+    assert_eq!(person.status(), "130");
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_of_the_line_that_says_what_happens() {
+    let mut person = Person::at_a_shell();
+    person.writes("waits", "trap 'exit 4' INT; sleep 600 & echo $$ > waits.pid; wait");
+    person.runs("\"$ccstat\" run -q --live=line -- sh waits");
+    person.sees("waiting for ");
+    person.number("waits.pid");
+    person.types(INTERRUPT);
+    let before = person.sees("^C");
+    let frame = before.rsplit("\x1b[2K").next().unwrap();
+    assert!(frame.chars().count() <= 100, "{frame:?}");
+    person.sees("\r\x1b[2K");
+    assert_eq!(person.status(), "4");
+}
+
+#[test]
+fn ctrl_c_while_rows_are_read_is_noted_below_them_and_in_data() {
+    let mut person = Person::at_a_shell();
+    long_log(&person);
+    person.runs("\"$ccstat\" --color never kinds --max-record 1M long.jsonl");
+    person.sees(" left");
+    person.types(INTERRUPT);
+    person.sees("Interrupted: ");
+    person.sees("B of 40.0 GB read");
+    assert_eq!(person.status(), "130");
+    person.runs("\"$ccstat\" summarize --max-record 1M --json long.jsonl > report");
+    person.sees(" left");
+    person.types(INTERRUPT);
+    assert_eq!(person.status(), "130");
+    let report: serde_json::Value =
+        serde_json::from_slice(&fs::read(person.path("report")).unwrap()).unwrap();
+    assert_eq!(report["input"]["interrupted"], true);
+}
