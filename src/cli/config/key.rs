@@ -127,7 +127,11 @@ pub(super) const GROUPS: &[Group] = &[
     },
     Group { accepted: Accepted::Trusted, effect: "shows content", options: &["include-content", "print"] },
     Group { accepted: Accepted::Trusted, effect: "names logs to read", options: &["files-from"] },
-    Group { accepted: Accepted::Trusted, effect: "runs until it is interrupted", options: &["follow"] },
+    Group {
+        accepted: Accepted::Trusted,
+        effect: "keeps the program running",
+        options: &["follow", "keep-running"],
+    },
     Group {
         accepted: Accepted::Trusted,
         effect: "decides how much memory and how many processors are used",
@@ -136,12 +140,17 @@ pub(super) const GROUPS: &[Group] = &[
     Group {
         accepted: Accepted::Trusted,
         effect: "decides how much permission rules allow",
-        options: &["breadth", "mode"],
+        options: &["breadth", "mode", "scope", "untrusted"],
     },
     Group {
         accepted: Accepted::Variable,
         effect: "chooses the configuration",
         options: &["config", "no-config"],
+    },
+    Group {
+        accepted: Accepted::Typed,
+        effect: "says what `permissions test` tries",
+        options: &["ask", "command", "deny", "folder"],
     },
     Group { accepted: Accepted::Typed, effect: "prints and ends", options: &["help", "version"] },
 ];
