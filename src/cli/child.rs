@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod unix;
+#[cfg(windows)]
+mod windows;
 
 use std::{
     ffi::OsString,
@@ -14,6 +16,8 @@ use std::{
 use super::{pass::News, signal::Received};
 #[cfg(unix)]
 use unix as system;
+#[cfg(windows)]
+use windows as system;
 
 pub(super) use system::{SIGNALS, code};
 
@@ -39,16 +43,18 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts a command with a pipe as its standard output. It inherits everything else.
+    /// Starts a command with a pipe as its standard output. It inherits everything else. `stoppable` says whether it may have
+    /// to be stopped.
     pub(super) fn start(
         command: &[OsString],
+        stoppable: bool,
         grace: Duration,
         news: &Sender<News>,
     ) -> io::Result<(Self, ChildStdout)> {
         let [program, arguments @ ..] = command else { return Err(io::ErrorKind::InvalidInput.into()) };
         let mut command = Command::new(program);
         command.args(arguments).stdout(Stdio::piped());
-        let (mut child, processes) = system::Processes::start(&mut command)?;
+        let (mut child, processes) = system::Processes::start(&mut command, stoppable)?;
         let stdout = child.stdout.take().ok_or_else(|| io::Error::other("the command has no output"))?;
         let (news, wait) = (news.clone(), processes.wait());
         std::thread::spawn(move || {

@@ -31,6 +31,8 @@ mod signal;
 mod stdin;
 mod summarize;
 mod tee;
+#[cfg(windows)]
+mod windows;
 
 use std::{ffi::OsString, io::Write, sync::Arc};
 
@@ -56,6 +58,7 @@ use output::print;
 use plan::Variables;
 use progress::Bar;
 use rows::{Question, answer};
+use signal::on_interrupt;
 
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, Error> {
@@ -237,14 +240,6 @@ fn spare(search: &Search, output: &args::Output) -> Result<(), Error> {
     output.spare(&search.sources)?;
     search.missing.iter().for_each(|missing| complain(&missing.to_string()));
     Ok(())
-}
-
-/// The first interrupt asks for the report of what was read, a second one ends at once.
-fn on_interrupt(stop: &Stop) {
-    let signal = signal_hook::consts::SIGINT;
-    // Where no handler can be set, an interrupt ends the program as it always did.
-    let _ = signal_hook::flag::register_conditional_default(signal, stop.flag());
-    let _ = signal_hook::flag::register(signal, stop.flag());
 }
 
 fn describe(unread: &Unread, sources: &[Source]) -> String {

@@ -94,9 +94,57 @@ pub(super) fn stdout(essential: bool) -> Result<Outlet, Error> {
         widen(&own);
         Box::new(Through(File::from(own)))
     };
-    #[cfg(not(unix))]
+    #[cfg(windows)]
+    let write = windows_stdout().map_err(Error::Write)?;
+    #[cfg(not(any(unix, windows)))]
     let write = Box::new(io::stdout());
     Ok(Outlet { name: "standard output".to_owned(), write, essential })
+}
+
+/// A pipe or a file gets the bytes as they are. The console gets characters, because it takes bytes for those of another
+/// encoding.
+#[cfg(windows)]
+fn windows_stdout() -> io::Result<Box<dyn io::Write + Send>> {
+    use std::{io::IsTerminal, os::windows::io::AsHandle};
+    let stdout = io::stdout();
+    if stdout.is_terminal() {
+        return Ok(Box::new(Characters { to: stdout, rest: Vec::new() }));
+    }
+    Ok(Box::new(File::from(stdout.as_handle().try_clone_to_owned()?)))
+}
+
+/// Writes whole characters of UTF-8, and replacement characters for anything else: a console of Windows refuses it.
+#[cfg(any(windows, test))]
+struct Characters<W> {
+    to: W,
+    /// The beginning of a character whose end has not come yet.
+    rest: Vec<u8>,
+}
+
+#[cfg(any(windows, test))]
+impl<W: io::Write> io::Write for Characters<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.rest.extend(bytes);
+        let whole = self.rest.len() - unfinished(&self.rest);
+        let rest = self.rest.split_off(whole);
+        let text = std::mem::replace(&mut self.rest, rest);
+        self.to.write_all(String::from_utf8_lossy(&text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
+/// How many bytes at the end may begin a character.
+#[cfg(any(windows, test))]
+fn unfinished(bytes: &[u8]) -> usize {
+    let may_begin = |count: &usize| {
+        let end = &bytes[bytes.len() - count..];
+        std::str::from_utf8(end).is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+    };
+    (1..=bytes.len().min(3)).rev().find(may_begin).unwrap_or(0)
 }
 
 /// Standard output, which ends when the stream does: its reader need not wait for the report.
@@ -130,9 +178,25 @@ pub(super) fn copy(path: &Path) -> Result<Outlet, Error> {
     Ok(Outlet { name: path.display().to_string(), write: Box::new(file), essential: false })
 }
 
-#[cfg(unix)]
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_console_gets_whole_characters_however_the_stream_is_cut() {
+        let stream = "aé€😀\n".as_bytes().iter().chain(b"\xff\xe2\x82x\xc3").copied().collect::<Vec<u8>>();
+        for size in 1..=stream.len() {
+            let mut console = Characters { to: Vec::new(), rest: Vec::new() };
+            stream.chunks(size).for_each(|chunk| console.write_all(chunk).unwrap());
+            assert_eq!(str::from_utf8(&console.to), Ok("aé€😀\n\u{fffd}\u{fffd}x"), "cut into {size}");
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod unix_tests {
     use std::io::Write;
 
     use super::*;

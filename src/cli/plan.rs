@@ -1,9 +1,12 @@
 //! What the arguments mean here: which sources, how wide, in which colours.
 
+#[cfg(unix)]
+use std::os::fd::AsFd as AsStream;
+#[cfg(windows)]
+use std::os::windows::io::AsHandle as AsStream;
 use std::{
     ffi::OsString,
     io::{self, BufRead, IsTerminal, Read},
-    os::fd::AsFd,
     path::{Path, PathBuf},
 };
 
@@ -86,7 +89,7 @@ impl Variables {
     }
 
     /// How text on this stream is laid out.
-    pub(super) fn style_of(&self, stream: &(impl IsTerminal + AsFd)) -> Style {
+    pub(super) fn style_of(&self, stream: &(impl IsTerminal + AsStream)) -> Style {
         let terminal = stream.is_terminal();
         let color = match self.color {
             ColorChoice::Always => true,

@@ -60,10 +60,11 @@ pub struct Run {
     pub github: args::Github,
     /// Stop the command as soon as it costs or takes more than --max-cost or --max-duration allows
     ///
-    /// By SIGINT, then SIGTERM, then SIGKILL. Before a result comes, the cost is what input and cache tokens cost at least.
+    /// By SIGINT, then SIGTERM, then SIGKILL; on Windows by Ctrl-Break, then by terminating it and all it started. Before a
+    /// result comes, the cost is what input and cache tokens cost at least.
     #[arg(long, help_heading = "Gates")]
     pub stop_on_gate: bool,
-    /// Wait so long between SIGINT, SIGTERM and SIGKILL when the command is stopped
+    /// Wait so long between SIGINT, SIGTERM and SIGKILL, or after Ctrl-Break, when the command is stopped
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = "Gates")]
     pub grace: Duration,
 }
@@ -109,7 +110,7 @@ pub(super) fn run(run: &Run, variables: &Variables) -> Result<ExitStatus, Error>
     }
     let wires = Wires::new();
     wires.listen(child::SIGNALS).map_err(Error::Write)?;
-    let (child, stdout) = match Child::start(&run.command, run.grace, &wires.sender) {
+    let (child, stdout) = match Child::start(&run.command, run.stop_on_gate, run.grace, &wires.sender) {
         Ok(started) => started,
         Err(error) => {
             // Programs find zeros and nulls where nothing happened.

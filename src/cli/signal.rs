@@ -1,5 +1,5 @@
 //! Signals: those that end following, where the first asks for the last report and a second one ends at once, and those that are
-//! passed on to a command.
+//! passed on to a command. On Windows, events of the console take their place.
 
 use std::{
     io,
@@ -8,30 +8,44 @@ use std::{
 };
 
 #[cfg(unix)]
-use signal_hook::consts::{SIGHUP, SIGQUIT};
-use signal_hook::{
-    consts::{SIGINT, SIGTERM},
-    low_level,
-};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
+#[cfg(windows)]
+use super::windows::{self, Event};
 use crate::{error::ExitStatus, input::Stop};
+
+/// The numbers that the C library of Windows, and Node, have for the events of a console: here Ctrl-C.
+#[cfg(windows)]
+pub(super) const SIGINT: i32 = 2;
+/// Ctrl-Break.
+#[cfg(windows)]
+pub(super) const SIGBREAK: i32 = 21;
+/// The window was closed.
+#[cfg(windows)]
+pub(super) const SIGHUP: i32 = 1;
+/// The user logs off, or the system shuts down.
+#[cfg(windows)]
+pub(super) const SIGTERM: i32 = 15;
 
 /// The signals that end following, and how the program ends with each.
 const ENDINGS: &[(i32, ExitStatus)] = &[
     (SIGINT, ExitStatus::Interrupted),
     (SIGTERM, ExitStatus::Terminated),
-    #[cfg(unix)]
     (SIGHUP, ExitStatus::HungUp),
+    // The only event that one program can send to another, and so what ends it from outside.
+    #[cfg(windows)]
+    (SIGBREAK, ExitStatus::Terminated),
 ];
 
 /// The signals that end a pipe, after the last words of its writer.
 pub(super) const OF_A_PIPE: &[i32] = &[
     SIGINT,
     SIGTERM,
-    #[cfg(unix)]
     SIGHUP,
     #[cfg(unix)]
     SIGQUIT,
+    #[cfg(windows)]
+    SIGBREAK,
 ];
 
 /// How the program ends with a signal.
@@ -51,10 +65,12 @@ pub(super) struct Received {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     /// The kernel: it was typed at the terminal, or the terminal was closed or resized.
+    #[cfg(unix)]
     Kernel,
     /// A process, by its number.
+    #[cfg(unix)]
     Process(i32),
-    /// macOS does not say it.
+    /// macOS and Windows do not say it.
     Unknown,
 }
 
@@ -81,10 +97,47 @@ pub(super) fn listen(
     Ok(())
 }
 
-/// Elsewhere an interrupt ends the program.
-#[cfg(not(unix))]
-pub(super) fn listen(_: &[i32], _: impl FnMut(Received) -> bool + Send + 'static) -> io::Result<()> {
-    Ok(())
+/// Catches events of the console from now on, on a thread of the system. As on Unix, they have no effect when nobody wants to
+/// be told any more.
+#[cfg(windows)]
+pub(super) fn listen(
+    numbers: &[i32],
+    mut tell: impl FnMut(Received) -> bool + Send + 'static,
+) -> io::Result<()> {
+    let numbers = numbers.to_vec();
+    windows::listen(move |event| {
+        let number = number(event);
+        let is_caught = numbers.contains(&number);
+        if is_caught {
+            tell(Received { number, origin: Origin::Unknown });
+        }
+        is_caught
+    })
+}
+
+#[cfg(windows)]
+fn number(event: Event) -> i32 {
+    match event {
+        Event::Interrupt => SIGINT,
+        Event::Break => SIGBREAK,
+        Event::Close => SIGHUP,
+        Event::Shutdown => SIGTERM,
+    }
+}
+
+/// The first interrupt asks for the report of what was read, a second one ends at once.
+#[cfg(unix)]
+pub(super) fn on_interrupt(stop: &Stop) {
+    // Where no handler can be set, an interrupt ends the program as it always did.
+    let _ = signal_hook::flag::register_conditional_default(SIGINT, stop.flag());
+    let _ = signal_hook::flag::register(SIGINT, stop.flag());
+}
+
+/// The same on Windows.
+#[cfg(windows)]
+pub(super) fn on_interrupt(stop: &Stop) {
+    let flag = stop.flag();
+    let _ = windows::listen(move |event| number(event) == SIGINT && !flag.swap(true, Ordering::Relaxed));
 }
 
 #[cfg(unix)]
@@ -137,7 +190,8 @@ impl Signals {
             if flag.swap(true, Ordering::Relaxed) {
                 last();
                 // Whoever waits for us sees that a signal ended us; where that fails, the same number.
-                let _ = low_level::emulate_default_handler(signal);
+                #[cfg(unix)]
+                let _ = signal_hook::low_level::emulate_default_handler(signal);
                 std::process::exit(ending.code().into());
             }
             // Whoever waited may have ended already.
@@ -166,20 +220,12 @@ fn each(mut act: impl FnMut(i32) + Send + 'static) {
     }
 }
 
-/// The same where signals can only set flags.
-#[cfg(not(unix))]
+/// The same with the events of a console.
+#[cfg(windows)]
 fn each(mut act: impl FnMut(i32) + Send + 'static) {
-    use std::sync::{Arc, atomic::AtomicBool};
-    let flags: Vec<(i32, Arc<AtomicBool>)> =
-        ENDINGS.iter().map(|(signal, _)| (*signal, Arc::default())).collect();
-    for (signal, flag) in &flags {
-        let _ = signal_hook::flag::register(*signal, Arc::clone(flag));
-    }
-    std::thread::spawn(move || {
-        loop {
-            let set = flags.iter().filter(|(_, flag)| flag.swap(false, Ordering::Relaxed));
-            set.for_each(|(signal, _)| act(*signal));
-            std::thread::sleep(Duration::from_millis(100));
-        }
+    let numbers: Vec<i32> = ENDINGS.iter().map(|(signal, _)| *signal).collect();
+    let _ = listen(&numbers, move |received| {
+        act(received.number);
+        true
     });
 }

@@ -37,12 +37,17 @@ impl Source {
     }
 }
 
-/// A path as text. Bytes that are no UTF-8 are spelled out, so that two names that differ only there look different.
+/// A path as text. Bytes that are no UTF-8 are spelled out, so that two names that differ only there look different. On Windows
+/// all separators are backslashes, also those that were typed as slashes.
 fn spelled(path: &Path) -> String {
     let mut text = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
         text.push_str(chunk.valid());
         chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+    }
+    // After this prefix a slash is a letter of a name.
+    if cfg!(windows) && !text.starts_with(r"\\?\") {
+        return text.replace('/', r"\");
     }
     text
 }
@@ -317,6 +322,16 @@ mod tests {
                 assert_eq!(order(one).cmp(&order(two)), one.cmp(two), "{one:?} {two:?}");
             }
         }
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn separators_are_not_mixed() {
+        let saved = Path::new(r"C:\Users\me").join(".config/claude/projects");
+        assert_eq!(spelled(&saved), r"C:\Users\me\.config\claude\projects");
+        assert_eq!(spelled(&Path::new("logs/deep").join("a.jsonl")), r"logs\deep\a.jsonl");
+        assert_eq!(spelled(Path::new("//server/share").join("a").as_path()), r"\\server\share\a");
+        assert_eq!(spelled(Path::new(r"\\?\C:\a/b")), r"\\?\C:\a/b");
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl Stamp {
     pub fn of(path: &Path) -> io::Result<Self> {
         let about = path.metadata()?;
         check_regular(&about)?;
-        let (identity, changed) = identity(&about);
+        let (identity, changed) = identity(path, &about)?;
         Ok(Self { length: about.len(), identity, modified: about.modified().ok(), changed })
     }
 
@@ -54,14 +54,17 @@ impl Stamp {
 
 /// Which file it is, whatever its name, and when anything about it changed.
 #[cfg(unix)]
-fn identity(about: &Metadata) -> ((u64, u64), (i64, i64)) {
+fn identity(_: &Path, about: &Metadata) -> io::Result<((u64, u64), (i64, i64))> {
     use std::os::unix::fs::MetadataExt;
-    ((about.dev(), about.ino()), (about.ctime(), about.ctime_nsec()))
+    Ok(((about.dev(), about.ino()), (about.ctime(), about.ctime_nsec())))
 }
 
-#[cfg(not(unix))]
-fn identity(_: &Metadata) -> ((u64, u64), (i64, i64)) {
-    ((0, 0), (0, 0))
+/// The same on Windows: the serial number of the volume, the index of the file on it, and nothing about changes but the time
+/// of the last write, which every system has.
+#[cfg(windows)]
+fn identity(path: &Path, _: &Metadata) -> io::Result<((u64, u64), (i64, i64))> {
+    let about = winapi_util::file::information(winapi_util::Handle::from_path_any(path)?)?;
+    Ok(((about.volume_serial_number(), about.file_index()), (0, 0)))
 }
 
 /// When something was added to a folder or removed from it; `None` if it cannot be looked at.

@@ -51,6 +51,7 @@ mod shell;
 mod suggest;
 mod tool;
 mod update;
+mod windows;
 
 pub use context::{Context, Placed};
 pub use danger::danger;

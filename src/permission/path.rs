@@ -1,5 +1,7 @@
 //! Paths as calls and commands write them: resolved without a file system.
 
+use super::windows;
+
 /// Whether a part of a path has a wildcard.
 pub(super) fn is_glob(part: &str) -> bool {
     part.contains(['*', '?'])
@@ -24,28 +26,18 @@ pub(super) fn names(path: &str) -> Vec<String> {
 ///
 /// Links are not followed: a log does not have them.
 pub(super) fn resolve(path: &str, cwd: Option<&str>) -> Option<String> {
-    let path = forward(path);
+    let path = windows::posix(path, cwd);
     if path == "~" || path.starts_with("~/") {
         let names: Vec<String> = names(&path[1..]).into_iter().skip_while(|name| name == "..").collect();
         return Some(format!("~/{}", names.join("/")));
     }
-    let whole = if path.starts_with('/') { path } else { format!("{}/{path}", resolve(cwd?, None)?) };
+    let whole =
+        if path.starts_with('/') { path.into_owned() } else { format!("{}/{path}", resolve(cwd?, None)?) };
     if whole.starts_with('~') {
         return resolve(&whole, None);
     }
     let names: Vec<String> = names(&whole).into_iter().skip_while(|name| name == "..").collect();
     Some(format!("/{}", names.join("/")))
-}
-
-/// A Windows path in the form that rules have: `C:\x` is `/c/x`.
-fn forward(path: &str) -> String {
-    let bytes = path.as_bytes();
-    let drive =
-        bytes.len() > 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' && b"\\/".contains(&bytes[2]);
-    if drive {
-        return format!("/{}{}", bytes[0].to_ascii_lowercase() as char, path[2..].replace('\\', "/"));
-    }
-    path.to_owned()
 }
 
 /// What of a resolved path is below a resolved folder, without the slash between; empty for the folder itself.
@@ -59,7 +51,7 @@ pub(super) fn in_home(path: &str) -> Option<&str> {
     if let Some(rest) = path.strip_prefix("~/") {
         return Some(rest);
     }
-    let (first, rest) = path.strip_prefix('/')?.split_once('/')?;
+    let (first, rest) = windows::without_drive(path).strip_prefix('/')?.split_once('/')?;
     match first {
         "root" => Some(rest),
         "home" | "Users" => Some(rest.split_once('/').map_or("", |(_, rest)| rest)),
@@ -109,5 +101,7 @@ mod tests {
         assert_eq!(resolve("../../../b", Some("/p")).as_deref(), Some("/b"));
         assert_eq!(resolve("b", None), None);
         assert_eq!(resolve("C:\\data\\x", None).as_deref(), Some("/c/data/x"));
+        assert_eq!(resolve("src\\..\\x", Some("C:\\data")).as_deref(), Some("/c/data/x"));
+        assert_eq!(resolve("x", Some("\\\\server\\share")).as_deref(), Some("/server/share/x"));
     }
 }

@@ -44,8 +44,8 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    /// Starts a command.
-    pub(super) fn start(command: &mut Command) -> io::Result<(std::process::Child, Self)> {
+    /// Starts a command. On Unix any command can be stopped.
+    pub(super) fn start(command: &mut Command, _stoppable: bool) -> io::Result<(std::process::Child, Self)> {
         let terminal = File::options().read(true).write(true).open("/dev/tty").ok();
         if terminal.is_none() {
             command.process_group(0);
