@@ -183,8 +183,20 @@ impl Repeat {
 /// Sessions and paths as they are typed, with a blank before each; one that looks like an option must not be taken for it.
 fn operands(places: &[&OsStr]) -> String {
     let dashed = places.iter().any(|place| place.as_encoded_bytes().starts_with(b"-"));
-    let places = places.iter().map(|place| format!(" {}", place.maybe_quote()));
+    let places = places.iter().map(|place| format!(" {}", quoted(place)));
     if dashed { std::iter::once(" --".to_owned()).chain(places).collect() } else { places.collect() }
+}
+
+/// A word as it is typed in a shell of this system. On Windows a session id needs no quotes, although it begins with a digit:
+/// PowerShell takes it as it is, and `cmd` would take the quotes for a part of it.
+fn quoted(word: &OsStr) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:/\\".contains(byte);
+    match word.to_str() {
+        Some(plain) if cfg!(windows) && !plain.is_empty() && plain.as_bytes().iter().all(is_plain) => {
+            plain.to_owned()
+        }
+        _ => word.maybe_quote().to_string(),
+    }
 }
 
 /// An option as it is typed, with a blank before it.
@@ -194,8 +206,8 @@ fn option(arg: &Arg, matches: &ArgMatches) -> String {
         return format!(" --{long}");
     }
     let typed = |value: &OsStr| match value.as_encoded_bytes().first() {
-        Some(b'-') => format!(" --{long}={}", value.maybe_quote()),
-        _ => format!(" --{long} {}", value.maybe_quote()),
+        Some(b'-') => format!(" --{long}={}", quoted(value)),
+        _ => format!(" --{long} {}", quoted(value)),
     };
     matches.get_raw(arg.get_id().as_str()).into_iter().flatten().map(typed).collect()
 }

@@ -274,8 +274,10 @@ fn nothing_read(input: &Input, sources: &[Source]) -> String {
             format!("nothing to read: name a log or a folder of logs, or pipe a run into it: {FLAGS}")
         }
         (input, true) if input.bytes == 0 => {
-            "standard input is empty: pipe a log into it or name a path; redirect it from /dev/null to read the saved sessions"
-                .to_owned()
+            format!(
+                "standard input is empty: pipe a log into it or name a path; redirect it from {} to read the saved sessions",
+                if cfg!(windows) { "NUL" } else { "/dev/null" }
+            )
         }
         (input, true) if input.invalid > 0 => {
             format!(

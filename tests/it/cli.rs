@@ -1,10 +1,9 @@
 //! The program: how it ends, and what it says when something is wrong.
 
-use std::{
-    io::Write,
-    process::{Command, Stdio},
-    time::Duration,
-};
+#[cfg(unix)]
+use std::process::{Command, Stdio};
+#[cfg(target_os = "linux")]
+use std::{io::Write, time::Duration};
 
 use serde_json::Value;
 

@@ -9,7 +9,9 @@ use ccstat::input::{self, Environment, Search, Source, Wanted};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{account, ccstat, log, run, run_with, testdata};
+#[cfg(target_os = "linux")]
+use crate::support::testdata;
+use crate::support::{account, ccstat, log, run, run_with};
 
 const STREAMS: &str = "recordings/2.1.325/stream";
 

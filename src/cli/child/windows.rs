@@ -62,19 +62,18 @@ impl Processes {
         }
     }
 
-    /// Passes an event on, unless the command got it too.
+    /// Passes an event on, unless the command got it too. A window that is closed tells everyone.
     pub(super) fn pass_on(&mut self, received: Received) {
-        let Some((_, group)) = &self.job else { return };
         if [SIGINT, SIGBREAK].contains(&received.number) {
-            // Without a console there are no events.
-            let _ = windows::send_break(*group);
+            self.ask(Request::Interrupt);
         }
     }
 
     /// There is no suspending on Windows.
     pub(super) fn suspend_together(&mut self) {}
 
-    /// Asks the command and everything it started to end.
+    /// Asks the command and everything it started to end. A command in our group is not asked: it gets the events of the
+    /// console itself.
     pub(super) fn ask(&mut self, request: Request) {
         let Some((job, group)) = &self.job else { return };
         let asked = match request {
