@@ -103,20 +103,14 @@ pub fn prices(prices: &Prices) -> Report {
     Report::of(ENTRY.name, table, [searches].into_iter().chain(surcharge(&rows)).chain(sources).collect())
 }
 
-/// Which rates apply to old versions alone; a narrow screen has no room for that column.
+/// Says that some rates apply to old versions alone: a narrow screen has no room for that column.
 fn surcharge(rows: &[Row]) -> Option<Line> {
-    let old: Vec<&Row> = rows.iter().filter(|row| row.until.is_some()).collect();
-    let first = old.first()?;
-    let models = Value::List(old.iter().map(|row| Value::text(&*row.price.model)).collect());
-    Some(
+    rows.iter().any(|row| row.until.is_some()).then(|| {
         Line::new(Tone::Plain)
-            .word("rates only for CLI versions up to ")
+            .word("some rates of long prompts apply only to CLI versions up to ")
             .value(LAST_SURCHARGE.to_string())
-            .word(": those ")
-            .value(&*first.applies)
-            .word(" of ")
-            .value(models),
-    )
+            .word(": see the column `until`")
+    })
 }
 
 /// Adds a note to a report that shows cost: these files of prices belong to a configuration that was only found.

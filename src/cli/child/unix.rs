@@ -162,7 +162,8 @@ struct Process {
 /// A process, its descendants, and the descendants of what was its family before. A process whose parent has ended belongs to
 /// the system's first process, so it is known only by its number and its group.
 fn family(all: &[Process], root: i32, before: &BTreeSet<Process>) -> BTreeSet<Process> {
-    let is_known = |one: &Process| before.iter().any(|known| (known.pid, known.group) == (one.pid, one.group));
+    let is_known =
+        |one: &Process| before.iter().any(|known| (known.pid, known.group) == (one.pid, one.group));
     let mut family: BTreeSet<Process> =
         all.iter().filter(|one| one.pid == root || is_known(one)).copied().collect();
     loop {
