@@ -33,10 +33,16 @@ const UUIDS: &[&str] = &[
 ];
 const TOOLS: &[&str] = &["Bash", "Read", "Write", "mcp__x__y"];
 const VERSIONS: &[&str] = &["1.0.128", "2.1.50", "2.1.197", "2.1.280", "2.1.311", "2.1.325"];
-const MODELS: &[&str] = &["claude-opus-4-8", "claude-opus-4-8[1m]", "claude-haiku-4-5", "mystery-1"];
+const MODELS: &[&str] =
+    &["claude-opus-4-8", "claude-opus-4-8[1m]", "claude-haiku-4-5", "claude-sonnet-4-5", "mystery-1"];
 const TEXTS: &[&str] = &["go on", "API Error: 529", "<command-name>/clear", "é😀", ""];
-const REPLIES: &[&str] =
-    &["done", "Exit code 1", "This command requires approval", "Permission to use Bash has been denied"];
+const REPLIES: &[&str] = &[
+    "done",
+    "Exit code 1",
+    "This command requires approval",
+    "Permission to use Bash has been denied",
+    "Permission rule 'Bash' from project settings requires approval",
+];
 const NOISE: &[&str] = &[
     "[DEBUG] x",
     "null",
@@ -53,13 +59,17 @@ const NOISE: &[&str] = &[
 // What stands in a log.
 
 fn usage() -> BoxedStrategy<Value> {
-    (0u64..3, 0u64..4, 0u64..3, 0u64..3, any::<bool>()).prop_map(|(input, output, read, write, fast)| {
-        let cache = json!({"ephemeral_5m_input_tokens": write, "ephemeral_1h_input_tokens": read});
-        json!({"input_tokens": input * 100, "output_tokens": output * 7, "cache_read_input_tokens": read * 1000,
+    // Some prompts are so long that old versions surcharge them.
+    let input = select(&[0u64, 100, 200, 90_000][..]);
+    let read = select(&[0u64, 1, 2, 120][..]);
+    (input, 0u64..4, read, 0u64..3, any::<bool>())
+        .prop_map(|(input, output, read, write, fast)| {
+            let cache = json!({"ephemeral_5m_input_tokens": write, "ephemeral_1h_input_tokens": read});
+            json!({"input_tokens": input, "output_tokens": output * 7, "cache_read_input_tokens": read * 1000,
             "cache_creation_input_tokens": write * 10, "cache_creation": cache,
             "speed": if fast { "fast" } else { "standard" }})
-    })
-    .boxed()
+        })
+        .boxed()
 }
 
 fn model_usage() -> BoxedStrategy<Value> {
@@ -104,6 +114,7 @@ fn assistant() -> BoxedStrategy<Value> {
         1 => Just(json!({"error": "rate_limit"})),
         1 => Just(json!({"isApiErrorMessage": true, "apiErrorStatus": 529})),
         1 => select(MODELS).prop_map(|model| json!({"requestedModel": model})),
+        1 => select(SESSIONS).prop_map(|session| json!({"requestSessionId": session})),
     ];
     (
         prop::option::weighted(0.9, select(MESSAGES)),
@@ -133,6 +144,7 @@ fn user() -> BoxedStrategy<Value> {
         1 => Just(json!({"isMeta": true})),
         1 => select(CALLS).prop_map(|id| json!({"tool_result_meta": [{"id": id, "non_execution_kind": "permission"}]})),
         1 => Just(json!({"permissionDecision": {"decision": "reject"}})),
+        1 => select(CALLS).prop_map(|id| json!({"sourceToolUseID": id})),
     ];
     (content, extra)
         .prop_map(|(content, extra)| {
