@@ -72,7 +72,7 @@ pub(super) fn listen(tell: impl FnMut(Event) -> bool + Send + 'static) -> io::Re
 }
 
 /// The system calls this on a thread that it starts for each event, so it may wait.
-unsafe extern "system" fn on_event(event: u32) -> i32 {
+extern "system" fn on_event(event: u32) -> i32 {
     let event = Event::of(event);
     let Ok(mut listeners) = LISTENERS.lock() else { return 0 };
     let told = listeners.iter_mut().map(|tell| tell(event)).filter(|told| *told).count();
@@ -118,7 +118,8 @@ impl Job {
 
     /// Ends all processes of the job, with this exit code.
     pub(super) fn terminate(&self, code: u32) {
-        // A job whose processes have ended needs no end. SAFETY: the handle is open: `self` owns it.
+        // If it fails, the processes have ended already.
+        // SAFETY: the handle is open: `self` owns it.
         unsafe { TerminateJobObject(raw(self.0.as_handle()), code) };
     }
 }

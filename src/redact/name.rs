@@ -105,16 +105,13 @@ mod tests {
             "/x/projects/-home-me-shop/notes.json".to_owned(),
         ];
         let new = names(&logs.map(PathBuf::from));
-        let new: Vec<&str> = new.iter().map(|path| path.to_str().unwrap()).collect();
-        assert_eq!(
-            new,
-            [
-                &*format!("redacted-1/{id}.jsonl"),
-                &*format!("redacted-2/{id}.jsonl"),
-                &*format!("redacted-2/{id}/subagents/agent-a77b.jsonl"),
-                "redacted-2/redacted-3.json",
-            ]
-        );
+        let expected = [
+            format!("redacted-1/{id}.jsonl"),
+            format!("redacted-2/{id}.jsonl"),
+            format!("redacted-2/{id}/subagents/agent-a77b.jsonl"),
+            "redacted-2/redacted-3.json".to_owned(),
+        ];
+        assert_eq!(new, expected.map(PathBuf::from));
     }
 
     #[test]

@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_large_exit_code_is_never_success() {
-        let codes = [0, 7, 255, 256, 0xc000_0005, INTERRUPTED].map(|code| code_of(code));
+        let codes = [0, 7, 255, 256, 0xc000_0005, INTERRUPTED].map(code_of);
         assert_eq!(codes, [0, 7, 255, 255, 255, 130]);
     }
 
