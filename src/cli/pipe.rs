@@ -193,21 +193,16 @@ mod tests {
             assert_eq!(str::from_utf8(&console.to), Ok("aé€😀\n\u{fffd}\u{fffd}x"), "cut into {size}");
         }
     }
-}
-
-#[cfg(all(test, unix))]
-mod unix_tests {
-    use std::io::Write;
-
-    use super::*;
 
     /// A stream into a pipe whose reader is gone.
+    #[cfg(unix)]
     fn unread(from: io::PipeReader) -> WhileRead<io::PipeReader> {
         let (reader, to) = io::pipe().unwrap();
         drop(reader);
         WhileRead { from, to: to.into(), is_last: false }
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_reader_that_is_gone_is_noticed_while_nothing_comes() {
         let (from, _to) = io::pipe().unwrap();
@@ -215,6 +210,7 @@ mod unix_tests {
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     }
 
+    #[cfg(unix)]
     #[test]
     fn what_came_before_the_reader_was_gone_is_read_once() {
         let (from, mut to) = io::pipe().unwrap();
@@ -224,6 +220,7 @@ mod unix_tests {
         assert_eq!(unread.read(&mut some).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_stream_that_has_ended_ends_whoever_reads_it() {
         let (from, to) = io::pipe().unwrap();
