@@ -197,6 +197,19 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_takes_the_place_of_another_does_not_continue_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, other) = (folder.path().join("log"), folder.path().join("other"));
+        std::fs::write(&log, "{}\n").unwrap();
+        std::fs::write(&other, "{}\n{}\n{}\n").unwrap();
+        let before = Stamp::of(&log).unwrap();
+        File::options().append(true).open(&log).unwrap().write_all(b"{}\n").unwrap();
+        assert!(Stamp::of(&log).unwrap().may_continue(&before));
+        std::fs::rename(&other, &log).unwrap();
+        assert!(!Stamp::of(&log).unwrap().may_continue(&before));
+    }
+
+    #[test]
     fn a_mark_tells_a_file_that_was_written_anew_from_one_that_has_grown() {
         let mut log = file(&[b'a'; 10_000]);
         let (_, mark) = grown(log.path(), 10_000, 10_000).unwrap();
