@@ -274,7 +274,7 @@ fn prices_can_stand_in_the_file_itself() {
     let both = testdata("pricing/per-million.json");
     assert_eq!(cost(&config.replace("= 10.0", "= 99"), &["--pricing", both.to_str().unwrap()]), typed);
     let (_, stdout, _) = with(config, &["prices", "--format", "csv"]);
-    assert!(stdout.contains("house-model-1,standard,2,10,0.2,2.5,4,0.01,ccstat.toml"), "{stdout}");
+    assert!(stdout.contains("house-model-1,standard,,2,10,0.2,2.5,4,0.01,ccstat.toml"), "{stdout}");
     let folder = folder(config);
     std::fs::rename(folder.path().join("ccstat.toml"), folder.path().join("prices.toml")).unwrap();
     let words = ["summarize", "run.jsonl", "--pricing", "prices.toml", "--format", "table"];
