@@ -109,7 +109,7 @@ fn surcharge(rows: &[Row]) -> Option<Line> {
         Line::new(Tone::Plain)
             .word("some rates of long prompts apply only to CLI versions up to ")
             .value(LAST_SURCHARGE.to_string())
-            .word(": see the column `until`")
+            .word(" (column until)")
     })
 }
 

@@ -370,7 +370,7 @@ fn refusals_of_old_versions_are_told_apart_by_their_texts() {
 
 #[test]
 fn text_to_be_pasted_is_never_wrapped() {
-    let long = format!("echo {}", "word ".repeat(30).trim_end());
+    let long = format!("make {}", "word ".repeat(30).trim_end());
     let log = refused(&[&long, "npm test", &format!("rm -rf {}", "folder ".repeat(20).trim_end())]);
     let path = log.path().to_str().unwrap();
     for columns in ["40", "80"] {
