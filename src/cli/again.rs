@@ -131,7 +131,8 @@ fn input<'a>(matches: &'a ArgMatches, places: Vec<&'a OsStr>) -> Input<'a> {
     // A stream that is passed on can be read again if a copy is kept.
     let mut copies = raw("tee").filter(|copy| !copy.is_empty());
     let list = raw("files_from").next();
-    let is_run = matches.try_contains_id("command").is_ok();
+    // Whether an id exists clap knows only in debug builds, so values are looked at.
+    let is_run = raw("command").next().is_some();
     if let Some(copy) = copies.next() {
         return Input::Repeatable(vec![copy]);
     }
