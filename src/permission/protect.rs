@@ -5,7 +5,8 @@
 /// Folders with all below them.
 const FOLDERS: &[&str] = &[".git", ".claude", ".vscode", ".idea", ".husky"];
 
-/// Files. Those that shells and tools run at their start are published, the others were measured.
+/// Files. `.bashrc`, `.gitconfig`, `.gitmodules` and `.mcp.json` were measured; other files that shells and tools run at their
+/// start are assumed to be protected too.
 const FILES: &[&str] = &[
     ".bash_profile",
     ".bashrc",
