@@ -58,7 +58,7 @@ fn print(differences: &Differences) -> ExitCode {
     ExitCode::from(u8::from(changed + added > 0))
 }
 
-/// What to review.
+/// The rows to review.
 #[derive(Default)]
 struct Differences {
     lines: Vec<String>,

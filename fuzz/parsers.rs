@@ -64,7 +64,7 @@ pub(crate) fn shell(bytes: &[u8]) {
                 let alone =
                     split(&part.text).unwrap_or_else(|why| panic!("{:?}, {why}: {command:?}", part.text));
                 assert_eq!(alone.len(), 1, "{:?} of {command:?}", part.text);
-                // Where a line goes on is not in the text of a part.
+                // A line continuation is not in the text of a part.
                 let plain = |words: &[Word]| -> Vec<Word> {
                     words.iter().map(|word| Word { continued: false, ..word.clone() }).collect()
                 };
@@ -115,7 +115,7 @@ pub(crate) fn settings(bytes: &[u8]) {
         "defaultMode": read.mode.map(Mode::word), "additionalDirectories": read.directories,
     }});
     let again = Settings::read(".claude/settings.json", &again.to_string(), None).expect("what was read");
-    // What is broken or does not count is not written again.
+    // Broken rules and rules that do nothing are not written again.
     let counts = Settings { broken: Vec::new(), ignored_mode: None, ..read.clone() };
     assert_eq!(again, counts, "{text:?}");
     let context = Context::of_settings([&read]);

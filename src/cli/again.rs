@@ -56,7 +56,7 @@ struct Typist {
     matches: ArgMatches,
 }
 
-/// What is repeated of what was typed.
+/// Which typed arguments are repeated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Repeat {
     /// What to read, the prices and the time zone.
@@ -148,7 +148,7 @@ fn input<'a>(matches: &'a ArgMatches, places: Vec<&'a OsStr>) -> Input<'a> {
     }
 }
 
-/// What was read.
+/// The kind of input that was read.
 enum Input<'a> {
     /// Standard input, or the output of a command.
     Stdin,

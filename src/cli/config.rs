@@ -309,7 +309,7 @@ impl<'a> Program<'a> {
                 let value = Some(path.clone().into_os_string());
                 prices.push(Word { option: PRICING.to_owned(), value, file: Some(at) });
             }
-            // What a table of the command says goes before what is set at the top.
+            // A table of the command overrides the keys at the top.
             for wanted in [Some(name), None] {
                 let table = tables.iter_mut().find(|table| table.command.as_deref() == wanted);
                 let settings = table.map(|table| std::mem::take(&mut table.settings)).unwrap_or_default();
@@ -318,7 +318,7 @@ impl<'a> Program<'a> {
         }
         let mut added = self.open(command, matches, levels)?;
         added.words.splice(0..0, prices);
-        // Of several files of prices the last one wins, so those of the user come first and those of variables last.
+        // The last file of prices wins, so the user's come first and those of variables last.
         added.words.sort_by_key(|word| std::cmp::Reverse(word.file.map_or(0, |at| at + 1)));
         Ok(added)
     }

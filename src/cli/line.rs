@@ -11,7 +11,7 @@ const ECHO: u16 = 4;
 /// How often it is drawn in a second, at most.
 const RATE: u8 = 20;
 
-/// Where lines and bars are drawn: nowhere, if standard error is no terminal.
+/// Draws lines and bars on standard error, if it is a terminal.
 pub(super) fn target() -> ProgressDrawTarget {
     if io::stderr().is_terminal() {
         ProgressDrawTarget::term_like_with_hz(Box::new(Narrow), RATE)

@@ -21,7 +21,7 @@ use crate::{
     scan::Watch,
 };
 
-/// What becomes of the records of a stream.
+/// How the records of a stream are printed.
 pub(super) enum Prints {
     /// They are printed as they come.
     Live(Printer),

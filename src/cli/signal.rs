@@ -128,7 +128,7 @@ fn number(event: Event) -> i32 {
 /// The first interrupt asks for the report of what was read, a second one ends at once.
 #[cfg(unix)]
 pub(super) fn on_interrupt(stop: &Stop) {
-    // Where no handler can be set, an interrupt ends the program as it always did.
+    // If no handler can be set, an interrupt ends the program by default.
     let _ = signal_hook::flag::register_conditional_default(SIGINT, stop.flag());
     let _ = signal_hook::flag::register(SIGINT, stop.flag());
 }

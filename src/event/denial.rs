@@ -70,7 +70,7 @@ pub(super) fn is_refusal(text: &str) -> bool {
 /// Ranges of a text. No sentence has more than three fixed parts, so nothing is allocated.
 type Parts = SmallVec<[Range<usize>; 3]>;
 
-/// Where the parts of a sentence are in a text; `None` if it is another text.
+/// The ranges of a sentence's parts in a text; `None` if they are not all there.
 fn fixed_parts(text: &str, sentence: &[&str]) -> Option<Parts> {
     let (first, others) = sentence.split_first()?;
     if !text.starts_with(first) {

@@ -13,7 +13,7 @@ pub(super) enum Token {
     Class(Vec<(char, char)>, bool),
 }
 
-/// Reads a pattern with `*` and `?`; all else stands for itself.
+/// Matches a pattern with `*` and `?`; every other character is literal.
 pub(super) fn simple(pattern: &str) -> Vec<Token> {
     let token = |letter| match letter {
         '*' => Token::Star,
@@ -92,7 +92,7 @@ fn class(letters: &[char]) -> Option<(Token, usize)> {
 pub(super) fn matches(pattern: &[Token], text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let (mut p, mut t) = (0, 0);
-    // Where the last star stands, and how much of the text it has taken.
+    // The position of the last star, and how much of the text it has matched.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         match pattern.get(p) {

@@ -165,7 +165,7 @@ impl Pattern {
             }
             reached = next;
         }
-        // What is below a match matches too; the path itself may be a file.
+        // Everything below a match matches too; the path itself may be a file.
         let last = names.len();
         reached[usize::from(!self.parts.is_empty())..last].contains(&true) || reached[last] && !self.inside
     }

@@ -65,7 +65,7 @@ fn suites(report: &Report) -> Vec<Suite<'_>> {
     }
     for verdict in &report.verdicts {
         let run = suite_of(&mut suites, &mut of_run, report, verdict.run.as_deref());
-        // Who ran it knows better than its log how long it took.
+        // `run` measured the duration itself, which is more exact than the log.
         run.wall = verdict.wall.or(run.wall);
         run.verdicts.push(verdict);
     }

@@ -1,6 +1,6 @@
 //! The processes of a command on Unix: their process group, the terminal, and signals.
 //!
-//! Where there is a controlling terminal, the command stays in our process group. It may then read the terminal, and the
+//! With a controlling terminal, the command stays in our process group. It may then read the terminal, and the
 //! terminal suspends, interrupts and resumes both programs together, as it would the command alone. Where there is none,
 //! as in CI, the command leads a group of its own, so that a signal reaches everything that it started.
 //!
@@ -93,7 +93,7 @@ impl Processes {
             return false;
         }
         match origin {
-            // Only the leader of a session is told of a hangup, everything else goes to a group.
+            // The kernel sends a hangup only to the session leader; everything else goes to a group.
             Origin::Kernel => signal != Signal::HUP || !leads_session(),
             Origin::Process(sender) => sender == self.pid.as_raw_nonzero().get(),
             Origin::Unknown => {

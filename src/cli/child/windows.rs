@@ -30,7 +30,7 @@ const INTERRUPTED: u32 = 0xc000_013a;
 pub(super) struct Processes {
     /// Kept open, so that the number of the process stays its own.
     process: OwnedHandle,
-    /// Of a command that may have to be stopped, and the number of its process group.
+    /// The job of a command that may have to be stopped, and the number of its process group.
     job: Option<(Job, u32)>,
 }
 
@@ -80,7 +80,7 @@ impl Processes {
             Request::Interrupt => windows::send_break(*group).is_ok(),
             Request::Terminate | Request::Kill => false,
         };
-        // Where the command cannot be asked, waiting would only cost money.
+        // If the command cannot be asked to stop, waiting would only cost money.
         if !asked {
             job.terminate(INTERRUPTED);
         }

@@ -38,7 +38,7 @@ pub(super) struct Setting {
     pub(super) option: String,
     /// What it is set to.
     pub(super) given: Given,
-    /// Where that stands.
+    /// Its origin.
     pub(super) origin: Origin,
 }
 

@@ -20,7 +20,7 @@ use crate::{
     measure::Time,
 };
 
-/// What is printed of a ledger.
+/// The records of a ledger that are printed.
 pub(in crate::cli) struct Content {
     sessions: Vec<Session>,
     /// Which parts of records; `None` for all.
@@ -38,7 +38,7 @@ struct Session {
     agents: Vec<Agent>,
     /// Which agent each call started.
     started: HashMap<Name, usize>,
-    /// Of each source whether it is no saved session, and when it tells of this one first.
+    /// For each source, whether it is a stream, and the earliest time of this session in it.
     sources: HashMap<SourceId, (bool, Option<Time>)>,
 }
 
@@ -49,7 +49,7 @@ struct Agent {
     items: Vec<Item>,
 }
 
-/// What filters for tools and models leave.
+/// The parts of records that filters for tools and models keep.
 struct Chosen {
     responses: HashSet<Name>,
     calls: HashSet<Name>,
@@ -68,7 +68,7 @@ impl Content {
             let name = session.id.as_deref().map_or_else(source, str::to_owned);
             sessions.push(Session { name, ..Session::default() });
         }
-        // Where each subagent is among those of its session.
+        // The index of each subagent within its session.
         let mut places: Vec<Option<(usize, usize)>> = vec![None; ledger.agents.len()];
         for (at, agent) in ledger.agents.iter().enumerate() {
             let Some(number) = agent.session.map(SessionIndex::get) else { continue };
@@ -175,7 +175,7 @@ impl Chosen {
             }
             Said::Answer { id, .. } => id.as_deref().is_some_and(|id| self.calls.contains(id)),
             Said::End { .. } => self.turns.contains(&item.key()),
-            // Whoever chooses tools or models asks for none of these.
+            // A filter for tools or models leaves these out.
             Said::Begin { .. } | Said::Prompt(_) | Said::Retry(_) => false,
         }
     }

@@ -41,7 +41,7 @@ pub(in crate::cli) struct Shelf {
     /// If only these are wanted: their places.
     only: Option<HashSet<(SourceId, u64)>>,
     spool: SpooledTempFile,
-    /// Where each record lies in the spool, and its length.
+    /// The offset of each record in the spool, and its length.
     kept: HashMap<(SourceId, u64), (u64, u64)>,
     end: u64,
     /// The file that was read last.

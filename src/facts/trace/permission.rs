@@ -29,7 +29,7 @@ pub struct Decision {
     pub rule: Option<String>,
     /// The mode in force when it was asked.
     pub mode: Option<String>,
-    /// What refused it, where no allow rule could have helped.
+    /// The obstacle that no allow rule could have removed.
     pub obstacle: Option<Obstacle>,
 }
 
@@ -91,7 +91,7 @@ pub fn decisions(ledger: &Ledger) -> (Vec<Decision>, Vec<ModeChange>) {
     (decisions, modes)
 }
 
-/// What the answer to a refused call says of it.
+/// The answer to a refused call.
 #[derive(Clone, Debug, Default)]
 struct Refusal {
     /// `non_execution_kind` of a stream, `toolDenialKind` of a saved session.

@@ -144,7 +144,7 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// Where a name stands in a list, from 1. Three letters are enough: `mon`, `sept`.
+/// The position of a name in a list, from 1. Three letters are enough: `mon`, `sept`.
 fn position(names: &[&str], name: &str) -> Option<i8> {
     let at = names.iter().position(|whole| name.len() >= 3 && whole.starts_with(name))?;
     i8::try_from(at + 1).ok()

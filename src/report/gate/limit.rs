@@ -203,7 +203,7 @@ const TIME_HINT: &str =
 
 /// Judges how long it took.
 pub(super) fn duration(court: &Court<'_>, most: Millis) -> Vec<Found> {
-    // Where a filter left nothing, that took no time.
+    // If a filter left nothing, the duration is zero.
     let nothing = court.view.ledger.sessions.is_empty().then_some(Millis::ZERO);
     let judged = walls(court).into_iter().zip(wall_parts(court)).map(|(wall, parts)| {
         let Some(wall) = wall.or(nothing) else { return Found::unknown(NO_TIME, TIME_HINT) };

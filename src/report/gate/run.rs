@@ -22,7 +22,7 @@ pub(in crate::report) struct Runs {
     whole: bool,
 }
 
-/// Whether something of what was read tells of a run.
+/// Whether any record belongs to a run.
 pub(in crate::report) fn is_log(ledger: &Ledger) -> bool {
     Runs::whole().blank(ledger) == [false]
 }

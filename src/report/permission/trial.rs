@@ -52,7 +52,7 @@ pub(super) fn tried(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Lin
     });
     let mut context = trial.context.clone();
     let mut agreement = Agreement::default();
-    // Where each session's shell is: it stays where a command leaves it.
+    // The current folder of each session's shell, which stays where a command leaves it.
     let mut folders: BTreeMap<Option<SessionIndex>, String> = BTreeMap::new();
     for ((row, call), made) in rows.iter_mut().zip(calls.clone()).zip(&view.ledger.calls) {
         let recorded = row.did.mode.as_deref().and_then(Mode::named);
@@ -110,7 +110,7 @@ const REFUSED: &str = "these settings refuse it";
 const PERSON: &str = "a person refused it";
 const NOT_ALLOWED: &str = "other rules, another mode, or a link out";
 
-/// What may be the reason for another end.
+/// Why the outcome may differ.
 fn why(did: &Did, would: Decision) -> &'static str {
     let person = did.asked || did.source.as_deref().is_some_and(|source| source.starts_with("user"));
     match (did.allowed, would) {
@@ -153,7 +153,7 @@ impl Agreement {
     }
 }
 
-/// What is to be known of the settings themselves.
+/// Notes about the settings themselves.
 pub(super) fn warnings(trial: &Trial) -> Vec<Line> {
     let mut notes = Vec::new();
     for broken in &trial.broken {

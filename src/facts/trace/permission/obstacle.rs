@@ -2,7 +2,7 @@
 
 use super::Decision;
 
-/// What refuses a call whatever the allow rules say.
+/// An obstacle that no allow rule can remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Obstacle {
     /// A hook.
@@ -46,7 +46,7 @@ impl Obstacle {
         }
     }
 
-    /// What the text of a refusal says, for versions without such fields.
+    /// Finds the obstacle by the text of a refusal, for versions without such fields.
     pub(super) fn of_text(text: &str) -> Option<Self> {
         let says = |(start, later, _): &&(&str, &str, Self)| {
             text.strip_prefix(start).is_some_and(|rest| rest.contains(later))
