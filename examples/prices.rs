@@ -150,7 +150,13 @@ fn rank(price: &Price, entry: Option<&Value>) -> Rank {
 
 /// Whether two rows cost the same, fast mode aside.
 fn same(one: &Price, other: &Price) -> bool {
-    one.standard == other.standard && one.long == other.long && one.web_search == other.web_search
+    let long = one.long == other.long || surcharges(one, other) || surcharges(other, one);
+    one.standard == other.standard && long && one.web_search == other.web_search
+}
+
+/// Whether the rates of long prompts in one row are the surcharge of old versions in the other: price files know no versions.
+fn surcharges(one: &Price, other: &Price) -> bool {
+    one.long.is_some_and(|long| other.surcharge.is_some_and(|surcharge| surcharge.rates == long.rates))
 }
 
 /// The line of the table about a model.
@@ -166,7 +172,10 @@ fn table_row(model: &str, price: &Price, known: Option<&Price>, source: &str) ->
     if let Some(fast) = known.and_then(|known| known.fast) {
         row += &format!(".fast({})", usd(&fast));
     }
-    if let Some(long) = &price.long {
+    if known.is_some_and(|known| known.surcharge.is_some()) {
+        row += ".surcharged()";
+    }
+    if let Some(long) = price.long.as_ref().filter(|_| !known.is_some_and(|known| surcharges(price, known))) {
         row += &format!(".long({}, {})", grouped(long.above_prompt_tokens), usd(&long.rates));
     }
     row += ",";
@@ -215,17 +224,24 @@ mod tests {
             r#"-    Price::measured("claude-opus-5-5", usd!(4, 20, 5, 8, 0.2)).fast(usd!(8, 40, 10, 16, 0.4)),"#,
             "# claude-opus-5-5: `claude-opus-5-5`",
             r#"+    Price::built_in("claude-opus-5-5", usd!(3, 15, 3.75, 6, 0.15), "read 2026-11-18 from p.json").fast(usd!(8, 40, 10, 16, 0.4)),"#,
-            r#"-    Price::measured("claude-sonnet-4-5", usd!(3, 15, 3.75, 6, 0.3)),"#,
-            "# claude-sonnet-4-5: `claude-sonnet-4-5`",
-            r#"+    Price::built_in("claude-sonnet-4-5", usd!(3, 15, 3.75, 6, 0.3), "read 2026-11-18 from p.json").long(200_000, usd!(6, 22.5, 7.5, 12, 0.6)),"#,
         ];
         assert_eq!(found.lines, expected);
-        assert_eq!((found.changed, found.added), (2, 1));
-        // Equal under the name of a release, and under that of the only provider.
-        for model in ["claude-haiku-4-5", "claude-sonnet-5-5"] {
+        assert_eq!((found.changed, found.added), (1, 1));
+        // Equal under the name of a release, under that of the only provider, and by the surcharge of old versions.
+        for model in ["claude-haiku-4-5", "claude-sonnet-5-5", "claude-sonnet-4-5"] {
             assert!(!found.missing.contains(&model.to_owned()), "{model}");
         }
         assert!(found.missing.contains(&"claude-opus-4-1".to_owned()));
+    }
+
+    #[test]
+    fn rates_of_long_prompts_that_are_not_the_surcharge_differ() {
+        let found = compared(
+            r#"{"claude-sonnet-4-5": {"input_cost_per_token": 3e-6, "output_cost_per_token": 1.5e-5,
+                "input_cost_per_token_above_200k_tokens": 7e-6, "output_cost_per_token_above_200k_tokens": 2.25e-5}}"#,
+        );
+        let added = found.lines.iter().find(|line| line.starts_with('+')).expect("a row that differs");
+        assert!(added.contains(".surcharged().long(200_000, usd!(7, 22.5, "), "{added}");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The program: how it ends, and what it says when something is wrong.
 
 #[cfg(unix)]
-use std::process::{Command, Stdio};
-#[cfg(target_os = "linux")]
-use std::{io::Write, time::Duration};
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use serde_json::Value;
 

@@ -22,11 +22,9 @@ use ccstat::{
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-#[cfg(target_os = "linux")]
-use crate::support::run_with;
-#[cfg(unix)]
-use crate::support::wait_for_handler;
 use crate::support::{ccstat, recording, run, testdata};
+#[cfg(unix)]
+use crate::support::{run_with, wait_for_handler};
 
 /// A folder that is followed, with all details kept, in small units.
 struct Story {

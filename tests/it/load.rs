@@ -1,9 +1,11 @@
 //! Logs that are large in one way: many names, many levels, many keys, long lines, long waits. What takes ten times as much may
 //! take ten times as long, never a hundred times. `scripts/soak` has the same at full size.
 
+#[cfg(target_os = "linux")]
+use std::io::Write;
 use std::{
     fs,
-    io::{Read, Write},
+    io::Read,
     path::Path,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
