@@ -59,7 +59,7 @@ struct Typist {
 /// Which typed arguments are repeated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Repeat {
-    /// What to read, the prices and the time zone.
+    /// The paths, the prices and the time zone.
     Logs,
     /// The filters too.
     Filtered,

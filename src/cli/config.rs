@@ -1,6 +1,6 @@
 //! Defaults of options: the variables `CCSTAT_*`, a `ccstat.toml` of the project, and the user configuration.
 //!
-//! Whatever has a long name can be set; the table in `config/key.rs` says where. The command line is parsed alone first: then
+//! Every option with a long name can be set; the table in `config/key.rs` says where. The command line is parsed alone first: then
 //! it is known which options are left open, and those that have a default are parsed as if they had been typed too.
 
 mod file;
@@ -104,7 +104,7 @@ pub(super) fn parse(
 #[derive(Default)]
 struct Added {
     words: Vec<Word>,
-    /// Where each option comes from.
+    /// The origin of each option.
     origins: Vec<(String, Origin)>,
 }
 
@@ -353,8 +353,8 @@ impl<'a> Program<'a> {
         Ok(added)
     }
 
-    /// Where the name of the command stands among the arguments: the first that is neither an option nor its value. Of a
-    /// command with commands of its own (`permissions test`), where the name of the inner one stands.
+    /// The position of the command's name among the arguments: the first that is neither an option nor its value. For a
+    /// nested command (`permissions test`), the position of the inner name.
     fn position(&self, arguments: &[OsString], typed: &ArgMatches) -> usize {
         let takes_next = |word: &str| {
             let option = word

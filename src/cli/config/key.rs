@@ -3,7 +3,7 @@
 //! A `ccstat.toml` that was only found may come with a cloned repository. Whoever wrote it must not be able to overwrite
 //! files, reveal content, or make ccstat read what lies elsewhere, wait for ever or take all memory.
 
-/// Where an option may be set besides on the command line.
+/// The places besides the command line that may set an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Accepted {
     /// In variables and in every configuration file.
@@ -27,7 +27,7 @@ impl Accepted {
         }
     }
 
-    /// Where it is accepted, in words.
+    /// The accepted places as a sentence.
     fn sentence(self) -> &'static str {
         match self {
             Self::Anywhere => "May be set in variables and in every configuration file",
@@ -48,7 +48,7 @@ impl Accepted {
 /// Options that have the same effect, and may be set in the same places.
 pub(super) struct Group {
     pub(super) accepted: Accepted,
-    /// What each of them does.
+    /// The effect of each option.
     pub(super) effect: &'static str,
     /// Long names.
     pub(super) options: &'static [&'static str],

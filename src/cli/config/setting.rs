@@ -11,7 +11,7 @@ use clap::{Arg, ValueHint};
 use super::shortened;
 use crate::{cli::output, error::Error};
 
-/// Where a default comes from.
+/// The origin of a default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum Origin {
     /// A variable of this name.
@@ -36,13 +36,13 @@ impl fmt::Display for Origin {
 pub(super) struct Setting {
     /// Long name of the option.
     pub(super) option: String,
-    /// What it is set to.
+    /// Its value.
     pub(super) given: Given,
     /// Its origin.
     pub(super) origin: Origin,
 }
 
-/// What an option is set to.
+/// The value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Given {
     /// On or off.
