@@ -41,11 +41,11 @@ pub(crate) fn reports_in(formats: &[Format], log: &[u8]) -> usize {
         scan::scan(&sources, &options, &Progress::default()).facts
     };
     let prices = Prices::built_in();
-    let ledger = read(Detail::Traces).ledger(&prices);
+    let ledger = read(Detail::ALL).ledger(&prices);
     let names: Vec<String> = sources.iter().map(Source::name).collect();
     let zone = Zone::named("Europe/Berlin").expect("a zone");
     let view = View { ledger: &ledger, names: Names(&names), zone: &zone };
-    let summary = report::summary(&read(Detail::Totals).settle(&prices), Names(&names));
+    let summary = report::summary(&read(Detail::TOTALS).settle(&prices), Names(&names));
     let mut written = 0;
     for report in [summary].into_iter().chain(all(&view, &prices)) {
         let name = report.name;

@@ -370,7 +370,7 @@ fn cut(unit: u64, block: usize) -> Limits {
 
 /// Each line as a unit of its own, the way the scanner reads it when it is not glued.
 fn pieces(logs: &[String]) -> Vec<Facts> {
-    pieces_with(Detail::Totals, logs)
+    pieces_with(Detail::TOTALS, logs)
 }
 
 fn pieces_with(detail: Detail, logs: &[String]) -> Vec<Facts> {
@@ -464,9 +464,9 @@ proptest! {
         logs in logs(),
         turns in prop::collection::vec(any::<prop::sample::Index>(), 1..40),
     ) {
-        let pieces = pieces_with(Detail::Records, &logs);
+        let pieces = pieces_with(Detail::ROWS | Detail::RECORDS, &logs);
         let turns: Vec<usize> = turns.into_iter().map(|turn| turn.index(1000)).collect();
-        let in_order = pieces.iter().cloned().fold(Facts::new(Detail::Records), |mut all, piece| {
+        let in_order = pieces.iter().cloned().fold(Facts::new(Detail::ROWS | Detail::RECORDS), |mut all, piece| {
             all.merge(piece);
             all
         });
@@ -477,7 +477,7 @@ proptest! {
     #[test]
     fn the_rows_add_up_to_the_totals(logs in logs()) {
         let files = Files::of(&logs);
-        let options = Options { threads: 1, detail: Detail::Records, ..Options::default() };
+        let options = Options { threads: 1, detail: Detail::ROWS | Detail::RECORDS, ..Options::default() };
         let scan = scan::scan(&files.sources, &options, &Progress::default());
         let ledger = scan.facts.ledger(&Prices::built_in());
         prop_assert_eq!(ledger.account(), files.scan(1, Limits::default()));

@@ -144,7 +144,7 @@ pub(super) fn diff(diff: &Diff, variables: &Variables, style: Style) -> Result<E
 fn read(side: Option<&PathBuf>, rows: &Rows, variables: &Variables) -> Result<Narrowed, Error> {
     let wanted = Wanted::Paths(side.cloned().into_iter().collect());
     // Kinds of records are compared too, so every record is kept.
-    narrowed_of(&wanted, Facts::ledger, &rows.asked, Detail::Records, variables, &rows.output)
+    narrowed_of(&wanted, Facts::ledger, &rows.asked, Detail::ROWS | Detail::RECORDS, variables, &rows.output)
 }
 
 /// How it ended: a side of which nothing was read leaves nothing to compare.

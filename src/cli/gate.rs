@@ -93,7 +93,7 @@ pub(super) fn check(check: &Check, variables: &Variables, style: Style) -> Resul
     let Check { rows, gates, github } = check;
     let arrangement = rows.arrange.arrangement("check")?;
     let gates = gates.gates();
-    let detail = gates.iter().map(Gate::detail).fold(Detail::Rows, Detail::max);
+    let detail = gates.iter().map(Gate::detail).fold(Detail::ROWS, Detail::and);
     let make = |view: &View<'_>| report::check(view, &gates);
     let question = Question { detail, ..Question::rows("check", &make) };
     let narrowed = narrowed(&rows.asked, &question, variables, &rows.output, &arrangement)?;

@@ -60,6 +60,9 @@ use progress::Bar;
 use rows::{Question, answer};
 use signal::on_interrupt;
 
+/// What reports on periods need.
+const PERIOD: Detail = Detail::RESPONSES.and(Detail::AGENTS).and(Detail::EVENTS);
+
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, Error> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
@@ -84,17 +87,19 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Summarize(summarize) => summarize::summarize(summarize, &variables),
         Command::Run(run) => run::run(run, &variables),
         Command::Check(check) => gate::check(check, &variables, style),
-        Command::Tools(rows) => {
-            ask(rows, Question { detail: Detail::Calls, ..Question::rows("tools", &report::tools) })
-        }
+        Command::Tools(rows) => ask(
+            rows,
+            Question { detail: Detail::CALLS | Detail::EVENTS, ..Question::rows("tools", &report::tools) },
+        ),
         Command::Turns(rows) => ask(rows, Question::rows("turns", &report::turns)),
         Command::Calls(rows) => ask(rows, Question::rows("calls", &report::calls)),
         Command::Denials(rows) => ask(rows, Question::rows("denials", &report::denials)),
         Command::Errors(rows) => ask(rows, Question::rows("errors", &report::errors)),
         Command::Agents(rows) => ask(rows, Question::rows("agents", &report::agents)),
-        Command::Kinds(rows) => {
-            ask(rows, Question { detail: Detail::Records, ..Question::rows("kinds", &report::kinds) })
-        }
+        Command::Kinds(rows) => ask(
+            rows,
+            Question { detail: Detail::ROWS | Detail::RECORDS, ..Question::rows("kinds", &report::kinds) },
+        ),
         Command::Hooks(rows) => ask(rows, Question::traces("hooks", &report::hooks)),
         Command::Mcp(rows) => ask(rows, Question::traces("mcp", &report::mcp)),
         Command::Tasks(rows) => ask(rows, Question::traces("tasks", &report::tasks)),
@@ -109,7 +114,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Export(export) => export::export(export, &variables, style),
         Command::Sessions(sessions) => {
             let make = shaped(&sessions.shape, &sessions.rows.output, report::sessions, || Preset::Sessions)?;
-            let detail = if sessions.shape.ccusage { Detail::Rows } else { Detail::Calls };
+            let detail = if sessions.shape.ccusage { Detail::ROWS } else { Detail::CALLS | Detail::EVENTS };
             let question = Question { detail, ..Question::rows("sessions", &make) };
             ask(&sessions.rows, Question { outcomes: &sessions.outcome, ..question })
         }
@@ -119,21 +124,21 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         }
         Command::Daily(preset) => {
             let make = shaped(&preset.shape, &preset.rows.output, report::daily, || Preset::Daily)?;
-            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::rows("daily", &make) })
+            ask(&preset.rows, Question { detail: PERIOD, ..Question::rows("daily", &make) })
         }
         Command::Weekly(preset) => {
             let make = shaped(&preset.shape, &preset.rows.output, report::weekly, || Preset::Weekly)?;
-            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::rows("weekly", &make) })
+            ask(&preset.rows, Question { detail: PERIOD, ..Question::rows("weekly", &make) })
         }
         Command::Monthly(preset) => {
             let make = shaped(&preset.shape, &preset.rows.output, report::monthly, || Preset::Monthly)?;
-            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::rows("monthly", &make) })
+            ask(&preset.rows, Question { detail: PERIOD, ..Question::rows("monthly", &make) })
         }
         Command::Blocks(preset) => {
             // Now is when the report is made: with --follow that is again and again.
             let now = || Preset::Blocks { now: Some(calendar::now()) };
             let make = shaped(&preset.shape, &preset.rows.output, report::blocks, now)?;
-            ask(&preset.rows, Question { detail: Detail::Responses, ..Question::rows("blocks", &make) })
+            ask(&preset.rows, Question { detail: PERIOD, ..Question::rows("blocks", &make) })
         }
         Command::Redact(redact) => redact::redact(redact, &variables),
         Command::Prices(prices) => {

@@ -89,7 +89,7 @@ impl Pass<'_> {
     /// Passes the stream on until it ends or its keeper ends it.
     pub(super) fn run(self, wires: Wires, keeper: &mut dyn Keeper) -> Passed {
         let Self { from, outlets, printer, mut show, watched, options, prices } = self;
-        let kept = options.detail >= Detail::Responses;
+        let kept = options.detail.contains(Detail::RESPONSES);
         let relay = Relay::start(from, outlets);
         let facts = Arc::new(Mutex::new(Facts::new(options.detail)));
         let arrivals = Arc::new(Mutex::new(Arrivals::default()));

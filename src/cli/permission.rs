@@ -12,7 +12,6 @@ use super::{
 };
 use crate::{
     error::{Error, ExitStatus},
-    facts::Detail,
     permission::{Behaviour, BrokenRule, Context, Mode, Rule, Scope, Settings},
     render::Style,
     report::{self, Gate, Kind, Trial, Tried, View},
@@ -151,7 +150,7 @@ pub(super) fn permissions(
     let gates: Vec<Gate> = asked.fail_on.iter().copied().map(Gate::FailOn).collect();
     let failed = Cell::new(false);
     let judge = |view: &View<'_>| failed.set(report::judge(view, &gates, None).iter().any(|one| !one.held));
-    let question = |report, make| Question { detail: Detail::Traces, ..Question::rows(report, make) };
+    let question = |report, make| Question::traces(report, make);
     let ended =
         |status| if failed.get() && status == ExitStatus::Done { ExitStatus::GateFailed } else { status };
     if asked.suggest {

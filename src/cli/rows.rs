@@ -28,14 +28,18 @@ pub(super) struct Question<'a> {
 impl<'a> Question<'a> {
     /// With every row that the report could need.
     pub(super) fn rows(report: &'static str, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
-        Self { report, detail: Detail::Rows, outcomes: &[], make }
+        Self { report, detail: Detail::ROWS, outcomes: &[], make }
     }
 
     /// The same, with what the records say as they stand.
     pub(super) fn traces(report: &'static str, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
-        Self { detail: Detail::Traces, ..Self::rows(report, make) }
+        Self { detail: TRACED, ..Self::rows(report, make) }
     }
 }
+
+/// What reports on traces need.
+pub(super) const TRACED: Detail =
+    Detail::ROWS.and(Detail::RECORDS).and(Detail::INPUTS).and(Detail::SHORT_OUTPUTS).and(Detail::TRACES);
 
 /// Rows that were read and narrowed.
 pub(super) struct Narrowed {
@@ -137,7 +141,8 @@ impl<'a> Scope<'a> {
         let (zone, prices) = (asked.narrow.zone()?, plan::prices(&asked.pricing)?);
         let mut scope = Self { asked, outcomes, zone, variables, prices, detail };
         // Which sessions are left depends on all their records, whichever report asks.
-        scope.detail = if scope.filter()?.is_empty() { detail } else { detail.max(Detail::Records) };
+        scope.detail =
+            if scope.filter()?.is_empty() { detail } else { detail | Detail::ROWS | Detail::RECORDS };
         Ok(scope)
     }
 

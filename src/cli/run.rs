@@ -124,7 +124,8 @@ pub(super) fn run(run: &Run, variables: &Variables) -> Result<ExitStatus, Error>
     let mut keeper = Keeping { child, gates: run.stop_on_gate.then_some(&run.gates) };
     let limits = Limits { max_record: run.max_record, ..Limits::default() };
     // What has no result yet is told by its responses.
-    let detail = run.gates.gates().iter().map(Gate::detail).fold(Detail::Responses, Detail::max);
+    let live = Detail::RESPONSES | Detail::AGENTS | Detail::EVENTS;
+    let detail = run.gates.gates().iter().map(Gate::detail).fold(live, Detail::and);
     let options = Options { limits, stop: Stop::default(), detail, ..Options::default() };
     let pass = Pass {
         from,

@@ -42,7 +42,7 @@ pub(super) fn summarize(asked: &args::Summarize, variables: &Variables) -> Resul
     let live = search.as_ref().is_some_and(|search| is_pipe(&search.sources)) && !narrows;
     match search {
         Some(search) if asked.tee.prints() && !live => task.printed(search),
-        search if narrows || task.gates.iter().any(|gate| gate.detail() != Detail::Totals) => {
+        search if narrows || task.gates.iter().any(|gate| gate.detail() != Detail::TOTALS) => {
             task.narrowed(search)
         }
         search => task.lean(search),
@@ -64,7 +64,7 @@ impl Task<'_> {
             let account = reading.scan.facts.settle(&prices);
             Ok(self.sum(&account, Names(&names(&reading.sources)), None))
         };
-        let (mut reading, arrived) = self.read(search, Detail::Totals, &prices, &make)?;
+        let (mut reading, arrived) = self.read(search, Detail::TOTALS, &prices, &make)?;
         let account = std::mem::take(&mut reading.scan.facts).settle(&prices);
         let names = names(&reading.sources);
         let report = self.sum(&account, Names(&names), arrived.as_ref());
@@ -90,7 +90,7 @@ impl Task<'_> {
 
     /// The same of some rows, or with gates, which take the records one by one.
     fn narrowed(&self, search: Option<Search>) -> Result<ExitStatus, Error> {
-        let scope = Scope::of(&self.asked.asked, Detail::Records, &[], self.variables)?;
+        let scope = Scope::of(&self.asked.asked, Detail::ROWS | Detail::RECORDS, &[], self.variables)?;
         let make = |reading: Reading| {
             let narrowed = scope.narrow(Facts::ledger, reading)?;
             Ok(self.sum_rows(&narrowed, &narrowed.ledger.account(), None))
@@ -102,7 +102,7 @@ impl Task<'_> {
     /// The same, after the content of these rows is printed: nothing is printed before it is known to match.
     fn printed(&self, search: Search) -> Result<ExitStatus, Error> {
         let args::Summarize { asked, output, tee, .. } = self.asked;
-        let scope = Scope::of(asked, Detail::Records, &[], self.variables)?;
+        let scope = Scope::of(asked, Detail::ROWS | Detail::RECORDS, &[], self.variables)?;
         let missing = !search.missing.is_empty();
         let shelf = Shelf::new(&search.sources);
         let (reading, arrived, shelf) = if tee.looks_at(&search.sources)? && is_pipe(&search.sources) {

@@ -112,7 +112,11 @@ impl Tee {
         let mut keeper = Piping { stop: stop.clone(), interrupted: None, left: false };
         let show = self.live.start(output.quiet || input.no_progress, self.scrolls());
         // What has no result yet is told by its responses.
-        let detail = if show.is_wanted() { detail.max(Detail::Responses) } else { detail };
+        let detail = if show.is_wanted() {
+            detail | Detail::RESPONSES | Detail::AGENTS | Detail::EVENTS
+        } else {
+            detail
+        };
         let options = Options { detail, ..options };
         let pass = Pass { from, outlets, printer, show, watched: false, options, prices };
         let Passed { facts, unread, arrived, lost, left } = pass.run(wires, &mut keeper);

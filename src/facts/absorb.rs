@@ -3,7 +3,7 @@
 use super::{
     Facts,
     calls::Call,
-    detail::What,
+    detail::{Detail, What},
     insert,
     key::{Id, Name, SessionKey},
     merge::{Few, First, Last, Merge, Spot},
@@ -41,7 +41,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
     }
 
     fn absorb_detail(&mut self) {
-        if !self.is_detailed() {
+        if self.facts.details.is_none() {
             return;
         }
         self.detail_agent();
@@ -129,7 +129,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
                     let tool = ask.tool.as_deref().map(|tool| self.facts.names.get(tool));
                     let id = self.call_id(ask.id.as_deref(), index);
                     self.facts.calls.insert(id, Call::asked(self.spot, tool, time));
-                    if self.keeps_calls() {
+                    if self.keeps(Detail::CALLS) {
                         self.detail_ask(id, ask, response, time);
                     }
                 }
@@ -137,7 +137,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
             }
         }
         let (Some(response), Some(id)) = (&message.response, response) else { return };
-        if self.keeps_responses() {
+        if self.keeps(Detail::RESPONSES) {
             self.detail_response(id, response.id.as_deref(), time);
         }
         let dialect = self.event.dialect;
@@ -189,7 +189,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
     fn answer(&mut self, answer: &event::ToolResult<'_>, time: Option<Time>, index: usize) {
         let id = self.call_id(answer.id.as_deref(), index);
         self.facts.calls.insert(id, Call::answered(self.spot, answer.is_error, time));
-        if self.keeps_calls() {
+        if self.keeps(Detail::CALLS) {
             self.detail_answer(id, answer, time);
         }
         if answer.denied {
@@ -208,7 +208,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
             Some(id) => {
                 let id = Id::of(id);
                 self.facts.denied.insert(id, First::at(self.spot, tool));
-                if self.is_detailed() {
+                if self.keeps(Detail::EVENTS) {
                     self.detail_denial(id);
                 }
             }
@@ -237,7 +237,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         };
         match id {
             Some(id) => {
-                if self.keeps_responses() {
+                if self.keeps(Detail::RESPONSES) {
                     self.detail_response(id, stream.id.as_deref(), self.event.time);
                 }
                 self.facts.responses.insert(id, response);

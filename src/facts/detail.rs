@@ -2,7 +2,7 @@
 
 mod note;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::BitOr};
 
 use smallvec::SmallVec;
 
@@ -16,40 +16,63 @@ use crate::{
     measure::Millis,
 };
 
-/// How much is kept of what is read. From rows on, each level keeps what the ones before it do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Detail {
-    /// What totals need.
-    #[default]
-    Totals,
-    /// Calls too, one by one, but no responses; neither ids, inputs nor agents.
-    Calls,
-    /// Responses too, one by one, but no calls.
-    Responses,
-    /// Calls, responses, turns and troubles, one by one.
-    Rows,
-    /// Every record.
-    Records,
-    /// What calls were given and what they answered.
-    Content,
-    /// The records that tell of permissions, questions, commands, hooks, tasks and requests, as they stand.
-    Traces,
-}
+/// What is kept beyond the totals: a set of flags. The default keeps totals alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Detail(u32);
 
 impl Detail {
-    /// Whether calls are kept.
-    pub(crate) fn has_calls(self) -> bool {
-        !matches!(self, Self::Totals | Self::Responses)
+    /// Nothing beyond the totals.
+    pub const TOTALS: Self = Self(0);
+    /// Calls, one by one.
+    pub const CALLS: Self = Self(1);
+    /// Responses, one by one.
+    pub const RESPONSES: Self = Self(1 << 1);
+    /// The agent of each row, and the ids and the fingerprints of the inputs of calls.
+    pub const AGENTS: Self = Self(1 << 2);
+    /// Prompts, denials, API failures, compactions, durations of interactive turns and tools of the server.
+    pub const EVENTS: Self = Self(1 << 3);
+    /// The MCP servers of each process.
+    pub const SERVERS: Self = Self(1 << 4);
+    /// Every record, without its text.
+    pub const RECORDS: Self = Self(1 << 5);
+    /// The inputs of calls.
+    pub const INPUTS: Self = Self(1 << 6);
+    /// The outputs of calls.
+    pub const OUTPUTS: Self = Self(1 << 7);
+    /// The outputs of calls that are at most 2 KiB long.
+    pub const SHORT_OUTPUTS: Self = Self(1 << 8);
+    /// The text of records about permissions, questions, commands, hooks, tasks and requests. Needs [`Self::RECORDS`].
+    pub const TRACES: Self = Self(1 << 9);
+
+    /// Calls, responses, turns and events, one by one, with their agents.
+    pub const ROWS: Self =
+        Self::CALLS.and(Self::RESPONSES).and(Self::AGENTS).and(Self::EVENTS).and(Self::SERVERS);
+
+    /// Everything.
+    pub const ALL: Self = Self(u32::MAX);
+
+    /// The union of both, for constants.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 
-    /// Whether it is kept whose something is, and what tells one call from another.
-    pub(crate) fn has_agents(self) -> bool {
-        !matches!(self, Self::Totals | Self::Calls)
+    /// Whether every flag of the other set is in this one.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
     }
+}
 
-    /// Whether responses are kept.
-    pub(crate) fn has_responses(self) -> bool {
-        !matches!(self, Self::Totals | Self::Calls)
+impl BitOr for Detail {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        self.and(other)
+    }
+}
+
+impl Merge for Detail {
+    fn merge(&mut self, other: Self) {
+        *self = *self | other;
     }
 }
 
@@ -237,7 +260,7 @@ impl Merge for Content {
 /// Everything that is kept row by row.
 #[derive(Clone, Debug)]
 pub(crate) struct Details {
-    pub(crate) level: Detail,
+    pub(crate) kept: Detail,
     pub(crate) asks: Gathered<Ask>,
     pub(crate) answers: Gathered<Answer>,
     pub(crate) tellings: Gathered<Telling>,
@@ -251,9 +274,9 @@ pub(crate) struct Details {
 }
 
 impl Details {
-    pub(crate) fn new(level: Detail) -> Self {
+    pub(crate) fn new(kept: Detail) -> Self {
         Self {
-            level,
+            kept,
             asks: Vec::new(),
             answers: Vec::new(),
             tellings: Vec::new(),
@@ -269,7 +292,7 @@ impl Details {
     /// Puts in what waits.
     pub(super) fn flush(&mut self) {
         let Self {
-            level: _,
+            kept: _,
             asks: _,
             answers: _,
             tellings: _,
@@ -288,7 +311,7 @@ impl Details {
 impl Merge for Details {
     fn merge(&mut self, other: Self) {
         let Self {
-            level,
+            kept,
             asks,
             answers,
             tellings,
@@ -299,7 +322,7 @@ impl Merge for Details {
             contents,
             last: _, // a cache
         } = other;
-        self.level = self.level.max(level);
+        self.kept.merge(kept);
         self.asks.merge(asks);
         self.answers.merge(answers);
         self.tellings.merge(tellings);

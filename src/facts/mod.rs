@@ -213,7 +213,7 @@ impl Merge for Facts {
 impl Facts {
     /// Nothing yet, and what to keep of what comes.
     pub fn new(detail: Detail) -> Self {
-        let details = (detail > Detail::Totals).then(|| Box::new(Details::new(detail)));
+        let details = (detail != Detail::TOTALS).then(|| Box::new(Details::new(detail)));
         Self { details, ..Self::default() }
     }
 

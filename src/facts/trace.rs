@@ -1,6 +1,6 @@
-//! What records leave traces of, beside what is counted: decoded from the text that [`Detail::Traces`] keeps.
+//! What records leave traces of, beside what is counted: decoded from the text that [`Detail::TRACES`] keeps.
 //!
-//! [`Detail::Traces`]: super::Detail::Traces
+//! [`Detail::TRACES`]: super::Detail::TRACES
 
 pub mod command;
 pub mod control;

@@ -18,7 +18,7 @@ pub struct Export {
 
 impl Export {
     const fn rows(name: &'static str, make: fn(&View<'_>) -> Report) -> Self {
-        Self { name, report: name, detail: Detail::Rows, make }
+        Self { name, report: name, detail: Detail::ROWS, make }
     }
 
     /// The table of this name.
@@ -30,7 +30,7 @@ impl Export {
     pub fn with_content(&self) -> Option<Self> {
         (self.name == calls::ENTRY.name).then_some(Self {
             report: contents::ENTRY.name,
-            detail: Detail::Content,
+            detail: Detail::ROWS.and(Detail::INPUTS).and(Detail::OUTPUTS),
             make: contents::contents,
             ..*self
         })
@@ -45,5 +45,5 @@ pub const TABLES: &[Export] = &[
     Export::rows("calls", calls::calls),
     Export::rows("denials", repeats::denials),
     Export::rows("errors", repeats::errors),
-    Export { detail: Detail::Records, ..Export::rows("records", records::records) },
+    Export { detail: Detail::ROWS.and(Detail::RECORDS), ..Export::rows("records", records::records) },
 ];

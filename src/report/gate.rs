@@ -57,9 +57,9 @@ impl Gate {
     /// How much has to be kept of what is read, to judge it.
     pub fn detail(&self) -> Detail {
         match self {
-            Self::FailOn(Kind::Invalid) => Detail::Totals,
-            Self::FailOn(Kind::Unknown) => Detail::Records,
-            _ => Detail::Rows,
+            Self::FailOn(Kind::Invalid) => Detail::TOTALS,
+            Self::FailOn(Kind::Unknown) => Detail::ROWS | Detail::RECORDS,
+            _ => Detail::ROWS,
         }
     }
 

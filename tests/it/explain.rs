@@ -17,7 +17,7 @@ use crate::support::{cases, ccstat, run, run_with, testdata};
 
 fn explained(path: &Path) -> Ledger {
     let search = input::find(&Wanted::Paths(vec![path.to_owned()]));
-    let options = Options { detail: Detail::Rows, ..Options::default() };
+    let options = Options { detail: Detail::ROWS, ..Options::default() };
     scan::scan(&search.sources, &options, &Progress::default()).facts.explained(&Prices::built_in())
 }
 

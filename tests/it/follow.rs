@@ -40,7 +40,8 @@ impl Story {
             fs::write(folder.path().join(name), bytes).unwrap();
         }
         let limits = Limits { unit: 700, block: 64, ..Limits::default() };
-        let options = Options { threads: 1, limits, detail: Detail::Records, ..Options::default() };
+        let options =
+            Options { threads: 1, limits, detail: Detail::ROWS | Detail::RECORDS, ..Options::default() };
         let followed = Followed::begin(wanted(folder.path()), options.clone(), &Progress::default());
         let mut story = Self { folder, followed, options };
         story.check("at first");

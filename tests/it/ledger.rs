@@ -18,11 +18,11 @@ fn scanned(path: &Path, detail: Detail) -> scan::Scan {
 }
 
 fn lean(path: &Path) -> Account {
-    scanned(path, Detail::Totals).facts.settle(&Prices::built_in())
+    scanned(path, Detail::TOTALS).facts.settle(&Prices::built_in())
 }
 
 fn ledger(path: &Path) -> Ledger {
-    scanned(path, Detail::Records).facts.ledger(&Prices::built_in())
+    scanned(path, Detail::ROWS | Detail::RECORDS).facts.ledger(&Prices::built_in())
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn quiet_and_denied(detail: Detail) -> Ledger {
 
 #[test]
 fn a_denial_whose_session_was_not_kept_is_not_a_denial_of_the_first_session() {
-    let ledger = quiet_and_denied(Detail::Totals);
+    let ledger = quiet_and_denied(Detail::TOTALS);
     assert_eq!(ledger.denials.len(), 2);
     assert_eq!(report::outcomes(&ledger), [Outcome::Ok, Outcome::Ok]);
     assert!(ledger.denials.iter().all(|denial| denial.mark.session.is_none()));
@@ -64,7 +64,7 @@ fn a_denial_whose_session_was_not_kept_is_not_a_denial_of_the_first_session() {
 
 /// The same where every kind of row has lost its session.
 fn homeless() -> Ledger {
-    let mut ledger = quiet_and_denied(Detail::Records);
+    let mut ledger = quiet_and_denied(Detail::ROWS | Detail::RECORDS);
     ledger.marks_mut().for_each(|mark| mark.session = None);
     ledger
 }

@@ -160,7 +160,8 @@ fn what_is_glued_to_a_line_keeps_its_number_where_a_unit_ends_between_the_two() 
     let search = input::find(&Wanted::Paths(vec![log.path().to_owned()]));
     for unit in 1..=text.len() as u64 {
         let limits = Limits { unit, ..Limits::default() };
-        let options = Options { limits, detail: Detail::Records, threads: 1, ..Options::default() };
+        let options =
+            Options { limits, detail: Detail::ROWS | Detail::RECORDS, threads: 1, ..Options::default() };
         let scan = scan::scan(&search.sources, &options, &Progress::default());
         let ledger = scan.facts.ledger(&Prices::built_in());
         let lines: Vec<u64> = ledger.records.iter().map(|record| record.mark.at.unwrap().line).collect();

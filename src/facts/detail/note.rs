@@ -22,27 +22,16 @@ fn fingerprint(text: &str) -> u64 {
     SEED.hash_one(text)
 }
 
-/// Bytes of an answer that is kept among traces.
+/// Bytes of an output that [`Detail::SHORT_OUTPUTS`] keeps at most.
 const SHORT: usize = 2048;
 
 /// Tools whose input names a type of subagent.
 const STARTERS: [&str; 2] = ["Agent", "Task"];
 
 impl Reading<'_, '_, '_> {
-    pub(in crate::facts) fn is_detailed(&self) -> bool {
-        self.facts.details.is_some()
-    }
-
-    pub(in crate::facts) fn keeps_calls(&self) -> bool {
-        self.facts.details.as_ref().is_some_and(|details| details.level.has_calls())
-    }
-
-    fn keeps_agents(&self) -> bool {
-        self.facts.details.as_ref().is_some_and(|details| details.level.has_agents())
-    }
-
-    pub(in crate::facts) fn keeps_responses(&self) -> bool {
-        self.facts.details.as_ref().is_some_and(|details| details.level.has_responses())
+    /// Whether every flag of the set is kept.
+    pub(in crate::facts) fn keeps(&self, detail: Detail) -> bool {
+        self.facts.details.as_ref().is_some_and(|details| details.kept.contains(detail))
     }
 
     fn details(&mut self) -> Option<&mut Details> {
@@ -70,7 +59,7 @@ impl Reading<'_, '_, '_> {
     }
 
     fn whose(&mut self) -> Whose {
-        if !self.keeps_agents() {
+        if !self.keeps(Detail::AGENTS) {
             return Whose::Main;
         }
         let names = &mut self.facts.names;
@@ -116,7 +105,7 @@ impl Reading<'_, '_, '_> {
         time: Option<Time>,
     ) {
         let (moment, spot) = (self.moment(time), self.spot);
-        if !self.keeps_agents() {
+        if !self.keeps(Detail::AGENTS) {
             if let Some(details) = self.details() {
                 details.asks.push((call, Ask { moment, id: None, response, input: 0 }));
             }
@@ -136,7 +125,7 @@ impl Reading<'_, '_, '_> {
         }
         let input = ask.input.unwrap_or_default();
         details.asks.push((call, Ask { moment, id, response, input: fingerprint(input) }));
-        if details.level >= Detail::Content {
+        if details.kept.contains(Detail::INPUTS) {
             let input = First::at(spot, ask.input.map(Into::into));
             details.contents.insert(call, Content { input, ..Content::default() });
         }
@@ -149,7 +138,7 @@ impl Reading<'_, '_, '_> {
         time: Option<Time>,
     ) {
         let (moment, spot) = (self.moment(time), self.spot);
-        let outcome = answer.outcome.filter(|_| self.keeps_agents());
+        let outcome = answer.outcome.filter(|_| self.keeps(Detail::AGENTS));
         let agent = outcome.and_then(event::agent_of_outcome).map(|(id, kind)| {
             let names = &mut self.facts.names;
             let call = answer.id.as_deref().map(|call| names.get(call));
@@ -158,9 +147,13 @@ impl Reading<'_, '_, '_> {
         let Some(details) = self.details() else { return };
         let bytes = answer.content.map_or(0, |content| content.len() as u64);
         details.answers.push((call, Answer { moment, bytes }));
-        // Traces are about what was asked: of the answers the short ones tell what became of it.
-        let content = answer.content.filter(|text| details.level != Detail::Traces || text.len() <= SHORT);
-        if details.level >= Detail::Content {
+        let limit = match details.kept {
+            kept if kept.contains(Detail::OUTPUTS) => Some(usize::MAX),
+            kept if kept.contains(Detail::SHORT_OUTPUTS) => Some(SHORT),
+            _ => None,
+        };
+        if let Some(limit) = limit {
+            let content = answer.content.filter(|text| text.len() <= limit);
             let output = First::at(spot, content.map(Into::into));
             details.contents.insert(call, Content { output, ..Content::default() });
         }
@@ -195,7 +188,7 @@ impl Reading<'_, '_, '_> {
     }
 
     pub(in crate::facts) fn happened(&mut self, what: What) {
-        if !self.is_detailed() {
+        if !self.keeps(Detail::EVENTS) {
             return;
         }
         let moment = self.moment(self.event.time);
@@ -208,7 +201,7 @@ impl Reading<'_, '_, '_> {
 
     /// Notes the MCP servers of a process. Most have none.
     pub(in crate::facts) fn detail_servers(&mut self, servers: &str) {
-        if self.facts.details.as_ref().is_none_or(|details| details.level < Detail::Rows) {
+        if !self.keeps(Detail::EVENTS | Detail::SERVERS) {
             return;
         }
         let names = &mut self.facts.names;
@@ -222,12 +215,11 @@ impl Reading<'_, '_, '_> {
     }
 
     pub(in crate::facts) fn detail_record(&mut self) {
-        if self.facts.details.as_ref().is_none_or(|details| details.level < Detail::Records) {
+        if !self.keeps(Detail::RECORDS) {
             return;
         }
         let moment = self.moment(self.event.time);
-        let traces = self.facts.details.as_ref().is_some_and(|details| details.level >= Detail::Traces);
-        let text = if traces { event::trace(self.event) } else { None };
+        let text = if self.keeps(Detail::TRACES) { event::trace(self.event) } else { None };
         let names = &mut self.facts.names;
         let blocks = match &self.event.body {
             event::Body::Message(message) => message

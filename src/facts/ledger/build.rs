@@ -43,7 +43,7 @@ impl Facts {
         let counted = self.counted();
         // Nearly half of what was kept for totals, and no row needs it.
         self.records = Records::default();
-        let details = self.details.take().unwrap_or_else(|| Box::new(Details::new(Detail::Rows)));
+        let details = self.details.take().unwrap_or_else(|| Box::new(Details::new(Detail::ROWS)));
         let differences = differences(&self.chain);
         let (bills, _) = bills(&self, &differences, prices);
         let mut book = Book::new(&self, &details, &bills, counted);
@@ -327,7 +327,11 @@ impl<'a> Book<'a> {
         for (session, bill) in bills {
             let parts = std::mem::take(&mut parts[session.get()]);
             let split = Split { prices, session, parts, entries: &mut entries };
-            if self.details.level.has_responses() { split.bill(bill) } else { split.bill_by_model(bill) }
+            if self.details.kept.contains(Detail::RESPONSES) {
+                split.bill(bill)
+            } else {
+                split.bill_by_model(bill)
+            }
         }
         self.ledger.entries = entries;
     }
