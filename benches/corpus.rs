@@ -3,7 +3,8 @@
 //! The lines have the fields and the spelling of Claude Code 2.1.325 (see `testdata/`); only what they say is
 //! made up. The answer is counted while the lines are written, so no parser has a hand in it. Line lengths,
 //! and the share of tool results in the bytes, follow what real logs show: half of the lines are about 1 kB, one
-//! in ten is over 5 kB, one in a hundred over 30 kB, and now and then one is over 1 MB.
+//! in ten is over 5 kB, one in a hundred over 30 kB, and now and then one is over 1 MB. Hooks, tasks, compactions, questions and typed
+//! commands come at the rates of real logs too.
 
 #![allow(dead_code, reason = "an example, a bench and a test include it, and each uses its own part")]
 
@@ -127,6 +128,17 @@ pub(crate) struct Answer {
     pub(crate) tokens: Tokens,
     /// Nano-dollars.
     pub(crate) cost: u64,
+    /// Runs of hooks, without those at the end of a turn.
+    pub(crate) hooks: u64,
+    /// Tasks in the background.
+    pub(crate) tasks: u64,
+    pub(crate) compactions: u64,
+    /// Questions to people.
+    pub(crate) questions: u64,
+    /// Commands that were typed.
+    pub(crate) commands: u64,
+    /// Requests to the host of a stream.
+    pub(crate) control: u64,
 }
 
 impl Answer {

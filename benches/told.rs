@@ -116,6 +116,7 @@ impl Told {
         let (mut subtype, mut operation) = (None, None);
         let (mut uuid, mut session, mut time, mut version, mut lane) = (None, None, None, None, None);
         let (mut message, mut event, mut attachment, mut usage) = (None, None, None, None);
+        let (mut request, mut response) = (None, None);
         let (mut total, mut models) = (None, None);
         for (key, value) in &record {
             match key {
@@ -130,6 +131,8 @@ impl Told {
                 "message" => message = value.as_object(),
                 "event" => event = value.as_object(),
                 "attachment" => attachment = value.as_object(),
+                "request" => request = value.as_object(),
+                "response" => response = value.as_object(),
                 "usage" => usage = value.as_object(),
                 "total_cost_usd" => total = number(&value),
                 "modelUsage" => models = value.as_object(),
@@ -147,6 +150,8 @@ impl Told {
         let sub = match kind {
             "stream_event" => event.and_then(|event| self.stream(&event, lane)),
             "attachment" => attachment.and_then(|attachment| attachment.get("type")?.into_string()),
+            "control_request" => request.and_then(|request| request.get("subtype")?.into_string()),
+            "control_response" => response.and_then(|response| response.get("subtype")?.into_string()),
             "system" | "result" => subtype,
             "queue-operation" => operation,
             _ => None,

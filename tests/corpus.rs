@@ -43,16 +43,29 @@ fn counted(log: &[u8], records: &[Value]) -> Answer {
     for record in records {
         let session =
             if record["sessionId"].is_null() { &record["session_id"] } else { &record["sessionId"] };
-        sessions.insert(session.as_str().unwrap());
+        // Requests to the host name no session.
+        sessions.extend(session.as_str());
+        around(&mut answer, record);
         match record["type"].as_str().unwrap() {
             "assistant" => {
                 responses.insert(record["message"]["id"].as_str().unwrap());
                 let block = &record["message"]["content"][0];
                 if block["type"] == "tool_use" {
+                    answer.questions += u64::from(block["name"] == "AskUserQuestion");
                     calls.entry(block["id"].as_str().unwrap()).or_insert("open");
                 }
             }
-            "user" if record["message"]["content"].is_string() => answer.prompts += 1,
+            "user" if record["message"]["content"].is_string() => {
+                let text = record["message"]["content"].as_str().unwrap();
+                let begins = |start: &str| text.starts_with(start);
+                let written_by_cli = begins("<command-name>")
+                    || begins("<local-command-caveat>")
+                    || begins("<task-notification>")
+                    || begins("This session is being continued");
+                answer.prompts += u64::from(!written_by_cli);
+                answer.commands += u64::from(begins("<command-name>") || begins("<command-message>"));
+            }
+            "user" if record["isMeta"] == true => {}
             "user" => {
                 let block = &record["message"]["content"][0];
                 let denied = !record["toolDenialKind"].is_null()
@@ -85,6 +98,16 @@ fn counted(log: &[u8], records: &[Value]) -> Answer {
         open: ended("open"),
         ..answer
     }
+}
+
+/// What happened beside calls and responses.
+fn around(answer: &mut Answer, record: &Value) {
+    let hook = record["attachment"]["hookName"].is_string() || record["subtype"] == "hook_response";
+    answer.hooks += u64::from(hook);
+    let task = record["toolUseResult"]["backgroundTaskId"].is_string() || record["subtype"] == "task_started";
+    answer.tasks += u64::from(task);
+    answer.compactions += u64::from(record["subtype"] == "compact_boundary");
+    answer.control += u64::from(record["type"] == "control_request");
 }
 
 fn spend(answer: &mut Answer, usage: &Value) {
@@ -176,6 +199,25 @@ fn files_hold_the_same_lines_as_one_stream() {
     std::fs::remove_dir_all(&folder).unwrap();
     assert_eq!(files.len(), 40);
     assert!(files.concat() == log, "other bytes in files than in one stream");
+}
+
+#[test]
+fn hooks_tasks_and_limits_are_as_rare_as_in_real_logs() {
+    for shape in [Shape::Transcript, Shape::Stream] {
+        let (log, answer) = written(&Corpus::new(shape, 8, 20_000_000));
+        assert_eq!(counted(&log, &records(shape, &log)), answer, "{shape}");
+        let Answer { hooks, tasks, compactions, questions, commands, control, .. } = answer;
+        let around =
+            [("hooks", hooks), ("tasks", tasks), ("compactions", compactions), ("questions", questions)];
+        let of_dialect = match shape {
+            Shape::Transcript => ("commands", commands),
+            Shape::Stream | Shape::Events | Shape::Pretty => ("control requests", control),
+        };
+        for (what, count) in around.into_iter().chain([of_dialect]) {
+            assert!(count > 0, "{shape}: no {what}");
+            assert!(count < answer.records / 20, "{shape}: {count} {what}");
+        }
+    }
 }
 
 #[test]

@@ -6,6 +6,9 @@ use crate::corpus::{Shape, line, text};
 
 impl<'a> Scribe<'a> {
     pub(super) fn answer_ok(&mut self, call: &Call) {
+        if self.dice.percent(3) {
+            self.ask_host(call, true);
+        }
         let text = self.result_text();
         let (mut content, mut result) = (Vec::new(), Vec::new());
         let holes: Holes<'_> = &[("text", &text), ("file", &call.file)];
@@ -28,6 +31,7 @@ impl<'a> Scribe<'a> {
         let holes: Holes<'_> =
             &[("tool", &call.tool.name), ("call", &call.id), ("input", &call.input.as_slice())];
         fill(&mut content, line::DENIAL_TEXT, holes, &[]);
+        self.ask_host(call, false);
         if self.shape != Shape::Transcript {
             self.record(line::PERMISSION_DENIED, "", &[holes[0], holes[1], ("text", &content.as_slice())]);
             if !self.turn.denials.is_empty() {
@@ -39,7 +43,7 @@ impl<'a> Scribe<'a> {
         self.answer.denied += 1;
     }
 
-    fn answer(
+    pub(super) fn answer(
         &mut self,
         call: &Call,
         block: &str,

@@ -5,7 +5,7 @@ use super::text::{FILE, PROMPT};
 /// A tool: how often it is called, what it is asked, and what comes back as text and as `toolUseResult`.
 pub(super) struct Tool {
     pub(super) name: &'static str,
-    /// Of a hundred calls.
+    /// Of a thousand calls.
     pub(super) share: u64,
     pub(super) asks: &'static [(u64, u64)],
     pub(super) input: &'static str,
@@ -14,28 +14,28 @@ pub(super) struct Tool {
 }
 
 #[rustfmt::skip]
-pub(super) const TOOLS: [Tool; 5] = [
+pub(super) const TOOLS: [Tool; 9] = [
     Tool {
-        name: "Bash", share: 45, asks: PROMPT,
+        name: "Bash", share: 440, asks: PROMPT,
         input: r#"{"command":"$text","description":"Run check $file"}"#,
         content: "$text",
         result: r#"{"stdout":"$text","stderr":"","interrupted":false,"isImage":false,"noOutputExpected":false}"#,
     },
     Tool {
-        name: "Read", share: 30, asks: PROMPT,
+        name: "Read", share: 295, asks: PROMPT,
         input: r#"{"file_path":"/home/dev/project/src/part_$file.rs"}"#,
         content: "$text",
         result: r#"{"type":"text","file":{"filePath":"/home/dev/project/src/part_$file.rs","content":"$text",
 "numLines":$file,"startLine":1,"totalLines":$file}}"#,
     },
     Tool {
-        name: "Grep", share: 10, asks: PROMPT,
+        name: "Grep", share: 95, asks: PROMPT,
         input: r#"{"pattern":"part_$file","path":"/home/dev/project/src","output_mode":"content"}"#,
         content: "$text",
         result: r#"{"mode":"content","numFiles":0,"filenames":[],"content":"$text","numLines":$file,"totalLines":$file}"#,
     },
     Tool {
-        name: "Edit", share: 10, asks: FILE,
+        name: "Edit", share: 96, asks: FILE,
         input: r#"{"replace_all":false,"file_path":"/home/dev/project/src/part_$file.rs","old_string":"part_$file","new_string":"$text"}"#,
         content: "The file /home/dev/project/src/part_$file.rs has been updated successfully. (file state is current in your context — no need to Read it back)",
         result: r#"{"filePath":"/home/dev/project/src/part_$file.rs","oldString":"part_$file","newString":"part",
@@ -43,13 +43,45 @@ pub(super) const TOOLS: [Tool; 5] = [
 "lines":["-part_$file","+part"]}],"userModified":false,"replaceAll":false}"#,
     },
     Tool {
-        name: "Write", share: 5, asks: FILE,
+        name: "Write", share: 45, asks: FILE,
         input: r#"{"file_path":"/home/dev/project/src/part_$file.rs","content":"$text"}"#,
         content: "File created successfully at: /home/dev/project/src/part_$file.rs (file state is current in your context — no need to Read it back)",
         result: r#"{"type":"create","filePath":"/home/dev/project/src/part_$file.rs","content":"$text",
 "structuredPatch":[],"originalFile":null,"userModified":false}"#,
     },
+    Tool {
+        name: "mcp__tracker__search", share: 20, asks: PROMPT,
+        input: r#"{"query":"part $file"}"#,
+        content: "$text",
+        result: r#""$text""#,
+    },
+    Tool {
+        name: "TaskCreate", share: 4, asks: PROMPT,
+        input: r#"{"subject":"Part $file","description":"$text","activeForm":"Doing part $file"}"#,
+        content: "Task #$file created successfully: Part $file",
+        result: r#"{"task":{"id":"$file","subject":"Part $file","description":"Part $file"}}"#,
+    },
+    Tool {
+        name: "Skill", share: 3, asks: PROMPT,
+        input: r#"{"skill":"verify"}"#,
+        content: "Launching skill: verify",
+        result: r#"{"success":true,"commandName":"verify"}"#,
+    },
+    Tool {
+        name: QUESTION, share: 2, asks: PROMPT,
+        input: r#"{"questions":[{"question":"Which part after $file?","header":"Part","multiSelect":false,
+"options":[{"label":"Parser","description":"The parser"},{"label":"Reader","description":"The reader"}]}]}"#,
+        content: r#"User has answered your questions: \"Which part after $file?\"=\"Parser\". You can now continue with the user's answers in mind."#,
+        result: r#"{"questions":[{"question":"Which part after $file?","header":"Part","multiSelect":false,
+"options":[{"label":"Parser","description":"The parser"},{"label":"Reader","description":"The reader"}]}],
+"answers":{"Which part after $file?":"Parser"}}"#,
+    },
 ];
+
+/// The tool that asks people.
+pub(super) const QUESTION: &str = "AskUserQuestion";
+/// The tool whose commands can go on in the background.
+pub(super) const SHELL: &str = "Bash";
 
 // Answers of tools, in both dialects.
 pub(super) const CONTENT: &str =
@@ -58,6 +90,25 @@ pub(super) const CONTENT_ERROR: &str =
     r#"{"type":"tool_result","content":"$content","is_error":true,"tool_use_id":"$call"}"#;
 pub(super) const DENIAL_TEXT: &str =
     "Claude requested permissions to use $tool, but you haven't granted it yet.";
+
+// Texts that count by how they begin.
+pub(super) const COMMAND_TEXT: &str = r"<command-message>review</command-message>\n<command-name>/review</command-name>\n
+<command-args>$text</command-args>";
+pub(super) const NOTICE: &str = r#"<task-notification>\n<task-id>$task</task-id>\n<tool-use-id>$call</tool-use-id>\n
+<output-file>/tmp/claude/tasks/$task.output</output-file>\n<status>completed</status>\n<summary>Background command
+ \"Run check\" completed (exit code 0)</summary>\n</task-notification>"#;
+pub(super) const BACKGROUND_CONTENT: &str = "Command running in background with ID: $task. Output is being written to: \
+/tmp/claude/tasks/$task.output. You will be notified when it completes.";
+pub(super) const BACKGROUND_RESULT: &str = r#"{"stdout":"","stderr":"","interrupted":false,"isImage":false,
+"noOutputExpected":false,"backgroundTaskId":"$task"}"#;
+
+/// How the summary of a compaction begins.
+macro_rules! summary {
+    () => {
+        r"This session is being continued from a previous conversation that ran out of context. The summary below covers
+ the earlier portion of the conversation.\n\nSummary:\n$text\n"
+    };
+}
 
 macro_rules! saved_tail {
     () => {
@@ -107,6 +158,45 @@ pub(super) const STOP_HOOKS: &str = r#"{"parentUuid":$parent,"isSidechain":false
 "subtype":"stop_hook_summary","hookCount":1,"hookInfos":[{"command":"true","durationMs":$ms}],"hookErrors":[],
 "hookAdditionalContext":[],"preventedContinuation":false,"stopReason":"","hasOutput":false,"level":"suggestion",
 "timestamp":"$time","uuid":"$uuid","toolUseID":"$prompt","#;
+pub(super) const HOOK_DONE: &str = r#"{"parentUuid":$parent,"isSidechain":false,"attachment":{"type":"hook_success",
+"hookName":"$name","toolUseID":"$cause","hookEvent":"$event","content":"","stdout":"","stderr":"","exitCode":0,
+"command":"scripts/check $event","durationMs":$ms},"type":"attachment","uuid":"$uuid","timestamp":"$time","#;
+pub(super) const HOOK_BLOCKED: &str = r#"{"parentUuid":$parent,"isSidechain":false,"attachment":
+{"type":"hook_blocking_error","hookName":"$name","toolUseID":"$cause","hookEvent":"$event","blockingError":
+{"blockingError":"[scripts/check $event]: not formatted\n","command":"scripts/check $event"}},"type":"attachment",
+"uuid":"$uuid","timestamp":"$time","#;
+pub(super) const MAX_TURNS: &str = r#"{"parentUuid":$parent,"isSidechain":false,"attachment":{"type":"max_turns_reached",
+"maxTurns":20,"turnCount":21,"exitCommitted":false},"type":"attachment","uuid":"$uuid","timestamp":"$time","#;
+pub(super) const RETRY: &str = r#"{"parentUuid":$parent,"isSidechain":false,"type":"system","subtype":"api_error",
+"level":"error","error":{"message":"529 {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":
+\"Overloaded\"},\"request_id\":\"$request\"}","status":529,"requestId":"$request","formatted":"529 Overloaded",
+"connection":null,"isNetworkDown":false,"rateLimits":null,"noResponse":null},"retryInMs":$ms,"retryAttempt":1,
+"maxRetries":10,"source":"request_retry","timestamp":"$time","uuid":"$uuid","#;
+pub(super) const COMPACTED_SAVED: &str = r#"{"parentUuid":null,"logicalParentUuid":$parent,"isSidechain":false,
+"type":"system","subtype":"compact_boundary","content":"Conversation compacted","isMeta":false,"timestamp":"$time",
+"uuid":"$uuid","level":"info","compactMetadata":{"trigger":"auto","preTokens":$before,"durationMs":$ms,
+"postTokens":$after,"cumulativeDroppedTokens":$before},"#;
+pub(super) const SUMMARY_SAVED: &str = concat!(
+    r#"{"parentUuid":$parent,"isSidechain":false,"promptId":"$prompt","type":"user","message":{"role":"user","content":""#,
+    summary!(),
+    r#""},"isVisibleInTranscriptOnly":true,"isCompactSummary":true,"uuid":"$uuid","timestamp":"$time","#
+);
+pub(super) const NOTICE_LINE: &str = r#"{"parentUuid":$parent,"isSidechain":false,"promptId":"$prompt","type":"user",
+"message":{"role":"user","content":"$text"},"uuid":"$uuid","timestamp":"$time","permissionMode":"default",
+"origin":{"kind":"task-notification","producer":"session-task"},"promptSource":"system",
+"turnOrigin":"task_notification","queueSkipAttachments":true,"#;
+pub(super) const CAVEAT: &str = r#"{"parentUuid":$parent,"isSidechain":false,"promptId":"$prompt","type":"user",
+"message":{"role":"user","content":"<local-command-caveat>The command below was run directly in Claude Code, not sent to
+ you as a request.</local-command-caveat>"},"isMeta":true,"uuid":"$uuid","timestamp":"$time","#;
+pub(super) const LOCAL_COMMAND: &str = r#"{"parentUuid":$parent,"isSidechain":false,"promptId":"$prompt","type":"user",
+"message":{"role":"user","content":"<command-name>/context</command-name>\n            <command-message>context
+</command-message>\n            <command-args></command-args>"},"uuid":"$uuid","timestamp":"$time","#;
+pub(super) const LOCAL_ANSWER: &str = r#"{"parentUuid":$parent,"isSidechain":false,"type":"system",
+"subtype":"local_command","content":"<local-command-stdout>$text</local-command-stdout>","level":"info",
+"timestamp":"$time","uuid":"$uuid","isMeta":false,"#;
+pub(super) const COMPANION: &str = r#"{"parentUuid":$parent,"isSidechain":false,"promptId":"$prompt","type":"user",
+"message":{"role":"user","content":[{"type":"text","text":"$text"}]},"isMeta":true,"turnCompanion":true,"uuid":"$uuid",
+"timestamp":"$time","#;
 pub(super) const LAST_PROMPT: &str =
     r#"{"type":"last-prompt","lastPrompt":"$text","leafUuid":$leaf,"sessionId":"$session"}"#;
 pub(super) const ATIS_LATCH: &str = r#"{"type":"atis-latch","atis":"","sessionId":"$session"}"#;
@@ -181,6 +271,36 @@ pub(super) const PERMISSION_DENIED: &str = r#"{"type":"system","subtype":"permis
 "tool_use_id":"$call","message":"$text","uuid":"$uuid","session_id":"$session"}"#;
 pub(super) const PERMISSION_DENIAL: &str =
     r#"{"tool_name":"$tool","tool_use_id":"$call","tool_input":$input}"#;
+pub(super) const HOOK_STARTED: &str = r#"{"type":"system","subtype":"hook_started","hook_id":"$hook","hook_name":"$name",
+"hook_event":"$event","uuid":"$uuid","session_id":"$session"}"#;
+pub(super) const HOOK_RESPONSE: &str = r#"{"type":"system","subtype":"hook_response","hook_id":"$hook",
+"hook_name":"$name","hook_event":"$event","output":"","stdout":"","stderr":"","exit_code":0,"outcome":"success",
+"uuid":"$uuid","session_id":"$session"}"#;
+pub(super) const HOOK_REFUSED: &str = r#"{"type":"system","subtype":"hook_response","hook_id":"$hook",
+"hook_name":"$name","hook_event":"$event","output":"not formatted\n","stdout":"","stderr":"not formatted\n",
+"exit_code":2,"outcome":"error","uuid":"$uuid","session_id":"$session"}"#;
+pub(super) const TASK_STARTED: &str = r#"{"type":"system","subtype":"task_started","task_id":"$task",
+"tool_use_id":"$call","description":"Run check","is_backgrounded":true,"task_type":"local_bash","uuid":"$uuid",
+"session_id":"$session"}"#;
+pub(super) const TASK_NOTIFICATION: &str = r#"{"type":"system","subtype":"task_notification","task_id":"$task",
+"tool_use_id":"$call","status":"completed","output_file":"/tmp/claude/tasks/$task.output","summary":
+"Background command \"Run check\" completed (exit code 0)","uuid":"$uuid","session_id":"$session"}"#;
+pub(super) const COMPACTED: &str = r#"{"type":"system","subtype":"compact_boundary","session_id":"$session",
+"uuid":"$uuid","compact_metadata":{"trigger":"auto","pre_tokens":$before,"post_tokens":$after,"duration_ms":$ms}}"#;
+pub(super) const SUMMARY: &str = concat!(
+    r#"{"type":"user","message":{"role":"user","content":""#,
+    summary!(),
+    r#""},"parent_tool_use_id":null,"session_id":"$session","uuid":"$uuid","timestamp":"$time","isSynthetic":true}"#
+);
+pub(super) const RATE_LIMIT: &str = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning",
+"resetsAt":$resets,"rateLimitType":"five_hour","utilization":0.8},"uuid":"$uuid","session_id":"$session"}"#;
+pub(super) const CAN_USE_TOOL: &str = r#"{"type":"control_request","request_id":"$request","request":
+{"subtype":"can_use_tool","tool_name":"$tool","display_name":"$tool","input":$input,"permission_suggestions":[],
+"tool_use_id":"$call"}}"#;
+pub(super) const HOST_ALLOWS: &str = r#"{"type":"control_response","response":{"subtype":"success",
+"request_id":"$request","response":{"behavior":"allow","updatedInput":$input}}}"#;
+pub(super) const HOST_DENIES: &str = r#"{"type":"control_response","response":{"subtype":"success",
+"request_id":"$request","response":{"behavior":"deny","message":"not now"}}}"#;
 /// A result does not begin with its type in 2.1.325, and `type` stands in the middle.
 pub(super) const RESULT: &str = r#"{"duration_api_ms":$api,"stop_reason":"$stop","session_id":"$session",
 "total_cost_usd":$usd,"usage":$usage,"modelUsage":$model,"permission_denials":[$denials],

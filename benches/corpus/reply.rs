@@ -28,6 +28,8 @@ pub(in crate::corpus) struct Call {
 impl Scribe<'_> {
     /// Writes a response block by block, and returns its calls, which are open now.
     pub(super) fn response(&mut self, stop: &'static str) -> Vec<Call> {
+        self.compact_if_full();
+        self.maybe_retry();
         let mut reply = Reply {
             id: self.dice.id("msg_01"),
             request: self.dice.id("req_01"),
@@ -58,6 +60,8 @@ impl Scribe<'_> {
             );
             self.event(&reply, line::MESSAGE_STOP, &[]);
         }
+        let questions = asked.iter().filter(|call| call.tool.name == line::QUESTION).count();
+        self.answer.questions += questions as u64;
         self.answer.responses += 1;
         self.answer.calls += calls;
         self.answer.open += calls;
@@ -83,7 +87,7 @@ impl Scribe<'_> {
             cache_write_5m: written * (1 - hour),
             cache_write_1h: written * hour,
         };
-        self.session.context = (self.session.context + written) % 180_000;
+        self.session.context += written;
         self.session.used.add(tokens);
         self.turn.used.add(tokens);
         tokens
@@ -186,13 +190,13 @@ impl Scribe<'_> {
     }
 
     fn tool(&mut self) -> &'static Tool {
-        let mut roll = self.dice.below(100);
+        let mut roll = self.dice.below(1000);
         for tool in &line::TOOLS {
             if roll < tool.share {
                 return tool;
             }
             roll -= tool.share;
         }
-        unreachable!("the shares of the tools are a hundred")
+        unreachable!("the shares of the tools are a thousand")
     }
 }

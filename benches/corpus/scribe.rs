@@ -11,8 +11,10 @@ use super::value::{Final, Holes, Put, Saved, Stamp, Total, Uuid, fill, indent};
 use super::{Answer, Corpus, Shape, Tokens};
 
 mod answer;
+mod around;
 mod reply;
 
+use around::{Hook, Running};
 pub(super) use reply::Call;
 
 const PROJECTS: [&str; 8] = ["alpha", "api", "bench", "docs", "infra", "parser", "site", "tools"];
@@ -42,9 +44,14 @@ struct Session {
     began: u64,
     leaf: Option<Uuid>,
     hour_cache: bool,
+    /// Its project has hooks.
+    hooked: bool,
+    /// A host decides what is allowed.
+    hosted: bool,
     context: u64,
     turns: u64,
     used: Tokens,
+    running: Vec<Running>,
 }
 
 #[derive(Default)]
@@ -86,6 +93,8 @@ impl<'a> Scribe<'a> {
             longest: share / 16,
             began: self.clock,
             hour_cache: self.dice.percent(25),
+            hooked: self.dice.percent(30),
+            hosted: self.dice.percent(20),
             ..Session::default()
         };
         self.answer.sessions += 1;
@@ -108,7 +117,16 @@ impl<'a> Scribe<'a> {
                 left -= 1;
             }
             let stopped = killed && self.written() >= self.session.end;
-            self.response(if stopped { "tool_use" } else { "end_turn" });
+            let refused = self.shape == Shape::Transcript && self.dice.below(1000) < 5;
+            self.response(if stopped {
+                "tool_use"
+            } else if refused {
+                "refusal"
+            } else {
+                "end_turn"
+            });
+            self.meet_limit();
+            self.end_tasks();
             self.end_turn(stopped);
         }
         if self.shape == Shape::Transcript {
@@ -138,11 +156,15 @@ impl<'a> Scribe<'a> {
     /// A response with calls and their answers.
     fn step(&mut self) {
         for call in self.response("tool_use") {
-            match self.dice.below(1000) {
+            let roll = self.dice.below(1000);
+            self.hook_of("PreToolUse", &call);
+            match roll {
                 0..50 => self.answer_error(&call),
-                50..65 => self.answer_denied(&call),
+                50..60 => self.answer_denied(&call),
+                60..66 if call.tool.name == line::SHELL => self.answer_background(&call),
                 _ => self.answer_ok(&call),
             }
+            self.hook_of("PostToolUse", &call);
             self.answer.open -= 1;
             self.turn.answers += 1;
         }
@@ -153,18 +175,33 @@ impl<'a> Scribe<'a> {
         self.turn = Turn { prompt: self.dice.uuid(), text, began: self.clock, ..Turn::default() };
         if self.shape != Shape::Transcript {
             self.record(line::INIT, "", &[]);
-            return;
+            return self.hook_prompt();
+        }
+        if self.dice.percent(2) {
+            self.local_command();
         }
         self.record(line::ENQUEUE, "", &[("text", &text)]);
         self.record(line::DEQUEUE, "", &[]);
         let (prompt, turns) = (self.turn.prompt, self.session.turns);
-        self.chain(line::PROMPT_LINE, &[("text", &text), ("prompt", &prompt), ("turns", &turns)]);
+        if self.dice.percent(5) {
+            self.typed_command();
+        } else {
+            self.chain(line::PROMPT_LINE, &[("text", &text), ("prompt", &prompt), ("turns", &turns)]);
+        }
         self.answer.prompts += 1;
         if turns == 0 {
             for line in line::ATTACHMENTS {
                 let text = self.text(text::PROSE);
                 self.chain(line, &[("text", &text)]);
             }
+        }
+        self.hook_prompt();
+    }
+
+    fn hook_prompt(&mut self) {
+        if self.session.hooked {
+            let prompt = self.turn.prompt;
+            self.hook(Hook { event: "UserPromptSubmit", tool: None, cause: &prompt, blocks: false });
         }
     }
 
