@@ -154,16 +154,16 @@ fn lines_to_events(criterion: &mut Criterion) {
         let told = &log.told();
         row(&mut group, "floor", log, &log.answer.lines, floor);
         row(&mut group, "skim", log, told, |log| {
-            let (mut habits, mut told) = (event::Habits::default(), Told::default());
+            let (mut predictor, mut told) = (event::KeyPredictor::default(), Told::default());
             for block in log.blocks() {
                 let text = simdutf8::basic::from_utf8(block).expect("a corpus is text");
-                skim(kernel::Best, text, &mut habits, &mut told);
+                skim(kernel::Best, text, &mut predictor, &mut told);
             }
             told
         });
         row(&mut group, "skim without UTF-8", log, told, |log| {
             let mut told = Told::default();
-            skim(kernel::Best, &log.text, &mut event::Habits::default(), &mut told);
+            skim(kernel::Best, &log.text, &mut event::KeyPredictor::default(), &mut told);
             told
         });
         row(&mut group, "simd-json tape", log, told, simd_json_tape);
@@ -179,8 +179,8 @@ fn lines_to_events(criterion: &mut Criterion) {
     }
 }
 
-fn skim(kernel: impl Run, text: &str, habits: &mut event::Habits, told: &mut Told) {
-    let (mut skimmer, mut start) = (event::Skimmer::new(text, habits), 0);
+fn skim(kernel: impl Run, text: &str, predictor: &mut event::KeyPredictor, told: &mut Told) {
+    let (mut skimmer, mut start) = (event::Skimmer::new(text, predictor), 0);
     while start < text.len() {
         let (event, end) = skimmer.read_with(kernel, start).expect("no line of a corpus is odd");
         told.event(event);
@@ -193,7 +193,7 @@ fn kernels(criterion: &mut Criterion) {
     fn with(kernel: impl Run) -> impl Fn(&Log) -> Told {
         move |log| {
             let mut told = Told::default();
-            skim(kernel, &log.text, &mut event::Habits::default(), &mut told);
+            skim(kernel, &log.text, &mut event::KeyPredictor::default(), &mut told);
             told
         }
     }

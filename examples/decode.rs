@@ -5,7 +5,7 @@
 
 use std::{env, fs, hint::black_box, io, process::ExitCode};
 
-use ccstat::event::{self, Habits, Skimmer};
+use ccstat::event::{self, KeyPredictor, Skimmer};
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "the count is its output")]
 fn main() -> io::Result<ExitCode> {
@@ -25,8 +25,8 @@ fn main() -> io::Result<ExitCode> {
 /// The records that the fast path takes. All of them have to be, or what is counted is not the fast path.
 fn skimmed(log: &[u8]) -> usize {
     let text = simdutf8::basic::from_utf8(log).expect("a corpus is text");
-    let mut habits = Habits::default();
-    let (mut skimmer, mut records, mut start) = (Skimmer::new(text, &mut habits), 0, 0);
+    let mut predictor = KeyPredictor::default();
+    let (mut skimmer, mut records, mut start) = (Skimmer::new(text, &mut predictor), 0, 0);
     while start < text.len() {
         let (event, end) = skimmer.read(start).expect("no line of a corpus is odd");
         black_box(event);

@@ -83,11 +83,11 @@ pub(crate) fn skim(bytes: &[u8]) {
 }
 
 /// What is seen ahead of one line and kept for the next changes nothing, nor does what was learnt from whatever was read
-/// before: habits are kept from block to block, of good lines and bad ones. The portable kernel, which only few processors
+/// before: predictors are kept from block to block, of good lines and bad ones. The portable kernel, which only few processors
 /// choose, reads the same on all of them.
 pub(crate) fn in_turn(block: &str) {
-    thread_local!(static HABITS: RefCell<[event::Habits; 2]> = RefCell::default());
-    HABITS.with_borrow_mut(|[best, portable]| {
+    thread_local!(static PREDICTORS: RefCell<[event::KeyPredictor; 2]> = RefCell::default());
+    PREDICTORS.with_borrow_mut(|[best, portable]| {
         let (mut best, mut portable) =
             (event::Skimmer::new(block, best), event::Skimmer::new(block, portable));
         let mut from = 0;

@@ -12,7 +12,7 @@ use std::{
 pub use stream::{Watch, scan_stream, scan_watched};
 
 use crate::{
-    event::{self, Habits},
+    event::{self, KeyPredictor},
     facts::{Detail, Facts},
     input::{self, Bytes, Limits, Origin, Range, Shape, Source, SourceId, Stop},
 };
@@ -302,7 +302,7 @@ fn begins_with_record(bytes: Bytes, limits: &Limits) -> io::Result<bool> {
 #[derive(Debug, Default)]
 struct Desk {
     buffer: Vec<u8>,
-    habits: Habits,
+    predictor: KeyPredictor,
 }
 
 fn read(
@@ -315,8 +315,8 @@ fn read(
 ) {
     let source = unit.source;
     let start = unit.range.start == 0;
-    let Desk { buffer, habits } = desk;
-    let mut judge = Judge::new(&mut done.facts, source, unit.count, habits, options, progress);
+    let Desk { buffer, predictor } = desk;
+    let mut judge = Judge::new(&mut done.facts, source, unit.count, predictor, options, progress);
     let (amount, result) = input::read_all(bytes, unit.range, &options.limits, buffer, &mut judge);
     judge.finish();
     judge.tally(amount, start);

@@ -31,7 +31,7 @@ pub use obvious::obvious;
 pub use said::{Said, Saying, can_say, main_input, said};
 #[doc(hidden)]
 pub use skim::kernel;
-pub use skim::{Habits, Skimmer, skim};
+pub use skim::{KeyPredictor, Skimmer, skim};
 pub use trace::trace;
 pub use words::{NO_SUCH_TOOL, TASK_NOTICE, deciding};
 

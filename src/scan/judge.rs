@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::{Count, Options, Progress, Watch};
 use crate::{
-    event::{self, Event, Flaw, Habits, Skimmer},
+    event::{self, Event, Flaw, KeyPredictor, Skimmer},
     facts::{Counts, Facts},
     input::{Amount, Cutter, Feed, Found, Place, SourceId, Stop},
 };
@@ -15,7 +15,7 @@ pub(super) struct Judge<'a> {
     source: SourceId,
     count: Count,
     max_record: usize,
-    habits: &'a mut Habits,
+    predictor: &'a mut KeyPredictor,
     pub(super) rest: Rest,
     stop: &'a Stop,
     progress: &'a Progress,
@@ -37,13 +37,13 @@ impl<'a> Judge<'a> {
         facts: &'a mut Facts,
         source: SourceId,
         count: Count,
-        habits: &'a mut Habits,
+        predictor: &'a mut KeyPredictor,
         options: &'a Options,
         progress: &'a Progress,
     ) -> Self {
         let Options { limits, stop, .. } = options;
         let (max_record, rest) = (limits.max_record, Rest::default());
-        Self { facts, source, count, max_record, habits, rest, stop, progress, watch: None }
+        Self { facts, source, count, max_record, predictor, rest, stop, progress, watch: None }
     }
 
     /// Takes in a record; its text is for whoever looks on.
@@ -177,9 +177,9 @@ fn reason(bytes: &[u8]) -> String {
 impl Feed for Judge<'_> {
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
         // UTF-8 is checked for all lines at once, and line by line only where that fails.
-        let mut habits = std::mem::replace(self.habits, Habits::NONE);
+        let mut predictor = std::mem::replace(self.predictor, KeyPredictor::NONE);
         let text = simdutf8::basic::from_utf8(block);
-        let mut skimmer = text.ok().map(|text| Skimmer::new(text, &mut habits));
+        let mut skimmer = text.ok().map(|text| Skimmer::new(text, &mut predictor));
         let line = self.count.lines + line;
         let (mut start, mut count) = (0, 0);
         while start < block.len() {
@@ -193,7 +193,7 @@ impl Feed for Judge<'_> {
             start = end + 1;
             count += 1;
         }
-        *self.habits = habits;
+        *self.predictor = predictor;
         self.progress.done.fetch_add(block.len() as u64, Ordering::Relaxed);
         count
     }

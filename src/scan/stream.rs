@@ -8,7 +8,7 @@ use super::{
     open,
 };
 use crate::{
-    event::{Event, Habits},
+    event::{Event, KeyPredictor},
     facts::Facts,
     input::{self, Bytes, Feed, Found, Place, Range, Source, SourceId},
 };
@@ -61,8 +61,8 @@ fn watched(
     watch: &mut dyn Watch,
 ) -> Option<Unread> {
     let progress = Progress::default();
-    let (habits, rest) = (Habits::default(), Rest::default());
-    let mut feed = Shared { facts, source, watch, options, progress: &progress, habits, rest };
+    let (predictor, rest) = (KeyPredictor::default(), Rest::default());
+    let mut feed = Shared { facts, source, watch, options, progress: &progress, predictor, rest };
     let (amount, result) =
         input::read_all(&mut bytes, Range::ALL, &options.limits, &mut Vec::new(), &mut feed);
     feed.judge(|judge| {
@@ -82,15 +82,15 @@ struct Shared<'a> {
     watch: &'a mut dyn Watch,
     options: &'a Options,
     progress: &'a Progress,
-    habits: Habits,
+    predictor: KeyPredictor,
     rest: Rest,
 }
 
 impl Shared<'_> {
     fn judge<R>(&mut self, judge: impl FnOnce(&mut Judge<'_>) -> R) -> R {
         let mut facts = self.facts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let (count, habits) = (Count::default(), &mut self.habits);
-        let mut one = Judge::new(&mut facts, self.source, count, habits, self.options, self.progress);
+        let (count, predictor) = (Count::default(), &mut self.predictor);
+        let mut one = Judge::new(&mut facts, self.source, count, predictor, self.options, self.progress);
         one.watch = Some(&mut *self.watch);
         one.rest = std::mem::take(&mut self.rest);
         let done = judge(&mut one);

@@ -4,9 +4,9 @@
 //! differ where this one accepts a line, and tests and fuzzing hold them equal there.
 
 mod ahead;
-mod habit;
 pub mod kernel;
 mod open;
+mod predictor;
 mod walk;
 
 use smallvec::SmallVec;
@@ -22,10 +22,10 @@ use super::{
     record::{Message, Open, Record},
 };
 use ahead::Ahead;
-pub use habit::Habits;
-use habit::Spot;
 use kernel::{Best, Run};
 use open::{InArray, InObject, Whole};
+use predictor::Cursor;
+pub use predictor::KeyPredictor;
 use walk::{Odd, Start};
 
 /// Opens JSON by walking over it.
@@ -41,20 +41,20 @@ pub struct Skimmer<'h, 'a> {
     event: Event<'a>,
     /// What was seen ahead of the last line, and is of use for the next.
     ahead: Ahead,
-    habits: &'h mut Habits,
+    predictor: &'h mut KeyPredictor,
     /// Where that next line begins; nowhere after a line that is odd.
     next: Option<usize>,
 }
 
 impl<'h, 'a> Skimmer<'h, 'a> {
     /// Over a text of whole lines, the last one perhaps without its end.
-    pub fn new(text: &'a str, habits: &'h mut Habits) -> Self {
+    pub fn new(text: &'a str, predictor: &'h mut KeyPredictor) -> Self {
         Self {
             text,
             record: Record::default(),
             event: Event::blank(),
             ahead: Ahead::default(),
-            habits,
+            predictor,
             next: Some(0),
         }
     }
@@ -72,7 +72,7 @@ impl<'h, 'a> Skimmer<'h, 'a> {
         if self.next.take() != Some(from) {
             self.ahead.reset(from);
         }
-        let start = Start::at(self.text, from, &mut self.ahead, self.habits);
+        let start = Start::at(self.text, from, &mut self.ahead, self.predictor);
         let (end, span) = kernel.run(Whole { start, record: &mut self.record }).ok()?;
         self.next = Some(end + 1);
         tell::<Skim>(&self.record, self.text.get(span)?, &mut self.event)?;
@@ -82,16 +82,16 @@ impl<'h, 'a> Skimmer<'h, 'a> {
 
 /// Reads the one record that begins at `from` in a text of whole lines; with it comes the end of its line.
 pub fn skim(text: &str, from: usize) -> Option<(Event<'_>, usize)> {
-    let mut habits = Habits::NONE;
-    let mut skimmer = Skimmer::new(text, &mut habits);
+    let mut predictor = KeyPredictor::NONE;
+    let mut skimmer = Skimmer::new(text, &mut predictor);
     let (_, end) = skimmer.read(from)?;
     Some((skimmer.event, end))
 }
 
 /// Reads a record that is the whole text, over several lines perhaps.
 pub(super) fn skim_piece(text: &str) -> Option<Event<'_>> {
-    let (mut record, mut ahead, mut habits) = (Record::default(), Ahead::default(), Habits::NONE);
-    let start = Start::over_lines(text, &mut ahead, &mut habits);
+    let (mut record, mut ahead, mut predictor) = (Record::default(), Ahead::default(), KeyPredictor::NONE);
+    let start = Start::over_lines(text, &mut ahead, &mut predictor);
     let (end, span) = Best.run(Whole { start, record: &mut record }).ok()?;
     // The walk ends at the end of the record's last line, and what may stand on the next one is no part of it.
     if end < text.len() {
@@ -112,8 +112,8 @@ impl<'a> Open<'a> for Skim {
         }
         let mut fields = F::default();
         match Best.run(InObject(
-            Start::over_lines(json.source(), &mut Ahead::default(), &mut { Habits::NONE }),
-            Spot::UNKNOWN,
+            Start::over_lines(json.source(), &mut Ahead::default(), &mut { KeyPredictor::NONE }),
+            Cursor::UNKNOWN,
             &mut fields,
         )) {
             Ok(_) => Some(fields),
@@ -127,7 +127,7 @@ impl<'a> Open<'a> for Skim {
         }
         let mut all = SmallVec::new();
         match Best.run(InArray(
-            Start::over_lines(json.source(), &mut Ahead::default(), &mut { Habits::NONE }),
+            Start::over_lines(json.source(), &mut Ahead::default(), &mut { KeyPredictor::NONE }),
             &mut all,
         )) {
             Ok(_) => Some(all),
@@ -145,8 +145,8 @@ impl<'a> Open<'a> for Skim {
         }
         let mut opened = Message::default();
         match Best.run(InObject(
-            Start::over_lines(json.source(), &mut Ahead::default(), &mut { Habits::NONE }),
-            Spot::UNKNOWN,
+            Start::over_lines(json.source(), &mut Ahead::default(), &mut { KeyPredictor::NONE }),
+            Cursor::UNKNOWN,
             &mut opened,
         )) {
             Ok(_) => Some(opened),

@@ -6,8 +6,8 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::{
-    habit::Spot,
     kernel::{Kernel, Task},
+    predictor::Cursor,
     walk::{Next, Odd, Start, Step, Walk},
 };
 use crate::event::{
@@ -25,7 +25,7 @@ pub(super) trait Opened<'a>: Default {
     type Keys: Fields<'a>;
 
     /// Takes the value that begins here. Of duplicate keys the last wins.
-    fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, spot: Spot, slot: usize) -> Step<()>;
+    fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, cursor: Cursor, slot: usize) -> Step<()>;
 
     /// It has a key at all.
     fn begin(&mut self) {}
@@ -41,7 +41,7 @@ impl<'a, F: Fields<'a>> Opened<'a> for F {
     type Keys = F;
 
     #[inline(always)]
-    fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, _: Spot, slot: usize) -> Step<()> {
+    fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, _: Cursor, slot: usize) -> Step<()> {
         self.put(slot, walk.value()?);
         Ok(())
     }
@@ -56,7 +56,7 @@ impl<'a> Opened<'a> for Record<'a> {
     type Keys = RecordFields<'a>;
 
     #[inline(always)]
-    fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, spot: Spot, slot: usize) -> Step<()> {
+    fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, cursor: Cursor, slot: usize) -> Step<()> {
         const MESSAGE: usize = RecordKey::Message as usize;
         const EVENT: usize = RecordKey::Event as usize;
         const ATTACHMENT: usize = RecordKey::Attachment as usize;
@@ -65,9 +65,9 @@ impl<'a> Opened<'a> for Record<'a> {
         const MODELS: usize = RecordKey::ModelUsage as usize;
         const SINCE_LAST: usize = RecordKey::SinceLast as usize;
         match slot {
-            MESSAGE => object(walk, spot, &mut self.message),
-            EVENT => object(walk, spot, &mut self.event),
-            ATTACHMENT => object(walk, spot, &mut self.attachment),
+            MESSAGE => object(walk, cursor, &mut self.message),
+            EVENT => object(walk, cursor, &mut self.event),
+            ATTACHMENT => object(walk, cursor, &mut self.attachment),
             META => {
                 self.calls.clear();
                 if walk.peek() != b'[' {
@@ -76,10 +76,10 @@ impl<'a> Opened<'a> for Record<'a> {
                 let mut more = walk.enter(b']')?;
                 while more {
                     if walk.peek() == b'{' {
-                        let (at, inside) = (self.calls.len(), walk.inside(spot));
+                        let (at, inner) = (self.calls.len(), walk.descend(cursor));
                         self.calls.push(Call::default());
                         let call = &mut self.calls[at];
-                        walk.by(|start| InObject(start, inside, call))?;
+                        walk.by(|start| InObject(start, inner, call))?;
                     } else {
                         walk.skip()?;
                     }
@@ -87,10 +87,10 @@ impl<'a> Opened<'a> for Record<'a> {
                 }
                 Ok(())
             }
-            USAGE => object(walk, spot, &mut self.usage),
-            MODELS => walk.by(|start| InModels(start, spot, &mut self.models)),
-            SINCE_LAST => walk.by(|start| InModels(start, spot, &mut self.since_last)),
-            _ => self.fields.take(walk, spot, slot),
+            USAGE => object(walk, cursor, &mut self.usage),
+            MODELS => walk.by(|start| InModels(start, cursor, &mut self.models)),
+            SINCE_LAST => walk.by(|start| InModels(start, cursor, &mut self.since_last)),
+            _ => self.fields.take(walk, cursor, slot),
         }
     }
 
@@ -112,7 +112,7 @@ impl<'a> Opened<'a> for Message<'a> {
     type Keys = MessageFields<'a>;
 
     #[inline(always)]
-    fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, spot: Spot, slot: usize) -> Step<()> {
+    fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, cursor: Cursor, slot: usize) -> Step<()> {
         const CONTENT: usize = MessageKey::Content as usize;
         const USAGE: usize = MessageKey::Usage as usize;
         match slot {
@@ -126,7 +126,7 @@ impl<'a> Opened<'a> for Message<'a> {
                     if walk.peek() == b'{' {
                         let (at, (from, _)) = (objects.len(), walk.begin());
                         objects.push((BlockFields::default(), 0));
-                        fill(walk, walk.inside(spot), &mut objects[at].0)?;
+                        fill(walk, walk.descend(cursor), &mut objects[at].0)?;
                         objects[at].1 = (walk.left() - from) as u64;
                     } else {
                         walk.skip()?;
@@ -138,10 +138,10 @@ impl<'a> Opened<'a> for Message<'a> {
             }
             CONTENT => {
                 self.blocks.clear();
-                self.fields.take(walk, spot, slot)
+                self.fields.take(walk, cursor, slot)
             }
-            USAGE => object(walk, spot, &mut self.usage),
-            _ => self.fields.take(walk, spot, slot),
+            USAGE => object(walk, cursor, &mut self.usage),
+            _ => self.fields.take(walk, cursor, slot),
         }
     }
 
@@ -164,15 +164,15 @@ impl<'a> Opened<'a> for ApiEvent<'a> {
     type Keys = EventFields<'a>;
 
     #[inline(always)]
-    fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, spot: Spot, slot: usize) -> Step<()> {
+    fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, cursor: Cursor, slot: usize) -> Step<()> {
         const MESSAGE: usize = EventKey::Message as usize;
         const DELTA: usize = EventKey::Delta as usize;
         const USAGE: usize = EventKey::Usage as usize;
         match slot {
-            MESSAGE => object(walk, spot, &mut self.message),
-            DELTA => part(walk, spot, &mut self.delta),
-            USAGE => object(walk, spot, &mut self.usage),
-            _ => self.fields.take(walk, spot, slot),
+            MESSAGE => object(walk, cursor, &mut self.message),
+            DELTA => part(walk, cursor, &mut self.delta),
+            USAGE => object(walk, cursor, &mut self.usage),
+            _ => self.fields.take(walk, cursor, slot),
         }
     }
 
@@ -190,13 +190,13 @@ impl<'a> Opened<'a> for Spent<'a> {
     type Keys = UsageFields<'a>;
 
     #[inline(always)]
-    fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, spot: Spot, slot: usize) -> Step<()> {
+    fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, cursor: Cursor, slot: usize) -> Step<()> {
         const SPLIT: usize = UsageKey::CacheCreation as usize;
         const SERVER: usize = UsageKey::ServerToolUse as usize;
         match slot {
-            SPLIT => part(walk, spot, &mut self.split),
-            SERVER => part(walk, spot, &mut self.server),
-            _ => self.fields.take(walk, spot, slot),
+            SPLIT => part(walk, cursor, &mut self.split),
+            SERVER => part(walk, cursor, &mut self.server),
+            _ => self.fields.take(walk, cursor, slot),
         }
     }
 
@@ -213,23 +213,27 @@ impl<'a> Opened<'a> for Call<'a> {
     type Keys = CallFields<'a>;
 
     #[inline(always)]
-    fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, spot: Spot, slot: usize) -> Step<()> {
+    fn take<K: Kernel>(&mut self, walk: &mut Walk<'_, 'a, K>, cursor: Cursor, slot: usize) -> Step<()> {
         const DECISION: usize = CallKey::Decision as usize;
         match slot {
-            DECISION => part(walk, spot, &mut self.decision),
-            _ => self.fields.take(walk, spot, slot),
+            DECISION => part(walk, cursor, &mut self.decision),
+            _ => self.fields.take(walk, cursor, slot),
         }
     }
 }
 
 /// Fills what an object gives.
 #[inline(always)]
-fn fill<'a, K: Kernel, T: Opened<'a>>(walk: &mut Walk<'_, 'a, K>, mut spot: Spot, into: &mut T) -> Step<()> {
+fn fill<'a, K: Kernel, T: Opened<'a>>(
+    walk: &mut Walk<'_, 'a, K>,
+    mut cursor: Cursor,
+    into: &mut T,
+) -> Step<()> {
     let mut first = true;
     loop {
-        match walk.key::<T::Keys>(&mut spot, first)? {
-            Next::Value(slot) => match slot.number() {
-                Some(slot) => into.take(walk, spot, slot)?,
+        match walk.key::<T::Keys>(&mut cursor, first)? {
+            Next::Value(slot) => match slot.index() {
+                Some(slot) => into.take(walk, cursor, slot)?,
                 None => walk.skip()?,
             },
             Next::End => return Ok(()),
@@ -241,20 +245,20 @@ fn fill<'a, K: Kernel, T: Opened<'a>>(walk: &mut Walk<'_, 'a, K>, mut spot: Spot
 
 /// Opens the value after a key; nothing is in it if it is no object.
 #[inline(always)]
-fn part<'a, K: Kernel, T: Opened<'a>>(walk: &mut Walk<'_, 'a, K>, after: Spot, into: &mut T) -> Step<()> {
+fn part<'a, K: Kernel, T: Opened<'a>>(walk: &mut Walk<'_, 'a, K>, after: Cursor, into: &mut T) -> Step<()> {
     into.empty();
     if walk.peek() != b'{' {
         return walk.skip();
     }
-    let inside = walk.inside(after);
-    walk.by(|start| InObject(start, inside, into))
+    let inner = walk.descend(after);
+    walk.by(|start| InObject(start, inner, into))
 }
 
 /// Opens the value after a key, if it is an object.
 #[inline(always)]
 fn object<'a, K: Kernel, T: Opened<'a>>(
     walk: &mut Walk<'_, 'a, K>,
-    after: Spot,
+    after: Cursor,
     place: &mut Held<T>,
 ) -> Step<()> {
     place.clear();
@@ -263,8 +267,8 @@ fn object<'a, K: Kernel, T: Opened<'a>>(
     }
     let into = place.hold();
     into.empty();
-    let inside = walk.inside(after);
-    walk.by(|start| InObject(start, inside, into))
+    let inner = walk.descend(after);
+    walk.by(|start| InObject(start, inner, into))
 }
 
 /// Walks over a record and what is left of its line; where that ends, and where the record stands. The record is filled
@@ -281,16 +285,16 @@ impl Task for Whole<'_, '_, '_> {
     fn run<K: Kernel>(self, kernel: K) -> Step<(usize, Range<usize>)> {
         let mut walk = self.start.walk(kernel);
         let (start, _) = walk.begin();
-        let spot = walk.start();
+        let cursor = walk.start();
         self.record.empty();
-        fill(&mut walk, spot, self.record)?;
+        fill(&mut walk, cursor, self.record)?;
         let span = start..walk.left();
         if walk.ends() { Ok((walk.left(), span)) } else { Err(Odd) }
     }
 }
 
 /// Walks over an object and fills what it gives.
-pub(super) struct InObject<'w, 'r, 'a, T>(pub(super) Start<'w, 'a>, pub(super) Spot, pub(super) &'r mut T);
+pub(super) struct InObject<'w, 'r, 'a, T>(pub(super) Start<'w, 'a>, pub(super) Cursor, pub(super) &'r mut T);
 
 impl<'a, T: Opened<'a>> Task for InObject<'_, '_, 'a, T> {
     type Done = Step<usize>;
@@ -304,7 +308,7 @@ impl<'a, T: Opened<'a>> Task for InObject<'_, '_, 'a, T> {
 }
 
 /// Walks over a value, and if it is an object fills what the objects in it give, by name.
-struct InModels<'w, 'r, 'a>(Start<'w, 'a>, Spot, &'r mut Option<Models<'a>>);
+struct InModels<'w, 'r, 'a>(Start<'w, 'a>, Cursor, &'r mut Option<Models<'a>>);
 
 impl Task for InModels<'_, '_, '_> {
     type Done = Step<usize>;
@@ -324,8 +328,8 @@ impl Task for InModels<'_, '_, '_> {
             let mut fields = ModelFields::default();
             let name = walk.name()?;
             if walk.peek() == b'{' {
-                let (inside, into) = (walk.inside(after), &mut fields);
-                walk.by(|start| InObject(start, inside, into))?;
+                let (inner, into) = (walk.descend(after), &mut fields);
+                walk.by(|start| InObject(start, inner, into))?;
             } else {
                 walk.skip()?;
             }

@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 
 use super::{
     ahead::{Ahead, End},
-    habit::{Habits, Slot, Spot},
     kernel::{Kernel, Task},
+    predictor::{Cursor, KeyPredictor, Slot},
 };
 use crate::event::{
     fields::{Fields, Key},
@@ -33,7 +33,7 @@ pub(super) struct Start<'w, 'a> {
     text: &'a str,
     at: usize,
     ahead: &'w mut Ahead,
-    habits: &'w mut Habits,
+    predictor: &'w mut KeyPredictor,
     /// Whether a line's end is a blank like others.
     over_lines: bool,
 }
@@ -41,21 +41,26 @@ pub(super) struct Start<'w, 'a> {
 impl<'w, 'a> Start<'w, 'a> {
     /// At a byte of a text, with what was seen ahead from there; a line's end ends everything.
     #[inline]
-    pub(super) fn at(text: &'a str, at: usize, ahead: &'w mut Ahead, habits: &'w mut Habits) -> Self {
-        Self { text, at, ahead, habits, over_lines: false }
+    pub(super) fn at(
+        text: &'a str,
+        at: usize,
+        ahead: &'w mut Ahead,
+        predictor: &'w mut KeyPredictor,
+    ) -> Self {
+        Self { text, at, ahead, predictor, over_lines: false }
     }
 
     /// At the beginning of a text of perhaps several lines.
     #[inline]
-    pub(super) fn over_lines(text: &'a str, ahead: &'w mut Ahead, habits: &'w mut Habits) -> Self {
-        Self { over_lines: true, ..Self::at(text, 0, ahead, habits) }
+    pub(super) fn over_lines(text: &'a str, ahead: &'w mut Ahead, predictor: &'w mut KeyPredictor) -> Self {
+        Self { over_lines: true, ..Self::at(text, 0, ahead, predictor) }
     }
 
     /// Walks from here.
     #[inline(always)]
     pub(super) fn walk<K: Kernel>(self, kernel: K) -> Walk<'w, 'a, K> {
-        let Self { text, at, ahead, habits, over_lines } = self;
-        Walk { kernel, text, bytes: text.as_bytes(), at, ahead, habits, over_lines }
+        let Self { text, at, ahead, predictor, over_lines } = self;
+        Walk { kernel, text, bytes: text.as_bytes(), at, ahead, predictor, over_lines }
     }
 }
 
@@ -76,7 +81,7 @@ pub(super) struct Walk<'w, 'a, K> {
     bytes: &'a [u8],
     at: usize,
     ahead: &'w mut Ahead,
-    habits: &'w mut Habits,
+    predictor: &'w mut KeyPredictor,
     over_lines: bool,
 }
 
@@ -94,8 +99,8 @@ impl<'a, K: Kernel> Walk<'_, 'a, K> {
         &'s mut self,
         task: impl FnOnce(Start<'s, 'a>) -> T,
     ) -> Step<()> {
-        let Self { kernel, text, at, ref mut ahead, ref mut habits, over_lines, .. } = *self;
-        let start = Start { text, at, ahead, habits, over_lines };
+        let Self { kernel, text, at, ref mut ahead, ref mut predictor, over_lines, .. } = *self;
+        let start = Start { text, at, ahead, predictor, over_lines };
         self.at = kernel.run(task(start))?;
         Ok(())
     }
@@ -162,25 +167,25 @@ impl<'a, K: Kernel> Walk<'_, 'a, K> {
         Ok(next == b',')
     }
 
-    /// Where a record begins among keys.
+    /// Positions the key cursor at the start of a record.
     #[inline(always)]
-    pub(super) fn start(&mut self) -> Spot {
-        self.habits.start()
+    pub(super) fn start(&mut self) -> Cursor {
+        self.predictor.start()
     }
 
-    /// From the place after a key to the one inside its value.
+    /// Moves from after a key to inside its value.
     #[inline(always)]
-    pub(super) fn inside(&self, after: Spot) -> Spot {
-        self.habits.inside(after)
+    pub(super) fn descend(&self, after: Cursor) -> Cursor {
+        self.predictor.descend(after)
     }
 
     /// Passes over what stands before a key, the key and its colon; or over the bracket that closes the object. Before the
     /// first key stands the bracket that opens it, before the others a comma.
     #[inline(always)]
-    pub(super) fn key<F: Fields<'a>>(&mut self, spot: &mut Spot, first: bool) -> Step<Next> {
+    pub(super) fn key<F: Fields<'a>>(&mut self, cursor: &mut Cursor, first: bool) -> Step<Next> {
         let rest = self.bytes.get(self.at..).ok_or(Odd)?;
         if let Some(head) = rest.first_chunk()
-            && let Some((slot, length)) = self.habits.guess(spot, head)
+            && let Some((slot, length)) = self.predictor.predict(cursor, head)
         {
             self.at += length;
             return Ok(Next::Value(slot));
@@ -189,10 +194,10 @@ impl<'a, K: Kernel> Walk<'_, 'a, K> {
             self.at += 1;
             return Ok(Next::End);
         }
-        let Self { kernel, text, at, ref mut ahead, ref mut habits, over_lines, .. } = *self;
-        let start = Start { text, at, ahead, habits, over_lines };
+        let Self { kernel, text, at, ref mut ahead, ref mut predictor, over_lines, .. } = *self;
+        let start = Start { text, at, ahead, predictor, over_lines };
         let next;
-        (self.at, next, *spot) = kernel.run(NewKey::<F>(start, *spot, first, PhantomData))?;
+        (self.at, next, *cursor) = kernel.run(NewKey::<F>(start, *cursor, first, PhantomData))?;
         Ok(next)
     }
 
@@ -272,27 +277,27 @@ impl<'a, K: Kernel> Walk<'_, 'a, K> {
 }
 
 /// Passes over a key that was not expected, and remembers it.
-struct NewKey<'w, 'a, F>(Start<'w, 'a>, Spot, bool, PhantomData<F>);
+struct NewKey<'w, 'a, F>(Start<'w, 'a>, Cursor, bool, PhantomData<F>);
 
 impl<'a, F: Fields<'a>> Task for NewKey<'_, 'a, F> {
-    type Done = Step<(usize, Next, Spot)>;
+    type Done = Step<(usize, Next, Cursor)>;
 
     #[inline(always)]
     fn run<K: Kernel>(self, kernel: K) -> Self::Done {
-        let Self(start, spot, first, _) = self;
+        let Self(start, cursor, first, _) = self;
         let mut walk = start.walk(kernel);
         let (from, before) = walk.begin();
         walk.at += 1;
         match (first, before) {
             (true, b'{') | (false, b',') => {}
-            (false, b'}') => return Ok((walk.left(), Next::End, spot)),
+            (false, b'}') => return Ok((walk.left(), Next::End, cursor)),
             _ => return Err(Odd),
         }
         match (first, walk.peek()) {
             (_, b'"') => {}
             (true, b'}') => {
                 walk.at += 1;
-                return Ok((walk.left(), Next::End, spot));
+                return Ok((walk.left(), Next::End, cursor));
             }
             _ => return Err(Odd),
         }
@@ -301,8 +306,8 @@ impl<'a, F: Fields<'a>> Task for NewKey<'_, 'a, F> {
         // Blanks are no part of what is remembered.
         let tight = start == from + 2 && walk.at == end + 2;
         let text = walk.bytes.get(from..walk.at).filter(|_| tight);
-        let spot = text.map_or(Spot::UNKNOWN, |text| walk.habits.learn(spot, text, slot));
-        Ok((walk.left(), Next::Value(slot), spot))
+        let cursor = text.map_or(Cursor::UNKNOWN, |text| walk.predictor.learn(cursor, text, slot));
+        Ok((walk.left(), Next::Value(slot), cursor))
     }
 }
 
