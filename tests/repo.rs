@@ -144,6 +144,13 @@ fn the_table_of_modules_is_as_the_street_wants_it() {
 
 // The documents.
 
+/// The pages for users: the README and all of `docs/`.
+fn manual() -> Vec<String> {
+    let docs = files(&root().join("docs"));
+    let pages = docs.iter().map(|path| name(path)).filter(|path| path.ends_with(".md"));
+    std::iter::once("README.md".to_owned()).chain(pages).collect()
+}
+
 #[test]
 fn the_version_is_in_the_changelog() {
     let heading = format!("## {}", env!("CARGO_PKG_VERSION"));
@@ -153,11 +160,13 @@ fn the_version_is_in_the_changelog() {
 
 #[test]
 fn files_that_the_documents_name_exist() {
-    for page in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "RELIABILITY.md"] {
-        for span in spans(&read(page)) {
+    let others = ["ARCHITECTURE.md", "CONTRIBUTING.md", "RELIABILITY.md", "SECURITY.md"].map(str::to_owned);
+    for page in manual().into_iter().chain(others) {
+        for span in spans(&read(&page)) {
             let is_path = span.contains('.') && !span.contains([' ', '*', '<', '~', '…']);
             let folders = ["", "src/"];
-            let begins = ["src/", "tests/", "testdata/", ".ci/", "input/", "event/", "facts/", "measure/"];
+            let begins =
+                ["src/", "tests/", "testdata/", ".ci/", "docs/", "input/", "event/", "facts/", "measure/"];
             let begins =
                 begins.iter().chain(&["report/", "render/", "redact/", "cli/", "benches/", "examples/"]);
             if is_path && begins.into_iter().any(|begin| span.starts_with(begin)) {
@@ -204,45 +213,53 @@ fn commands() -> Vec<String> {
     commands.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
 }
 
-/// What the README gives as an invocation of the program: the words after its name.
-fn invocations(readme: &str) -> Vec<Vec<String>> {
+/// The invocations of the program on a page: the words after its name.
+fn invocations(page: &str) -> Vec<Vec<String>> {
     let shown = |block: &&str| block.starts_with("console\n");
-    let (shown, typed): (Vec<&str>, Vec<&str>) = blocks(readme).into_iter().partition(shown);
+    let (shown, typed): (Vec<&str>, Vec<&str>) = blocks(page).into_iter().partition(shown);
     let shown = shown.into_iter().flat_map(str::lines).filter(|line| line.starts_with("$ "));
-    let code = typed.into_iter().flat_map(str::lines).chain(shown).chain(spans(readme));
+    let code = typed.into_iter().flat_map(str::lines).chain(shown).chain(spans(page));
     let calls = code.filter_map(|line| line.split("ccstat ").nth(1));
     calls.map(|call| call.split([' ', '|']).map(str::to_owned).collect()).collect()
 }
 
 #[test]
-fn what_the_readme_names_exists() {
-    let readme = read("README.md");
+fn commands_formats_and_options_that_the_pages_name_exist() {
     let commands = commands();
     assert!(commands.len() > 3, "{commands:?}");
     let everything: String = commands.iter().map(|name| help(&[name])).collect();
+    let everything = everything + &help(&["permissions", "test"]);
     // `--live=plain` is `--live[=<HOW>]` in the help.
     let has_flag = |flag: &str| {
         let name = flag.split('=').next();
         everything.split([' ', '\n', ',']).any(|word| word.split(['=', '[']).next() == name)
     };
-    let invocations = invocations(&readme);
-    assert!(invocations.len() > 5, "{invocations:?}");
-    for words in &invocations {
-        assert!(words[0] == "help" || commands.contains(&words[0]), "no command `{}`", words[0]);
-        for pair in words.windows(2).filter(|pair| pair[0] == "--format") {
-            assert!(everything.contains(&format!("- {}:", pair[1])), "no format `{}`", pair[1]);
+    let mut total = 0;
+    for page in manual() {
+        let text = read(&page);
+        let invocations = invocations(&text);
+        total += invocations.len();
+        for words in &invocations {
+            let is_command = words[0] == "help" || commands.contains(&words[0]);
+            assert!(is_command || words[0].starts_with("--"), "{page}: no command `{}`", words[0]);
+            for pair in words.windows(2).filter(|pair| pair[0] == "--format") {
+                assert!(everything.contains(&format!("- {}:", pair[1])), "{page}: no format `{}`", pair[1]);
+            }
+        }
+        // What comes after `--` belongs to another program.
+        let words = invocations.iter().flat_map(|words| words.iter().take_while(|word| *word != "--"));
+        let spans = spans(&text);
+        let named = spans.iter().filter_map(|span| span.split(' ').next());
+        for flag in words.map(String::as_str).chain(named).filter(|flag| flag.len() > 2) {
+            assert!(!flag.starts_with("--") || has_flag(flag), "{page}: no option `{flag}`");
         }
     }
-    let spans = spans(&readme);
-    let named = spans.iter().filter_map(|span| span.split(' ').next());
-    for flag in invocations.iter().flatten().map(String::as_str).chain(named) {
-        assert!(!flag.starts_with("--") || has_flag(flag), "no flag `{flag}`");
-    }
+    assert!(total > 50, "{total}");
 }
 
 #[test]
-fn every_command_is_in_the_readme() {
-    let invocations = invocations(&read("README.md"));
+fn every_command_is_in_the_guide() {
+    let invocations = invocations(&read("docs/guide.md"));
     for command in commands() {
         assert!(invocations.iter().any(|words| words[0] == command), "`ccstat {command}` is missing");
     }

@@ -320,9 +320,9 @@ fn types_of_toml_are_what_would_be_typed() {
 }
 
 #[test]
-fn the_example_of_the_readme_can_be_used() {
-    let readme = std::fs::read_to_string(testdata("../README.md")).unwrap();
-    let example = readme.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+fn the_example_of_the_manual_can_be_used() {
+    let page = std::fs::read_to_string(testdata("../docs/configuration.md")).unwrap().replace("\r\n", "\n");
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let folder = folder(example);
     std::fs::copy(testdata("pricing/per-million.json"), folder.path().join("prices.json")).unwrap();
     for words in [&["summarize", "run.jsonl"][..], &["diff", "run.jsonl", "run.jsonl"], &["prices"]] {
@@ -389,10 +389,10 @@ fn the_user_configuration_is_below_xdg_config_home_if_that_is_absolute() {
     );
 }
 
-/// The rows of the README's table of options: options, and what is said of found files and of the others.
+/// The rows of the table of options in `docs/configuration.md`: options, and what is said of found files and of the others.
 fn table() -> Vec<(Vec<String>, String, String)> {
-    let readme = std::fs::read_to_string(testdata("../README.md")).unwrap();
-    let rows = readme.lines().skip_while(|line| !line.starts_with("| options |")).skip(2);
+    let page = std::fs::read_to_string(testdata("../docs/configuration.md")).unwrap();
+    let rows = page.lines().skip_while(|line| !line.starts_with("| options |")).skip(2);
     let rows = rows.take_while(|line| line.starts_with('|')).map(|line| {
         let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
         let options = cells[0].split(", ").map(|option| option.trim_matches('`').to_owned()).collect();

@@ -228,8 +228,8 @@ fn an_archive_holds_the_program_its_pages_and_all_completions() {
     let listed = String::from_utf8(listed.stdout).unwrap();
     let files: BTreeSet<&str> =
         listed.lines().filter_map(|line| line.strip_prefix(&format!("{stem}/"))).collect();
-    for file in ["ccstat", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "man/ccstat.1", "man/ccstat-check.1"]
-    {
+    let documents = ["README.md", "docs/guide.md", "docs/nightly.svg", "LICENSE-MIT", "LICENSE-APACHE"];
+    for file in documents.into_iter().chain(["ccstat", "man/ccstat.1", "man/ccstat-check.1"]) {
         assert!(files.contains(file), "{file}: {files:?}");
     }
     let help = run_with(&["generate", "completions", "--help"]).1;

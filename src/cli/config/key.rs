@@ -54,7 +54,7 @@ pub(super) struct Group {
     pub(super) options: &'static [&'static str],
 }
 
-/// Every option of every command once. A new option is added here, and to the table of the README.
+/// Every option of every command once. A new option is added here, and to the table of `docs/configuration.md`.
 pub(super) const GROUPS: &[Group] = &[
     Group {
         accepted: Accepted::Anywhere,
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// The table as the README has it.
+    /// The table as `docs/configuration.md` has it.
     fn markdown() -> String {
         let mut text = String::from(
             "| options | each | found `ccstat.toml` | user configuration, `--config` | variables |\n|---|---|---|---|---|\n",
@@ -234,12 +234,9 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_the_table() {
-        let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
-        assert!(
-            readme.contains(&markdown()),
-            "put this into README.md, section Configuration:\n{}",
-            markdown()
-        );
+    fn the_manual_has_the_table() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/configuration.md");
+        let page = std::fs::read_to_string(page).unwrap().replace("\r\n", "\n");
+        assert!(page.contains(&markdown()), "put this into docs/configuration.md:\n{}", markdown());
     }
 }
