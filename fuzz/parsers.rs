@@ -142,7 +142,7 @@ pub(crate) fn pricing(bytes: &[u8]) {
     let most = u64::from(u32::MAX) << 16;
     for row in rows {
         assert_eq!(prices.find(&row.model).map(|found| &found.model), Some(&row.model), "{text:?}");
-        for tokens in [[0; 6], [1; 6], [most; 6]].map(Tokens::of_fields) {
+        for tokens in [[0; 6], [1; 6], [most; 6]].map(Tokens::from_fields) {
             let [plain, fast] = [false, true].map(|on| {
                 let terms = Terms { fast: on, us_inference: on, surcharged: on };
                 prices.cost(&row.model, &tokens, terms)
@@ -168,10 +168,10 @@ pub(crate) fn time(bytes: &[u8]) {
     let zones = ZONES.iter().map(|name| Zone::named(name).expect("a zone")).chain(Zone::named(text).ok());
     let mut moments: Vec<Time> = Time::parse(text).into_iter().collect();
     for zone in zones {
-        let (since, until) = (zone.moment(text, now, false), zone.moment(text, now, true));
+        let (since, until) = (zone.parse_time(text, now, false), zone.parse_time(text, now, true));
         if let (Ok(since), Ok(until)) = (&since, &until) {
             assert!(since <= until, "{text:?}");
-            let same = zone.moment(&since.to_string(), now, false).map(|time| time.to_string());
+            let same = zone.parse_time(&since.to_string(), now, false).map(|time| time.to_string());
             assert_eq!(same, Ok(since.to_string()), "{text:?}");
         }
         moments.extend(since.into_iter().chain(until));
@@ -188,7 +188,7 @@ pub(crate) fn time(bytes: &[u8]) {
             assert_eq!(zone.clock(time).map(|clock| clock.len()), (!day.is_empty()).then_some(8), "{text:?}");
         }
     }
-    let starts = calendar::windows(moments.clone());
+    let starts = calendar::window_starts(moments.clone());
     assert!(starts.is_sorted() && starts.len() <= moments.len(), "{text:?}");
     assert!(moments.iter().all(|time| starts.iter().any(|start| start <= time)), "{text:?}");
 }

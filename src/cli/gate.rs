@@ -119,7 +119,7 @@ fn share(text: &str) -> Result<f64, String> {
 
 /// `30s`, `10m`, `1h30m`; a number alone is seconds.
 fn duration(text: &str) -> Result<Millis, String> {
-    plan::duration(text).map(|long| Millis::from_number(long.as_secs_f64() * 1000.0))
+    plan::parse_duration(text).map(|long| Millis::from_f64(long.as_secs_f64() * 1000.0))
 }
 
 /// A number as people write one: digits, perhaps with a point.

@@ -8,7 +8,7 @@ use std::{
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{line, plan::duration};
+use super::{line, plan::parse_duration};
 use crate::{
     facts::{Account, Name},
     measure::{Millis, Usd},
@@ -31,7 +31,7 @@ pub struct Live {
     #[arg(long, conflicts_with = "live")]
     pub no_live: bool,
     /// Print a plain line this often, such as 30s or 5m
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     pub live_every: Duration,
 }
 
@@ -172,7 +172,7 @@ impl Now {
 
     /// What runs, and for how long.
     fn doing(&self) -> String {
-        let since = |since: Millis| human::value(&self.elapsed.less(since).into());
+        let since = |since: Millis| human::value(&self.elapsed.saturating_sub(since).into());
         match &*self.running {
             [] => format!("waiting for {}", human::value(&self.silence.into())),
             [(tool, start)] => format!("{} for {}", human::text(tool), since(*start)),

@@ -69,7 +69,7 @@ impl Narrow {
     pub(super) fn filter(&self, zone: &Zone) -> Result<Filter, Error> {
         let now = calendar::now();
         let moment = |text: &Option<String>, is_end| {
-            text.as_deref().map(|text| zone.moment(text, now, is_end)).transpose().map_err(Error::Usage)
+            text.as_deref().map(|text| zone.parse_time(text, now, is_end)).transpose().map_err(Error::Usage)
         };
         let (since, until) = (moment(&self.since, false)?, moment(&self.until, true)?);
         if let (Some(from), Some(to)) = (since, until)

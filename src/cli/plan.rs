@@ -13,7 +13,7 @@ use std::{
 use clap::ColorChoice;
 
 use super::{again::Again, args, config, stdin};
-pub(super) use crate::measure::calendar::duration;
+pub(super) use crate::measure::calendar::parse_duration;
 use crate::{
     error::Error,
     input::{self, Environment, Wanted},

@@ -85,8 +85,8 @@ fn words(done: u64, total: Option<u64>, elapsed: Duration) -> String {
         None => bytes(done),
     };
     let seconds = total.map(|total| total.saturating_sub(done) as f64 / rate).filter(|left| *left < LONGEST);
-    let left = seconds
-        .map(|seconds| format!("{} left", human::value(&Millis::from_number(seconds * 1000.0).into())));
+    let left =
+        seconds.map(|seconds| format!("{} left", human::value(&Millis::from_f64(seconds * 1000.0).into())));
     let parts = [Some(read), Some(format!("{}/s", bytes(rate as u64))), left];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }

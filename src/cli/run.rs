@@ -12,7 +12,7 @@ use super::{
     output::Channel,
     pass::{self, Keeper, Pass, Passed, Wires},
     pipe,
-    plan::{self, Variables, duration},
+    plan::{self, Variables, parse_duration},
     print::{Printer, Prints},
     signal::Received,
 };
@@ -65,7 +65,7 @@ pub struct Run {
     #[arg(long, help_heading = "Gates")]
     pub stop_on_gate: bool,
     /// Wait so long between SIGINT, SIGTERM and SIGKILL, or after Ctrl-Break, when the command is stopped
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = "Gates")]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration, help_heading = "Gates")]
     pub grace: Duration,
 }
 

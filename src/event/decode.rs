@@ -339,5 +339,5 @@ pub fn servers_of(servers: &str) -> Vec<(Text<'_>, Option<Text<'_>>)> {
 }
 
 fn millis(fields: &RecordFields<'_>, key: RecordKey) -> Option<Millis> {
-    fields.number(key).map(Millis::from_number)
+    fields.number(key).map(Millis::from_f64)
 }

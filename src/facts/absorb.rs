@@ -14,7 +14,7 @@ use super::{
 use crate::{
     event::{self, BlockKind, Body, Dialect, Event, Half, Part},
     input::Place,
-    measure::{SHORTEST_SURCHARGED, Time, Tokens, Version},
+    measure::{MIN_SURCHARGED_PROMPT, Time, Tokens, Version},
 };
 
 /// One record while it is taken in.
@@ -168,7 +168,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
     /// version: it is that of the last `init` before them, which only the end can tell.
     fn may_be_long(&mut self, id: Id, usage: Option<&event::Usage>) {
         // Of each of the three counts the largest of all lines is taken, so one of them is at least a third of the prompt.
-        let some_line_has = SHORTEST_SURCHARGED / 3;
+        let some_line_has = MIN_SURCHARGED_PROMPT / 3;
         if usage.is_some_and(|usage| usage.prompt() >= some_line_has) {
             self.facts.chain.long_prompts.push((self.place, id));
         }

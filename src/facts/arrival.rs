@@ -65,7 +65,7 @@ impl Arrivals {
     fn answer(&mut self, answer: &ToolResult<'_>, now: Millis) {
         let Some(id) = answer.id.as_deref().map(Id::of) else { return };
         // An answer that came before its call tells no latency.
-        let latency = self.asked.get(&id).map(|(_, since)| now.less(*since));
+        let latency = self.asked.get(&id).map(|(_, since)| now.saturating_sub(*since));
         self.answered.entry(id).or_insert(latency);
     }
 

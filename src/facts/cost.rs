@@ -317,9 +317,9 @@ pub(super) fn without_copied(total: Usd, models: &[ModelUse], share: &Share<'_>)
         let same = models.iter().position(|one| one.model == *model);
         let same = same.or_else(|| models.iter().position(|one| canonical(&one.model) == canonical(model)));
         let Some(at) = same else { continue };
-        total = total.less(*price);
-        models[at].cost = models[at].cost.less(*price);
-        models[at].tokens = models[at].tokens.with(*tokens, u64::saturating_sub);
+        total = total.saturating_sub(*price);
+        models[at].cost = models[at].cost.saturating_sub(*price);
+        models[at].tokens = models[at].tokens.zip_with(*tokens, u64::saturating_sub);
     }
     Reported { total, models: Some(models), saved: true }
 }

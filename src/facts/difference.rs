@@ -104,7 +104,7 @@ fn difference<'a>(
                 None => Hashed::default(),
             };
             let uses = printed.unwrap_or_default().iter();
-            (total.less(base), uses.map(|one| one.less(old.get(&one.model).copied())).collect())
+            (total.saturating_sub(base), uses.map(|one| one.less(old.get(&one.model).copied())).collect())
         }
     };
     let cost = end.total.map(|_| cost);
@@ -115,7 +115,7 @@ fn difference<'a>(
         before: before.map(|before| (before.end, before.cost)),
         cost,
         models: says_models.then_some(uses),
-        api: end.api.and_then(|api| Some(api.less(api_base?))),
+        api: end.api.and_then(|api| Some(api.saturating_sub(api_base?))),
     };
     let api = end.api.unwrap_or_default().max(api_base.unwrap_or_default());
     (
@@ -135,7 +135,7 @@ fn api_base(
     match (before, end.total, cost) {
         (Some(before), _, _) => Some(before.api),
         (None, Some(total), Some(cost)) if end.since_last.is_some() && total > cost => {
-            history.api_at(end, total.less(cost))
+            history.api_at(end, total.saturating_sub(cost))
         }
         _ => Some(Millis::ZERO),
     }
@@ -146,8 +146,8 @@ impl ModelUse {
         let tokens = old.map_or(Tokens::default(), |old| old.tokens);
         Self {
             model: Name::clone(&self.model),
-            tokens: self.tokens.with(tokens, u64::saturating_sub),
-            cost: self.cost.less(old.map_or(Usd::ZERO, |old| old.cost)),
+            tokens: self.tokens.zip_with(tokens, u64::saturating_sub),
+            cost: self.cost.saturating_sub(old.map_or(Usd::ZERO, |old| old.cost)),
         }
     }
 }

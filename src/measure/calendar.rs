@@ -1,4 +1,4 @@
-//! Days, weeks, months and hours where the reader lives, and moments as people write them.
+//! Days, weeks, months and hours in a time zone, and parsing of times and durations that people type.
 
 mod period;
 
@@ -15,7 +15,7 @@ pub use period::TIMES;
 
 use super::Time;
 
-/// A time zone: days are days there.
+/// A time zone, UTC by default. It decides where days, weeks and months begin.
 #[derive(Clone, Debug)]
 pub struct Zone(TimeZone);
 
@@ -26,12 +26,12 @@ impl Default for Zone {
 }
 
 impl Zone {
-    /// The zone of this machine, or what `TZ` says.
+    /// Returns the time zone of this machine, or the one in `TZ`.
     pub fn system() -> Self {
         Self(TimeZone::system())
     }
 
-    /// A zone by name, such as `Europe/Berlin` or `UTC`, or by offset, such as `+02:00`.
+    /// Returns the zone with a name such as `Europe/Berlin` or `UTC`, an offset such as `+02:00`, or `local`.
     pub fn named(name: &str) -> Result<Self, String> {
         if name.eq_ignore_ascii_case("local") {
             return Ok(Self::system());
@@ -51,42 +51,44 @@ impl Zone {
         Timestamp::from_microsecond(time.micros()).ok().map(|moment| moment.to_zoned(self.0.clone()))
     }
 
-    /// `2026-11-15`.
+    /// Formats the day: `2026-11-15`.
     pub fn day(&self, time: Time) -> Option<String> {
         Some(self.zoned(time)?.date().to_string())
     }
 
-    /// The Monday on which its week began, `2026-11-09`.
+    /// Formats the Monday on which the week began: `2026-11-09`.
     pub fn week(&self, time: Time) -> Option<String> {
         let date = self.zoned(time)?.date();
         let since = date.weekday().since(Weekday::Monday);
         Some(date.checked_sub(i64::from(since).days()).ok()?.to_string())
     }
 
-    /// `2026-11`.
+    /// Formats the month: `2026-11`.
     pub fn month(&self, time: Time) -> Option<String> {
         let date = self.zoned(time)?.date();
         Some(format!("{:04}-{:02}", date.year(), date.month()))
     }
 
-    /// `2026-10-25T02:00+02:00`: with the offset, since an hour comes twice when clocks are set back.
+    /// Formats the hour: `2026-10-25T02:00+02:00`. With the offset, because an hour occurs twice when clocks are set
+    /// back.
     pub fn hour(&self, time: Time) -> Option<String> {
         Some(self.zoned(time)?.strftime("%Y-%m-%dT%H:00%:z").to_string())
     }
 
-    /// `2026-11-15 23:42`.
+    /// Formats day and minute: `2026-11-15 23:42`.
     pub fn minute(&self, time: Time) -> Option<String> {
         Some(self.zoned(time)?.strftime("%Y-%m-%d %H:%M").to_string())
     }
 
-    /// `23:42:07`.
+    /// Formats the time of day: `23:42:07`.
     pub fn clock(&self, time: Time) -> Option<String> {
         Some(self.zoned(time)?.strftime("%H:%M:%S").to_string())
     }
 
-    /// The moment that a text means, in one of the forms of [`TIMES`]. A period such as a day or a month means its
-    /// first moment, or the first moment after it where an end is wanted.
-    pub fn moment(&self, text: &str, now: Time, is_end: bool) -> Result<Time, String> {
+    /// Parses a time in one of the forms of [`TIMES`].
+    ///
+    /// A period such as a day or a month means its start, or, if `is_end`, the start of the next period.
+    pub fn parse_time(&self, text: &str, now: Time, is_end: bool) -> Result<Time, String> {
         let wrong = || {
             format!(
                 "not a time: `{text}`: use a date such as `2026-11-15`, a period such as `2026-11`, `june`, `monday` or `last month`, a time such as `2026-11-15T08:00`, or how long ago such as `7d` or `2 weeks ago`; --help lists all forms"
@@ -95,34 +97,35 @@ impl Zone {
         let now = self.zoned(now).ok_or_else(wrong)?;
         let lower = text.trim().to_ascii_lowercase();
         if lower == "now" {
-            return Ok(of(&now));
+            return Ok(time_of(&now));
         }
         if let Some(Period { first, end }) = Period::parse(&lower, now.date()) {
             let day = if is_end { end } else { first };
-            return day.to_zoned(self.0.clone()).map(|start| of(&start)).map_err(|_| wrong());
+            return day.to_zoned(self.0.clone()).map(|start| time_of(&start)).map_err(|_| wrong());
         }
-        if let Ok(moment) = text.trim().parse::<Timestamp>() {
-            return Ok(Time::of_micros(moment.as_microsecond()));
+        if let Ok(timestamp) = text.trim().parse::<Timestamp>() {
+            return Ok(Time::from_micros(timestamp.as_microsecond()));
         }
         if let Ok(local) = text.trim().parse::<DateTime>() {
-            return local.to_zoned(self.0.clone()).map(|moment| of(&moment)).map_err(|_| wrong());
+            return local.to_zoned(self.0.clone()).map(|zoned| time_of(&zoned)).map_err(|_| wrong());
         }
-        let ago = ago(&lower).ok_or_else(wrong)?;
-        now.checked_sub(ago).map(|moment| of(&moment)).map_err(|_| wrong())
+        let ago = parse_ago(&lower).ok_or_else(wrong)?;
+        now.checked_sub(ago).map(|zoned| time_of(&zoned)).map_err(|_| wrong())
     }
 }
 
-/// Now. Reports never ask; what is relative to now is resolved once, before anything is read.
+/// Returns the current time. Reports never call this: arguments relative to now are resolved once, before any log is
+/// read.
 pub fn now() -> Time {
-    Time::of_micros(Timestamp::now().as_microsecond())
+    Time::from_micros(Timestamp::now().as_microsecond())
 }
 
-fn of(zoned: &Zoned) -> Time {
-    Time::of_micros(zoned.timestamp().as_microsecond())
+fn time_of(zoned: &Zoned) -> Time {
+    Time::from_micros(zoned.timestamp().as_microsecond())
 }
 
-/// `7d`, `12h`, `2 weeks ago`, `1 month`.
-fn ago(text: &str) -> Option<Span> {
+/// Parses how long ago: `7d`, `12h`, `2 weeks ago`, `1 month`.
+fn parse_ago(text: &str) -> Option<Span> {
     let text = text.strip_suffix("ago").unwrap_or(text).trim();
     let digits = text.len() - text.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
     let count: i64 = text[..digits].parse().ok()?;
@@ -140,32 +143,33 @@ fn ago(text: &str) -> Option<Span> {
     .ok()
 }
 
-/// How long: `90s`, `10m`, `1h30m`, `1h 30m`, or a number of seconds.
-pub fn duration(text: &str) -> Result<Duration, String> {
+/// Parses a duration: `90s`, `10m`, `1h30m`, `1h 30m`, or a number of seconds.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("not a duration: `{text}`: use one such as `90s`, `10m` or `1h30m`");
     if let Ok(seconds) = text.trim().parse::<f64>() {
         return Duration::try_from_secs_f64(seconds).map_err(|_| wrong());
     }
-    let long: SignedDuration = text.trim().parse().map_err(|_| wrong())?;
-    Duration::try_from(long).map_err(|_| wrong())
+    let duration: SignedDuration = text.trim().parse().map_err(|_| wrong())?;
+    Duration::try_from(duration).map_err(|_| wrong())
 }
 
-/// The windows of five hours in which subscriptions count: one begins with the full hour of its first response, and the
-/// next with the first response after its end.
-pub fn windows(mut times: Vec<Time>) -> Vec<Time> {
+/// Returns the starts of the five-hour windows in which subscriptions count usage, given the times of all responses.
+///
+/// A window starts at the full hour of its first response. The first response after its end starts the next one.
+pub fn window_starts(mut times: Vec<Time>) -> Vec<Time> {
     times.sort_unstable();
     let mut starts: Vec<Time> = Vec::new();
     for time in times {
         if starts.last().is_none_or(|&start| time.micros() >= start.micros() + WINDOW.as_micros() as i64) {
-            let moment = Timestamp::from_microsecond(time.micros()).unwrap_or(Timestamp::UNIX_EPOCH);
-            let hour = moment.as_second().div_euclid(3600) * 3600;
-            starts.push(Time::of_micros(hour.saturating_mul(1_000_000)));
+            let timestamp = Timestamp::from_microsecond(time.micros()).unwrap_or(Timestamp::UNIX_EPOCH);
+            let hour = timestamp.as_second().div_euclid(3600) * 3600;
+            starts.push(Time::from_micros(hour.saturating_mul(1_000_000)));
         }
     }
     starts
 }
 
-/// How long a window is.
+/// Length of a window.
 const WINDOW: SignedDuration = SignedDuration::from_hours(5);
 
 #[cfg(test)]
@@ -177,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_is_a_day_where_the_reader_lives() {
+    fn days_weeks_and_months_depend_on_the_time_zone() {
         let berlin = Zone::named("Europe/Berlin").expect("a zone");
         let late = time("2026-11-15T23:42:40.014Z");
         assert_eq!(Zone::default().day(late).as_deref(), Some("2026-11-15"));
@@ -193,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hour_that_comes_twice_is_two_hours() {
+    fn an_hour_that_occurs_twice_has_two_names() {
         let berlin = Zone::named("Europe/Berlin").expect("a zone");
         let hours = ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"].map(|text| berlin.hour(time(text)));
         assert_eq!(hours[0].as_deref(), Some("2026-10-25T02:00+02:00"));
@@ -201,11 +205,11 @@ mod tests {
     }
 
     #[test]
-    fn people_write_times_in_many_ways() {
+    fn times_are_parsed_in_every_form() {
         let berlin = Zone::named("Europe/Berlin").expect("a zone");
         let now = time("2026-11-16T09:00:00Z");
-        let since = |text| berlin.moment(text, now, false).map(|time| time.to_string());
-        let until = |text| berlin.moment(text, now, true).map(|time| time.to_string());
+        let since = |text| berlin.parse_time(text, now, false).map(|time| time.to_string());
+        let until = |text| berlin.parse_time(text, now, true).map(|time| time.to_string());
         let is = |text: &str| Ok(text.to_owned());
         assert_eq!(since("2026-11-15"), is("2026-11-14T23:00:00.000Z"));
         assert_eq!(until("2026-11-15"), is("2026-11-15T23:00:00.000Z"));
@@ -227,16 +231,17 @@ mod tests {
         }
     }
 
-    /// Beginning and end of what a text means at a moment, as local times with their offsets.
+    /// Parses a text as start and as end of a period, and formats both as local times with their offsets.
     fn period(zone: &Zone, text: &str, now: &str) -> (String, String) {
-        let moment = |is_end| zone.moment(text, time(now), is_end).unwrap_or_else(|why| panic!("{why}"));
+        let parse =
+            |is_end| zone.parse_time(text, time(now), is_end).unwrap_or_else(|error| panic!("{error}"));
         let local = |time: Time| zone.zoned(time).unwrap().strftime("%Y-%m-%dT%H:%M%:z").to_string();
-        (local(moment(false)), local(moment(true)))
+        (local(parse(false)), local(parse(true)))
     }
 
     #[track_caller]
-    fn is_days(zone: &Zone, now: &str, all: &[(&str, &str, &str)]) {
-        for (text, first, end) in all {
+    fn assert_days(zone: &Zone, now: &str, expected: &[(&str, &str, &str)]) {
+        for (text, first, end) in expected {
             let (since, until) = period(zone, text, now);
             assert_eq!((&since[..10], &until[..10]), (*first, *end), "{text} at {now}");
             assert_eq!((&since[10..16], &until[10..16]), ("T00:00", "T00:00"), "{text} at {now}");
@@ -244,10 +249,10 @@ mod tests {
     }
 
     #[test]
-    fn a_period_ends_where_the_next_one_begins() {
+    fn a_period_ends_at_the_start_of_the_next_one() {
         let utc = Zone::default();
         // A Wednesday.
-        is_days(
+        assert_days(
             &utc,
             "2026-07-15T12:00:00Z",
             &[
@@ -277,10 +282,10 @@ mod tests {
     }
 
     #[test]
-    fn periods_reach_over_the_end_of_a_year() {
+    fn periods_may_cross_the_end_of_a_year() {
         let utc = Zone::default();
         // A Friday.
-        is_days(
+        assert_days(
             &utc,
             "2027-01-01T00:00:00Z",
             &[
@@ -297,14 +302,14 @@ mod tests {
                 ("saturday", "2026-12-26", "2026-12-27"),
             ],
         );
-        // The year is that of the reader: in Berlin 2027 has begun an hour earlier.
+        // In Berlin 2027 begins an hour earlier than in UTC.
         let berlin = Zone::named("Europe/Berlin").unwrap();
-        is_days(&utc, "2026-12-31T23:30:00Z", &[("last month", "2026-11-01", "2026-12-01")]);
-        is_days(&berlin, "2026-12-31T23:30:00Z", &[("last month", "2026-12-01", "2027-01-01")]);
+        assert_days(&utc, "2026-12-31T23:30:00Z", &[("last month", "2026-11-01", "2026-12-01")]);
+        assert_days(&berlin, "2026-12-31T23:30:00Z", &[("last month", "2026-12-01", "2027-01-01")]);
     }
 
     #[test]
-    fn a_period_over_a_change_of_the_clocks_has_the_offsets_of_its_ends() {
+    fn both_ends_of_a_period_have_their_own_offset_when_clocks_change_in_it() {
         let berlin = Zone::named("Europe/Berlin").unwrap();
         let both = |text, now| period(&berlin, text, now);
         let pair = |since: &str, until: &str| (since.to_owned(), until.to_owned());
@@ -324,30 +329,32 @@ mod tests {
     }
 
     #[test]
-    fn every_form_that_the_help_lists_is_a_time() {
+    fn every_form_in_the_help_is_parsed() {
         let now = time("2026-11-16T09:00:00Z");
         for form in TIMES.iter().flat_map(|(forms, _)| forms.split(", ")) {
-            let moment =
-                |is_end| Zone::default().moment(form, now, is_end).unwrap_or_else(|why| panic!("{why}"));
-            assert!(moment(false) <= moment(true), "{form}");
+            let parse = |is_end| {
+                Zone::default().parse_time(form, now, is_end).unwrap_or_else(|error| panic!("{error}"))
+            };
+            assert!(parse(false) <= parse(true), "{form}");
         }
     }
 
     #[test]
-    fn words_that_name_no_period_are_no_times() {
+    fn words_that_are_not_a_period_are_an_error() {
         let now = time("2026-11-16T09:00:00Z");
         for wrong in
             ["last", "this", "last monday ago", "ju", "mo", "june june", "june 26", "20x6", "-", "last day"]
         {
-            assert!(Zone::default().moment(wrong, now, true).is_err(), "{wrong}");
+            assert!(Zone::default().parse_time(wrong, now, true).is_err(), "{wrong}");
         }
     }
 
     #[test]
-    fn a_window_begins_with_the_hour_and_lasts_five() {
+    fn a_window_starts_at_a_full_hour_and_lasts_five() {
         let times =
             ["2026-11-15T10:50:00Z", "2026-11-15T14:59:00Z", "2026-11-15T15:00:00Z", "2026-11-15T23:10:00Z"];
-        let starts: Vec<String> = windows(times.map(time).to_vec()).iter().map(ToString::to_string).collect();
+        let starts: Vec<String> =
+            window_starts(times.map(time).to_vec()).iter().map(ToString::to_string).collect();
         assert_eq!(
             starts,
             ["2026-11-15T10:00:00.000Z", "2026-11-15T15:00:00.000Z", "2026-11-15T23:00:00.000Z"]

@@ -1,6 +1,6 @@
-//! Words with units: money, tokens, moments and durations.
+//! Quantities with units: money, tokens, points in time and durations.
 //!
-//! All of them are integers, so that a sum does not depend on the order in which threads add it up.
+//! All of them are integers, so a sum does not depend on the order in which threads add it up.
 
 pub mod calendar;
 mod price;
@@ -10,13 +10,15 @@ mod version;
 
 use std::{fmt, iter::Sum, ops::AddAssign};
 
-pub(crate) use price::SHORTEST_SURCHARGED;
-pub use price::{LAST_SURCHARGE, Price, Prices, Rates, Terms, Tier, canonical, has_long_prompt_surcharge};
+pub(crate) use price::MIN_SURCHARGED_PROMPT;
+pub use price::{
+    LAST_SURCHARGE_VERSION, Price, Prices, Rates, Terms, Tier, canonical, has_long_prompt_surcharge,
+};
 pub use pricing::PricingError;
 pub use spread::Spread;
 pub use version::Version;
 
-/// Adds what is known to a sum that is missing until then: missing is not zero.
+/// Adds `amount` to `sum` if there is one. A sum without any amount stays `None`: missing is not zero.
 pub(crate) fn add<T: AddAssign + Default>(sum: &mut Option<T>, amount: impl Into<Option<T>>) {
     if let Some(amount) = amount.into() {
         *sum.get_or_insert_default() += amount;
@@ -25,20 +27,20 @@ pub(crate) fn add<T: AddAssign + Default>(sum: &mut Option<T>, amount: impl Into
 
 /// US dollars in whole nano-dollars.
 ///
-/// Wide enough that no log, however strange its numbers, can make a sum wrap.
+/// 128 bits, so that no log, whatever its numbers, can make a sum overflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Usd(i128);
 
 impl Usd {
-    /// Nothing, as an amount; a missing amount is `None`.
+    /// Zero dollars. An unknown amount is `None`, not this.
     pub const ZERO: Self = Self(0);
 
-    /// An amount in whole nano-dollars.
+    /// Converts from whole nano-dollars.
     pub const fn from_nanos(nanos: i128) -> Self {
         Self(nanos)
     }
 
-    /// The nearest amount to a number of dollars as a log writes it.
+    /// Converts from dollars as a log writes them, rounded to the nearest nano-dollar.
     pub fn from_dollars(dollars: f64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "the decoder refuses numbers of 1e18 and more")]
         Self((dollars * 1e9).round_ties_even() as i128)
@@ -49,14 +51,14 @@ impl Usd {
         self.0
     }
 
-    /// This amount less another, but never below zero.
+    /// Subtracts `other`; the result is never below zero.
     #[must_use]
-    pub fn less(self, other: Self) -> Self {
+    pub fn saturating_sub(self, other: Self) -> Self {
         Self((self.0 - other.0).max(0))
     }
 }
 
-/// Dollars with up to nine decimals and no more than are needed: `0.007968`, `12`, `0`.
+/// Writes dollars with up to nine decimals, without trailing zeros: `0.007968`, `12`, `0`.
 impl fmt::Display for Usd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
@@ -85,10 +87,10 @@ impl Sum for Usd {
     }
 }
 
-/// Tokens by the rate they are charged at, and the web searches that are charged beside them.
+/// Token counts, one for each rate of the price table, and the number of web searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tokens {
-    /// Prompt tokens that came from no cache.
+    /// Prompt tokens that were neither read from nor written to the cache.
     pub input: u64,
     /// Tokens that the model wrote, thinking included.
     pub output: u64,
@@ -98,12 +100,12 @@ pub struct Tokens {
     pub cache_write_5m: u64,
     /// Prompt tokens written to the cache for an hour.
     pub cache_write_1h: u64,
-    /// Web searches on the server.
+    /// Web searches that the API ran; charged by the search, not by the token.
     pub web_searches: u64,
 }
 
 impl Tokens {
-    /// Tokens of the whole prompt, cached or not: what decides the long-prompt tier.
+    /// Returns the length of the whole prompt, cached or not. It decides the long-prompt tier.
     pub fn prompt(&self) -> u64 {
         self.input
             .saturating_add(self.cache_read)
@@ -111,21 +113,21 @@ impl Tokens {
             .saturating_add(self.cache_write_1h)
     }
 
-    /// Its fields, in the order they are declared.
+    /// Returns the fields in declaration order.
     pub fn fields(&self) -> [u64; 6] {
         let Self { input, output, cache_read, cache_write_5m, cache_write_1h, web_searches } = *self;
         [input, output, cache_read, cache_write_5m, cache_write_1h, web_searches]
     }
 
-    /// From its fields, in the order they are declared.
-    pub fn of_fields(fields: [u64; 6]) -> Self {
+    /// The inverse of [`fields`](Self::fields).
+    pub fn from_fields(fields: [u64; 6]) -> Self {
         let [input, output, cache_read, cache_write_5m, cache_write_1h, web_searches] = fields;
         Self { input, output, cache_read, cache_write_5m, cache_write_1h, web_searches }
     }
 
-    /// Field by field, with the same field of another.
+    /// Combines each field with the same field of `other`.
     #[must_use]
-    pub fn with(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Self {
+    pub fn zip_with(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             input: f(self.input, other.input),
             output: f(self.output, other.output),
@@ -137,10 +139,10 @@ impl Tokens {
     }
 }
 
-/// A single field stays below 1e18, so a sum saturates only where it has no meaning any more.
+/// The decoder refuses counts of 1e18 and more, so only a sum of absurd counts can saturate.
 impl AddAssign for Tokens {
     fn add_assign(&mut self, other: Self) {
-        *self = self.with(other, u64::saturating_add);
+        *self = self.zip_with(other, u64::saturating_add);
     }
 }
 
@@ -153,47 +155,45 @@ impl Sum for Tokens {
     }
 }
 
-/// A duration in milliseconds, kept in whole microseconds because some versions write fractions.
+/// A duration, shown in milliseconds and stored in whole microseconds because some versions of the CLI write
+/// fractions of a millisecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(i64);
 
 impl Millis {
-    /// No time at all.
+    /// A duration of zero.
     pub const ZERO: Self = Self(0);
 
-    /// A number of whole milliseconds.
+    /// Converts from whole milliseconds.
     pub const fn new(millis: i64) -> Self {
         Self(millis.saturating_mul(1000))
     }
 
-    /// The nearest duration to a number of milliseconds as a log writes it.
-    pub fn from_number(millis: f64) -> Self {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a float cast saturates, which is what is wanted"
-        )]
+    /// Converts from milliseconds as a log writes them, rounded to the nearest microsecond.
+    pub fn from_f64(millis: f64) -> Self {
+        #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates, as it should here")]
         Self((millis * 1000.0).round() as i64)
     }
 
-    /// Milliseconds as a number.
-    #[expect(clippy::cast_precision_loss, reason = "for showing, where 2^53 microseconds are 285 years")]
+    /// Returns the duration in milliseconds.
+    #[expect(clippy::cast_precision_loss, reason = "only for display, and 2^53 microseconds are 285 years")]
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / 1000.0
     }
 
-    /// The duration in whole microseconds.
+    /// Returns the duration in whole microseconds.
     pub(crate) fn micros(self) -> i64 {
         self.0
     }
 
-    /// This duration less another, but never below zero.
+    /// Subtracts `other`; the result is never below zero.
     #[must_use]
-    pub fn less(self, other: Self) -> Self {
+    pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0).max(0))
     }
 }
 
-/// Milliseconds with up to three decimals and no more than are needed.
+/// Writes milliseconds with up to three decimals, without trailing zeros.
 impl fmt::Display for Millis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Usd(i128::from(self.0) * 1_000_000).fmt(f)
@@ -215,25 +215,26 @@ impl Sum for Millis {
     }
 }
 
-/// A moment, in microseconds since 1970.
+/// A point in time, in microseconds since 1970 (UTC).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(i64);
 
 impl Time {
-    /// Later than every moment that a log can name.
+    /// Later than every timestamp in a log.
     pub(crate) const NEVER: Self = Self(i64::MAX);
 
-    /// The moment that a timestamp names; without an offset it is taken as UTC.
+    /// Parses an ISO 8601 timestamp. Without an offset it is taken as UTC.
     pub fn parse(text: &str) -> Option<Self> {
         Self::parse_usual(text.as_bytes()).or_else(|| Self::parse_any(text))
     }
 
-    /// `2026-11-15T23:42:40.014Z`, which is what every version writes, without the general parser.
+    /// Parses the form that every version of the CLI writes, `2026-11-15T23:42:40.014Z`. Much faster than
+    /// the general parser; `None` leaves the text to it.
     fn parse_usual(text: &[u8]) -> Option<Self> {
         const SHAPE: &[u8; 24] = b"0000-00-00T00:00:00.000Z";
         let text: &[u8; 24] = text.try_into().ok()?;
         let fits = |(&byte, &wanted): (&u8, &u8)| byte == wanted || wanted == b'0' && byte.is_ascii_digit();
-        // All are looked at, so that they can be looked at at once.
+        // No early exit, so that the compiler can vectorize the comparison.
         if !text.iter().zip(SHAPE).map(fits).fold(true, |all, fits| all & fits) {
             return None;
         }
@@ -244,7 +245,7 @@ impl Time {
         let (hour, minute, second) = (number(11, 13), number(14, 16), number(17, 19));
         let days = days_in(year, month).filter(|days| (1..=*days).contains(&day));
         if days.is_none() || hour > 23 || minute > 59 || second > 59 || year == 9999 {
-            return None; // leap seconds and the end of time are for the general parser
+            return None; // leap seconds and the upper limit of dates are left to the general parser
         }
         let days = days_from_civil(year, month, day);
         let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
@@ -261,30 +262,30 @@ impl Time {
         moment.ok().map(|moment| Self(moment.as_microsecond()))
     }
 
-    /// The moment in whole microseconds since 1970.
+    /// Returns the microseconds since 1970.
     pub(crate) fn micros(self) -> i64 {
         self.0
     }
 
-    /// The moment of that many microseconds since 1970.
-    pub(crate) fn of_micros(micros: i64) -> Self {
+    /// Converts from microseconds since 1970.
+    pub(crate) fn from_micros(micros: i64) -> Self {
         Self(micros)
     }
 
-    /// The moment this much later.
+    /// Adds a duration; saturates.
     #[must_use]
-    pub fn later(self, by: Millis) -> Self {
-        Self(self.0.saturating_add(by.0))
+    pub fn plus(self, duration: Millis) -> Self {
+        Self(self.0.saturating_add(duration.0))
     }
 
-    /// Time passed since an earlier moment, in whole milliseconds, and none if it is a later one.
+    /// Returns the time passed since `earlier`, in whole milliseconds; zero if `earlier` is in fact later.
     pub fn since(self, earlier: Self) -> Millis {
         let micros = self.0.saturating_sub(earlier.0).max(0);
         Millis::new((micros + 500) / 1000)
     }
 }
 
-/// How many days a month has; `None` if there is no such month.
+/// Returns the number of days of a month; `None` unless `month` is 1 to 12.
 fn days_in(year: i64, month: i64) -> Option<i64> {
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     Some(match month {
@@ -295,7 +296,10 @@ fn days_in(year: i64, month: i64) -> Option<i64> {
     })
 }
 
-/// Days since 1970-01-01 in the Gregorian calendar, counted in eras of 400 years from the first of March.
+/// Returns the days since 1970-01-01 in the Gregorian calendar.
+///
+/// This is Howard Hinnant's algorithm: years start on the first of March and are grouped into eras of 400 years,
+/// which all have the same number of days.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -305,7 +309,7 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// RFC 3339 in UTC with milliseconds, as the logs write it.
+/// Writes RFC 3339 in UTC with milliseconds, as logs do.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let moment =
@@ -319,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dollars_are_shown_with_no_more_decimals_than_they_have() {
+    fn dollars_are_shown_without_trailing_zeros() {
         let shown = |dollars| Usd::from_dollars(dollars).to_string();
         assert_eq!(shown(0.007968), "0.007968");
         assert_eq!(shown(12.0), "12");
@@ -340,9 +344,9 @@ mod tests {
         }
     }
 
-    /// For the days beyond the 28th the general parser took 4 % of all instructions on transcripts.
+    /// When days after the 28th went to the general parser, it took 4 % of all instructions on transcripts.
     #[test]
-    fn every_day_of_every_month_is_usual_and_no_other_is() {
+    fn the_fast_parser_accepts_exactly_the_days_that_exist() {
         for year in [0, 1900, 1970, 2000, 2023, 2024, 2100, 9999] {
             for (month, day) in (0..=13).flat_map(|month| (0..=32).map(move |day| (month, day))) {
                 let text = format!("{year:04}-{month:02}-{day:02}T12:34:56.789Z");
@@ -353,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_timestamps_are_understood_or_missing() {
+    fn unusual_timestamps_are_parsed_and_invalid_ones_are_none() {
         assert_eq!(Time::parse("2024-02-29T00:00:00Z"), Time::parse("2024-02-29T01:00:00+01:00"));
         assert_eq!(Time::parse("2024-02-29T00:00:00"), Time::parse("2024-02-29T00:00:00.000Z"));
         assert_eq!(Time::parse("2026-02-30T00:00:00.000Z"), None);

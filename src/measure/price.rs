@@ -1,4 +1,4 @@
-//! What a token costs, and since when we know it.
+//! The price table: what each model charges per token, and where each price comes from.
 
 pub(super) mod decimal;
 mod name;
@@ -15,10 +15,10 @@ use super::{Tokens, Usd, Version};
 
 /// Rates of one model, in whole pico-dollars per token.
 ///
-/// A dollar per million tokens is a million of them, so every published price is an integer.
+/// One dollar per million tokens is 1,000,000 pico-dollars per token, so every published price is an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {
-    /// Prompt tokens that came from no cache.
+    /// Prompt tokens that were neither read from nor written to the cache.
     pub input: u64,
     /// Tokens that the model wrote.
     pub output: u64,
@@ -31,13 +31,13 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// All of them, in the order they are declared.
+    /// Returns the rates in declaration order.
     pub fn all(&self) -> [u64; 5] {
         let Self { input, output, cache_write_5m, cache_write_1h, cache_read } = *self;
         [input, output, cache_write_5m, cache_write_1h, cache_read]
     }
 
-    /// Price of the tokens in pico-dollars, without their web searches.
+    /// Returns the price of the tokens in pico-dollars, without web searches.
     fn cost(&self, tokens: &Tokens) -> i128 {
         let Self { input, output, cache_write_5m, cache_write_1h, cache_read } = *self;
         let parts = [
@@ -51,51 +51,51 @@ impl Rates {
     }
 }
 
-/// What decides the rates of a response, beside its model and its tokens.
+/// Properties of a response that decide its rates, apart from its model and the length of its prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Terms {
-    /// It was answered in fast mode.
+    /// The response was computed in fast mode.
     pub fast: bool,
-    /// It was computed in the US, which costs a tenth more, web searches aside.
+    /// The response was computed in the US. Its tokens cost a tenth more; web searches do not.
     pub us_inference: bool,
-    /// A version of the CLI wrote it that surcharged long prompts; see [`has_long_prompt_surcharge`].
+    /// The CLI that wrote the response surcharged long prompts; see [`has_long_prompt_surcharge`].
     pub surcharged: bool,
 }
 
-/// The last version that surcharged long prompts; measured on every version from 2.1.50 to 2.1.81.
-pub const LAST_SURCHARGE: Version = Version::new(2, 1, 74);
+/// The last version of the CLI that surcharged long prompts, measured on every version from 2.1.50 to 2.1.81.
+pub const LAST_SURCHARGE_VERSION: Version = Version::new(2, 1, 74);
 
-/// Prompt tokens from which on those versions surcharge a response.
-pub(crate) const SHORTEST_SURCHARGED: u64 = 200_001;
+/// The shortest prompt, in tokens, that those versions surcharge.
+pub(crate) const MIN_SURCHARGED_PROMPT: u64 = 200_001;
 
-/// Whether a version of the CLI charges prompts above 200,000 tokens at higher rates.
+/// Returns whether a version of the CLI charges prompts above 200,000 tokens at higher rates.
 pub fn has_long_prompt_surcharge(version: Version) -> bool {
-    version <= LAST_SURCHARGE
+    version <= LAST_SURCHARGE_VERSION
 }
 
 /// Rates for long prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tier {
-    /// The longest prompt that is still charged at the standard rates.
+    /// The longest prompt that the standard rates apply to.
     pub above_prompt_tokens: u64,
-    /// Rates for every token of a response to a longer one.
+    /// Rates for all tokens of a response to a longer prompt.
     pub rates: Rates,
 }
 
-/// The price row of one model.
+/// One row of the price table: all rates of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Price {
     /// Canonical name of the model, or its name as a pricing file writes it.
     pub model: Cow<'static, str>,
     /// Rates at the usual speed.
     pub standard: Rates,
-    /// Rates of fast mode, for a model that has it.
+    /// Rates of fast mode, if the model has it.
     pub fast: Option<Rates>,
     /// Rates for long prompts at the usual speed, if they differ.
     pub long: Option<Tier>,
-    /// The same in versions of the CLI up to 2.1.74.
+    /// Rates for long prompts in versions of the CLI up to [`LAST_SURCHARGE_VERSION`], if they differ.
     pub surcharge: Option<Tier>,
-    /// Price of one web search on the server.
+    /// Price of one web search.
     pub web_search: Usd,
     /// Where the row comes from: a dated measurement, or the name of a pricing file.
     pub source: Cow<'static, str>,
@@ -106,7 +106,7 @@ impl Price {
         Self::built_in(model, standard, "measured 2026-11-15 on CLI 2.1.325")
     }
 
-    /// For models that the measured CLI replaces by a newer one before it sends anything.
+    /// A row that cannot be measured: the CLI replaces the model by a newer one before it sends a request.
     const fn catalogued(model: &'static str, standard: Rates) -> Self {
         Self::built_in(model, standard, "read 2026-11-15 from the catalogue of CLI 2.1.325")
     }
@@ -126,7 +126,8 @@ impl Price {
         self
     }
 
-    /// Twice the standard rates for the prompt and one and a half times for the output, above 200,000 prompt tokens.
+    /// Adds the surcharge of old versions: above 200,000 prompt tokens, twice the standard rates for the prompt and
+    /// 1.5 times the rate for the output.
     const fn surcharged(mut self) -> Self {
         let Rates { input, output, cache_write_5m, cache_write_1h, cache_read } = self.standard;
         let rates = Rates {
@@ -136,19 +137,20 @@ impl Price {
             cache_write_1h: cache_write_1h * 2,
             cache_read: cache_read * 2,
         };
-        self.surcharge = Some(Tier { above_prompt_tokens: SHORTEST_SURCHARGED - 1, rates });
+        self.surcharge = Some(Tier { above_prompt_tokens: MIN_SURCHARGED_PROMPT - 1, rates });
         self
     }
 
-    /// The surcharge of old versions, if it applies to a response with a prompt of that many tokens. Fast mode has none.
+    /// Returns the surcharge of old versions if it applies to a response to `prompt` tokens. Fast mode is never
+    /// surcharged.
     pub fn surcharge(&self, prompt: u64, terms: Terms) -> Option<&Tier> {
         let applies = |tier: &&Tier| terms.surcharged && !terms.fast && prompt > tier.above_prompt_tokens;
         self.surcharge.as_ref().filter(applies)
     }
 
-    /// The rates of a response with a prompt of that many tokens.
+    /// Returns the rates of a response to a prompt of `prompt` tokens.
     ///
-    /// Fast mode goes before the long-prompt tier: no model is known to have both.
+    /// Fast rates take precedence over the long-prompt tier. No known model has both.
     pub fn rates(&self, prompt: u64, terms: Terms) -> &Rates {
         if let Some(tier) = self.surcharge(prompt, terms) {
             return &tier.rates;
@@ -160,7 +162,9 @@ impl Price {
         }
     }
 
-    /// What the tokens of one response cost. No overflow: counts are below 2^64 and a pricing file's rates below 2^40.
+    /// Returns the cost of one response.
+    ///
+    /// Does not overflow: counts are below 2^64, and the rates of a pricing file below 2^40.
     pub(crate) fn cost(&self, tokens: &Tokens, terms: Terms) -> Usd {
         let geo_tenths = if terms.us_inference { 11 } else { 10 };
         let searches = i128::from(tokens.web_searches) * self.web_search.nanos();
@@ -169,10 +173,10 @@ impl Price {
     }
 }
 
-/// Price of one web search for every model measured.
+/// Price of one web search, the same for every measured model.
 pub(super) const WEB_SEARCH: Usd = Usd::from_nanos(10_000_000);
 
-/// Rates from dollars per million tokens as published: input, output, cache write 5m, 1h, cache read.
+/// Makes [`Rates`] of dollars per million tokens, as published: input, output, cache write 5m, 1h, cache read.
 macro_rules! usd {
     ($input:literal, $output:literal, $write_5m:literal, $write_1h:literal, $read:literal) => {
         Rates {
@@ -185,7 +189,7 @@ macro_rules! usd {
     };
 }
 
-/// Runs while compiling only, where a panic is a compile error.
+/// Runs only at compile time, where a panic is a compile error.
 const fn per_million(dollars: &str) -> u64 {
     match scaled(dollars, 6) {
         Some(pico) => pico,
@@ -193,8 +197,8 @@ const fn per_million(dollars: &str) -> u64 {
     }
 }
 
-/// The built-in price table, sorted by name. The CLI has no prices for older models, and so neither have we.
-#[rustfmt::skip] // a row a line
+/// The built-in price table, sorted by name. It has no older models because the CLI has no prices for them.
+#[rustfmt::skip] // one row per line
 const BUILT_IN: &[Price] = &[
     Price::measured("claude-3-5-haiku", usd!(0.8, 4, 1, 1.6, 0.08)),
     Price::measured("claude-3-5-sonnet", usd!(3, 15, 3.75, 6, 0.3)),
@@ -222,12 +226,12 @@ const BUILT_IN: &[Price] = &[
     Price::measured("claude-sonnet-5-5", usd!(2, 10, 2.5, 4, 0.1)),
 ];
 
-/// The price table in force.
+/// A price table: the built-in rows, and those of pricing files in their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prices {
     /// Sorted by name; names are unique.
     rows: Vec<Price>,
-    /// The row that answers for each canonical name.
+    /// Index of the row that prices each canonical name.
     canonical: BTreeMap<String, usize>,
 }
 
@@ -238,13 +242,13 @@ impl Default for Prices {
 }
 
 impl Prices {
-    /// The prices that this version was released with.
+    /// Returns the prices that this version of ccstat was released with.
     pub fn built_in() -> Self {
-        Self { rows: Vec::new(), canonical: BTreeMap::new() }.replaced_by(BUILT_IN.to_vec())
+        Self { rows: Vec::new(), canonical: BTreeMap::new() }.with_rows(BUILT_IN.to_vec())
     }
 
-    /// These rows with newer ones in place of all that speak of the same models.
-    pub(super) fn replaced_by(self, newer: Vec<Price>) -> Self {
+    /// Adds rows. They replace all rows with the same canonical names.
+    pub(super) fn with_rows(self, newer: Vec<Price>) -> Self {
         let covered: BTreeSet<_> = newer.iter().map(|row| canonical(&row.model)).collect();
         let mut rows = self.rows;
         rows.retain(|row| !covered.contains(&canonical(&row.model)));
@@ -253,35 +257,35 @@ impl Prices {
         Self { canonical: by_canonical_name(&rows), rows }
     }
 
-    /// The row of a model: of its exact name, else of its canonical one.
+    /// Returns the row of a model: the one with its exact name, otherwise the one for its canonical name.
     pub fn find(&self, model: &str) -> Option<&Price> {
         let exact = self.rows.binary_search_by(|row| row.model.as_ref().cmp(model)).ok();
         let index = exact.or_else(|| self.canonical.get(canonical(model).as_ref()).copied())?;
         self.rows.get(index)
     }
 
-    /// What one API response costs, rounded half up to a nano-dollar; `None` for a model without a price.
+    /// Returns the cost of one API response, rounded half up to a nano-dollar; `None` for a model without a price.
     ///
-    /// Fast mode counts only for a model with fast rates.
+    /// A response in fast mode is charged at standard rates if the model has no fast rates.
     pub fn cost(&self, model: &str, tokens: &Tokens, terms: Terms) -> Option<Usd> {
         self.find(model).map(|price| price.cost(tokens, terms))
     }
 
-    /// All rows, sorted by model name.
+    /// Returns all rows, sorted by model name.
     pub fn rows(&self) -> impl Iterator<Item = &Price> {
         self.rows.iter()
     }
 }
 
-/// A row named by the canonical name answers for it, else the first of those that share it.
+/// Indexes the rows by canonical name. Of several rows for one, the row that is named so wins, otherwise the first.
 fn by_canonical_name(rows: &[Price]) -> BTreeMap<String, usize> {
     let mut index = BTreeMap::new();
-    for (at, row) in rows.iter().enumerate() {
+    for (position, row) in rows.iter().enumerate() {
         let name = canonical(&row.model);
         if name == row.model {
-            index.insert(name.into_owned(), at);
+            index.insert(name.into_owned(), position);
         } else {
-            index.entry(name.into_owned()).or_insert(at);
+            index.entry(name.into_owned()).or_insert(position);
         }
     }
     index
@@ -310,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_dated() {
+    fn the_source_of_every_row_has_a_date() {
         for row in BUILT_IN {
             let dated = row.source.split(' ').any(|word| word.len() == 10 && word.starts_with("2026-"));
             assert!(dated, "{}: {}", row.model, row.source);
@@ -318,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_exactly_those_of_the_protocol() {
+    fn rates_equal_those_in_the_protocol() {
         for (model, expected) in [
             ("claude-3-5-haiku", [800_000, 4_000_000, 1_000_000, 1_600_000, 80_000]),
             ("claude-haiku-4-5", [1_000_000, 5_000_000, 1_250_000, 2_000_000, 100_000]),
@@ -339,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn fast_rates_and_long_tiers_are_where_the_protocol_has_them() {
+    fn the_models_of_the_protocol_have_fast_rates_and_long_tiers() {
         let fast: Vec<_> =
             BUILT_IN.iter().filter_map(|row| Some((row.model.as_ref(), row.fast?.input))).collect();
         let expected = [
@@ -357,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn models_that_the_cli_has_no_price_for_have_none_here() {
+    fn models_without_a_price_in_the_cli_have_none_here() {
         for model in
             ["claude-mythos-preview", "claude-3-opus-20240229", "claude-3-haiku", "claude-unknown-9", ""]
         {
@@ -434,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_is_half_up_and_once() {
+    fn a_cost_is_rounded_half_up_and_only_once() {
         let prices = Prices::built_in();
         let nanos = |tokens, us_inference| {
             let terms = Terms { us_inference, ..Terms::default() };
@@ -445,7 +449,7 @@ mod tests {
         assert_eq!(nanos(tokens, false), 135);
         assert_eq!(nanos(tokens, true), 149, "148.5");
         assert_eq!(nanos(Tokens { cache_write_5m: 3, ..Tokens::default() }, true), 413, "412.5");
-        let most = Tokens::default().with(Tokens::default(), |_, _| u64::MAX);
+        let most = Tokens::from_fields([u64::MAX; 6]);
         assert!(nanos(most, true) > 0, "no overflow");
     }
 }

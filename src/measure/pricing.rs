@@ -1,4 +1,4 @@
-//! Prices from a file of the user's own.
+//! Reads pricing files, with which users replace built-in prices.
 
 mod section;
 
@@ -19,7 +19,7 @@ pub enum PricingError {
     Json {
         /// Name of the file.
         file: String,
-        /// What is wrong, with line and column.
+        /// The syntax error, with line and column.
         source: serde_json::Error,
     },
     /// The file is empty, or has neither of the two forms.
@@ -32,74 +32,73 @@ pub enum PricingError {
         /// Name of the file.
         file: String,
     },
-    /// A key that has no meaning where it stands.
+    /// A key that is not known in its object.
     #[error("pricing file `{file}`: unknown key `{key}`, did you mean `{nearest}`? (known: {known})")]
     UnknownKey {
         /// Name of the file.
         file: String,
         /// The key with its path.
         key: String,
-        /// The known key most like it.
+        /// The known key with the most similar spelling.
         nearest: String,
-        /// All keys that may stand there.
+        /// All known keys of the object.
         known: String,
     },
-    /// A price that has no default.
+    /// A required key is missing.
     #[error("pricing file `{file}`: `{key}` is missing, add {must}")]
     Missing {
         /// Name of the file.
         file: String,
         /// The key with its path.
         key: String,
-        /// What has to stand there.
+        /// Description of the required value.
         must: String,
     },
-    /// A value of the wrong type, or a number that cannot be a price.
+    /// A value of the wrong type, or a number out of range.
     #[error("pricing file `{file}`: `{key}` must be {must}, not `{value}`")]
     Value {
         /// Name of the file.
         file: String,
         /// The key with its path.
         key: String,
-        /// What has to stand there.
+        /// Description of the required value.
         must: String,
-        /// What stands there, shortened.
+        /// The value in the file, shortened.
         value: String,
     },
 }
 
 impl Prices {
-    /// These prices, with those of a pricing file in place of the ones for the same models.
+    /// Adds the prices of a pricing file. They replace the prices of the same models.
     ///
     /// The text has one of two forms:
     ///
-    /// * `{"models": {"claude-x": {"input": 4, "output": 20}}}` in dollars per million tokens, with
-    ///   `cache_write_5m`, `cache_write_1h`, `cache_read`, `fast`, `long` (with `above`) and `web_search` if
-    ///   wanted;
-    /// * the widespread `model_prices` map of names to objects with `input_cost_per_token` and so on, in
-    ///   dollars per token. Entries not priced by token are skipped, and fast rates do not exist there.
+    /// * `{"models": {"claude-x": {"input": 4, "output": 20}}}` in dollars per million tokens, with optional
+    ///   `cache_write_5m`, `cache_write_1h`, `cache_read`, `fast`, `long` (with `above`) and `web_search`;
+    /// * the common `model_prices` map of names to objects with `input_cost_per_token` and so on, in dollars
+    ///   per token. Entries that are not priced by token are skipped. The form has no fast rates.
     ///
-    /// A cache rate left out is 1.25 (5m), 2 (1h) or 0.1 (read) times the input rate, the factors that
-    /// Anthropic publishes; a web search left out costs 0.01. Rates are rounded to pico-dollars per token.
+    /// Omitted cache rates are 1.25 (5m), 2 (1h) and 0.1 (read) times the input rate, the factors that
+    /// Anthropic publishes; an omitted web search costs 0.01. Rates are rounded to pico-dollars per token.
     ///
-    /// A row replaces the whole former row of its model, also the surcharge of old versions. It applies to its name as written and to all names
-    /// with the same canonical form; of several such rows the one with the canonical name goes first, else
-    /// the first by name.
+    /// A row replaces the whole previous row of its model, including the surcharge of old versions. It applies
+    /// to its name as written and to all names with the same canonical form. Of several such rows, the one with
+    /// the canonical name wins, otherwise the first by name.
     pub fn with_file(self, name: &str, text: &str) -> Result<Self, PricingError> {
-        let rows = read_rows(&Section::whole(name, text)?)?;
+        let rows = read_rows(&Section::parse(name, text)?)?;
         if rows.is_empty() {
             return Err(PricingError::NoPrices { file: name.to_owned() });
         }
-        Ok(self.replaced_by(rows))
+        Ok(self.with_rows(rows))
     }
 }
 
-/// The key that tells our own form from the other.
+/// The key that distinguishes our own form from `model_prices`.
 const MODELS: &str = "models";
 
 fn read_rows(file: &Section<'_>) -> Result<Vec<Price>, PricingError> {
     let shared: Vec<_> = file.sections().filter(|(_, row)| row.has(SHARED_INPUT)).collect();
-    // A misspelt `models` is better told as that than as a file without prices.
+    // Report a misspelled `models` as such, not as a file without prices.
     if file.has(MODELS) || shared.is_empty() && file.nearly_has(MODELS) {
         return own_rows(file);
     }
@@ -109,7 +108,7 @@ fn read_rows(file: &Section<'_>) -> Result<Vec<Price>, PricingError> {
 const OWN_RATES: [&str; 5] = ["input", "output", "cache_write_5m", "cache_write_1h", "cache_read"];
 
 fn own_rows(file: &Section<'_>) -> Result<Vec<Price>, PricingError> {
-    file.only(&[], &[MODELS])?;
+    file.refuse_unknown_keys(&[], &[MODELS])?;
     let Some(models) = file.section(MODELS)? else { return Ok(Vec::new()) };
     let rows = models.names().map(|model| match models.section(model)? {
         Some(row) => own_price(model, &row).map(Some),
@@ -119,15 +118,15 @@ fn own_rows(file: &Section<'_>) -> Result<Vec<Price>, PricingError> {
 }
 
 fn own_price(model: &str, row: &Section<'_>) -> Result<Price, PricingError> {
-    row.only(&OWN_RATES, &["fast", "long", "web_search"])?;
+    row.refuse_unknown_keys(&OWN_RATES, &["fast", "long", "web_search"])?;
     let standard = own_rates(row)?;
     let fast = row.section("fast")?.map(|fast| {
-        fast.only(&OWN_RATES, &[])?;
+        fast.refuse_unknown_keys(&OWN_RATES, &[])?;
         own_rates(&fast)
     });
     let long = row.section("long")?.map(|long| {
-        long.only(&OWN_RATES, &["above"])?;
-        let above_prompt_tokens = long.needed("above", &Unit::TOKENS)?;
+        long.refuse_unknown_keys(&OWN_RATES, &["above"])?;
+        let above_prompt_tokens = long.required("above", &Unit::TOKENS)?;
         Ok(Tier { above_prompt_tokens, rates: own_rates(&long)? })
     });
     let web_search = row.number("web_search", &Unit::PER_SEARCH)?;
@@ -138,7 +137,7 @@ fn own_rates(section: &Section<'_>) -> Result<Rates, PricingError> {
     let [input, output, write_5m, write_1h, read] = OWN_RATES;
     let rate = |key| section.number(key, &Unit::PER_MILLION);
     let (input, output) =
-        (section.needed(input, &Unit::PER_MILLION)?, section.needed(output, &Unit::PER_MILLION)?);
+        (section.required(input, &Unit::PER_MILLION)?, section.required(output, &Unit::PER_MILLION)?);
     Ok(with_cache_rates(input, output, [rate(write_5m)?, rate(write_1h)?, rate(read)?]))
 }
 
@@ -150,10 +149,11 @@ const SHARED_CACHE: [&str; 3] = [
     "cache_read_input_token_cost",
 ];
 
-/// Ends the keys of the long-prompt tier.
+/// Suffix of the keys of the long-prompt tier, and the prompt length that it names.
 const SHARED_LONG: (&str, u64) = ("_above_200k_tokens", 200_000);
 
-/// `None` for what is not priced by token: embeddings and images, and the entry that explains the form.
+/// Reads an entry of `model_prices`. `None` if it is not priced by input and output token (embeddings, images), and
+/// for `sample_spec`, which documents the form.
 fn shared_price(model: &str, row: &Section<'_>) -> Result<Option<Price>, PricingError> {
     if model == "sample_spec" || !row.has(SHARED_OUTPUT) && !canonical(model).starts_with("claude-") {
         return Ok(None);
@@ -178,7 +178,7 @@ fn shared_rates(
     let Some(input) = rate(SHARED_INPUT)? else { return Ok(None) };
     let output = match rate(SHARED_OUTPUT)?.or(default_output) {
         Some(output) => output,
-        None => row.needed(SHARED_OUTPUT, &Unit::PER_TOKEN)?,
+        None => row.required(SHARED_OUTPUT, &Unit::PER_TOKEN)?,
     };
     let [write_5m, write_1h, read] = SHARED_CACHE;
     Ok(Some(with_cache_rates(input, output, [rate(write_5m)?, rate(write_1h)?, rate(read)?])))
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn cache_rates_and_searches_have_defaults_and_the_former_row_is_gone() {
+    fn cache_rates_and_searches_have_defaults_and_the_previous_row_is_replaced() {
         let prices = prices("\u{feff}{\"models\": {\"claude-opus-5-5\": {\"input\": 0.1, \"output\": 1}}}");
         let row = prices.find("claude-opus-5-5").expect("a price");
         assert_eq!(row.standard, rates(100_000, 1_000_000, 125_000, 200_000, 10_000));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn the_widespread_form_is_read_exactly() {
+    fn the_model_prices_form_is_read_without_rounding_errors() {
         let prices = prices(
             r#"{"sample_spec": {"input_cost_per_token": 0.0, "max_tokens": "LEGACY parameter"},
                 "a note": "not a model",
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_answers_for_its_name_and_for_all_names_with_its_canonical_form() {
+    fn a_row_applies_to_its_name_and_to_all_names_with_its_canonical_form() {
         let prices = prices(
             r#"{"models": {
                 "vertex/claude-opus-5@1": {"input": 33, "output": 1},
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(input_of(&prices, "vertex/claude-opus-5@1"), 33, "exact");
         assert_eq!(input_of(&prices, "claude-opus-5[1m]"), 22);
         assert_eq!(input_of(&prices, "US.anthropic.claude-sonnet-5"), 44, "exact");
-        assert_eq!(input_of(&prices, "eu.anthropic.claude-sonnet-5"), 55, "the canonical name goes first");
+        assert_eq!(input_of(&prices, "eu.anthropic.claude-sonnet-5"), 55, "the canonical name wins");
         assert_eq!(input_of(&prices, "claude-opus-5-5"), 4, "untouched");
         let later =
             prices.with_file("q.json", r#"{"models": {"claude-opus-5": {"input": 66, "output": 1}}}"#);
@@ -313,15 +313,15 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_told_with_its_path() {
+    fn an_error_about_a_value_names_its_path() {
         let model = |row: &str| error(&format!(r#"{{"models": {{"claude-x": {row}}}}}"#));
         let start = "pricing file `p.json`: `models.claude-x";
         let number = "must be a number of dollars per million tokens";
         let range = "between 0.0001 and 1000000, or 0";
         assert_eq!(model(r#"{"input": "4", "output": 1}"#), format!("{start}.input` {number}, not `\"4\"`"));
-        for odd in ["-4", "1e7", "0.000003"] {
-            let told = model(&format!(r#"{{"input": 1, "output": {odd}}}"#));
-            assert_eq!(told, format!("{start}.output` {number} {range}, not `{odd}`"));
+        for value in ["-4", "1e7", "0.000003"] {
+            let message = model(&format!(r#"{{"input": 1, "output": {value}}}"#));
+            assert_eq!(message, format!("{start}.output` {number} {range}, not `{value}`"));
         }
         assert_eq!(model("[4]"), format!("{start}` must be an object, not `[4]`"));
         let missing = model(r#"{"input": 4, "output": 1, "fast": {"input": 8}}"#);
@@ -334,29 +334,32 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_told_with_the_nearest() {
-        let told = error(r#"{"models": {"claude-x": {"input": 4, "output": 1, "cache_raed": 1}}}"#);
+    fn an_error_about_an_unknown_key_suggests_the_most_similar_one() {
+        let message = error(r#"{"models": {"claude-x": {"input": 4, "output": 1, "cache_raed": 1}}}"#);
         let expected = "unknown key `models.claude-x.cache_raed`, did you mean `cache_read`?";
-        assert!(told.contains(expected), "{told}");
-        let told = error(r#"{"Model": {"claude-x": {"input": 4, "output": 1}}}"#);
-        assert!(told.contains("unknown key `Model`, did you mean `models`?"), "{told}");
+        assert!(message.contains(expected), "{message}");
+        let message = error(r#"{"Model": {"claude-x": {"input": 4, "output": 1}}}"#);
+        assert!(message.contains("unknown key `Model`, did you mean `models`?"), "{message}");
     }
 
     #[test]
-    fn prices_of_a_claude_model_are_whole_in_the_widespread_form_too() {
-        let told = error(r#"{"claude-x": {"input_cost_per_token": 3e-06}}"#);
+    fn a_claude_model_needs_both_prices_in_the_model_prices_form() {
+        let message = error(r#"{"claude-x": {"input_cost_per_token": 3e-06}}"#);
         let expected = "pricing file `p.json`: `claude-x.output_cost_per_token` is missing, \
                         add a number of dollars per token";
-        assert_eq!(told, expected);
-        let told = error(r#"{"claude-x": {"input_cost_per_token": 3, "output_cost_per_token": 15}}"#);
-        assert!(told.contains("must be a number of dollars per token between 0 and 1, not `3`"), "{told}");
+        assert_eq!(message, expected);
+        let message = error(r#"{"claude-x": {"input_cost_per_token": 3, "output_cost_per_token": 15}}"#);
+        assert!(
+            message.contains("must be a number of dollars per token between 0 and 1, not `3`"),
+            "{message}"
+        );
     }
 
     #[test]
-    fn what_is_not_a_pricing_file_is_told() {
-        let told = error("{\n  \"models\": {,}\n}");
-        assert!(told.starts_with("pricing file `p.json` is not valid JSON"), "{told}");
-        assert!(told.ends_with("at line 2 column 14"), "{told}");
+    fn a_file_that_is_not_a_pricing_file_is_an_error() {
+        let message = error("{\n  \"models\": {,}\n}");
+        assert!(message.starts_with("pricing file `p.json` is not valid JSON"), "{message}");
+        assert!(message.ends_with("at line 2 column 14"), "{message}");
         for text in ["", " \n", "{}", "[]", "4", "null", r#"{"models": {}}"#, r#"{"claude-x": {"input": 4}}"#]
         {
             assert!(

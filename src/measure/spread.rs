@@ -1,20 +1,20 @@
-//! Several figures of one sort: their mean, how far they scatter, and how sure a difference of two means is.
+//! Mean and standard deviation of a figure over several runs, and the confidence interval of a difference.
 
-/// Figures of several runs.
+/// Mean and standard deviation of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// How many.
+    /// Number of figures, at least 1.
     pub count: usize,
-    /// Their sum.
+    /// Sum of the figures.
     pub total: f64,
-    /// Their mean.
+    /// Arithmetic mean of the figures.
     pub mean: f64,
-    /// Their standard deviation, that of a sample; one figure alone has none.
+    /// Standard deviation of the sample (divisor `count - 1`); `None` for a single figure.
     pub deviation: Option<f64>,
 }
 
 impl Spread {
-    /// That of these figures; of none there is none.
+    /// Computes the statistics; `None` without figures.
     #[expect(clippy::cast_precision_loss, reason = "nobody compares 2^53 runs")]
     pub fn of(figures: &[f64]) -> Option<Self> {
         let count = figures.len();
@@ -28,46 +28,46 @@ impl Spread {
         Some(Self { count, total, mean, deviation })
     }
 
-    /// The 95 % interval of the difference between the mean of another and this one, by Welch's t: the two need not
-    /// scatter alike. None where a side has fewer than two figures, or where neither scatters.
+    /// Returns the 95 % confidence interval of `other.mean - self.mean`, by Welch's t-test: the two samples may have
+    /// different variances. `None` if a sample has fewer than two figures, or if both variances are zero.
     #[expect(clippy::cast_precision_loss, reason = "nobody compares 2^53 runs")]
     pub fn interval_to(&self, other: &Self) -> Option<(f64, f64)> {
         let error = |side: &Self| side.deviation.map(|deviation| deviation.powi(2) / side.count as f64);
         let (own, others) = (error(self)?, error(other)?);
-        let both = own + others;
-        if both <= 0.0 {
+        let sum = own + others;
+        if sum <= 0.0 {
             return None;
         }
-        let part = |error: f64, count: usize| error.powi(2) / (count - 1) as f64;
-        let freedom = both.powi(2) / (part(own, self.count) + part(others, other.count));
-        let (difference, reach) = (other.mean - self.mean, t_quantile(freedom) * both.sqrt());
-        Some((difference - reach, difference + reach))
+        let term = |error: f64, count: usize| error.powi(2) / (count - 1) as f64;
+        let freedom = sum.powi(2) / (term(own, self.count) + term(others, other.count));
+        let (difference, margin) = (other.mean - self.mean, t_quantile(freedom) * sum.sqrt());
+        Some((difference - margin, difference + margin))
     }
 }
 
-/// Where 95 % of Student's t with that many degrees of freedom end on either side.
+/// Returns the two-sided 95 % quantile of Student's t distribution with `freedom` degrees of freedom.
 fn t_quantile(freedom: f64) -> f64 {
-    // One degree of freedom has 12.7, and Welch's are never fewer.
+    // The quantile is 12.7 for one degree of freedom, falls with more, and Welch's test never has fewer.
     let (mut low, mut high) = (0.0, 20.0);
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
-        if outside(middle, freedom) > 0.05 { low = middle } else { high = middle }
+        if two_sided_tail(middle, freedom) > 0.05 { low = middle } else { high = middle }
     }
     f64::midpoint(low, high)
 }
 
-/// How much of Student's t lies beyond this value on both sides.
-fn outside(t: f64, freedom: f64) -> f64 {
+/// Returns the probability that Student's t is further from zero than `t`.
+fn two_sided_tail(t: f64, freedom: f64) -> f64 {
     beta(freedom / (freedom + t * t), freedom / 2.0, 0.5)
 }
 
-/// The regularised incomplete beta function.
+/// The regularized incomplete beta function.
 fn beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
     }
     let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp();
-    // The fraction converges fast on one side of the mean; the other side is its mirror.
+    // The continued fraction converges fast on one side of the mean; symmetry gives the other side.
     if x < (a + 1.0) / (a + b + 2.0) {
         front * fraction(x, a, b) / a
     } else {
@@ -75,7 +75,7 @@ fn beta(x: f64, a: f64, b: f64) -> f64 {
     }
 }
 
-/// The continued fraction of the incomplete beta function, by the method of Lentz.
+/// The continued fraction of the incomplete beta function, by Lentz's method.
 fn fraction(x: f64, a: f64, b: f64) -> f64 {
     let nonzero = |value: f64| if value.abs() < 1e-300 { 1e-300 } else { value };
     let mut c = 1.0;
@@ -98,7 +98,7 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
     value
 }
 
-/// The logarithm of the gamma function of a number above zero: Stirling's series, which is exact enough from ten on.
+/// The logarithm of the gamma function for `x > 0`, by Stirling's series, which is exact enough from 10 on.
 fn ln_gamma(x: f64) -> f64 {
     if x < 10.0 {
         return ln_gamma(x + 1.0) - x.ln();
@@ -112,12 +112,12 @@ fn ln_gamma(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn near(one: f64, two: f64) -> bool {
-        (one - two).abs() < 1e-6 * two.abs()
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-6 * b.abs()
     }
 
     #[test]
-    fn quantiles_are_those_of_the_printed_tables() {
+    fn quantiles_equal_those_of_printed_tables() {
         let table = [
             (1.0, 12.706),
             (2.0, 4.303),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_of_one_has_no_deviation_and_of_none_there_is_no_mean() {
+    fn one_figure_has_no_deviation_and_no_figures_have_no_mean() {
         assert_eq!(Spread::of(&[]), None);
         let one = Spread::of(&[7.0]).unwrap();
         assert_eq!((one.count, one.mean, one.deviation), (1, 7.0, None));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_is_that_of_welch() {
+    fn the_interval_is_that_of_welchs_test() {
         let (base, head) = (Spread::of(&[10.0, 12.0, 14.0]).unwrap(), Spread::of(&[20.0, 26.0]).unwrap());
         // Errors 4/3 and 9, so freedom (31/3)² / ((4/3)²/2 + 9²) = 1.304, whose quantile is 7.4624 by integration.
         let (low, high) = base.interval_to(&head).unwrap();
@@ -151,11 +151,11 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_interval_without_scatter_or_of_one_figure() {
+    fn there_is_no_interval_without_variance_or_for_one_figure() {
         let (same, one) = (Spread::of(&[3.0, 3.0]).unwrap(), Spread::of(&[3.0]).unwrap());
         assert_eq!(same.interval_to(&same), None);
         assert_eq!(same.interval_to(&one), None);
         let other = Spread::of(&[3.0, 5.0]).unwrap();
-        assert!(same.interval_to(&other).is_some(), "one side that scatters is enough");
+        assert!(same.interval_to(&other).is_some(), "one side with variance is enough");
     }
 }

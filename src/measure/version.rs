@@ -1,4 +1,4 @@
-//! Versions of the CLI, for rules that hold up to one of them.
+//! Versions of the CLI, for rules that apply only up to one of them.
 
 use std::fmt;
 
@@ -7,26 +7,26 @@ use std::fmt;
 pub struct Version([u32; 3]);
 
 impl Version {
-    /// A version by its numbers.
+    /// Makes a version of its three numbers.
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self([major, minor, patch])
     }
 
-    /// The version that a text starts with; anything may follow. `None` if the text starts with something else.
+    /// Parses the version at the start of a text; anything may follow it.
     pub fn parse(text: &str) -> Option<Self> {
         let mut numbers = [0; 3];
         let mut rest = text.as_bytes();
-        for (at, number) in numbers.iter_mut().enumerate() {
-            if at > 0 {
+        for (index, number) in numbers.iter_mut().enumerate() {
+            if index > 0 {
                 rest = rest.strip_prefix(b".")?;
             }
-            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            let (own, after) = rest.split_at(digits);
-            if own.is_empty() {
+            let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let (digits, after) = rest.split_at(length);
+            if digits.is_empty() {
                 return None;
             }
-            let digit = |sum: u32, byte: &u8| sum.saturating_mul(10).saturating_add(u32::from(byte - b'0'));
-            *number = own.iter().fold(0, digit);
+            let append = |sum: u32, byte: &u8| sum.saturating_mul(10).saturating_add(u32::from(byte - b'0'));
+            *number = digits.iter().fold(0, append);
             rest = after;
         }
         Some(Self(numbers))
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_read_from_the_start_of_a_text() {
+    fn a_version_is_parsed_from_the_start_of_a_text() {
         for (text, version) in [
             ("2.1.74", Some(Version::new(2, 1, 74))),
             ("0.2.9", Some(Version::new(0, 2, 9))),

@@ -146,7 +146,7 @@ fn usd(amount: Usd) -> String {
 fn millis(duration: Millis) -> String {
     let millis = duration.as_f64();
     if duration < Millis::ZERO {
-        return format!("-{}", self::millis(Millis::from_number(-millis)));
+        return format!("-{}", self::millis(Millis::from_f64(-millis)));
     }
     if millis < 999.5 {
         return format!("{millis:.0} ms");

@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(name("x_turns_total", Unit::Count), "x_turns");
         assert_eq!(name("x_count", Unit::Count), "x_number");
         assert_eq!(name("x_first", Unit::Time), "x_first_timestamp_seconds");
-        assert_eq!(number(&Value::Millis(Millis::from_number(68.123))).as_deref(), Some("0.068123"));
+        assert_eq!(number(&Value::Millis(Millis::from_f64(68.123))).as_deref(), Some("0.068123"));
         assert_eq!(number(&Time::parse("1970-01-01T00:00:01.500Z").into()).as_deref(), Some("1.5"));
     }
 

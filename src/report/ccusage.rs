@@ -214,7 +214,7 @@ fn sessions(view: &View<'_>) -> Value {
 /// One row a window, with the gaps between them; what has no time is a last row without one.
 fn blocks(view: &View<'_>, now: Option<Time>) -> Value {
     let entries = &view.ledger.entries;
-    let starts = calendar::windows(entries.iter().filter_map(|entry| entry.mark.time).collect());
+    let starts = calendar::window_starts(entries.iter().filter_map(|entry| entry.mark.time).collect());
     let mut groups: BTreeMap<(bool, Option<Time>), Group<'_>> = BTreeMap::new();
     for entry in entries {
         let start = entry.mark.time.and_then(|time| {
@@ -228,7 +228,7 @@ fn blocks(view: &View<'_>, now: Option<Time>) -> Value {
         if let (Some(last), Some(first)) = (before, group.first)
             && first.since(last) > WINDOW
         {
-            rows.push(gap(last.later(WINDOW), first));
+            rows.push(gap(last.plus(WINDOW), first));
         }
         before = group.last.or(before);
         rows.push(block(*start, group, now));
@@ -237,7 +237,7 @@ fn blocks(view: &View<'_>, now: Option<Time>) -> Value {
 }
 
 fn block(start: Option<Time>, group: &Group<'_>, now: Option<Time>) -> Value {
-    let end = start.map(|start| start.later(WINDOW));
+    let end = start.map(|start| start.plus(WINDOW));
     let runs = |((now, end), last): ((Time, Time), Time)| now < end && now.since(last) < WINDOW;
     Value::map([
         ("id", start.map(|start| start.to_string()).into()),

@@ -275,7 +275,7 @@ struct Keys<'a> {
 impl<'a> Keys<'a> {
     fn new(view: &'a View<'a>, by: &[By]) -> Self {
         let times = || view.ledger.entries.iter().filter_map(|entry| entry.mark.time).collect();
-        let windows = if by.contains(&By::Window) { calendar::windows(times()) } else { Vec::new() };
+        let windows = if by.contains(&By::Window) { calendar::window_starts(times()) } else { Vec::new() };
         Self { view, windows, last: BTreeMap::new() }
     }
 

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     facts::ledger::{At, Figure, Session, Step, Told},
-    measure::{LAST_SURCHARGE, Usd},
+    measure::{LAST_SURCHARGE_VERSION, Usd},
 };
 
 pub(super) const ENTRY: Entry = Entry::rows(
@@ -71,7 +71,7 @@ fn what(step: &Step) -> String {
         Told::Price(tokens, Some(million)) => format!("{model}: {tokens} at ${million}/M"),
         Told::Price(searches, None) => format!("{model}: {searches}"),
         Told::Surcharge { responses: count, above } => {
-            format!("prompts > {above} up to CLI {LAST_SURCHARGE}: {count} {}", responses(*count))
+            format!("prompts > {above} up to CLI {LAST_SURCHARGE_VERSION}: {count} {}", responses(*count))
         }
         Told::Model if step.counts => format!("{model}, together"),
         Told::Model => format!("of it {model}"),

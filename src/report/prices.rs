@@ -1,7 +1,7 @@
 //! The prices in force.
 
 use super::{Column, Data, Entry, Head, Line, Report, Shown, Table, Tone, Unit, Value, heads};
-use crate::measure::{LAST_SURCHARGE, Price, Prices, Rates, Tier, Usd, Version};
+use crate::measure::{LAST_SURCHARGE_VERSION, Price, Prices, Rates, Tier, Usd, Version};
 
 const COLUMNS: &[Column<Row>] = &[
     Column::new(Unit::Text, "model", "Model", "Canonical name of the model.", |row: &Row| {
@@ -108,7 +108,7 @@ fn surcharge(rows: &[Row]) -> Option<Line> {
     rows.iter().any(|row| row.until.is_some()).then(|| {
         Line::new(Tone::Plain)
             .word("some rates of long prompts apply only to CLI versions up to ")
-            .value(LAST_SURCHARGE.to_string())
+            .value(LAST_SURCHARGE_VERSION.to_string())
             .word(" (column until)")
     })
 }
@@ -147,7 +147,7 @@ fn rows_of(price: &Price) -> Vec<Row> {
     let row =
         |applies: &str, rates| Row { price: price.clone(), applies: applies.to_owned(), until: None, rates };
     let long = |tier: Tier| row(&format!("> {}", tier.above_prompt_tokens), tier.rates);
-    let surcharge = |tier: Tier| Row { until: Some(LAST_SURCHARGE), ..long(tier) };
+    let surcharge = |tier: Tier| Row { until: Some(LAST_SURCHARGE_VERSION), ..long(tier) };
     let standard = row("standard", price.standard);
     let fast = price.fast.map(|rates| row("fast", rates));
     [Some(standard), fast, price.long.map(long), price.surcharge.map(surcharge)]

@@ -323,7 +323,7 @@ fn models(bill: &Bill<'_>, reported: &Reported) -> Vec<Step> {
 fn priced(model: &Name, rates: &Rates, search: Usd, in_us: bool, tokens: &Tokens) -> Vec<Step> {
     let tenths = if in_us { 11 } else { 10 };
     let Rates { input, output, cache_write_5m, cache_write_1h, cache_read } = *rates;
-    let of = |fields: [u64; 6]| Tokens::of_fields(fields);
+    let of = |fields: [u64; 6]| Tokens::from_fields(fields);
     let types = [
         ("input", input, of([tokens.input, 0, 0, 0, 0, 0])),
         ("output", output, of([0, tokens.output, 0, 0, 0, 0])),

@@ -189,7 +189,8 @@ impl Split<'_> {
             move |at: usize| parts.as_ref().map(|parts| Usd::from_nanos(parts[at]))
         };
         let (costs, savings) = (money(whole.cost), money(whole.saved));
-        let even: Vec<Tokens> = part.tools.iter().map(|&(_, calls)| Tokens::of_fields([calls; 6])).collect();
+        let even: Vec<Tokens> =
+            part.tools.iter().map(|&(_, calls)| Tokens::from_fields([calls; 6])).collect();
         for (at, ((tool, _), tokens)) in
             part.tools.iter().zip(divide_tokens(&whole.tokens, &even)).enumerate()
         {
@@ -256,7 +257,7 @@ fn divide_tokens(whole: &Tokens, parts: &[Tokens]) -> Vec<Tokens> {
             fields[field] = u64::try_from(share).unwrap_or(0);
         }
     }
-    divided.into_iter().map(Tokens::of_fields).collect()
+    divided.into_iter().map(Tokens::from_fields).collect()
 }
 
 /// What the same tokens would have cost without a cache, less what they did.

@@ -271,7 +271,7 @@ fn rate_limit(record: &Record, told: &Value) -> Limit {
     };
     let mut limit = Limit::new(&record.mark, Sort::RateLimit, what.as_deref());
     let seconds = member(told, &["resetsAt", "resets_at"]).and_then(Value::as_i64);
-    limit.resets = seconds.map(|seconds| Time::of_micros(seconds.saturating_mul(1_000_000)));
+    limit.resets = seconds.map(|seconds| Time::from_micros(seconds.saturating_mul(1_000_000)));
     limit.used = member(told, &["utilization"]).and_then(Value::as_f64);
     limit
 }

@@ -45,7 +45,7 @@ pub(super) fn count(value: &Value, names: &[&str]) -> Option<u64> {
 
 /// The same, where it is a duration.
 pub(super) fn millis(value: &Value, names: &[&str]) -> Option<Millis> {
-    member(value, names)?.as_f64().map(Millis::from_number)
+    member(value, names)?.as_f64().map(Millis::from_f64)
 }
 
 /// The same, where it is a list; else an empty one.

@@ -141,8 +141,10 @@ impl Known {
         if let Some(status) = text(patch, &["status"]) {
             task.is(status);
         }
-        let ended =
-            patch.get("end_time").and_then(Value::as_i64).map(|ms| Time::of_micros(ms.saturating_mul(1000)));
+        let ended = patch
+            .get("end_time")
+            .and_then(Value::as_i64)
+            .map(|ms| Time::from_micros(ms.saturating_mul(1000)));
         task.ends(ended);
         Some(task)
     }
@@ -306,7 +308,7 @@ fn settle(task: &mut Task, calls: &HashMap<&str, &Call>) {
             task.agent_type =
                 input.as_ref().and_then(|input| text(input, &["subagent_type"])).map(Name::from);
         }
-        let answered = call.mark.time.zip(call.latency).map(|(asked, took)| asked.later(took));
+        let answered = call.mark.time.zip(call.latency).map(|(asked, took)| asked.plus(took));
         // The turn waits for what is in the foreground, so the call ends when the task does.
         if task.background == Some(false) && call.end != End::Open {
             task.ended = task.ended.or(answered);

@@ -1,16 +1,16 @@
-//! Decimal numbers without floats.
+//! Exact conversion of decimal numbers to integers.
 
-/// A number as JSON writes it, times ten to a power, rounded half up to an integer.
+/// Multiplies a JSON number by ten to a power and rounds half up to an integer.
 ///
-/// Never by way of a float, so that `3e-06` dollars are exactly 3,000,000 pico-dollars.
-/// `None` for a negative or too large one.
+/// Does not use floats, so `3e-06` dollars are exactly 3,000,000 pico-dollars. Returns `None` for a negative
+/// number and for one that does not fit.
 pub(crate) const fn scaled(number: &str, power: i32) -> Option<u64> {
     let (mut value, mut power, mut in_fraction) = (0u128, power, false);
     let mut rest = number.as_bytes();
     while let [byte, tail @ ..] = rest {
         rest = tail;
         match *byte {
-            // 30 digits are more than any price has; those after them only move the point.
+            // No price has more than 30 digits; further ones only move the decimal point.
             b'0'..=b'9' if value >= 10u128.pow(30) => power += !in_fraction as i32,
             b'0'..=b'9' => {
                 value = value * 10 + (*byte - b'0') as u128;
@@ -27,7 +27,7 @@ pub(crate) const fn scaled(number: &str, power: i32) -> Option<u64> {
     shifted(value, power)
 }
 
-/// Digits after an `e`, perhaps with a sign; saturates far beyond anything that is still a price.
+/// Parses the exponent after an `e`; saturates.
 const fn exponent(digits: &[u8]) -> i32 {
     let (mut rest, sign) = match digits {
         [b'-', rest @ ..] => (rest, -1),
@@ -42,6 +42,7 @@ const fn exponent(digits: &[u8]) -> i32 {
     value.saturating_mul(sign)
 }
 
+/// Multiplies by ten to a power, rounding half up.
 const fn shifted(mut value: u128, mut power: i32) -> Option<u64> {
     while power < -1 && value > 0 {
         value /= 10;
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_unit_are_rounded_half_up() {
+    fn fractions_are_rounded_half_up() {
         assert_eq!(scaled("2.0000000000000002e-07", 12), Some(200_000));
         assert_eq!(scaled("1.9999999999999999e-07", 12), Some(200_000));
         assert_eq!(scaled("0.5", 0), Some(1));
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_price_is_none() {
+    fn negative_and_too_large_numbers_are_none() {
         for number in ["-1", "-0.5", "1e30", "1e99999999999", "18446744073709551616", "abc"] {
             assert_eq!(scaled(number, 0), None, "{number}");
         }
@@ -95,7 +96,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_integer_survives_a_shift_of_its_point(value: u64, shift in 0..19i32) {
+        fn moving_the_decimal_point_back_and_forth_changes_nothing(value: u64, shift in 0..19i32) {
             prop_assert_eq!(scaled(&format!("{value}e-{shift}"), shift), Some(value));
         }
     }

@@ -1,11 +1,11 @@
-//! One name for a model that providers, releases and settings write in many ways.
+//! Canonical names of models, which providers, releases and settings write in many ways.
 
 use std::borrow::Cow;
 
-/// The name under which the price table knows a model.
+/// Returns the name of a model in the price table.
 ///
-/// Without what a provider or a release adds to it: `us.anthropic.claude-sonnet-4-5-20250929-v1:0` and
-/// `claude-sonnet-4-5[1m]` are both `claude-sonnet-4-5`.
+/// Removes everything that a provider or a release adds: `us.anthropic.claude-sonnet-4-5-20250929-v1:0` and
+/// `claude-sonnet-4-5[1m]` both become `claude-sonnet-4-5`.
 pub fn canonical(model: &str) -> Cow<'_, str> {
     let model = model.trim();
     if model.bytes().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii()) {
@@ -23,16 +23,16 @@ fn bare_name(name: &str) -> &str {
     }
 }
 
-/// Without the `[1m]` of a wider context window.
+/// Removes the `[1m]` of a larger context window.
 fn without_brackets(name: &str) -> &str {
     let Some(open) = name.strip_suffix(']') else { return name };
     let from = open.rfind(']').map_or(0, |closed| closed + 1);
     open[from..].find('[').map_or(name, |start| &name[..from + start])
 }
 
-/// Without Bedrock's `us.anthropic.`, a gateway's `anthropic/`, or Vertex's path.
+/// Removes Bedrock's `us.anthropic.`, a gateway's `anthropic/`, or Vertex's path.
 ///
-/// A gateway may itself be called `claude-something/`; then the name is what comes after.
+/// The gateway itself may be called `claude-something/`; the model is then the part after it.
 fn without_provider(name: &str) -> &str {
     const FAMILY: &str = "claude-";
     let start = name.find(FAMILY).unwrap_or(0);
@@ -40,7 +40,7 @@ fn without_provider(name: &str) -> &str {
     after.map_or(&name[start..], |next| &name[1 + next..])
 }
 
-/// Without Vertex's `@20250929`, Bedrock's `-v1:0`, or `-latest`.
+/// Removes Vertex's `@20250929`, Bedrock's `-v1:0`, or `-latest`.
 fn without_version(name: &str) -> &str {
     if let Some((name, _)) = name.split_once('@') {
         return name;
@@ -56,7 +56,7 @@ fn bedrock_base(name: &str) -> Option<&str> {
     rest.strip_suffix("-v").or_else(|| without_digits(rest.strip_suffix(':')?)?.strip_suffix("-v"))
 }
 
-/// What stands before the digits at the end, if there are any.
+/// Removes the digits at the end; `None` if there are none.
 fn without_digits(text: &str) -> Option<&str> {
     let rest = text.trim_end_matches(|c: char| c.is_ascii_digit());
     (rest.len() < text.len()).then_some(rest)
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn providers_releases_and_settings_leave_the_name_alone() {
+    fn additions_of_providers_releases_and_settings_are_removed() {
         for (model, expected) in [
             ("claude-opus-5-5", "claude-opus-5-5"),
             (" Claude-Opus-5-5\n", "claude-opus-5-5"),
@@ -101,9 +101,9 @@ mod tests {
         }
     }
 
-    /// Answers of the same rules written as regular expressions.
+    /// The expected names come from the same rules written as regular expressions.
     #[test]
-    fn odd_names_lose_no_more_than_the_rules_say() {
+    fn unusual_names_lose_only_what_the_rules_remove() {
         for (model, expected) in [
             ("a[1][2]", "a[1]"),
             ("a[b[c]", "a"),

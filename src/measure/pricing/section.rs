@@ -1,4 +1,4 @@
-//! Objects of a pricing file that know where they stand, for the sake of messages.
+//! The JSON objects of a pricing file, each with its path for error messages.
 
 use std::collections::BTreeMap;
 
@@ -7,34 +7,37 @@ use serde_json::value::RawValue;
 use super::PricingError;
 use crate::measure::price::decimal::scaled;
 
-/// What a number counts, and which numbers are plausible.
+/// The unit of a number, and the range of plausible values.
 pub(super) struct Unit {
+    /// Description of the number, for messages.
     must: &'static str,
+    /// Description of the range, for messages.
     range: &'static str,
-    /// Power of ten from the unit in the file to the one in the table.
+    /// Power of ten that converts the unit of the file to that of the price table.
     power: i32,
-    /// The smallest number but zero, as in the table.
-    least: u64,
-    most: u64,
+    /// Smallest value apart from zero, in the unit of the price table.
+    min: u64,
+    /// Largest value, in the unit of the price table.
+    max: u64,
 }
 
 impl Unit {
-    /// Dollars per million tokens to pico-dollars per token. Less than the least is surely meant per token.
+    /// Dollars per million tokens to pico-dollars per token. A price below the minimum was surely meant per token.
     pub(super) const PER_MILLION: Self = Self {
         must: "a number of dollars per million tokens",
         range: "between 0.0001 and 1000000, or 0",
         power: 6,
-        least: 100,
-        most: 1_000_000_000_000,
+        min: 100,
+        max: 1_000_000_000_000,
     };
 
-    /// Dollars per token to pico-dollars per token. More than the most is surely meant per million.
+    /// Dollars per token to pico-dollars per token. A price above the maximum was surely meant per million tokens.
     pub(super) const PER_TOKEN: Self = Self {
         must: "a number of dollars per token",
         range: "between 0 and 1",
         power: 12,
-        least: 0,
-        most: 1_000_000_000_000,
+        min: 0,
+        max: 1_000_000_000_000,
     };
 
     /// Dollars to nano-dollars.
@@ -42,21 +45,20 @@ impl Unit {
         must: "a number of dollars per search",
         range: "between 0 and 1000",
         power: 9,
-        least: 0,
-        most: 1_000_000_000_000,
+        min: 0,
+        max: 1_000_000_000_000,
     };
 
-    /// Tokens.
     pub(super) const TOKENS: Self = Self {
         must: "a number of tokens",
         range: "between 0 and 1000000000",
         power: 0,
-        least: 0,
-        most: 1_000_000_000,
+        min: 0,
+        max: 1_000_000_000,
     };
 
     fn read(&self, number: &str) -> Option<u64> {
-        scaled(number, self.power).filter(|&value| value <= self.most && (value == 0 || value >= self.least))
+        scaled(number, self.power).filter(|&value| value <= self.max && (value == 0 || value >= self.min))
     }
 }
 
@@ -70,8 +72,8 @@ pub(super) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// The outermost object. JSON of another type has no fields.
-    pub(super) fn whole(file: &'a str, text: &'a str) -> Result<Self, PricingError> {
+    /// Parses a file. JSON that is not an object becomes a section without fields.
+    pub(super) fn parse(file: &'a str, text: &'a str) -> Result<Self, PricingError> {
         // Some editors begin a file with a byte order mark.
         let text = text.trim_start_matches('\u{feff}');
         let fields = match serde_json::from_str::<Fields<'_>>(text) {
@@ -82,32 +84,32 @@ impl<'a> Section<'a> {
         Ok(Self { file, path: String::new(), fields })
     }
 
-    /// Name of the file.
+    /// Returns the name of the file.
     pub(super) fn file(&self) -> &'a str {
         self.file
     }
 
-    /// Keys in order.
+    /// Returns the keys in order.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.fields.keys().map(String::as_str)
     }
 
-    /// Whether there is such a key with a value other than null.
+    /// Returns whether the key exists with a value other than null.
     pub(super) fn has(&self, key: &str) -> bool {
         self.value(key).is_some()
     }
 
-    /// Whether there is a key that differs from this one in little more than a typing error.
+    /// Returns whether a key differs from this one by no more than a typing error.
     pub(super) fn nearly_has(&self, key: &str) -> bool {
         self.names().any(|name| distance(name, key) <= 2)
     }
 
-    /// Fields that are objects; others are skipped.
+    /// Returns the fields that are objects.
     pub(super) fn sections(&self) -> impl Iterator<Item = (&str, Section<'a>)> {
         self.names().filter_map(|key| Some((key, self.section(key).ok()??)))
     }
 
-    /// The object in a field, if the field is there.
+    /// Returns the object in a field, if the field exists.
     pub(super) fn section(&self, key: &str) -> Result<Option<Section<'a>>, PricingError> {
         let Some(value) = self.value(key) else { return Ok(None) };
         match serde_json::from_str(value) {
@@ -116,7 +118,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The number in a field, if the field is there, in the unit of the table.
+    /// Returns the number in a field, if the field exists, in the unit of the price table.
     pub(super) fn number(&self, key: &str, unit: &Unit) -> Result<Option<u64>, PricingError> {
         let Some(value) = self.value(key) else { return Ok(None) };
         if let Some(number) = unit.read(value) {
@@ -127,8 +129,8 @@ impl<'a> Section<'a> {
         Err(self.wrong(key, must, value))
     }
 
-    /// The number in a field that has to be there.
-    pub(super) fn needed(&self, key: &str, unit: &Unit) -> Result<u64, PricingError> {
+    /// Returns the number in a required field.
+    pub(super) fn required(&self, key: &str, unit: &Unit) -> Result<u64, PricingError> {
         self.number(key, unit)?.ok_or_else(|| PricingError::Missing {
             file: self.file.to_owned(),
             key: self.path_of(key),
@@ -136,8 +138,8 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// Refuses keys that are in neither list.
-    pub(super) fn only(&self, known: &[&str], also: &[&str]) -> Result<(), PricingError> {
+    /// Fails if there is a key that is in neither list.
+    pub(super) fn refuse_unknown_keys(&self, known: &[&str], also: &[&str]) -> Result<(), PricingError> {
         let all = || known.iter().chain(also).copied();
         let Some(key) = self.names().find(|&name| !all().any(|key| key == name)) else { return Ok(()) };
         Err(PricingError::UnknownKey {
@@ -163,15 +165,15 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Short, and with nothing that a terminal would obey: the file may have come from anywhere.
+/// Shortens a text and replaces control characters, which a terminal would obey: the file may come from anywhere.
 fn printable(text: &str) -> String {
-    const MOST: usize = 80;
+    const MAX_CHARS: usize = 80;
     let shown = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
-    let more = if text.chars().nth(MOST).is_some() { "…" } else { "" };
-    shown.take(MOST).chain(more.chars()).collect()
+    let more = if text.chars().nth(MAX_CHARS).is_some() { "…" } else { "" };
+    shown.take(MAX_CHARS).chain(more.chars()).collect()
 }
 
-/// How many letters have to be put in, left out or changed to make one word of the other.
+/// Returns the Levenshtein distance of two words, ignoring ASCII case.
 fn distance(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.chars().count()).collect();
     for (i, a) in from.chars().enumerate() {
@@ -191,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_distance_of_words_counts_letters() {
+    fn the_distance_is_the_number_of_edits() {
         for (from, to, expected) in [
             ("", "", 0),
             ("abc", "", 3),
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_text_is_short_and_harmless() {
+    fn text_of_a_file_is_shortened_and_without_control_characters() {
         assert_eq!(printable("a\u{1b}[31m\n"), "a\u{fffd}[31m\u{fffd}");
         assert_eq!(printable(&"x".repeat(99)).chars().count(), 81);
     }

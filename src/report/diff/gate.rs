@@ -73,7 +73,7 @@ impl Growth {
             // A number alone could be meant as a percentage.
             (None, Measure::Millis) if number(text).is_some() => None,
             (None, Measure::Millis) => {
-                calendar::duration(text).ok().map(|long| Allowance::Amount(long.as_secs_f64() * 1000.0))
+                calendar::parse_duration(text).ok().map(|long| Allowance::Amount(long.as_secs_f64() * 1000.0))
             }
         };
         let example = match measure {

@@ -74,7 +74,7 @@ impl Measure {
         #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates")]
         match self {
             Self::Usd => Value::Usd(Usd::from_nanos(figure.round() as i128)),
-            Self::Millis => Value::Millis(Millis::from_number(figure)),
+            Self::Millis => Value::Millis(Millis::from_f64(figure)),
             Self::Count => Value::Number(figure),
         }
     }

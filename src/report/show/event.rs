@@ -125,7 +125,7 @@ impl Event {
     /// From when to when. A turn has none: its result says no time, and where it stands is only its end.
     pub(super) fn span(&self) -> Option<(Time, Time)> {
         let begins = self.time.filter(|_| self.what != What::Turn)?;
-        Some((begins, self.took.map_or(begins, |took| begins.later(took))))
+        Some((begins, self.took.map_or(begins, |took| begins.plus(took))))
     }
 }
 
