@@ -16,7 +16,7 @@ pub(crate) struct Picture {
     pub(crate) command: String,
 }
 
-/// The pictures of these pages. Their alternative text names the command: ``![Output of `ccstat …`](FILE.svg)``.
+/// The pictures of these pages. Their alternative text names the command: ``![Output of `ccstat …`: …](FILE.svg)``.
 pub(crate) fn all(pages: &[String]) -> Vec<Picture> {
     let mut pictures = Vec::new();
     for page in pages {
@@ -58,7 +58,7 @@ const PALETTE: Palette = Palette([
     rgb(0xff_ff_ff),
 ]);
 
-/// What a terminal shows after the command was typed. A failing command is followed by its exit code.
+/// The screen of a terminal after the command was typed. A failing command is followed by its exit code.
 fn screen(command: &str) -> String {
     let prompt = "\u{1b}[32m$\u{1b}[0m";
     let arguments: Vec<&str> = command.split(' ').skip(1).collect();
