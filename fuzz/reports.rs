@@ -82,41 +82,20 @@ fn all(view: &View<'_>, prices: &Prices) -> Vec<Report> {
     let text = view.ledger.calls.first().and_then(|call| call.input_text.clone()).unwrap_or_default();
     let tried = Tried { tool: "Bash", text: &text, folder: "/home/dev/project" };
     let limits: &[(Growth, _)] = &[];
-    let mut reports = vec![
-        report::sessions(view),
+    let plain = REPORTS.iter().filter_map(|spec| spec.make).map(|make| make(view));
+    let mut reports: Vec<Report> = plain.collect();
+    reports.extend([
         report::check(view, &gates),
-        report::turns(view),
-        report::tools(view),
-        report::calls(view),
-        report::denials(view),
-        report::errors(view),
-        report::kinds(view),
-        report::agents(view),
         report::permissions(view, None),
         report::permissions(view, Some(&trial)),
         report::suggestions(view, Breadth::Prefix),
         report::verdicts(&trial, &tried),
-        report::hooks(view),
-        report::mcp(view),
-        report::tasks(view),
-        report::limits(view),
-        report::questions(view),
-        report::commands(view),
-        report::control(view),
-        report::responses(view),
-        report::records(view),
-        report::contents(view),
-        report::explain(view),
         report::diff(view, view, limits),
         report::cost(view, &[By::Project, By::Model]),
-        report::daily(view),
-        report::weekly(view),
-        report::monthly(view),
-        report::blocks(view),
         report::prices(prices),
-    ];
-    for entry in REPORTS.iter().filter(|entry| !["summary", "show"].contains(&entry.name)) {
-        assert!(reports.iter().any(|report| report.name == entry.name), "`{}` is not made", entry.name);
+    ]);
+    for spec in REPORTS.iter().filter(|spec| !["summary", "show"].contains(&spec.name)) {
+        assert!(reports.iter().any(|report| report.name == spec.name), "`{}` is not made", spec.name);
     }
     let sessions = SessionIndex::each(&view.ledger.sessions).take(3);
     reports.extend(sessions.map(|(session, _)| report::show(view, Some(session))));

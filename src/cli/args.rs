@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{
-    Args, ColorChoice, Parser, Subcommand,
+    ArgMatches, Args, ColorChoice, FromArgMatches, Parser, Subcommand,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+    error::ErrorKind,
 };
 
 pub use super::{
@@ -22,7 +23,7 @@ pub use super::{
     show::Show,
     tee::Tee,
 };
-use crate::report::{By, Entry, Outcome, REPORTS};
+use crate::report::{self, By, Outcome, REPORTS, ReportSpec};
 
 /// What a Claude Code run really did: accounts for every line of its JSON logs
 ///
@@ -52,138 +53,32 @@ pub struct Cli {
     pub no_config: bool,
 }
 
-/// What to do.
+/// What to do. What the help says of the commands that write reports is in the reports' specs.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Say what happened: how it ended, what needs a look, its cost
-    ///
-    /// Reads stream-json output, saved sessions, and what hosts and bridges write, in any mixture.
+    /// Write a report that needs no arguments of its own.
+    #[command(flatten)]
+    Report(ReportCommand),
+    /// Says what happened.
     Summarize(Summarize),
     /// Start a command, pass its output on, and say what it did
     ///
     /// The output of the command goes to standard output byte for byte and at once; the report goes to standard error, or to the
     /// files of -o. Signals go to the command, and `run` ends as it ended unless a gate failed.
     Run(Run),
-    /// Check runs against gates, one line a run; exit 1 if one fails
-    ///
-    /// Without a gate, the default gates apply: --fail-on error,no-result,denial. A gate fails if the value it needs is
-    /// unknown.
-    ///
-    /// Every gate is judged for each run by itself: a session, or a source that names none. Failed runs come first. What has
-    /// no session id belongs to the first session of its source, and so do lines that are no record.
+    /// Checks runs against gates.
     Check(Check),
-    /// Show tools: calls, errors, denials, latencies, size of results
-    ///
-    /// MCP tools are told apart by their server. An error rate is of the calls that were answered; latencies are from ask
-    /// to answer, where the log has both times.
-    Tools(Rows),
-    /// List turns: how long, at what cost, how they ended
-    ///
-    /// One row for each `result` record. Its cost is the difference to the total before it, so that the rows add up.
-    Turns(Rows),
-    /// List tool calls: the failed ones first, then the slowest
-    ///
-    /// Each with the place of its record. Inputs and results are not shown; see `ccstat export --help`.
-    Calls(Rows),
-    /// List refused calls: which tool, where, how often
-    ///
-    /// The same input refused again and again in a session is one row, marked as a loop from three times on.
-    Denials(Rows),
-    /// List what failed: tools, turns, the API; time lost to retries
-    ///
-    /// The same input that fails again and again in a session is one row, marked as a loop from three times on.
-    Errors(Rows),
-    /// Count kinds of records and blocks, unknown ones first
-    ///
-    /// Says how many bytes each takes, and where the first stands.
-    Kinds(Rows),
-    /// Show the tree of subagents: calls, tokens, time and cost
-    ///
-    /// What an agent did by itself, without those that it started. Sessions without subagents are one row.
-    Agents(Rows),
-    /// Show who allowed or refused calls; try settings, get rules
-    ///
-    /// One row a call: the decision, who took it and by which rule as far as the log says, and the mode in force; modes are rows
-    /// where they change. With --settings it says what those rules would have done to every recorded call, with --suggest which
-    /// rules would have let the refused calls through. `permissions test` tries rules on a command without a log. This report
-    /// shows content: what tools were called with.
+    /// Shows who allowed or refused calls.
     Permissions(Box<Permissions>),
-    /// Show hooks: runs, errors, what they blocked, durations
-    ///
-    /// One row for each hook and command. The output of the CLI has hooks only where it was asked for them, and never their
-    /// commands or durations; saved sessions have both. A run that both tell of counts once.
-    Hooks(Rows),
-    /// Show MCP servers: status, tools, calls, errors, latencies
-    ///
-    /// Servers are listed where a process begins, so a saved session knows only those that were called.
-    Mcp(Rows),
-    /// List tasks: background and foreground, how long, how they ended
-    ///
-    /// Commands, subagents and workflows that run beside the turn or within it, and entries of the model's own list.
-    Tasks(Rows),
-    /// List limits: rate limits, fallbacks, refusals, compactions
-    ///
-    /// Retries of the API are among the failures: see `ccstat errors`.
-    Limits(Rows),
-    /// List what the model asked people, and what they answered
-    ///
-    /// One row for each question of AskUserQuestion. This report exists to show content: questions, options and answers stand in it
-    /// as they do in the log, without --include-content.
-    Questions(Rows),
-    /// Show commands, skills, agents: offered, used, what they began
-    ///
-    /// Counts each use once, however many records tell of it. Names are shown, arguments are not. What was offered and never
-    /// used is listed after what was, in data and with --limit 0.
-    Commands(Rows),
-    /// List control requests: who asked for what, decisions, latencies
-    ///
-    /// What the CLI asked its host and the host asked the CLI, and what went over a bridge; requests and responses are
-    /// paired by id, also those of two logs of one run. Control lines have no session id: the session is the one that runs
-    /// around them. Where the response stands in another log, how the call ended tells whether it was allowed.
-    Control(Rows),
-    /// Show one session as a timeline: prompts, calls, failures
-    ///
-    /// SESSION is an id or its beginning, or `latest`. Every event has its time, how it ended, how long it took and how large
-    /// the context was; a bar shows when it was within the session. Message text is not shown. Where rows are left out, on a
-    /// screen or by --limit, the newest ones stay.
+    /// Shows one session.
     Show(Show),
-    /// Compare two runs, or two sets of them: cost, time, failures
-    ///
-    /// BASE and HEAD are each a file, a folder, a pattern, or - for standard input; a log that is piped in is HEAD if only
-    /// BASE is given. One run a side is compared by its totals. Of several runs (a run is a session, or a source that names none) the means are compared, with their standard
-    /// deviation and the 95 % interval of the difference. What is not known on one side has no difference.
+    /// Compares two runs, or two sets of them.
     Diff(Diff),
-    /// Show tokens and cost by day, project, model, tool and more
-    ///
-    /// A session's cost is divided over its responses in proportion to what their tokens cost, and by model as the CLI
-    /// says. What has no owner is a row without a name, so that rows always add up to the total.
+    /// Shows tokens and cost.
     Cost(Cost),
-    /// Explain how the cost of each session came about, line by line
-    ///
-    /// Says which figure counts (what the results add up to, the saved total, or tokens times prices) and why, and how it is
-    /// put together. The lines that count add up to the session's cost. Filters choose sessions; those that are chosen are
-    /// explained whole.
+    /// Explains a cost.
     Explain(Explain),
-    /// Show tokens and cost by day
-    ///
-    /// The same as `cost --by day`.
-    Daily(Preset),
-    /// Show tokens and cost by week
-    ///
-    /// The same as `cost --by week`: weeks begin on Monday.
-    Weekly(Preset),
-    /// Show tokens and cost by month
-    ///
-    /// The same as `cost --by month`.
-    Monthly(Preset),
-    /// Show tokens and cost by window of five hours
-    ///
-    /// The same as `cost --by window`: a window begins with the full hour of its first response and lasts five hours, as
-    /// subscriptions count.
-    Blocks(Preset),
-    /// List sessions: when, where, what they cost, how they ended
-    ///
-    /// The latest first. A session that several logs tell of is one row.
+    /// Lists sessions.
     #[command(visible_alias = SESSION)]
     Sessions(Sessions),
     /// Write all columns of a report's rows, for other programs
@@ -199,9 +94,7 @@ pub enum Command {
     /// what it counts as, such as a refusal, keeps these words. What stays is listed; whatever is not known is replaced.
     /// Ids and names are no secrets here: look at the log before you pass it on.
     Redact(Redact),
-    /// Print the table of prices in force
-    ///
-    /// Costs that the CLI did not report are computed from tokens with these prices.
+    /// Prints prices.
     Prices(Prices),
     /// Print the JSON Schema of a report, or the list of reports
     ///
@@ -247,6 +140,65 @@ pub struct Rows {
     /// Which rows and columns.
     #[command(flatten)]
     pub arrange: Arrange,
+}
+
+/// The command of a report, made of its spec: it has the arguments that every report of rows has.
+#[derive(Debug)]
+pub struct ReportCommand {
+    /// The report.
+    pub spec: &'static ReportSpec,
+    /// What every report has.
+    pub rows: Rows,
+    /// Whether the shape of ccusage was asked for.
+    pub ccusage: bool,
+}
+
+impl ReportCommand {
+    /// The reports that have such a command.
+    fn specs() -> impl Iterator<Item = (&'static str, &'static ReportSpec)> {
+        let command =
+            |spec: &'static ReportSpec| spec.command().filter(|(_, command)| !command.has_arguments);
+        REPORTS.iter().filter_map(move |spec| Some((command(spec)?.0, spec)))
+    }
+
+    fn named(name: &str) -> Option<&'static ReportSpec> {
+        Self::specs().find(|(own, _)| *own == name).map(|(_, spec)| spec)
+    }
+}
+
+impl FromArgMatches for ReportCommand {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let typed = matches.subcommand().and_then(|(name, matches)| Some((Self::named(name)?, matches)));
+        let (spec, matches) = typed.ok_or_else(|| clap::Error::new(ErrorKind::InvalidSubcommand))?;
+        if spec.ccusage.is_none() {
+            return Ok(Self { spec, rows: Rows::from_arg_matches(matches)?, ccusage: false });
+        }
+        let Preset { rows, shape } = Preset::from_arg_matches(matches)?;
+        Ok(Self { spec, rows, ccusage: shape.ccusage })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Subcommand for ReportCommand {
+    fn augment_subcommands(cli: clap::Command) -> clap::Command {
+        let command = |(name, spec): (&'static str, &ReportSpec)| match spec.ccusage {
+            Some(_) => Preset::augment_args(clap::Command::new(name)),
+            None => Rows::augment_args(clap::Command::new(name)),
+        };
+        cli.subcommands(Self::specs().map(command))
+    }
+
+    fn augment_subcommands_for_update(cli: clap::Command) -> clap::Command {
+        Self::augment_subcommands(cli)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        Self::named(name).is_some()
+    }
 }
 
 /// Arguments of `cost`.
@@ -332,19 +284,25 @@ pub struct Schema {
 /// The other name of `sessions`.
 const SESSION: &str = "session";
 
-/// Names of commands, and other names of them, that make a report of another name.
-const SAME_REPORT: &[(&str, &str)] = &[(SESSION, "sessions"), ("summarize", "summary"), ("run", "summary")];
+/// Other names of a report: of its command, and of commands that write it too.
+fn other_names(spec: &ReportSpec) -> impl Iterator<Item = &'static str> + use<> {
+    const OTHERS: &[(&str, &str)] = &[(SESSION, report::SESSIONS.name), ("run", report::SUMMARY.name)];
+    let name = spec.name;
+    let command = spec.command().map(|(command, _)| command).filter(move |command| *command != name);
+    command
+        .into_iter()
+        .chain(OTHERS.iter().filter(move |(_, report)| *report == name).map(|(other, _)| *other))
+}
 
 /// A report as a value that can be typed, by whichever of its names.
-fn possible(entry: &Entry) -> PossibleValue {
-    let others = SAME_REPORT.iter().filter(|(_, report)| *report == entry.name).map(|(name, _)| *name);
-    PossibleValue::new(entry.name).aliases(others)
+fn possible(spec: &ReportSpec) -> PossibleValue {
+    PossibleValue::new(spec.name).aliases(other_names(spec))
 }
 
 /// The name of the report that was meant.
 fn report_name(typed: String) -> String {
-    let report = SAME_REPORT.iter().find(|(name, _)| *name == typed).map(|(_, report)| (*report).to_owned());
-    report.unwrap_or(typed)
+    let meant = REPORTS.iter().find(|spec| other_names(spec).any(|name| name == typed));
+    meant.map_or(typed, |spec| spec.name.to_owned())
 }
 
 /// What to read, and how.
@@ -420,7 +378,10 @@ mod tests {
                 let Command::Schema(schema) = typed.unwrap_or_else(|error| panic!("{error}")).command else {
                     panic!("{name}")
                 };
-                assert!(schema.report.as_deref().is_some_and(|name| Entry::named(name).is_some()), "{name}");
+                assert!(
+                    schema.report.as_deref().is_some_and(|name| ReportSpec::named(name).is_some()),
+                    "{name}"
+                );
             }
         }
     }

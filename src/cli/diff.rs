@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::{Error, ExitStatus},
-    facts::{Detail, Facts},
+    facts::Facts,
     input::Wanted,
     render::Style,
     report::{self, Allowance, Growth, Part, Verdict},
@@ -115,8 +115,8 @@ impl Limits {
 
 pub(super) fn diff(diff: &Diff, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Diff { rows, limits } = diff;
-    rows.output.fits("diff")?;
-    let arrangement = rows.arrange.arrangement("diff")?;
+    rows.output.fits(report::DIFF.name)?;
+    let arrangement = rows.arrange.arrangement(&report::DIFF)?;
     if rows.asked.follow {
         return Err(Error::Usage("two sides are compared once: --follow cannot be used here".to_owned()));
     }
@@ -143,8 +143,7 @@ pub(super) fn diff(diff: &Diff, variables: &Variables, style: Style) -> Result<E
 
 fn read(side: Option<&PathBuf>, rows: &Rows, variables: &Variables) -> Result<Narrowed, Error> {
     let wanted = Wanted::Paths(side.cloned().into_iter().collect());
-    // Kinds of records are compared too, so every record is kept.
-    narrowed_of(&wanted, Facts::ledger, &rows.asked, Detail::ROWS | Detail::RECORDS, variables, &rows.output)
+    narrowed_of(&wanted, Facts::ledger, &rows.asked, report::DIFF.keeps, variables, &rows.output)
 }
 
 /// How it ended: a side of which nothing was read leaves nothing to compare.

@@ -34,8 +34,8 @@ pub struct Explain {
 
 pub(super) fn explain(explain: &Explain, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Explain { figure: Figure::Cost, rows } = explain;
-    let arrangement = rows.arrange.arrangement("explain")?;
-    let question = Question::rows("explain", &report::explain);
+    let arrangement = rows.arrange.arrangement(&report::EXPLAIN)?;
+    let question = Question::of(&report::EXPLAIN, &report::explain);
     let narrowed =
         narrowed_with(Facts::explained, &rows.asked, &question, variables, &rows.output, &arrangement)?;
     narrowed.deliver(report::explain(&narrowed.view()), rows, &arrangement, style)

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::{Error, ExitStatus},
     render::Style,
-    report::{Ask, Export as Table, TABLES, View},
+    report::{Ask, ReportSpec},
 };
 
 /// Arguments of `export`.
@@ -18,7 +18,7 @@ use crate::{
 #[command(mut_arg("format", |format| format.default_value("csv")))]
 pub struct Export {
     /// Which rows
-    #[arg(value_name = "TABLE", value_parser = PossibleValuesParser::new(TABLES.iter().map(|table| table.name)))]
+    #[arg(value_name = "TABLE", value_parser = PossibleValuesParser::new(ReportSpec::exports().map(|spec| spec.name)))]
     pub table: String,
     /// What every report has.
     #[command(flatten)]
@@ -31,18 +31,16 @@ pub struct Export {
 }
 
 pub(super) fn export(export: &Export, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
-    let Some(&table) = Table::named(&export.table) else {
-        return Err(Error::Usage(format!("no table `{}`", export.table)));
-    };
-    let table = if export.include_content {
-        table.with_content().ok_or_else(|| {
+    let table = ReportSpec::exports().find(|spec| spec.name == export.table);
+    let table = table.ok_or_else(|| Error::Usage(format!("no table `{}`", export.table)))?;
+    let spec = if export.include_content {
+        table.with_content.ok_or_else(|| {
             let calls = variables.again.typed(&Ask::Report("export calls --include-content"));
             Error::Usage(format!("no content in `{}`: write `{calls}`", table.name))
         })?
     } else {
         table
     };
-    let Table { report, detail, make, .. } = table;
-    let make = |view: &View<'_>| make(view);
-    answer(&export.rows, &Question { report, detail, outcomes: &[], make: &make }, variables, style)
+    let make = spec.make.ok_or_else(|| Error::Usage(format!("`{}` cannot be exported", spec.name)))?;
+    answer(&export.rows, &Question::of(spec, &make), variables, style)
 }

@@ -91,11 +91,11 @@ pub struct Check {
 
 pub(super) fn check(check: &Check, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Check { rows, gates, github } = check;
-    let arrangement = rows.arrange.arrangement("check")?;
+    let arrangement = rows.arrange.arrangement(&report::CHECK)?;
     let gates = gates.gates();
-    let detail = gates.iter().map(Gate::detail).fold(Detail::ROWS, Detail::and);
+    let detail = gates.iter().map(Gate::detail).fold(report::CHECK.keeps, Detail::and);
     let make = |view: &View<'_>| report::check(view, &gates);
-    let question = Question { detail, ..Question::rows("check", &make) };
+    let question = Question { detail, ..Question::of(&report::CHECK, &make) };
     let narrowed = narrowed(&rows.asked, &question, variables, &rows.output, &arrangement)?;
     let view = narrowed.view();
     let report = narrowed.typed(make(&view));

@@ -15,11 +15,13 @@ use clap_mangen::{
 };
 
 use super::{
-    config,
-    help::{self, Group},
+    config, help,
     output::{print, write_whole},
 };
-use crate::error::{Error, ExitStatus};
+use crate::{
+    error::{Error, ExitStatus},
+    report::CommandGroup,
+};
 
 /// Arguments of `generate`.
 #[derive(Debug, Args)]
@@ -147,7 +149,7 @@ fn commands(command: &Command) -> Roff {
         let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
         roff.control("TP", []).text([bold(format!("{}(1)", title(sub)))]).text([roman(about)]);
     };
-    let groups = Group::ALL.map(|group| (group, help::members(command, group)));
+    let groups = CommandGroup::ALL.map(|group| (group, help::members(command, group)));
     if groups.iter().all(|(_, subs)| subs.is_empty()) {
         command.get_subcommands().for_each(|sub| entry(&mut roff, sub));
     }

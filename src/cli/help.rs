@@ -6,10 +6,13 @@ use std::fmt::Write;
 
 use clap::{Command, CommandFactory, builder::Styles};
 
-pub(super) use topic::{Group, TOPICS, Topic};
+use topic::{Topic, topics};
 
 use super::{args::Cli, github};
-use crate::{error::ExitStatus, report::Entry};
+use crate::{
+    error::ExitStatus,
+    report::{CommandGroup, ReportSpec},
+};
 
 /// What the help of the program itself shows.
 const EXAMPLES: &[(&str, &str)] = &[
@@ -22,8 +25,8 @@ const EXAMPLES: &[(&str, &str)] = &[
 ];
 
 /// What the help says of this command; nothing for those below another command.
-pub(super) fn topic(command: &str) -> Option<&'static Topic> {
-    TOPICS.iter().find(|topic| topic.command == command)
+fn topic(command: &Command) -> Option<Topic> {
+    topics().find(|topic| topic.command == command.get_name())
 }
 
 /// The examples of a command; those of the program for itself.
@@ -31,12 +34,12 @@ pub(super) fn examples(command: &Command) -> &'static [(&'static str, &'static s
     if command.get_name() == "ccstat" {
         return EXAMPLES;
     }
-    topic(command.get_name()).map_or(&[], |topic| topic.examples)
+    topic(command).map_or(&[], |topic| topic.examples)
 }
 
 /// Key and meaning of each column of the report that a command writes.
 pub(super) fn columns(command: &Command) -> Vec<(&'static str, &'static str)> {
-    let heads = Entry::named(command.get_name()).map(Entry::heads).unwrap_or_default();
+    let heads = ReportSpec::named(command.get_name()).map(ReportSpec::heads).unwrap_or_default();
     heads.iter().map(|head| (head.key, head.doc)).collect()
 }
 
@@ -65,6 +68,10 @@ pub(super) fn command() -> Command {
 
 /// A command with what stands below its options.
 fn explained(command: Command) -> Command {
+    let command = match topic(&command).and_then(|topic| topic.about) {
+        Some((about, details)) => command.about(about).long_about(format!("{about}\n\n{details}")),
+        None => command,
+    };
     let mut short = String::from("Examples:");
     for (what, line) in examples(&command) {
         let _ = write!(short, "\n  {what}:\n    {line}");
@@ -94,7 +101,7 @@ fn template(command: &Command) -> String {
     let literal = Styles::styled().get_literal().to_owned();
     let width = command.get_subcommands().map(|sub| sub.get_name().len()).max().unwrap_or(0);
     let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
-    for group in Group::ALL {
+    for group in CommandGroup::ALL {
         let subs: Vec<&Command> = members(command, group);
         if subs.is_empty() {
             continue;
@@ -110,8 +117,8 @@ fn template(command: &Command) -> String {
 }
 
 /// The commands of a group that exist.
-pub(super) fn members(command: &Command, group: Group) -> Vec<&Command> {
-    let topics = TOPICS.iter().filter(|topic| topic.group == group);
+pub(super) fn members(command: &Command, group: CommandGroup) -> Vec<&Command> {
+    let topics = topics().filter(|topic| topic.group == group);
     topics.filter_map(|topic| command.find_subcommand(topic.command)).collect()
 }
 
@@ -123,19 +130,19 @@ mod tests {
     fn every_command_is_in_one_group_and_has_two_examples() {
         let command = command();
         for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
-            let topics: Vec<&Topic> = TOPICS.iter().filter(|topic| topic.command == sub.get_name()).collect();
-            assert_eq!(topics.len(), 1, "`{}` needs one row in TOPICS", sub.get_name());
+            let topics: Vec<Topic> = topics().filter(|topic| topic.command == sub.get_name()).collect();
+            assert_eq!(topics.len(), 1, "`{}` needs one row in OTHERS", sub.get_name());
             assert!(topics[0].examples.len() >= 2, "{}", sub.get_name());
             assert!(sub.get_about().is_some() && sub.get_long_about().is_some(), "{}", sub.get_name());
         }
-        for topic in TOPICS {
+        for topic in topics() {
             assert!(command.find_subcommand(topic.command).is_some(), "no command `{}`", topic.command);
         }
     }
 
     #[test]
     fn every_example_can_be_typed() {
-        let all = TOPICS.iter().flat_map(|topic| topic.examples).chain(EXAMPLES);
+        let all = topics().flat_map(|topic| topic.examples).chain(EXAMPLES);
         for (what, line) in all {
             let ours = line.split("ccstat ").nth(1).unwrap_or_else(|| panic!("{line}"));
             let ours = ours

@@ -44,11 +44,11 @@ use crate::{
     input::{self, Limits, Origin, Search, Source, Stop, Wanted},
     measure::calendar,
     render::{self, Format, Style, human},
-    report::{self, Entry, Preset, Report, View},
+    report::{self, Preset, Report, ReportSpec, View},
     scan::{self, Options, Progress, Unread},
 };
 use again::Again;
-use args::{Cli, Command};
+use args::{Cli, Command, ReportCommand};
 use config::Problem;
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -59,9 +59,6 @@ use plan::Variables;
 use progress::Bar;
 use rows::{Question, answer};
 use signal::on_interrupt;
-
-/// What reports on periods need.
-const PERIOD: Detail = Detail::RESPONSES.and(Detail::AGENTS).and(Detail::EVENTS);
 
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, Error> {
@@ -87,63 +84,28 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Summarize(summarize) => summarize::summarize(summarize, &variables),
         Command::Run(run) => run::run(run, &variables),
         Command::Check(check) => gate::check(check, &variables, style),
-        Command::Tools(rows) => ask(
-            rows,
-            Question { detail: Detail::CALLS | Detail::EVENTS, ..Question::rows("tools", &report::tools) },
-        ),
-        Command::Turns(rows) => ask(rows, Question::rows("turns", &report::turns)),
-        Command::Calls(rows) => ask(rows, Question::rows("calls", &report::calls)),
-        Command::Denials(rows) => ask(rows, Question::rows("denials", &report::denials)),
-        Command::Errors(rows) => ask(rows, Question::rows("errors", &report::errors)),
-        Command::Agents(rows) => ask(rows, Question::rows("agents", &report::agents)),
-        Command::Kinds(rows) => ask(
-            rows,
-            Question { detail: Detail::ROWS | Detail::RECORDS, ..Question::rows("kinds", &report::kinds) },
-        ),
-        Command::Hooks(rows) => ask(rows, Question::traces("hooks", &report::hooks)),
-        Command::Mcp(rows) => ask(rows, Question::traces("mcp", &report::mcp)),
-        Command::Tasks(rows) => ask(rows, Question::traces("tasks", &report::tasks)),
-        Command::Limits(rows) => ask(rows, Question::traces("limits", &report::limits)),
-        Command::Questions(rows) => ask(rows, Question::traces("questions", &report::questions)),
-        Command::Commands(rows) => ask(rows, Question::traces("commands", &report::commands)),
-        Command::Control(rows) => ask(rows, Question::traces("control", &report::control)),
         Command::Diff(diff) => diff::diff(diff, &variables, style),
         Command::Permissions(asked) => permission::permissions(asked, &variables, style),
         Command::Show(show) => show::show(show, &variables, style),
         Command::Explain(explain) => explain::explain(explain, &variables, style),
         Command::Export(export) => export::export(export, &variables, style),
+        Command::Report(ReportCommand { spec, rows, ccusage }) => {
+            let made = Made::of(spec, *ccusage, &rows.output)?;
+            ask(rows, made.question(&|view| made.make(view)))
+        }
         Command::Sessions(sessions) => {
-            let make = shaped(&sessions.shape, &sessions.rows.output, report::sessions, || Preset::Sessions)?;
-            let detail = if sessions.shape.ccusage { Detail::ROWS } else { Detail::CALLS | Detail::EVENTS };
-            let question = Question { detail, ..Question::rows("sessions", &make) };
-            ask(&sessions.rows, Question { outcomes: &sessions.outcome, ..question })
+            let made = Made::of(&report::SESSIONS, sessions.shape.ccusage, &sessions.rows.output)?;
+            let make = |view: &View<'_>| made.make(view);
+            ask(&sessions.rows, Question { outcomes: &sessions.outcome, ..made.question(&make) })
         }
         Command::Cost(cost) => {
             let make = |view: &View<'_>| report::cost(view, &cost.by);
-            ask(&cost.rows, Question::rows("cost", &make))
-        }
-        Command::Daily(preset) => {
-            let make = shaped(&preset.shape, &preset.rows.output, report::daily, || Preset::Daily)?;
-            ask(&preset.rows, Question { detail: PERIOD, ..Question::rows("daily", &make) })
-        }
-        Command::Weekly(preset) => {
-            let make = shaped(&preset.shape, &preset.rows.output, report::weekly, || Preset::Weekly)?;
-            ask(&preset.rows, Question { detail: PERIOD, ..Question::rows("weekly", &make) })
-        }
-        Command::Monthly(preset) => {
-            let make = shaped(&preset.shape, &preset.rows.output, report::monthly, || Preset::Monthly)?;
-            ask(&preset.rows, Question { detail: PERIOD, ..Question::rows("monthly", &make) })
-        }
-        Command::Blocks(preset) => {
-            // Now is when the report is made: with --follow that is again and again.
-            let now = || Preset::Blocks { now: Some(calendar::now()) };
-            let make = shaped(&preset.shape, &preset.rows.output, report::blocks, now)?;
-            ask(&preset.rows, Question { detail: PERIOD, ..Question::rows("blocks", &make) })
+            ask(&cost.rows, Question::of(&report::COST, &make))
         }
         Command::Redact(redact) => redact::redact(redact, &variables),
         Command::Prices(prices) => {
-            prices.output.fits("prices")?;
-            let arrangement = prices.arrange.arrangement("prices")?;
+            prices.output.fits(report::PRICES.name)?;
+            let arrangement = prices.arrange.arrangement(&report::PRICES)?;
             let report = report::prices(&plan::prices(&prices.pricing)?).arranged(&arrangement)?;
             let mut report = variables.again.type_out(report, true);
             report::note_found_prices(&mut report, &variables.found_prices);
@@ -155,17 +117,35 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
 }
 
 /// A report in its own shape, or in the one that dashboards read.
-fn shaped(
-    shape: &args::Shape,
-    output: &args::Output,
-    make: fn(&View<'_>) -> report::Report,
-    preset: fn() -> Preset,
-) -> Result<impl Fn(&View<'_>) -> report::Report + use<>, Error> {
-    let ccusage = shape.ccusage;
-    if ccusage {
-        output.fits("ccusage")?;
+struct Made {
+    spec: &'static ReportSpec,
+    make: fn(&View<'_>) -> Report,
+    ccusage: Option<Preset>,
+}
+
+impl Made {
+    fn of(spec: &'static ReportSpec, ccusage: bool, output: &args::Output) -> Result<Self, Error> {
+        let ccusage = spec.ccusage.filter(|_| ccusage);
+        if ccusage.is_some() {
+            output.fits("ccusage")?;
+        }
+        let make =
+            spec.make.ok_or_else(|| Error::Usage(format!("`{}` is made by another command", spec.name)))?;
+        Ok(Self { spec, make, ccusage })
     }
-    Ok(move |view: &View<'_>| if ccusage { report::ccusage(view, preset()) } else { make(view) })
+
+    fn question<'a>(&self, make: &'a dyn Fn(&View<'_>) -> Report) -> Question<'a> {
+        let detail = self.ccusage.map_or(self.spec.keeps, Preset::keeps);
+        Question { detail, ..Question::of(self.spec, make) }
+    }
+
+    /// Now is when the report is made: with --follow that is again and again.
+    fn make(&self, view: &View<'_>) -> Report {
+        match self.ccusage {
+            Some(preset) => report::ccusage(view, preset, calendar::now()),
+            None => (self.make)(view),
+        }
+    }
 }
 
 /// Help and version are answers; everything else is wrong usage.
@@ -182,8 +162,8 @@ fn wrong(problem: Problem) -> Result<ExitStatus, Error> {
 }
 
 fn schema(schema: &args::Schema, style: Style) -> Result<ExitStatus, Error> {
-    match schema.report.as_deref().and_then(Entry::named) {
-        Some(entry) => print(|out| render::schema(entry, out))?,
+    match schema.report.as_deref().and_then(ReportSpec::named) {
+        Some(spec) => print(|out| render::schema(spec, out))?,
         None => print(|out| render::render(&report::reports(), Format::Table, style, out))?,
     }
     Ok(ExitStatus::Done)

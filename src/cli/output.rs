@@ -17,7 +17,7 @@ use crate::{
     error::{Error, ExitStatus},
     input::{Origin, Source},
     render::{self, Format, Style, human},
-    report::{Arrangement, Entry, Report, Sort},
+    report::{Arrangement, Report, ReportSpec, Sort},
 };
 
 /// How to write the report, and where.
@@ -291,12 +291,10 @@ pub struct Arrange {
 
 impl Arrange {
     /// What was asked of the rows of this report; wrong keys are said before anything is read.
-    pub(super) fn arrangement(&self, report: &str) -> Result<Arrangement, Error> {
+    pub(super) fn arrangement(&self, spec: &ReportSpec) -> Result<Arrangement, Error> {
         let Self { sort, limit, columns } = self;
         let arrangement = Arrangement { sort: sort.clone(), limit: *limit, columns: columns.clone() };
-        if let Some(entry) = Entry::named(report) {
-            arrangement.check(&entry.heads())?;
-        }
+        arrangement.check(&spec.heads())?;
         Ok(arrangement)
     }
 }

@@ -150,7 +150,6 @@ pub(super) fn permissions(
     let gates: Vec<Gate> = asked.fail_on.iter().copied().map(Gate::FailOn).collect();
     let failed = Cell::new(false);
     let judge = |view: &View<'_>| failed.set(report::judge(view, &gates, None).iter().any(|one| !one.held));
-    let question = |report, make| Question::traces(report, make);
     let ended =
         |status| if failed.get() && status == ExitStatus::Done { ExitStatus::GateFailed } else { status };
     if asked.suggest {
@@ -159,7 +158,7 @@ pub(super) fn permissions(
             judge(view);
             report::suggestions(view, breadth)
         };
-        return answer(&asked.rows, &question("suggestions", &make), variables, style).map(ended);
+        return answer(&asked.rows, &Question::of(&report::SUGGESTIONS, &make), variables, style).map(ended);
     }
     if asked.tried.mode.is_some() && asked.tried.settings.is_empty() {
         return Err(Error::Usage("--mode needs the settings to try: add --settings FILE".to_owned()));
@@ -171,11 +170,11 @@ pub(super) fn permissions(
         failed.set(failed.get() || broken && asked.fail_on.contains(&Kind::Invalid));
         report::permissions(view, trial.as_ref())
     };
-    answer(&asked.rows, &question("permissions", &make), variables, style).map(ended)
+    answer(&asked.rows, &Question::of(&report::PERMISSIONS, &make), variables, style).map(ended)
 }
 
 fn test(test: &Test, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
-    test.output.fits("verdicts")?;
+    test.output.fits(report::VERDICTS.name)?;
     let mut trial = test.tried.trial(variables.home())?.unwrap_or_default();
     let all = [(Behaviour::Allow, &test.allow), (Behaviour::Deny, &test.deny), (Behaviour::Ask, &test.ask)];
     for (behaviour, rules) in all {

@@ -10,13 +10,15 @@ use crate::{
     input::{self, Source, SourceId, Wanted},
     measure::{Prices, calendar::Zone},
     render::Style,
-    report::{self, Arrangement, Filter, Line, Names, Outcome, Report, Tone, View, note_found_prices},
+    report::{
+        self, Arrangement, Filter, Line, Names, Outcome, Report, ReportSpec, Tone, View, note_found_prices,
+    },
 };
 
 /// What a command asks.
 pub(super) struct Question<'a> {
     /// The report that answers it.
-    pub(super) report: &'static str,
+    pub(super) spec: &'static ReportSpec,
     /// How much has to be kept for it.
     pub(super) detail: Detail,
     /// Only sessions that ended like this.
@@ -26,20 +28,11 @@ pub(super) struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    /// With every row that the report could need.
-    pub(super) fn rows(report: &'static str, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
-        Self { report, detail: Detail::ROWS, outcomes: &[], make }
-    }
-
-    /// The same, with what the records say as they stand.
-    pub(super) fn traces(report: &'static str, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
-        Self { detail: TRACED, ..Self::rows(report, make) }
+    /// With everything that the report needs.
+    pub(super) fn of(spec: &'static ReportSpec, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
+        Self { spec, detail: spec.keeps, outcomes: &[], make }
     }
 }
-
-/// What reports on traces need.
-pub(super) const TRACED: Detail =
-    Detail::ROWS.and(Detail::RECORDS).and(Detail::INPUTS).and(Detail::SHORT_OUTPUTS).and(Detail::TRACES);
 
 /// Rows that were read and narrowed.
 pub(super) struct Narrowed {
@@ -63,7 +56,7 @@ pub(super) fn answer(
     variables: &Variables,
     style: Style,
 ) -> Result<ExitStatus, Error> {
-    let arrangement = rows.arrange.arrangement(question.report)?;
+    let arrangement = rows.arrange.arrangement(question.spec)?;
     let narrowed = narrowed(&rows.asked, question, variables, &rows.output, &arrangement)?;
     let report = (question.make)(&narrowed.view());
     let status = narrowed.deliver(report, rows, &arrangement, style);
@@ -92,7 +85,7 @@ pub(super) fn narrowed_with(
     output: &args::Output,
     arrangement: &Arrangement,
 ) -> Result<Narrowed, Error> {
-    output.fits(question.report)?;
+    output.fits(question.spec.name)?;
     let scope = Scope::of(asked, question.detail, question.outcomes, variables)?;
     let wanted = plan::wanted(&asked.input, variables)?;
     let make = |reading: Reading| {

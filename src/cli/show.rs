@@ -30,17 +30,17 @@ pub struct Show {
 
 pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Show { id, rows } = show;
-    let arrangement = rows.arrange.arrangement("show")?;
+    let arrangement = rows.arrange.arrangement(&report::SHOW)?;
     // While it is followed, the session may be yet to come.
     let make = |view: &View<'_>| report::show(view, report::find_session(view.ledger, id).ok());
-    let question = Question::traces("show", &make);
+    let question = Question::of(&report::SHOW, &make);
     let narrowed = narrowed(&rows.asked, &question, variables, &rows.output, &arrangement)?;
     let session = match report::find_session(&narrowed.ledger, id) {
         Ok(session) => Some(session),
         // Where nothing was read or nothing is left, that is what there is to say.
         Err(_) if narrowed.ledger.sessions.is_empty() => None,
         Err(not_one) => {
-            let list = variables.again.typed(&Ask::Report("sessions"));
+            let list = variables.again.typed(&Ask::Report(report::SESSIONS.name));
             return Err(Error::Usage(describe(&not_one, id, &narrowed.ledger, &list)));
         }
     };

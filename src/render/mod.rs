@@ -19,7 +19,7 @@ use std::io::{self, Write};
 pub use comment::folded;
 pub use schema::schema;
 
-use crate::report::{Data, Entry, Report, Value, Verdict};
+use crate::report::{Data, Report, ReportSpec, Value, Verdict};
 
 /// The formats, each once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Format {
             Self::Table => true,
             Self::Json | Self::Jsonl | Self::Csv | Self::Tsv | Self::Markdown => true,
             // Only these can carry verdicts, and a test is a verdict.
-            Self::Junit => Entry::named(report).is_some_and(|entry| entry.gated),
+            Self::Junit => ReportSpec::named(report).is_some_and(|spec| spec.is_gated),
             // It has neither a screen to fold nor keys that are explained.
             Self::Comment | Self::Prometheus => report != "ccusage",
         }

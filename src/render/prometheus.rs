@@ -9,7 +9,7 @@ use std::{
 use super::human;
 use crate::{
     measure::{Millis, Time, Usd},
-    report::{Data, Entry, Head, Key, Keys, Report, Shape, Table, Unit, Value},
+    report::{Data, Head, Key, Keys, Report, ReportSpec, Shape, Table, Unit, Value},
 };
 
 /// Numbers and moments that say which row it is, and so are labels.
@@ -18,7 +18,7 @@ const IDENTITIES: &[&str] = &["line", "offset", "window"];
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut families = Families::default();
     let path = format!("ccstat_{}", report.name.replace('-', "_"));
-    match (&report.data, Entry::named(report.name).map(|entry| entry.shape)) {
+    match (&report.data, ReportSpec::named(report.name).map(|spec| spec.shape)) {
         (Data::Rows(table), _) => families.rows(table, &path),
         (Data::Tree(members), Some(Shape::Tree(keys))) => families.object(keys, members, &Node::root(path)),
         // Keys that are not promised have no unit and no meaning to give.

@@ -3,16 +3,16 @@
 use std::io::{self, Write};
 
 use super::json::{SCHEMA_VERSION, Tree, pretty};
-use crate::report::{Entry, GATES, Head, Key, Keys, Shape, Unit, Value};
+use crate::report::{GATES, Head, Key, Keys, ReportSpec, Shape, Unit, Value};
 
 /// Writes the JSON Schema of a report.
-pub fn schema(entry: &Entry, out: &mut dyn Write) -> io::Result<()> {
+pub fn schema(spec: &ReportSpec, out: &mut dyn Write) -> io::Result<()> {
     let mut properties = vec![
         ("schema_version", object([("const", Value::Count(SCHEMA_VERSION))])),
-        ("report", object([("const", entry.name.into())])),
+        ("report", object([("const", spec.name.into())])),
         ("generator", described(of_unit(Unit::Text), "What wrote it: `ccstat` and its version.")),
     ];
-    match entry.shape {
+    match spec.shape {
         Shape::Tree(keys) => {
             properties.extend(keys.iter().map(|&(key, doc, what)| (key, described(of_key(what), doc))))
         }
@@ -26,11 +26,11 @@ pub fn schema(entry: &Entry, out: &mut dyn Write) -> io::Result<()> {
     }
     let mut whole = vec![
         ("$schema", "https://json-schema.org/draft/2020-12/schema".into()),
-        ("title", Value::text(format!("ccstat {}", entry.name))),
-        ("description", entry.doc.into()),
+        ("title", Value::text(format!("ccstat {}", spec.name))),
+        ("description", spec.doc.into()),
     ];
     let mut members = members(properties);
-    if entry.gated {
+    if spec.is_gated {
         optional(
             &mut members,
             "gates",

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    heads,
     sessions::cost_notes,
     sum::{Calls, Costs, MAIN, SOME_AGENT, Sum, call_columns, cost_columns, text},
 };
@@ -15,10 +16,24 @@ use crate::{
     measure::{Millis, Time},
 };
 
-pub(super) const ENTRY: Listed =
-    Listed::rows("agents", "The tree of subagents: calls, tokens, time and cost of each by itself.", || {
-        heads(&columns())
-    });
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    make: Some(agents),
+    command: Some(CommandSpec {
+        group: CommandGroup::Inside,
+        about: "Show the tree of subagents: calls, tokens, time and cost",
+        details: "What an agent did by itself, without those that it started. Sessions without subagents are one row.",
+        examples: &[
+            ("Who did what in a run", "ccstat agents run.jsonl"),
+            ("The subagents of one session", "ccstat agents ~/.claude/projects --session 0002 --subagents"),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "agents",
+        "The tree of subagents: calls, tokens, time and cost of each by itself.",
+        || heads(&columns()),
+    )
+};
 
 #[derive(Default)]
 struct Row {
@@ -144,7 +159,7 @@ pub fn agents(view: &View<'_>) -> Report {
     let columns = columns();
     let table = Table::of("Agents", &columns, &rows).with_total(&columns, &total).on_screen(50);
     let none = with.is_empty().then(|| Line::new(Tone::Plain).word("no subagents"));
-    Report::of("agents", table, none.into_iter().chain(cost_notes(ledger)).collect())
+    Report::of(SPEC.name, table, none.into_iter().chain(cost_notes(ledger)).collect())
 }
 
 /// Session by session, each agent below the one that started it, with how deep it is, and the rest at the end.

@@ -1,7 +1,7 @@
 //! Tool calls, one by one.
 
 use super::{
-    Column, Entry as Listed, Report, Shown, Table, Unit, Value, View, heads,
+    Column, CommandGroup, CommandSpec, Report, ReportSpec, Shown, Table, Unit, Value, View, contents, heads,
     sum::{Spot, Spotted, agent_column, place_column, place_columns, session_columns, text},
 };
 use crate::{
@@ -9,10 +9,27 @@ use crate::{
     measure::Millis,
 };
 
-pub(super) const ENTRY: Listed =
-    Listed::rows("calls", "Tool calls, one a row: the failed ones first, then the slowest.", || {
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    make: Some(calls),
+    is_export: true,
+    with_content: Some(&contents::SPEC),
+    command: Some(CommandSpec {
+        group: CommandGroup::Inside,
+        about: "List tool calls: the failed ones first, then the slowest",
+        details: "Each with the place of its record. Inputs and results are not shown; see `ccstat export --help`.",
+        examples: &[
+            ("What failed, and where", "ccstat calls run.jsonl --limit 20"),
+            (
+                "All calls of a tool, for a spreadsheet",
+                "ccstat calls ~/.claude/projects --tool Bash -q -o calls.csv",
+            ),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows("calls", "Tool calls, one a row: the failed ones first, then the slowest.", || {
         heads(&columns())
-    });
+    })
+};
 
 #[derive(Default)]
 struct Row {
@@ -83,7 +100,7 @@ fn columns() -> Vec<Column<Row>> {
 }
 
 /// One row a call: those that were refused, failed or have no answer first, then the slowest.
-pub fn calls(view: &View<'_>) -> Report {
+fn calls(view: &View<'_>) -> Report {
     let mut calls: Vec<&Call> = view.ledger.calls.iter().collect();
     let rank = |end: End| match end {
         End::Denied | End::Error => 0,
@@ -108,5 +125,5 @@ pub fn calls(view: &View<'_>) -> Report {
     });
     let columns = columns();
     let table = Table::of("Calls", &columns, &rows).with_total(&columns, &total).on_screen(30);
-    Report::of("calls", table, Vec::new())
+    Report::of(SPEC.name, table, Vec::new())
 }

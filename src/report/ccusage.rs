@@ -5,9 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Data, Report, Value, View, sum::Sum};
+use super::{Data, Report, Value, View, spec::PERIOD, sum::Sum};
 use crate::{
-    facts::ledger::{Entry, Session},
+    facts::{
+        Detail,
+        ledger::{Entry, Session},
+    },
     measure::{Millis, Time, Usd, calendar},
 };
 
@@ -22,11 +25,18 @@ pub enum Preset {
     Monthly,
     /// By session.
     Sessions,
-    /// By window of five hours; the one that runs now is said to be active.
-    Blocks {
-        /// Now, where someone asked.
-        now: Option<Time>,
-    },
+    /// By window of five hours.
+    Blocks,
+}
+
+impl Preset {
+    /// How much has to be kept for it.
+    pub fn keeps(self) -> Detail {
+        match self {
+            Self::Daily | Self::Weekly | Self::Monthly | Self::Blocks => PERIOD,
+            Self::Sessions => Detail::ROWS,
+        }
+    }
 }
 
 /// The name of a model that nobody names.
@@ -123,8 +133,8 @@ fn cost(sum: &Sum) -> Value {
     sum.cost.into()
 }
 
-/// The JSON that dashboards for ccusage read.
-pub fn ccusage(view: &View<'_>, by: Preset) -> Report {
+/// The JSON that dashboards for ccusage read. A window that has not ended `now` is said to be active.
+pub fn ccusage(view: &View<'_>, by: Preset, now: Time) -> Report {
     let mut data: Vec<(String, Value)> = Vec::new();
     let mut put = |key: &str, value: Value| data.push((key.to_owned(), value));
     let zone = view.zone;
@@ -137,9 +147,9 @@ pub fn ccusage(view: &View<'_>, by: Preset) -> Report {
             put("session", sessions.clone());
             put("sessions", sessions); // as it is called in the report for Claude alone, and in older versions
         }
-        Preset::Blocks { now } => put("blocks", blocks(view, now)),
+        Preset::Blocks => put("blocks", blocks(view, now)),
     }
-    if !matches!(by, Preset::Blocks { .. }) {
+    if by != Preset::Blocks {
         put("totals", totals(view));
     }
     Report {
@@ -212,7 +222,7 @@ fn sessions(view: &View<'_>) -> Value {
 }
 
 /// One row a window, with the gaps between them; what has no time is a last row without one.
-fn blocks(view: &View<'_>, now: Option<Time>) -> Value {
+fn blocks(view: &View<'_>, now: Time) -> Value {
     let entries = &view.ledger.entries;
     let starts = calendar::window_starts(entries.iter().filter_map(|entry| entry.mark.time).collect());
     let mut groups: BTreeMap<(bool, Option<Time>), Group<'_>> = BTreeMap::new();
@@ -236,15 +246,15 @@ fn blocks(view: &View<'_>, now: Option<Time>) -> Value {
     Value::List(rows)
 }
 
-fn block(start: Option<Time>, group: &Group<'_>, now: Option<Time>) -> Value {
+fn block(start: Option<Time>, group: &Group<'_>, now: Time) -> Value {
     let end = start.map(|start| start.plus(WINDOW));
-    let runs = |((now, end), last): ((Time, Time), Time)| now < end && now.since(last) < WINDOW;
+    let runs = |(end, last): (Time, Time)| now < end && now.since(last) < WINDOW;
     Value::map([
         ("id", start.map(|start| start.to_string()).into()),
         ("startTime", start.into()),
         ("endTime", end.into()),
         ("actualEndTime", group.last.into()),
-        ("isActive", Value::Flag(now.zip(end).zip(group.last).is_some_and(runs))),
+        ("isActive", Value::Flag(end.zip(group.last).is_some_and(runs))),
         ("isGap", Value::Flag(false)),
         ("entries", group.sum.responses.into()),
         ("tokenCounts", token_counts(&group.sum)),

@@ -1,8 +1,8 @@
 //! `check`: every gate for each run by itself, one row a run.
 
 use super::{
-    Column, Ending, Entry as Listed, Gate, Line, Outcome, Report, Shown, Table, Tone, Unit, Value, Verdict,
-    View,
+    Column, CommandGroup, CommandSpec, Ending, Gate, Line, Outcome, Report, ReportSpec, Shown, Table, Tone,
+    Unit, Value, Verdict, View,
     gate::{Run, Runs, judge_each, turn_counts},
     heads, outcomes,
     repeats::failure,
@@ -14,11 +14,29 @@ use crate::{
     measure::{Usd, add},
 };
 
-pub(super) const ENTRY: Listed =
-    Listed::rows("check", "Runs against gates, one a row: which failed, and how each run ended.", || {
-        heads(&columns())
-    })
-    .gated();
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    is_gated: true,
+    sample: &["check", "--max-turns", "1000"],
+    command: Some(CommandSpec {
+        group: CommandGroup::Run,
+        about: "Check runs against gates, one line a run; exit 1 if one fails",
+        details: "Without a gate, the default gates apply: --fail-on error,no-result,denial. A gate fails if the value it \
+            needs is unknown.\n\nEvery gate is judged for each run by itself: a session, or a source that names none. \
+            Failed runs come first. What has no session id belongs to the first session of its source, and so do lines \
+            that are no record.",
+        examples: &[
+            ("Fail a job when a run was refused something, failed or did not end", "ccstat check run.jsonl"),
+            ("A night of runs, none of them expensive", "ccstat check runs/ --max-cost 0.50 --max-turns 30"),
+        ],
+        has_arguments: true,
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "check",
+        "Runs against gates, one a row: which failed, and how each run ended.",
+        || heads(&columns()),
+    )
+};
 
 #[derive(Default)]
 struct Row {
@@ -127,7 +145,7 @@ pub fn check(view: &View<'_>, asked: &[Gate]) -> Report {
     notes.extend(cost_notes(view.ledger));
     let endings = rows.iter().map(ending).collect();
     let verdicts = rows.into_iter().flat_map(|row| row.verdicts).collect();
-    Report { verdicts, endings, ..Report::of("check", table, notes) }
+    Report { verdicts, endings, ..Report::of(SPEC.name, table, notes) }
 }
 
 /// How a run ended. A refused call does not make it fail: for that there is a gate.

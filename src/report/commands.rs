@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    heads,
+    spec::TRACED,
     sum::{Stands, Sum, place_columns, text},
 };
 use crate::{
@@ -14,11 +16,29 @@ use crate::{
     measure::{Time, Tokens},
 };
 
-pub(super) const ENTRY: Listed = Listed::rows(
-    "commands",
-    "Slash commands, skills and agents: offered, used, by whom, and what the turns cost that they began.",
-    || heads(&columns()),
-);
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: TRACED,
+    make: Some(commands),
+    command: Some(CommandSpec {
+        group: CommandGroup::Around,
+        about: "Show commands, skills, agents: offered, used, what they began",
+        details: "Counts each use once, however many records tell of it. Names are shown, arguments are not. What was offered \
+            and never used is listed after what was, in data and with --limit 0.",
+        examples: &[
+            ("Commands, skills and agents of a run", "ccstat commands run.jsonl"),
+            (
+                "Skills that nobody uses, for a spreadsheet",
+                "ccstat commands ~/.claude/projects --sort used:asc --format csv",
+            ),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "commands",
+        "Slash commands, skills and agents: offered, used, by whom, and what the turns cost that they began.",
+        || heads(&columns()),
+    )
+};
 
 /// What a screen says of the rows that it leaves out.
 const NEVER: (&str, &str) =
@@ -182,7 +202,7 @@ fn costs() -> Vec<Column<Row>> {
 }
 
 /// One row a name: the most used first, then what was offered and never used.
-pub fn commands(view: &View<'_>) -> Report {
+fn commands(view: &View<'_>) -> Report {
     let Commands { offers, uses } = command::commands(view.ledger);
     let mut rows: BTreeMap<(Sort, Option<String>), Row> = BTreeMap::new();
     let listed: BTreeSet<bool> = offers.keys().map(|(sort, _)| *sort == Sort::Agent).collect();
@@ -231,5 +251,5 @@ fn report(rows: &[Row]) -> Report {
     let table = Table::of("Commands", &columns, rows).with_total(&columns, &total);
     let table = table.on_screen(used).leaving_out(NEVER);
     let none = (used == 0).then(|| Line::new(Tone::Plain).word("no command, skill or agent was used"));
-    Report::of(ENTRY.name, table, none.into_iter().collect())
+    Report::of(SPEC.name, table, none.into_iter().collect())
 }

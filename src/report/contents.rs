@@ -1,16 +1,24 @@
 //! Tool calls with what they were given and what they answered: the one report of rows that shows content.
 
 use super::{
-    Column, Entry, Report, Shown, Table, Unit, Value, View, heads,
+    Column, Report, ReportSpec, Shown, Table, Unit, Value, View, heads,
     sum::{Stands, place_columns, text},
 };
-use crate::facts::ledger::{At, Call};
+use crate::facts::{
+    Detail,
+    ledger::{At, Call},
+};
 
-pub(super) const ENTRY: Entry = Entry::rows(
-    "contents",
-    "Tool calls, one a row, with their inputs and outputs as they stand in the log.",
-    || heads(&columns()),
-);
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: Detail::ROWS.and(Detail::INPUTS).and(Detail::OUTPUTS),
+    make: Some(contents),
+    sample: &["export", "calls", "--include-content"],
+    ..ReportSpec::rows(
+        "contents",
+        "Tool calls, one a row, with their inputs and outputs as they stand in the log.",
+        || heads(&columns()),
+    )
+};
 
 struct Row<'a> {
     call: &'a Call,
@@ -109,8 +117,8 @@ fn texts<'a>() -> [Column<Row<'a>>; 2] {
 }
 
 /// One row a call, in the order they stand, with content where the scan kept it.
-pub fn contents(view: &View<'_>) -> Report {
+fn contents(view: &View<'_>) -> Report {
     let rows: Vec<Row<'_>> = view.ledger.calls.iter().map(|call| Row::of(view, call)).collect();
     let table = Table::of("Calls", &columns(), &rows).on_screen(50);
-    Report::of(ENTRY.name, table, Vec::new())
+    Report::of(SPEC.name, table, Vec::new())
 }

@@ -1,7 +1,9 @@
 //! Requests between the CLI and its host, and over a bridge: one a row, with what became of it.
 
 use super::{
-    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    heads,
+    spec::TRACED,
     sum::{Stands, place_columns, text},
 };
 use crate::{
@@ -12,11 +14,31 @@ use crate::{
     measure::Millis,
 };
 
-pub(super) const ENTRY: Listed = Listed::rows(
-    "control",
-    "Requests between the CLI and its host, or over a bridge: who asked for what, how it was decided, and when.",
-    || heads(&columns()),
-);
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: TRACED,
+    make: Some(control),
+    command: Some(CommandSpec {
+        group: CommandGroup::Around,
+        about: "List control requests: who asked for what, decisions, latencies",
+        details: "What the CLI asked its host and the host asked the CLI, and what went over a bridge; requests and responses \
+            are paired by id, also those of two logs of one run. Control lines have no session id: the session is the \
+            one that runs around them. Where the response stands in another log, how the call ended tells whether it was \
+            allowed.",
+        examples: &[
+            ("What the CLI and its host asked of each other", "ccstat control run.jsonl"),
+            (
+                "Both sides of a run, with the time that approvals took",
+                "ccstat control stdin.jsonl stdout.jsonl --sort latency_ms",
+            ),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "control",
+        "Requests between the CLI and its host, or over a bridge: who asked for what, how it was decided, and when.",
+        || heads(&columns()),
+    )
+};
 
 #[derive(Default)]
 struct Row {
@@ -151,11 +173,11 @@ fn halves() -> [Column<Row>; 6] {
 }
 
 /// One row a request.
-pub fn control(view: &View<'_>) -> Report {
+fn control(view: &View<'_>) -> Report {
     let rows: Vec<Row> = requests(view.ledger).into_iter().map(|request| Row::of(view, request)).collect();
     let columns = columns();
     let table = Table::of("Requests", &columns, &rows).on_screen(50);
-    Report::of(ENTRY.name, table, notes(&rows))
+    Report::of(SPEC.name, table, notes(&rows))
 }
 
 fn notes(rows: &[Row]) -> Vec<Line> {

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Column, CommandGroup, CommandSpec, Line, Preset, Report, ReportSpec, Shown, Table, Tone, Unit, Value,
+    View, heads,
     sessions::cost_notes,
+    spec::PERIOD,
     sum::{Costs, Sum, cost_columns, share, text},
 };
 use crate::{
@@ -12,18 +14,93 @@ use crate::{
     measure::{Time, Tokens, Usd, calendar},
 };
 
-pub(super) const ENTRY: Listed =
-    Listed::rows("cost", "Tokens and cost, by day, project, session, model, tool, agent and more.", || {
-        heads(&columns(&By::ALL))
-    });
-pub(super) const DAILY: Listed =
-    Listed::rows("daily", "Tokens and cost by day.", || heads(&columns(&[By::Day])));
-pub(super) const WEEKLY: Listed =
-    Listed::rows("weekly", "Tokens and cost by week.", || heads(&columns(&[By::Week])));
-pub(super) const MONTHLY: Listed =
-    Listed::rows("monthly", "Tokens and cost by month.", || heads(&columns(&[By::Month])));
-pub(super) const BLOCKS: Listed =
-    Listed::rows("blocks", "Tokens and cost by window of five hours.", || heads(&columns(&[By::Window])));
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    sample: &["cost", "--by", "project,model"],
+    command: Some(CommandSpec {
+        group: CommandGroup::History,
+        about: "Show tokens and cost by day, project, model, tool and more",
+        details: "A session's cost is divided over its responses in proportion to what their tokens cost, and by model as the \
+            CLI says. What has no owner is a row without a name, so that rows always add up to the total.",
+        examples: &[
+            (
+                "Why last month was so expensive",
+                "ccstat cost --since last-month --until last-month --by project,model",
+            ),
+            ("What subagents cost", "ccstat cost --by agent ~/.claude/projects"),
+        ],
+        has_arguments: true,
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "cost",
+        "Tokens and cost, by day, project, session, model, tool, agent and more.",
+        || heads(&columns(&By::ALL)),
+    )
+};
+pub(crate) const DAILY: ReportSpec = ReportSpec {
+    keeps: PERIOD,
+    make: Some(daily),
+    ccusage: Some(Preset::Daily),
+    command: Some(CommandSpec {
+        group: CommandGroup::History,
+        about: "Show tokens and cost by day",
+        details: "The same as `cost --by day`.",
+        examples: &[
+            ("The last week, day by day", "ccstat daily --since 7d"),
+            (
+                "Days of a project, in another time zone",
+                "ccstat daily --project my-app --timezone America/New_York",
+            ),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows("daily", "Tokens and cost by day.", || heads(&columns(&[By::Day])))
+};
+pub(crate) const WEEKLY: ReportSpec = ReportSpec {
+    keeps: PERIOD,
+    make: Some(weekly),
+    ccusage: Some(Preset::Weekly),
+    command: Some(CommandSpec {
+        group: CommandGroup::History,
+        about: "Show tokens and cost by week",
+        details: "The same as `cost --by week`: weeks begin on Monday.",
+        examples: &[("Week by week", "ccstat weekly"), ("For a spreadsheet", "ccstat weekly --format csv")],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows("weekly", "Tokens and cost by week.", || heads(&columns(&[By::Week])))
+};
+pub(crate) const MONTHLY: ReportSpec = ReportSpec {
+    keeps: PERIOD,
+    make: Some(monthly),
+    ccusage: Some(Preset::Monthly),
+    command: Some(CommandSpec {
+        group: CommandGroup::History,
+        about: "Show tokens and cost by month",
+        details: "The same as `cost --by month`.",
+        examples: &[("Month by month", "ccstat monthly"), ("Of one model", "ccstat monthly --model opus")],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows("monthly", "Tokens and cost by month.", || heads(&columns(&[By::Month])))
+};
+pub(crate) const BLOCKS: ReportSpec = ReportSpec {
+    keeps: PERIOD,
+    make: Some(blocks),
+    ccusage: Some(Preset::Blocks),
+    command: Some(CommandSpec {
+        group: CommandGroup::History,
+        about: "Show tokens and cost by window of five hours",
+        details: "The same as `cost --by window`: a window begins with the full hour of its first response and lasts five \
+            hours, as subscriptions count.",
+        examples: &[
+            ("Today's windows, as they fill", "ccstat blocks --since today --follow"),
+            ("The dearest ones", "ccstat blocks --sort cost_usd --limit 5"),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows("blocks", "Tokens and cost by window of five hours.", || {
+        heads(&columns(&[By::Window]))
+    })
+};
 
 /// What cost is divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -192,27 +269,27 @@ fn columns(by: &[By]) -> Vec<Column<Row>> {
 
 /// Tokens and cost, divided.
 pub fn cost(view: &View<'_>, by: &[By]) -> Report {
-    divided("cost", "Cost", view, by)
+    divided(SPEC.name, "Cost", view, by)
 }
 
 /// By day.
-pub fn daily(view: &View<'_>) -> Report {
-    divided("daily", "Cost by day", view, &[By::Day])
+fn daily(view: &View<'_>) -> Report {
+    divided(DAILY.name, "Cost by day", view, &[By::Day])
 }
 
 /// By week.
-pub fn weekly(view: &View<'_>) -> Report {
-    divided("weekly", "Cost by week", view, &[By::Week])
+fn weekly(view: &View<'_>) -> Report {
+    divided(WEEKLY.name, "Cost by week", view, &[By::Week])
 }
 
 /// By month.
-pub fn monthly(view: &View<'_>) -> Report {
-    divided("monthly", "Cost by month", view, &[By::Month])
+fn monthly(view: &View<'_>) -> Report {
+    divided(MONTHLY.name, "Cost by month", view, &[By::Month])
 }
 
 /// By window of five hours.
-pub fn blocks(view: &View<'_>) -> Report {
-    divided("blocks", "Cost by window of five hours", view, &[By::Window])
+fn blocks(view: &View<'_>) -> Report {
+    divided(BLOCKS.name, "Cost by window of five hours", view, &[By::Window])
 }
 
 fn divided(name: &'static str, title: &'static str, view: &View<'_>, by: &[By]) -> Report {

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Column, Entry as Listed, Line, Part, Report, Shown, Table, Tone, Unit, Value, View, gate::is_log, heads,
-    sessions,
+    Column, CommandGroup, CommandSpec, Line, Part, Reads, Report, ReportSpec, Shown, Table, Tone, Unit,
+    Value, View, gate::is_log, heads, sessions,
 };
-use crate::measure::Spread;
+use crate::{facts::Detail, measure::Spread};
 
 mod gate;
 mod run;
@@ -14,12 +14,33 @@ mod run;
 pub use gate::{Allowance, Growth};
 use run::{Group, METRICS, Run, runs};
 
-pub(super) const ENTRY: Listed = Listed::rows(
-    "diff",
-    "Two sides compared: cost, tokens, time, turns, calls, failures and kinds of records, and what changed.",
-    || heads(&columns()),
-)
-.gated();
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: Detail::ROWS.and(Detail::RECORDS),
+    is_gated: true,
+    reads: Reads::TwoSides,
+    command: Some(CommandSpec {
+        group: CommandGroup::Run,
+        about: "Compare two runs, or two sets of them: cost, time, failures",
+        details: "BASE and HEAD are each a file, a folder, a pattern, or - for standard input; a log that is piped in is HEAD \
+            if only BASE is given. One run a side is compared by its totals. Of several runs (a run is a session, or a \
+            source that names none) the means are compared, with their standard deviation and the 95 % interval of the \
+            difference. What is not known on one side has no difference.",
+        examples: &[
+            ("What a change of the prompt did", "ccstat diff before.jsonl after.jsonl"),
+            (
+                "Fail if runs of a branch cost a tenth more than those of main",
+                "ccstat diff runs/main runs/branch --max-cost-increase 10%",
+            ),
+        ],
+        has_arguments: true,
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "diff",
+        "Two sides compared: cost, tokens, time, turns, calls, failures and kinds of records, and what changed.",
+        || heads(&columns()),
+    )
+};
 
 /// Rows of a group that a person reads before asking for more.
 const GROUP_ROWS: usize = 6;
@@ -200,7 +221,7 @@ pub fn diff(base: &View<'_>, head: &View<'_>, limits: &[(Growth, Allowance)]) ->
         ));
     }
     notes.extend(cost_notes(base, head));
-    Report { verdicts, ..Report::of(ENTRY.name, table, notes) }
+    Report { verdicts, ..Report::of(SPEC.name, table, notes) }
 }
 
 /// What every run has, and what has a name on either side.

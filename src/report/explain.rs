@@ -1,7 +1,8 @@
 //! How the cost of each session came about, line by line.
 
 use super::{
-    Column, Entry, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    heads,
     sessions::cost_notes,
     sum::{Stands, place_columns, text},
 };
@@ -10,11 +11,31 @@ use crate::{
     measure::{LAST_SURCHARGE_VERSION, Usd},
 };
 
-pub(super) const ENTRY: Entry = Entry::rows(
-    "explain",
-    "How the cost of each session came about, line by line: the lines that count add up to it.",
-    || heads(&columns()),
-);
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    make: Some(explain),
+    sample: &["explain", "cost"],
+    command: Some(CommandSpec {
+        group: CommandGroup::Run,
+        about: "Explain how the cost of each session came about, line by line",
+        details: "Says which figure counts (what the results add up to, the saved total, or tokens times prices) and why, and \
+            how it is put together. The lines that count add up to the session's cost. Filters choose sessions; those \
+            that are chosen are explained whole.",
+        examples: &[
+            ("Where the cost of a run comes from", "ccstat explain cost run.jsonl"),
+            (
+                "The same of one saved session, for a spreadsheet",
+                "ccstat explain cost ~/.claude/projects --session 0a1b2c3d --format csv",
+            ),
+        ],
+        has_arguments: true,
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "explain",
+        "How the cost of each session came about, line by line: the lines that count add up to it.",
+        || heads(&columns()),
+    )
+};
 
 struct Row<'a> {
     step: &'a Step,
@@ -224,5 +245,5 @@ pub fn explain(view: &View<'_>) -> Report {
         );
     }
     notes.extend(cost_notes(ledger));
-    Report::of(ENTRY.name, table, notes)
+    Report::of(SPEC.name, table, notes)
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Column, Entry, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    heads,
+    spec::TRACED,
     sum::{Stands, place_columns, text},
 };
 use crate::{
@@ -15,10 +17,29 @@ use crate::{
     measure::{Millis, Time},
 };
 
-pub(super) const ENTRY: Entry =
-    Entry::rows("hooks", "Hooks: how often each ran, failed and blocked, and how long it took.", || {
-        heads(&columns())
-    });
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: TRACED,
+    make: Some(hooks),
+    command: Some(CommandSpec {
+        group: CommandGroup::Around,
+        about: "Show hooks: runs, errors, what they blocked, durations",
+        details: "One row for each hook and command. The output of the CLI has hooks only where it was asked for them, and \
+            never their commands or durations; saved sessions have both. A run that both tell of counts once.",
+        examples: &[
+            ("Which hooks block or fail", "ccstat hooks ~/.claude/projects --sort blocked"),
+            (
+                "The slowest hooks of the last week",
+                "ccstat hooks ~/.claude/projects --since 7d --sort max_ms",
+            ),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "hooks",
+        "Hooks: how often each ran, failed and blocked, and how long it took.",
+        || heads(&columns()),
+    )
+};
 
 #[derive(Default)]
 struct Row {
@@ -150,7 +171,7 @@ fn time_columns() -> [Column<Row>; 5] {
 }
 
 /// One row a hook: what it waited for and what ran. The most frequent first.
-pub fn hooks(view: &View<'_>) -> Report {
+fn hooks(view: &View<'_>) -> Report {
     let all = runs(view.ledger);
     let mut same: BTreeMap<(&Name, &Name, Option<&Name>), Vec<&Hook>> = BTreeMap::new();
     for hook in &all {
@@ -172,5 +193,5 @@ pub fn hooks(view: &View<'_>) -> Report {
     let columns = columns();
     let table = Table::of("Hooks", &columns, &rows).with_total(&columns, &total).on_screen(30);
     let none = rows.is_empty().then(|| Line::new(Tone::Plain).word("no hook ran"));
-    Report::of(ENTRY.name, table, none.into_iter().collect())
+    Report::of(SPEC.name, table, none.into_iter().collect())
 }

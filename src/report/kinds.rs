@@ -3,15 +3,37 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    heads,
     sum::{Stands, place_columns, ratio, text},
 };
-use crate::facts::ledger::{At, Record};
+use crate::facts::{
+    Detail,
+    ledger::{At, Record},
+};
 
-pub(super) const ENTRY: Listed =
-    Listed::rows("kinds", "Kinds of records and blocks: how many, how large, unknown ones first.", || {
-        heads(&columns())
-    });
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: Detail::ROWS.and(Detail::RECORDS),
+    make: Some(kinds),
+    command: Some(CommandSpec {
+        group: CommandGroup::Inside,
+        about: "Count kinds of records and blocks, unknown ones first",
+        details: "Says how many bytes each takes, and where the first stands.",
+        examples: &[
+            ("What a log is made of", "ccstat kinds run.jsonl"),
+            (
+                "What a new CLI version writes that is not known yet",
+                "ccstat kinds ~/.claude/projects --sort known:asc",
+            ),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "kinds",
+        "Kinds of records and blocks: how many, how large, unknown ones first.",
+        || heads(&columns()),
+    )
+};
 
 #[derive(Default)]
 struct Row {
@@ -79,7 +101,7 @@ fn columns() -> Vec<Column<Row>> {
 }
 
 /// One row a kind: unknown ones first, then the largest.
-pub fn kinds(view: &View<'_>) -> Report {
+fn kinds(view: &View<'_>) -> Report {
     let records = &view.ledger.records;
     let all_bytes = records.iter().map(|record| record.bytes).sum();
     let mut rows: BTreeMap<(&'static str, &str), Row> = BTreeMap::new();
@@ -112,7 +134,7 @@ pub fn kinds(view: &View<'_>) -> Report {
     });
     let columns = columns();
     let table = Table::of("Kinds", &columns, &rows).with_total(&columns, &total);
-    Report::of("kinds", table, note.into_iter().collect())
+    Report::of(SPEC.name, table, note.into_iter().collect())
 }
 
 fn first(view: &View<'_>, record: &Record, sort: &'static str, name: &str, known: bool) -> Row {

@@ -1,7 +1,9 @@
 //! Limits that a run met: of the subscription, of models, of the context, of turns and money.
 
 use super::{
-    Column, Entry, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    heads,
+    spec::TRACED,
     sum::{Spot, Told, agent_column, place_column, place_columns, session_columns, text},
 };
 use crate::{
@@ -9,11 +11,28 @@ use crate::{
     measure::Millis,
 };
 
-pub(super) const ENTRY: Entry = Entry::rows(
-    "limits",
-    "Limits that were met: rate limits, model fallbacks, refusals, compactions, stops at turns or budget.",
-    || heads(&columns()),
-);
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: TRACED,
+    make: Some(limits),
+    command: Some(CommandSpec {
+        group: CommandGroup::Around,
+        about: "List limits: rate limits, fallbacks, refusals, compactions",
+        details: "Retries of the API are among the failures: see `ccstat errors`.",
+        examples: &[
+            ("Where a run was held up or cut short", "ccstat limits run.jsonl"),
+            (
+                "Every compaction of a month, for a spreadsheet",
+                "ccstat limits ~/.claude/projects --since 30d --format csv",
+            ),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "limits",
+        "Limits that were met: rate limits, model fallbacks, refusals, compactions, stops at turns or budget.",
+        || heads(&columns()),
+    )
+};
 
 type Row = Told<Limit>;
 
@@ -103,12 +122,12 @@ fn figure_columns() -> [Column<Row>; 5] {
 }
 
 /// One row for each time that a limit was met, in the order they stand.
-pub fn limits(view: &View<'_>) -> Report {
+fn limits(view: &View<'_>) -> Report {
     let row = |fact: Limit| Row { spot: Spot::of(view, &fact.mark), fact };
     let rows: Vec<Row> = met(view.ledger).into_iter().map(row).collect();
     let table = Table::of("Limits", &columns(), &rows).on_screen(50);
     let notes = notes(view, rows.is_empty());
-    Report::of(ENTRY.name, table, notes)
+    Report::of(SPEC.name, table, notes)
 }
 
 /// Waiting for the API is a limit too, but a failure first: it is told there.

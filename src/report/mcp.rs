@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Column, Entry, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    heads,
+    spec::TRACED,
     sum::{Calls, call_columns, latency_columns, text},
 };
 use crate::facts::{
@@ -12,11 +14,25 @@ use crate::facts::{
     trace::server::{Listed, parts, plain_name, servers},
 };
 
-pub(super) const ENTRY: Entry = Entry::rows(
-    "mcp",
-    "MCP servers: status, tools, calls and how they ended, latencies and the size of their results.",
-    || heads(&columns()),
-);
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: TRACED,
+    make: Some(mcp),
+    command: Some(CommandSpec {
+        group: CommandGroup::Around,
+        about: "Show MCP servers: status, tools, calls, errors, latencies",
+        details: "Servers are listed where a process begins, so a saved session knows only those that were called.",
+        examples: &[
+            ("The servers of a run, and how they are", "ccstat mcp run.jsonl"),
+            ("Which servers are slow", "ccstat mcp ~/.claude/projects --sort p90_ms"),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "mcp",
+        "MCP servers: status, tools, calls and how they ended, latencies and the size of their results.",
+        || heads(&columns()),
+    )
+};
 
 #[derive(Default)]
 struct Row {
@@ -79,7 +95,7 @@ fn row(server: Option<String>, listed: Option<&Listed>, calls: &[(&str, &Call)])
 }
 
 /// One row a server, the most used first. One that was never called has no calls, one that no list names no status.
-pub fn mcp(view: &View<'_>) -> Report {
+fn mcp(view: &View<'_>) -> Report {
     let listed = servers(view.ledger);
     // Tools bear the names of their servers without the letters that names of tools cannot have.
     let plain: BTreeMap<String, &Name> = listed.keys().map(|name| (plain_name(name), name)).collect();
@@ -100,5 +116,5 @@ pub fn mcp(view: &View<'_>) -> Report {
     let columns = columns();
     let table = Table::of("MCP servers", &columns, &rows).with_total(&columns, &total).on_screen(50);
     let none = rows.is_empty().then(|| Line::new(Tone::Plain).word("no MCP server was listed or called"));
-    Report::of(ENTRY.name, table, none.into_iter().collect())
+    Report::of(SPEC.name, table, none.into_iter().collect())
 }

@@ -10,9 +10,7 @@ mod contents;
 mod control;
 mod cost;
 mod diff;
-mod entry;
 mod explain;
-mod export;
 mod filter;
 mod gate;
 mod hooks;
@@ -29,6 +27,7 @@ mod repeats;
 mod responses;
 mod sessions;
 mod show;
+mod spec;
 mod sum;
 mod summary;
 mod table;
@@ -38,72 +37,71 @@ mod turns;
 
 pub use agents::agents;
 pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
-pub use calls::calls;
 pub use ccusage::{Preset, ccusage};
 pub use check::check;
-pub use commands::commands;
-pub use contents::contents;
-pub use control::control;
-pub use cost::{By, blocks, cost, daily, monthly, weekly};
+pub use cost::{By, cost};
 pub use diff::{Allowance, Growth, diff};
-pub use entry::{Entry, Key, Keys, Shape, reports};
 pub use explain::explain;
-pub use export::{Export, TABLES};
 pub use filter::{Agents, Filter, Pattern};
 pub(crate) use gate::{GATES, gates};
 pub use gate::{Gate, Kind, Verdict, gate_lines, judge};
-pub use hooks::hooks;
-pub use kinds::kinds;
-pub use limits::limits;
 pub use line::{Ask, Line, Part, Tone};
-pub use mcp::mcp;
 pub use permission::{Trial, Tried, permissions, suggestions, verdicts};
 pub use prices::{note_found_prices, prices};
-pub use questions::questions;
-pub use records::records;
-pub use repeats::{denials, errors};
-pub use responses::responses;
+pub use repeats::denials;
 pub use sessions::{Ending, Outcome, outcomes, sessions};
 pub use show::{NotOne, find_session, show};
+pub use spec::{CommandGroup, CommandSpec, Key, Keys, Reads, ReportSpec, Shape, reports};
 pub use sum::View;
 pub use summary::{Names, arrived, interrupted, summary};
 pub use table::{Column, Data, Head, Report, Section, Shown, Table, Unit, Value, heads};
-pub use tasks::tasks;
-pub use tools::tools;
-pub use turns::turns;
 
-/// The reports, each once: schemas, lists and documents follow from it.
-pub const REPORTS: &[Entry] = &[
-    summary::ENTRY,
-    sessions::ENTRY,
-    show::ENTRY,
-    check::ENTRY,
-    turns::ENTRY,
-    tools::ENTRY,
-    calls::ENTRY,
+// The reports whose commands have arguments of their own.
+#[cfg(feature = "cli")]
+pub(crate) use self::{
+    check::SPEC as CHECK,
+    cost::SPEC as COST,
+    diff::SPEC as DIFF,
+    explain::SPEC as EXPLAIN,
+    permission::{SPEC as PERMISSIONS, SUGGESTIONS, VERDICTS},
+    prices::SPEC as PRICES,
+    sessions::SPEC as SESSIONS,
+    show::SPEC as SHOW,
+    summary::SPEC as SUMMARY,
+};
+
+/// The reports, each once, in the order of the help: commands, help, schemas, exports, snapshots and documents follow from it.
+pub const REPORTS: &[ReportSpec] = &[
+    summary::SPEC,
+    check::SPEC,
+    show::SPEC,
+    diff::SPEC,
+    explain::SPEC,
+    tools::SPEC,
+    turns::SPEC,
+    calls::SPEC,
+    contents::SPEC,
     repeats::DENIALS,
     repeats::ERRORS,
-    kinds::ENTRY,
-    agents::ENTRY,
-    permission::ENTRY,
+    agents::SPEC,
+    kinds::SPEC,
+    permission::SPEC,
     permission::SUGGESTIONS,
     permission::VERDICTS,
-    hooks::ENTRY,
-    mcp::ENTRY,
-    tasks::ENTRY,
-    limits::ENTRY,
-    questions::ENTRY,
-    commands::ENTRY,
-    control::ENTRY,
-    cost::ENTRY,
+    questions::SPEC,
+    commands::SPEC,
+    hooks::SPEC,
+    mcp::SPEC,
+    tasks::SPEC,
+    limits::SPEC,
+    control::SPEC,
+    sessions::SPEC,
+    cost::SPEC,
     cost::DAILY,
     cost::WEEKLY,
     cost::MONTHLY,
     cost::BLOCKS,
-    prices::ENTRY,
-    responses::ENTRY,
-    records::ENTRY,
-    contents::ENTRY,
-    explain::ENTRY,
-    diff::ENTRY,
+    responses::SPEC,
+    records::SPEC,
+    prices::SPEC,
 ];

@@ -4,17 +4,19 @@ mod suggestion;
 mod trial;
 mod verdict;
 
-pub(super) use suggestion::ENTRY as SUGGESTIONS;
+pub(crate) use suggestion::SPEC as SUGGESTIONS;
 pub use suggestion::suggestions;
 pub use trial::Trial;
 use trial::tried;
-pub(super) use verdict::ENTRY as VERDICTS;
+pub(crate) use verdict::SPEC as VERDICTS;
 pub use verdict::{Tried, verdicts};
 
 use serde_json::Value as Json;
 
 use super::{
-    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    heads,
+    spec::TRACED,
     sum::{Stands, place_columns},
 };
 use crate::{
@@ -25,11 +27,36 @@ use crate::{
     measure::Time,
 };
 
-pub(super) const ENTRY: Listed = Listed::rows(
-    "permissions",
-    "Calls, and who allowed or refused them; modes as they change. With settings: what those would have done.",
-    || heads(&[columns(), would_columns()].concat()),
-);
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: TRACED,
+    command: Some(CommandSpec {
+        group: CommandGroup::Around,
+        about: "Show who allowed or refused calls; try settings, get rules",
+        details: "One row a call: the decision, who took it and by which rule as far as the log says, and the mode in force; \
+            modes are rows where they change. With --settings it says what those rules would have done to every recorded \
+            call, with --suggest which rules would have let the refused calls through. `permissions test` tries rules on \
+            a command without a log. This report shows content: what tools were called with.",
+        examples: &[
+            ("Who refused what in a run", "ccstat permissions run.jsonl"),
+            (
+                "What new settings would have done to the runs of a week",
+                "ccstat permissions --settings .claude/settings.json --since 7d ~/.claude/projects",
+            ),
+            ("Rules for what was refused", "ccstat permissions --suggest --breadth prefix run.jsonl"),
+            (
+                "Whether a rule does what it should",
+                "ccstat permissions test 'Bash(npm run *)' -- 'npm run build && rm -rf x'",
+            ),
+        ],
+        has_arguments: true,
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "permissions",
+        "Calls, and who allowed or refused them; modes as they change. With settings: what those would have done.",
+        || heads(&[columns(), would_columns()].concat()),
+    )
+};
 
 #[derive(Clone, Default)]
 struct Row {
@@ -208,7 +235,7 @@ pub fn permissions(view: &View<'_>, trial: Option<&Trial>) -> Report {
         }
     }
     let table = Table::of("Permissions", &columns, &rows).on_screen(30);
-    Report::of(ENTRY.name, table, notes)
+    Report::of(SPEC.name, table, notes)
 }
 
 fn nothing(rows: &[Row]) -> Option<Line> {

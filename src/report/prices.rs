@@ -1,6 +1,9 @@
 //! The prices in force.
 
-use super::{Column, Data, Entry, Head, Line, Report, Shown, Table, Tone, Unit, Value, heads};
+use super::{
+    Column, CommandGroup, CommandSpec, Data, Head, Line, Reads, Report, ReportSpec, Shown, Table, Tone, Unit,
+    Value, heads,
+};
 use crate::measure::{LAST_SURCHARGE_VERSION, Price, Prices, Rates, Tier, Usd, Version};
 
 const COLUMNS: &[Column<Row>] = &[
@@ -73,8 +76,25 @@ const COLUMNS: &[Column<Row>] = &[
     .shown(Shown::Data),
 ];
 
-pub(super) const ENTRY: Entry =
-    Entry::rows("prices", "The prices in force, in US dollars per million tokens.", || heads(COLUMNS));
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    reads: Reads::Nothing,
+    sample: &["prices", "--limit", "4"],
+    command: Some(CommandSpec {
+        group: CommandGroup::Programs,
+        about: "Print the table of prices in force",
+        details: "Costs that the CLI did not report are computed from tokens with these prices.",
+        examples: &[
+            ("The most expensive models", "ccstat prices --sort output --limit 5"),
+            (
+                "All prices, with those of a file of your own",
+                "ccstat prices --pricing model_prices.json --format csv",
+            ),
+        ],
+        has_arguments: true,
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows("prices", "The prices in force, in US dollars per million tokens.", || heads(COLUMNS))
+};
 
 struct Row {
     price: Price,
@@ -100,7 +120,7 @@ pub fn prices(prices: &Prices) -> Report {
     sources.sort_unstable();
     sources.dedup();
     let sources = sources.into_iter().map(|source| Line::new(Tone::Plain).word("prices: ").value(source));
-    Report::of(ENTRY.name, table, [searches].into_iter().chain(surcharge(&rows)).chain(sources).collect())
+    Report::of(SPEC.name, table, [searches].into_iter().chain(surcharge(&rows)).chain(sources).collect())
 }
 
 /// Says that some rates apply to old versions alone: a narrow screen has no room for that column.

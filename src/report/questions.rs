@@ -1,16 +1,36 @@
 //! What the model asked people, one question a row: a report that exists to show content.
 
 use super::{
-    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    heads,
+    spec::TRACED,
     sum::{Spot, Told, place_column, place_columns, session_columns, text},
 };
 use crate::facts::trace::question::{self, Question};
 
-pub(super) const ENTRY: Listed = Listed::rows(
-    "questions",
-    "What the model asked people, one question a row: options, answer, and what became of it.",
-    || heads(&columns()),
-);
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: TRACED,
+    make: Some(questions),
+    command: Some(CommandSpec {
+        group: CommandGroup::Around,
+        about: "List what the model asked people, and what they answered",
+        details: "One row for each question of AskUserQuestion. This report exists to show content: questions, options and \
+            answers stand in it as they do in the log, without --include-content.",
+        examples: &[
+            ("What was asked, and what became of it", "ccstat questions run.jsonl"),
+            (
+                "Questions of a month that waited longest",
+                "ccstat questions ~/.claude/projects --since 30d --sort latency_ms --limit 10",
+            ),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "questions",
+        "What the model asked people, one question a row: options, answer, and what became of it.",
+        || heads(&columns()),
+    )
+};
 
 type Row = Told<Question>;
 
@@ -86,11 +106,11 @@ fn content() -> Vec<Column<Row>> {
 }
 
 /// One row a question, in the order they were asked.
-pub fn questions(view: &View<'_>) -> Report {
+fn questions(view: &View<'_>) -> Report {
     let row = |fact: Question| Row { spot: Spot::of(view, &fact.mark), fact };
     let mut rows: Vec<Row> = question::questions(view.ledger).into_iter().map(row).collect();
     rows.sort_by_key(|row| (row.fact.mark.time.is_none(), row.fact.mark.time, row.fact.mark.at));
     let table = Table::of("Questions", &columns(), &rows).on_screen(50);
     let none = rows.is_empty().then(|| Line::new(Tone::Plain).word("no question was asked"));
-    Report::of(ENTRY.name, table, none.into_iter().collect())
+    Report::of(SPEC.name, table, none.into_iter().collect())
 }

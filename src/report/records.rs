@@ -1,16 +1,25 @@
 //! Records, one by one: the log as it was read.
 
 use super::{
-    Column, Entry, Report, Shown, Table, Unit, Value, View, heads,
+    Column, Report, ReportSpec, Shown, Table, Unit, Value, View, heads,
     sum::{Stands, place_columns, text},
 };
-use crate::facts::ledger::{At, Record};
+use crate::facts::{
+    Detail,
+    ledger::{At, Record},
+};
 
-pub(super) const ENTRY: Entry = Entry::rows(
-    "records",
-    "Records, one a row: where they stand, of which kind they are, who wrote them and when.",
-    || heads(&columns()),
-);
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: Detail::ROWS.and(Detail::RECORDS),
+    make: Some(records),
+    is_export: true,
+    sample: &["export", "records"],
+    ..ReportSpec::rows(
+        "records",
+        "Records, one a row: where they stand, of which kind they are, who wrote them and when.",
+        || heads(&columns()),
+    )
+};
 
 #[derive(Default)]
 struct Row<'a> {
@@ -130,10 +139,10 @@ fn contents<'a>() -> [Column<Row<'a>>; 5] {
 }
 
 /// One row a record, in the order they stand.
-pub fn records(view: &View<'_>) -> Report {
+fn records(view: &View<'_>) -> Report {
     let rows: Vec<Row<'_>> = view.ledger.records.iter().map(|record| Row::of(view, record)).collect();
     let total = Row { bytes: rows.iter().map(|row| row.bytes).sum(), ..Row::default() };
     let columns = columns();
     let table = Table::of("Records", &columns, &rows).with_total(&columns, &total).on_screen(50);
-    Report::of(ENTRY.name, table, Vec::new())
+    Report::of(SPEC.name, table, Vec::new())
 }

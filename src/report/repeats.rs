@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    heads,
     sum::{Spot, Spotted, agent_column, place_column, place_columns, session_columns},
 };
 use crate::{
@@ -11,15 +12,44 @@ use crate::{
     measure::{Millis, Time},
 };
 
-pub(super) const DENIALS: Listed =
-    Listed::rows("denials", "Refused calls: which tool, where, how often, and whether it is a loop.", || {
-        heads(&denial_columns())
-    });
-pub(super) const ERRORS: Listed = Listed::rows(
-    "errors",
-    "Failures of tools, turns and the API: where, how often, and at what cost of time.",
-    || heads(&error_columns()),
-);
+pub(crate) const DENIALS: ReportSpec = ReportSpec {
+    make: Some(denials),
+    is_export: true,
+    command: Some(CommandSpec {
+        group: CommandGroup::Inside,
+        about: "List refused calls: which tool, where, how often",
+        details: "The same input refused again and again in a session is one row, marked as a loop from three times on.",
+        examples: &[
+            ("What was refused in a run", "ccstat denials run.jsonl"),
+            ("What was refused since yesterday", "ccstat denials ~/.claude/projects --since yesterday"),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "denials",
+        "Refused calls: which tool, where, how often, and whether it is a loop.",
+        || heads(&denial_columns()),
+    )
+};
+pub(crate) const ERRORS: ReportSpec = ReportSpec {
+    make: Some(errors),
+    is_export: true,
+    command: Some(CommandSpec {
+        group: CommandGroup::Inside,
+        about: "List what failed: tools, turns, the API; time lost to retries",
+        details: "The same input that fails again and again in a session is one row, marked as a loop from three times on.",
+        examples: &[
+            ("What failed in a run", "ccstat errors run.jsonl"),
+            ("Where the API kept people waiting", "ccstat errors ~/.claude/projects --sort wait_ms"),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "errors",
+        "Failures of tools, turns and the API: where, how often, and at what cost of time.",
+        || heads(&error_columns()),
+    )
+};
 
 /// From this often on the same input is a loop: twice is a second try.
 const LOOP: u64 = 3;
@@ -256,7 +286,7 @@ pub(super) fn failure(turn: &Turn) -> &str {
 }
 
 /// Failures, the same ones together.
-pub fn errors(view: &View<'_>) -> Report {
+fn errors(view: &View<'_>) -> Report {
     let ledger = view.ledger;
     let mut repeats = failed(view);
     for turn in ledger.turns.iter().filter(|turn| turn.counted && !turn.ok) {
@@ -269,7 +299,7 @@ pub fn errors(view: &View<'_>) -> Report {
     let (rows, total, loops) = repeats.finish();
     let columns = error_columns();
     let table = Table::of("Errors", &columns, &rows).with_total(&columns, &total).on_screen(30);
-    Report::of("errors", table, loop_note(loops, "failed", rows.is_empty().then_some("nothing failed")))
+    Report::of(ERRORS.name, table, loop_note(loops, "failed", rows.is_empty().then_some("nothing failed")))
 }
 
 fn loop_note(loops: u64, what: &'static str, nothing: Option<&'static str>) -> Vec<Line> {

@@ -1,7 +1,7 @@
 //! API responses, one by one, and what each was charged.
 
 use super::{
-    Column, Entry as Listed, Report, Shown, Table, Unit, Value, View, heads,
+    Column, Report, ReportSpec, Shown, Table, Unit, Value, View, heads,
     sessions::cost_notes,
     sum::{Costs, Stands, Sum, cost_columns, place_columns, text},
 };
@@ -10,10 +10,16 @@ use crate::{
     measure::Usd,
 };
 
-pub(super) const ENTRY: Listed =
-    Listed::rows("responses", "API responses, one a row: when, whose, which model, tokens and cost.", || {
-        heads(&columns())
-    });
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    make: Some(responses),
+    is_export: true,
+    sample: &["export", "responses"],
+    ..ReportSpec::rows(
+        "responses",
+        "API responses, one a row: when, whose, which model, tokens and cost.",
+        || heads(&columns()),
+    )
+};
 
 #[derive(Default)]
 struct Row {
@@ -155,7 +161,7 @@ fn figures() -> [Column<Row>; 2] {
 }
 
 /// One row a response, in the order they stand, then what was charged for none.
-pub fn responses(view: &View<'_>) -> Report {
+fn responses(view: &View<'_>) -> Report {
     let ledger = view.ledger;
     let mut rows: Vec<Row> = ledger.responses.iter().map(|one| Row::response(view, one)).collect();
     for entry in &ledger.entries {
@@ -173,5 +179,5 @@ pub fn responses(view: &View<'_>) -> Report {
     }
     let columns = columns();
     let table = Table::of("Responses", &columns, &rows).with_total(&columns, &total).on_screen(50);
-    Report::of(ENTRY.name, table, cost_notes(ledger))
+    Report::of(SPEC.name, table, cost_notes(ledger))
 }

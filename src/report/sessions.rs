@@ -3,22 +3,40 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Ask, Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Ask, Column, CommandGroup, CommandSpec, Line, Preset, Report, ReportSpec, Shown, Table, Tone, Unit,
+    Value, View, heads,
     sum::{Calls, Costs, Sum, call_columns, cost_columns, text},
 };
 use crate::{
     facts::{
-        ToolCount,
+        Detail, ToolCount,
         ledger::{Call, Entry, Ledger, Mark, Session, SessionIndex, Turn, Wait},
     },
     measure::{Millis, add},
 };
 
-pub(super) const ENTRY: Listed = Listed::rows(
-    "sessions",
-    "Sessions, one a row: when, where, what they did and cost, how they ended.",
-    || heads(&columns()),
-);
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: Detail::CALLS.and(Detail::EVENTS),
+    make: Some(sessions),
+    ccusage: Some(Preset::Sessions),
+    is_export: true,
+    command: Some(CommandSpec {
+        group: CommandGroup::History,
+        about: "List sessions: when, where, what they cost, how they ended",
+        details: "The latest first. A session that several logs tell of is one row.",
+        examples: &[
+            ("The sessions of the last week", "ccstat sessions --since 7d"),
+            ("Runs that failed or were refused something", "ccstat sessions --outcome error,denied runs/"),
+        ],
+        has_arguments: true,
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "sessions",
+        "Sessions, one a row: when, where, what they did and cost, how they ended.",
+        || heads(&columns()),
+    )
+};
 
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -229,7 +247,7 @@ pub fn sessions(view: &View<'_>) -> Report {
     rows.sort_by_key(|row| (start(row).is_none(), std::cmp::Reverse(start(row))));
     let columns = columns();
     let table = Table::of("Sessions", &columns, &rows).with_total(&columns, &total).on_screen(30);
-    Report::of("sessions", table, notes(ledger))
+    Report::of(SPEC.name, table, notes(ledger))
 }
 
 fn total(rows: &[Row], ledger: &Ledger) -> Row {

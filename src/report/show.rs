@@ -3,7 +3,9 @@
 mod event;
 
 use super::{
-    Column, Entry, Line, Outcome, Report, Section, Shown, Table, Tone, Unit, Value, View, heads, outcomes,
+    Column, CommandGroup, CommandSpec, Line, Outcome, Report, ReportSpec, Section, Shown, Table, Tone, Unit,
+    Value, View, heads, outcomes,
+    spec::TRACED,
     sum::{MAIN, Stands, Sum, place_columns, text},
     summary::doubted,
 };
@@ -13,11 +15,31 @@ use crate::{
 };
 use event::{Event, What, events};
 
-pub(super) const ENTRY: Entry = Entry::rows(
-    "show",
-    "One session as a timeline: prompts, responses, calls, failures, limits, blocks, tasks and ends of turns.",
-    || heads(&columns()),
-);
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: TRACED,
+    sample: &["show", "latest", "--timezone", "UTC"],
+    command: Some(CommandSpec {
+        group: CommandGroup::Run,
+        about: "Show one session as a timeline: prompts, calls, failures",
+        details: "SESSION is an id or its beginning, or `latest`. Every event has its time, how it ended, how long it took and \
+            how large the context was; a bar shows when it was within the session. Message text is not shown. Where rows \
+            are left out, on a screen or by --limit, the newest ones stay.",
+        examples: &[
+            ("The session that began last", "ccstat show latest"),
+            (
+                "What happened in a run, from the 8 digits that `ccstat sessions` shows",
+                "ccstat show 0a1b2c3d runs/",
+            ),
+        ],
+        has_arguments: true,
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "show",
+        "One session as a timeline: prompts, responses, calls, failures, limits, blocks, tasks and ends of turns.",
+        || heads(&columns()),
+    )
+};
 
 /// Rows that a person reads before asking for more.
 const ON_SCREEN: usize = 200;
@@ -207,7 +229,7 @@ fn figure_columns() -> [Column<Row>; 5] {
 pub fn show(view: &View<'_>, session: Option<SessionIndex>) -> Report {
     let Some(session) = session else {
         let table = Table::of::<Row>("Timeline", &columns(), &[]);
-        return Report::of(ENTRY.name, table, Vec::new());
+        return Report::of(SPEC.name, table, Vec::new());
     };
     let told = &view.ledger.sessions[session];
     let events = events(view.ledger, session);
@@ -224,7 +246,7 @@ pub fn show(view: &View<'_>, session: Option<SessionIndex>) -> Report {
     let rows: Vec<Row> = events.into_iter().map(row).collect();
     let table = Table::of("Timeline", &columns(), &rows).on_screen(ON_SCREEN).keeping_last();
     let notes = notes(view, session);
-    let report = Report::of(ENTRY.name, table, notes);
+    let report = Report::of(SPEC.name, table, notes);
     Report { screen: head.into_iter().chain(report.screen).collect(), ..report }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Data, Ending, Entry, Line, Report, Section, Tone, Value};
+use super::{CommandGroup, CommandSpec, Data, Ending, Line, Report, ReportSpec, Section, Tone, Value};
 use crate::{
-    facts::{Account, Arrived, Input, Latencies, ModelCost, ToolCount, Unknown},
+    facts::{Account, Arrived, Detail, Input, Latencies, ModelCost, ToolCount, Unknown},
     input::SourceId,
     measure::Tokens,
 };
@@ -14,12 +14,39 @@ mod screen;
 
 pub(super) use screen::doubted;
 
-pub(super) const ENTRY: Entry = Entry::tree(
-    "summary",
-    "What happened: how it ended, what needs attention, tools, tokens, cost and kinds of records.",
-    keys::KEYS,
-)
-.gated();
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: Detail::TOTALS,
+    is_gated: true,
+    sample: &["summarize"],
+    command: Some(CommandSpec {
+        name: Some("summarize"),
+        group: CommandGroup::Run,
+        about: "Say what happened: how it ended, what needs a look, its cost",
+        details: "Reads stream-json output, saved sessions, and what hosts and bridges write, in any mixture.",
+        examples: &[
+            (
+                "A run, when it has ended",
+                "claude -p 'fix the tests' --output-format stream-json --verbose | ccstat summarize",
+            ),
+            ("The saved sessions of a project", "ccstat summarize ~/.claude/projects/my-project"),
+            (
+                "A screen for the log of a job, and files for later",
+                "ccstat summarize run.jsonl -o run.json -o run.md",
+            ),
+            ("A run that goes on, as it goes on", "ccstat summarize --follow run.jsonl"),
+            (
+                "A step of a workflow on GitHub, and its result as a test",
+                "ccstat summarize run.jsonl --github -o run.xml",
+            ),
+        ],
+        has_arguments: true,
+    }),
+    ..ReportSpec::tree(
+        "summary",
+        "What happened: how it ended, what needs attention, tools, tokens, cost and kinds of records.",
+        keys::KEYS,
+    )
+};
 
 /// The names of the sources, by their number.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +97,7 @@ pub fn summary(account: &Account, names: Names<'_>) -> Report {
     ]);
     let (screen, notes) = (screen::screen(account, names), screen::notes(account));
     let endings = vec![Ending { run: None, wall: account.duration.wall, failure: screen::failure(account) }];
-    Report { name: ENTRY.name, data: Data::Tree(data), notes, verdicts: Vec::new(), endings, screen }
+    Report { name: SPEC.name, data: Data::Tree(data), notes, verdicts: Vec::new(), endings, screen }
 }
 
 /// Says how much was read, if reading was stopped before its end.

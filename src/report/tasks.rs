@@ -1,16 +1,35 @@
 //! Tasks: what ran in the background and in the foreground, from when to when, and how it ended.
 
 use super::{
-    Column, Entry, Line, Report, Shown, Table, Tone, Unit, View, heads,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, View, heads,
+    spec::TRACED,
     sum::{Spot, Told, agent_column, place_column, place_columns, session_columns, text},
 };
 use crate::facts::trace::task::{Task, tasks as all_tasks};
 
-pub(super) const ENTRY: Entry = Entry::rows(
-    "tasks",
-    "Tasks in the background and in the foreground: what began them, from when to when, how they ended.",
-    || heads(&columns()),
-);
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: TRACED,
+    make: Some(tasks),
+    command: Some(CommandSpec {
+        group: CommandGroup::Around,
+        about: "List tasks: background and foreground, how long, how they ended",
+        details: "Commands, subagents and workflows that run beside the turn or within it, and entries of the model's own \
+            list.",
+        examples: &[
+            ("What a run left running", "ccstat tasks run.jsonl --sort status"),
+            (
+                "The longest tasks since yesterday",
+                "ccstat tasks ~/.claude/projects --since yesterday --sort wall_ms",
+            ),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "tasks",
+        "Tasks in the background and in the foreground: what began them, from when to when, how they ended.",
+        || heads(&columns()),
+    )
+};
 
 type Row = Told<Task>;
 
@@ -111,10 +130,10 @@ fn life_columns() -> [Column<Row>; 5] {
 }
 
 /// One row a task, in the order they are told of.
-pub fn tasks(view: &View<'_>) -> Report {
+fn tasks(view: &View<'_>) -> Report {
     let row = |fact: Task| Row { spot: Spot::of(view, &fact.mark), fact };
     let rows: Vec<Row> = all_tasks(view.ledger).into_iter().map(row).collect();
     let table = Table::of("Tasks", &columns(), &rows).on_screen(50);
     let none = rows.is_empty().then(|| Line::new(Tone::Plain).word("no task was started"));
-    Report::of(ENTRY.name, table, none.into_iter().collect())
+    Report::of(SPEC.name, table, none.into_iter().collect())
 }

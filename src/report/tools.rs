@@ -3,15 +3,35 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    heads,
     sum::{Calls, call_columns, latency, latency_columns, ratio, text},
 };
-use crate::facts::{ToolCount, ledger::Call, trace::server::parts};
+use crate::facts::{Detail, ToolCount, ledger::Call, trace::server::parts};
 
-pub(super) const ENTRY: Listed =
-    Listed::rows("tools", "Tools: calls, how they ended, latencies and the size of their results.", || {
-        heads(&columns())
-    });
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: Detail::CALLS.and(Detail::EVENTS),
+    make: Some(tools),
+    command: Some(CommandSpec {
+        group: CommandGroup::Inside,
+        about: "Show tools: calls, errors, denials, latencies, size of results",
+        details: "MCP tools are told apart by their server. An error rate is of the calls that were answered; latencies are \
+            from ask to answer, where the log has both times.",
+        examples: &[
+            ("Which tools failed, in a run", "ccstat tools run.jsonl --sort errors"),
+            (
+                "The slowest tools of the last week, of MCP servers only",
+                "ccstat tools ~/.claude/projects --since 7d --tool mcp__* --sort p90_ms",
+            ),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows(
+        "tools",
+        "Tools: calls, how they ended, latencies and the size of their results.",
+        || heads(&columns()),
+    )
+};
 
 #[derive(Default)]
 struct Row {
@@ -112,7 +132,7 @@ fn row<'a>(tool: &str, calls: impl Iterator<Item = &'a Call> + Clone) -> Row {
 }
 
 /// One row a tool, the most used first.
-pub fn tools(view: &View<'_>) -> Report {
+fn tools(view: &View<'_>) -> Report {
     let mut by_name: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
     for call in &view.ledger.calls {
         by_name.entry(&call.tool).or_default().push(call);
@@ -125,7 +145,7 @@ pub fn tools(view: &View<'_>) -> Report {
     let total = Row { sort: "", server_uses, ..row("Total", view.ledger.calls.iter()) };
     let columns = columns();
     let table = Table::of("Tools", &columns, &rows).with_total(&columns, &total).on_screen(50);
-    Report::of("tools", table, notes(view))
+    Report::of(SPEC.name, table, notes(view))
 }
 
 /// Tools of the server, the most used first.

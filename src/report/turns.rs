@@ -1,7 +1,8 @@
 //! Turns, one by one: each `result` record.
 
 use super::{
-    Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    heads,
     sum::{Spot, Spotted, place_columns, text},
 };
 use crate::{
@@ -9,8 +10,24 @@ use crate::{
     measure::{Millis, Usd, add},
 };
 
-pub(super) const ENTRY: Listed =
-    Listed::rows("turns", "Turns, one a row: how long, at what cost, how they ended.", || heads(&columns()));
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    make: Some(turns),
+    is_export: true,
+    command: Some(CommandSpec {
+        group: CommandGroup::Inside,
+        about: "List turns: how long, at what cost, how they ended",
+        details: "One row for each `result` record. Its cost is the difference to the total before it, so that the rows add \
+            up.",
+        examples: &[
+            ("What each turn of a run cost", "ccstat turns run.jsonl"),
+            ("The dearest turns of a night of runs", "ccstat turns runs/ --sort cost_usd --limit 10"),
+        ],
+        ..CommandSpec::DEFAULT
+    }),
+    ..ReportSpec::rows("turns", "Turns, one a row: how long, at what cost, how they ended.", || {
+        heads(&columns())
+    })
+};
 
 #[derive(Default)]
 struct Row {
@@ -86,7 +103,7 @@ fn columns() -> Vec<Column<Row>> {
 }
 
 /// One row a `result`, the latest last.
-pub fn turns(view: &View<'_>) -> Report {
+fn turns(view: &View<'_>) -> Report {
     let row = |turn: &Turn| Row {
         spot: Spot::of(view, &turn.mark),
         num_turns: turn.num_turns,
@@ -114,5 +131,5 @@ pub fn turns(view: &View<'_>) -> Report {
             .count(saved, " turn", " turns")
             .words(" of saved sessions only say how long they took; `{sessions}` counts that")
     });
-    Report::of("turns", table, note.into_iter().collect())
+    Report::of(SPEC.name, table, note.into_iter().collect())
 }

@@ -10,9 +10,10 @@ use serde_json::Value;
 
 use crate::{
     foreign::{hostile_log, is_plain_markdown},
-    formats::{LINES, tables_are_whole, words},
+    formats::{tables_are_whole, words},
     support::{ccstat, log, run, run_with},
 };
+use ccstat::report::REPORTS;
 
 /// One series: its labels and its number.
 type Series = (BTreeMap<String, String>, f64);
@@ -83,25 +84,28 @@ fn series(text: &str) -> Series {
 
 #[test]
 fn every_report_is_metrics_with_the_numbers_of_its_rows() {
-    for line in LINES {
+    for spec in REPORTS {
         for log in ["recordings/2.1.325/stream", "recordings/2.1.50/transcript", "logs/week"] {
-            let of = |format| run_with(&[&words(line, &[log])[..], &["--format", format]].concat()).1;
+            let of = |format| run_with(&[&words(spec, &[log])[..], &["--format", format]].concat()).1;
             let metrics = metrics(&of("prometheus"));
             let json: Value = serde_json::from_str(&of("json")).unwrap();
             let Some(rows) = json["rows"].as_array() else { continue };
-            assert_eq!(metrics[&format!("ccstat_{}_rows", line.0)], [(BTreeMap::new(), rows.len() as f64)]);
+            assert_eq!(
+                metrics[&format!("ccstat_{}_rows", spec.name)],
+                [(BTreeMap::new(), rows.len() as f64)]
+            );
             let mut compared = 0;
             for key in rows.first().into_iter().flat_map(|row| row.as_object().unwrap().keys()) {
-                let Some(family) = metrics.get(&format!("ccstat_{}_{key}", line.0)) else { continue };
+                let Some(family) = metrics.get(&format!("ccstat_{}_{key}", spec.name)) else { continue };
                 let told: Vec<f64> = family.iter().map(|series| series.1).collect();
                 let number =
                     |value: &Value| value.as_f64().or(value.as_bool().map(|flag| f64::from(u8::from(flag))));
                 let known: Vec<f64> = rows.iter().filter_map(|row| number(&row[key])).collect();
-                assert_eq!(told, known, "{}.{key}", line.0);
+                assert_eq!(told, known, "{}.{key}", spec.name);
                 compared += 1;
             }
             // A price has its unit in the name, so no key of theirs is the name alone.
-            assert!(compared > 0 || rows.is_empty() || line.0 == "prices", "{} {log}", line.0);
+            assert!(compared > 0 || rows.is_empty() || spec.name == "prices", "{} {log}", spec.name);
         }
     }
 }
@@ -109,14 +113,14 @@ fn every_report_is_metrics_with_the_numbers_of_its_rows() {
 #[test]
 fn hostile_names_are_labels_and_nothing_else() {
     let log = log(hostile_log());
-    for line in LINES.iter().filter(|line| line.2) {
-        let words = words(line, &[log.path().to_str().unwrap()]);
+    for spec in REPORTS.iter().filter(|spec| spec.reads_logs()) {
+        let words = words(spec, &[log.path().to_str().unwrap()]);
         let text = run_with(&[&words[..], &["--format", "prometheus"]].concat()).1;
         let families = metrics(&text);
         let ours = |name: &String| {
-            name.starts_with(&format!("ccstat_{}", line.0)) || name.starts_with("ccstat_gate_")
+            name.starts_with(&format!("ccstat_{}", spec.name)) || name.starts_with("ccstat_gate_")
         };
-        assert!(families.keys().all(ours), "{}", line.0);
+        assert!(families.keys().all(ours), "{}", spec.name);
     }
 }
 
@@ -288,10 +292,11 @@ fn a_format_that_does_not_fit_is_wrong_usage_before_anything_is_read() {
 #[test]
 fn a_comment_is_folded_and_its_names_are_no_markup() {
     let hostile = log(hostile_log());
-    for line in LINES {
+    for spec in REPORTS {
         for log in ["recordings/2.1.325/stream", hostile.path().to_str().unwrap()] {
-            let text = run_with(&[&words(line, &[log])[..], &["--format", "comment"]].concat()).1;
-            let marker = if ["summary", "check"].contains(&line.0) { "" } else { &format!(" {}", line.0) };
+            let text = run_with(&[&words(spec, &[log])[..], &["--format", "comment"]].concat()).1;
+            let marker =
+                if ["summary", "check"].contains(&spec.name) { "" } else { &format!(" {}", spec.name) };
             assert!(text.starts_with(&format!("<!-- ccstat{marker} -->\n")), "{text}");
             assert!(text.encode_utf16().count() <= 65_536);
             tables_are_whole(&text);
@@ -303,7 +308,7 @@ fn a_comment_is_folded_and_its_names_are_no_markup() {
             };
             assert!(tags.iter().all(known), "{tags:?}");
             // A bar is drawn between backticks.
-            if line.0 != "show" {
+            if spec.name != "show" {
                 is_plain_markdown(&foreign.join("\n"));
             }
         }

@@ -1,6 +1,6 @@
 //! `export`: the rows of a report with all columns, for other programs.
 
-use ccstat::report::TABLES;
+use ccstat::report::ReportSpec;
 use serde_json::Value;
 
 use crate::support::run_with;
@@ -16,7 +16,7 @@ fn json(arguments: &[&str]) -> Value {
 
 #[test]
 fn a_table_is_csv_unless_another_format_is_asked_for() {
-    for table in TABLES {
+    for table in ReportSpec::exports() {
         let (code, stdout, _) = run_with(&["export", table.name, DENIED]);
         let heads = stdout.lines().next().unwrap();
         assert_eq!(code, 0);
@@ -62,7 +62,7 @@ fn every_record_is_a_row_with_its_place() {
 #[test]
 fn content_is_written_only_where_it_is_asked_for() {
     let secret = "touch denied.txt";
-    for table in TABLES {
+    for table in ReportSpec::exports() {
         let (_, stdout, _) = run_with(&["export", table.name, "--format", "json", DENIED]);
         assert!(!stdout.contains(secret), "{}", table.name);
     }
@@ -83,5 +83,5 @@ fn a_table_without_content_says_so() {
 fn a_table_that_is_not_there_is_wrong_usage_and_names_those_that_are() {
     let (code, _, stderr) = run_with(&["export", "wishes", DENIED]);
     assert_eq!(code, 2);
-    assert!(TABLES.iter().all(|table| stderr.contains(table.name)), "{stderr}");
+    assert!(ReportSpec::exports().all(|table| stderr.contains(table.name)), "{stderr}");
 }

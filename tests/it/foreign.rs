@@ -5,10 +5,11 @@ use std::ffi::OsStr;
 use serde_json::{Value, json};
 
 use crate::{
-    formats::{LINES, agree, formats, words, written},
+    formats::{agree, formats, words, written},
     plain,
     support::{ccstat, log, run, run_with, testdata},
 };
+use ccstat::report::REPORTS;
 
 /// Texts that want to be more than texts.
 const HOSTILE: &[&str] = &[
@@ -145,19 +146,19 @@ fn hostile_text_in_any_field_is_only_text_in_every_format() {
     for text in [hostile_log(), poisoned_log()] {
         let log = log(text);
         let path = log.path().to_str().unwrap();
-        for line in LINES.iter().filter(|line| line.2) {
-            let (_, written) = written(line.0, &words(line, &[path]));
-            agree(line.0, &written);
+        for spec in REPORTS.iter().filter(|spec| spec.reads_logs()) {
+            let (_, written) = written(spec.name, &words(spec, &[path]));
+            agree(spec.name, &written);
             for cell in written.csv.iter().flatten() {
                 assert!(!cell.starts_with(['=', '+', '@', '\t']), "{cell}");
                 assert!(!cell.starts_with('-') || cell.parse::<f64>().is_ok(), "{cell}");
             }
             is_plain_markdown(&written.markdown);
-            for format in formats(line.0) {
-                let (_, stdout, stderr) = run_with(&[&words(line, &[path])[..], &["-f", &format]].concat());
+            for format in formats(spec.name) {
+                let (_, stdout, stderr) = run_with(&[&words(spec, &[path])[..], &["-f", &format]].concat());
                 let shown = if format == "tsv" { stdout.replace('\t', " ") } else { stdout };
-                is_only_text(&format!("{} {format}", line.0), &shown);
-                is_only_text(&format!("{} {format}", line.0), &stderr);
+                is_only_text(&format!("{} {format}", spec.name), &shown);
+                is_only_text(&format!("{} {format}", spec.name), &stderr);
             }
         }
     }
@@ -166,11 +167,11 @@ fn hostile_text_in_any_field_is_only_text_in_every_format() {
 #[test]
 fn hostile_text_is_only_text_on_a_narrow_screen_with_colours() {
     let log = log(poisoned_log());
-    for line in LINES.iter().filter(|line| line.2) {
+    for spec in REPORTS.iter().filter(|spec| spec.reads_logs()) {
         for width in ["40", "80"] {
-            let mut command = ccstat(&words(line, &[log.path().to_str().unwrap()]));
+            let mut command = ccstat(&words(spec, &[log.path().to_str().unwrap()]));
             let (_, stdout, _) = run(command.args(["--color", "always"]).env("COLUMNS", width));
-            is_only_text(line.0, &without_paint(&stdout));
+            is_only_text(spec.name, &without_paint(&stdout));
         }
     }
 }
@@ -201,14 +202,14 @@ fn the_names_of_files_are_only_text_in_every_format() {
         std::fs::write(folder.path().join(OsStr::from_bytes(name)), hostile_log() + "\n{\"type\":\n[]\n")
             .unwrap();
     }
-    for line in LINES.iter().filter(|line| line.2 && line.0 != "diff") {
-        for format in formats(line.0) {
+    for spec in REPORTS.iter().filter(|spec| spec.reads_logs() && spec.name != "diff") {
+        for format in formats(spec.name) {
             // Inside of the folder, so that names stand at the beginning.
-            let mut command = ccstat(&[&words(line, &["."])[..], &["-f", &format]].concat());
+            let mut command = ccstat(&[&words(spec, &["."])[..], &["-f", &format]].concat());
             let (_, stdout, stderr) = run(command.current_dir(folder.path()));
             let shown = if format == "tsv" { stdout.replace('\t', " ") } else { stdout };
-            is_only_text(&format!("{} {format}", line.0), &shown);
-            is_only_text(&format!("{} {format}", line.0), &stderr);
+            is_only_text(&format!("{} {format}", spec.name), &shown);
+            is_only_text(&format!("{} {format}", spec.name), &stderr);
         }
     }
 }

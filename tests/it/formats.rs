@@ -1,10 +1,10 @@
-//! Every report in every format. A new report adds one line to `LINES`.
+//! Every report in every format, made by the command line that its spec names.
 
-use std::{collections::BTreeSet, path::Path};
+use std::path::Path;
 
 use ccstat::{
     render::Format,
-    report::{Entry, REPORTS, Shape, Shown},
+    report::{REPORTS, Reads, ReportSpec, Shape, Shown},
 };
 use clap::ValueEnum;
 use serde_json::Value;
@@ -15,54 +15,6 @@ use crate::{
     support::{ccstat, log, run, run_with},
 };
 
-/// A command line for each report: its name, the words, and whether logs are read.
-pub(crate) const LINES: &[(&str, &[&str], bool)] = &[
-    ("summary", &["summarize"], true),
-    ("sessions", &["sessions"], true),
-    ("check", &["check", "--max-turns", "1000"], true),
-    ("turns", &["turns"], true),
-    ("tools", &["tools"], true),
-    ("calls", &["calls"], true),
-    ("denials", &["denials"], true),
-    ("errors", &["errors"], true),
-    ("kinds", &["kinds"], true),
-    ("agents", &["agents"], true),
-    ("permissions", &["permissions"], true),
-    ("suggestions", &["permissions", "--suggest"], true),
-    (
-        "verdicts",
-        &[
-            "permissions",
-            "test",
-            "Bash(npm run *)",
-            "--folder",
-            "/p",
-            "--command",
-            "npm run build && rm -rf x",
-        ],
-        false,
-    ),
-    ("hooks", &["hooks"], true),
-    ("mcp", &["mcp"], true),
-    ("tasks", &["tasks"], true),
-    ("limits", &["limits"], true),
-    ("questions", &["questions"], true),
-    ("commands", &["commands"], true),
-    ("control", &["control"], true),
-    ("show", &["show", "latest", "--timezone", "UTC"], true),
-    ("responses", &["export", "responses"], true),
-    ("records", &["export", "records"], true),
-    ("contents", &["export", "calls", "--include-content"], true),
-    ("explain", &["explain", "cost"], true),
-    ("diff", &["diff"], true),
-    ("cost", &["cost", "--by", "project,model"], true),
-    ("daily", &["daily"], true),
-    ("weekly", &["weekly"], true),
-    ("monthly", &["monthly"], true),
-    ("blocks", &["blocks"], true),
-    ("prices", &["prices", "--limit", "4"], false),
-];
-
 /// What the snapshots are of.
 const STORIES: &[&str] = &["logs/gateway.jsonl", "logs/nightly-denied.jsonl", "logs/week"];
 
@@ -72,30 +24,24 @@ pub(crate) fn formats(report: &str) -> Vec<String> {
     Format::value_variants().iter().filter(|format| format.fits(report)).map(name).collect()
 }
 
-/// The words of a line, with these logs if it reads any; two sides are the first and the last of them.
-pub(crate) fn words<'a>(line: &(&str, &'a [&'a str], bool), logs: &[&'a str]) -> Vec<&'a str> {
-    if let ("diff", Some((first, last))) = (line.0, logs.first().zip(logs.last())) {
-        return [line.1, &[*first, *last]].concat();
+/// The command line that writes a report of these logs; two sides are the first and the last of them.
+pub(crate) fn words<'a>(spec: &'static ReportSpec, logs: &[&'a str]) -> Vec<&'a str> {
+    match (spec.reads, logs.first().zip(logs.last())) {
+        (Reads::Nothing, _) => spec.sample().to_vec(),
+        (Reads::TwoSides, Some((first, last))) => [spec.sample(), &[*first, *last]].concat(),
+        (Reads::Logs | Reads::TwoSides, _) => [spec.sample(), logs].concat(),
     }
-    [line.1, if line.2 { logs } else { &[] }].concat()
-}
-
-#[test]
-fn every_report_has_a_line() {
-    let lines: BTreeSet<&str> = LINES.iter().map(|line| line.0).collect();
-    let reports: BTreeSet<&str> = REPORTS.iter().map(|entry| entry.name).collect();
-    assert_eq!(lines, reports);
 }
 
 #[test]
 fn reports_look_the_same_as_before() {
-    for line in LINES {
-        for format in formats(line.0) {
+    for spec in REPORTS {
+        for format in formats(spec.name) {
             let (code, stdout, stderr) =
-                run_with(&[&words(line, STORIES)[..], &["--format", &format]].concat());
-            assert_eq!((code, &*stderr), (0, ""), "{} {format}", line.0);
+                run_with(&[&words(spec, STORIES)[..], &["--format", &format]].concat());
+            assert_eq!((code, &*stderr), (0, ""), "{} {format}", spec.name);
             let stdout = stdout.replace(concat!("ccstat ", env!("CARGO_PKG_VERSION")), "ccstat VERSION");
-            insta::assert_snapshot!(format!("{}-{format}", line.0), stdout);
+            insta::assert_snapshot!(format!("{}-{format}", spec.name), stdout);
         }
     }
 }
@@ -145,8 +91,8 @@ pub(crate) fn written(report: &str, words: &[&str]) -> (i32, Written) {
 pub(crate) fn agree(report: &str, written: &Written) {
     let Written { table, json, jsonl, csv, tsv, markdown } = written;
     assert_eq!(json["report"], report);
-    let entry = Entry::named(report).unwrap();
-    let rows: Vec<Value> = match entry.shape {
+    let spec = ReportSpec::named(report).unwrap();
+    let rows: Vec<Value> = match spec.shape {
         Shape::Tree(_) => vec![json.clone()],
         Shape::Rows(_) => json["rows"].as_array().unwrap().clone(),
     };
@@ -155,7 +101,7 @@ pub(crate) fn agree(report: &str, written: &Written) {
     assert_eq!(csv[0].len(), tsv[0].len());
     for (at, key) in csv[0].iter().enumerate() {
         for (row, cells) in rows.iter().zip(&csv[1..]) {
-            let value = match entry.shape {
+            let value = match spec.shape {
                 Shape::Rows(_) => Some(&row[key]),
                 // Names with dots are no path, and are not looked up.
                 Shape::Tree(_) => {
@@ -173,7 +119,7 @@ pub(crate) fn agree(report: &str, written: &Written) {
             }
         }
     }
-    if let Shape::Rows(heads) = entry.shape {
+    if let Shape::Rows(heads) = spec.shape {
         let found = |key: &str| csv[0].iter().any(|found| found == key);
         let heads = heads().into_iter().filter(|head| head.shown != Shown::Screen);
         let keys: Vec<&str> =
@@ -200,16 +146,16 @@ pub(crate) fn tables_are_whole(markdown: &str) {
 
 #[test]
 fn all_formats_of_all_recordings_agree() {
-    for line in LINES {
-        let logs = if line.2 {
+    for spec in REPORTS {
+        let logs = if spec.reads_logs() {
             &["recordings", "recordings/2.1.325/stream", "recordings/2.1.50/transcript"][..]
         } else {
             &["-"]
         };
         for log in logs {
-            let (code, written) = written(line.0, &words(line, &[log]));
-            assert_eq!(code, 0, "{} {log}", line.0);
-            agree(line.0, &written);
+            let (code, written) = written(spec.name, &words(spec, &[log]));
+            assert_eq!(code, 0, "{} {log}", spec.name);
+            agree(spec.name, &written);
         }
     }
 }
@@ -217,21 +163,21 @@ fn all_formats_of_all_recordings_agree() {
 #[test]
 fn empty_input_and_one_record_are_reports_too() {
     let (empty, one) = (log(""), log(r#"{"type":"result","subtype":"success","session_id":"s"}"#));
-    for line in LINES {
+    for spec in REPORTS {
         for (log, expected) in [(&empty, 3), (&one, 0)] {
-            let (code, written) = written(line.0, &words(line, &[log.path().to_str().unwrap()]));
-            assert_eq!(code, if line.2 { expected } else { 0 }, "{}", line.0);
-            agree(line.0, &written);
+            let (code, written) = written(spec.name, &words(spec, &[log.path().to_str().unwrap()]));
+            assert_eq!(code, if spec.reads_logs() { expected } else { 0 }, "{}", spec.name);
+            agree(spec.name, &written);
         }
     }
 }
 
 #[test]
 fn nothing_is_wider_than_a_narrow_screen() {
-    for line in LINES {
+    for spec in REPORTS {
         for folder in ["recordings/2.1.325/stream", "recordings/2.1.50/transcript"] {
             for columns in ["60", "80"] {
-                let words = [&words(line, &[folder])[..], &["--format", "table"]].concat();
+                let words = [&words(spec, &[folder])[..], &["--format", "table"]].concat();
                 let stdout = run(ccstat(&words).env("COLUMNS", columns)).1;
                 // Commands and rules are in one piece, however long they are, so that they can be pasted.
                 let pasted = |line: &&str| {
@@ -241,7 +187,11 @@ fn nothing_is_wider_than_a_narrow_screen() {
                 };
                 let lines = stdout.lines().filter(|line| !pasted(line));
                 let widest = lines.map(UnicodeWidthStr::width).max().unwrap_or(0);
-                assert!(widest <= columns.parse().unwrap(), "{} of {folder} in {columns}:\n{stdout}", line.0);
+                assert!(
+                    widest <= columns.parse().unwrap(),
+                    "{} of {folder} in {columns}:\n{stdout}",
+                    spec.name
+                );
             }
         }
     }

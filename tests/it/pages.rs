@@ -78,3 +78,32 @@ fn every_shell_gets_something() {
         assert!(script.contains("summarize") && script.contains("quiet"), "{shell}");
     }
 }
+
+/// The commands under each heading of the help, in its order.
+fn groups() -> Vec<(String, Vec<String>)> {
+    let (_, help, _) = run_with(&["--help"]);
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for line in help.lines().skip_while(|line| !line.starts_with("A run")) {
+        match (line.strip_suffix(':'), line.split_whitespace().next()) {
+            (Some("Options"), _) => break,
+            (Some(heading), _) => groups.push((heading.to_lowercase(), Vec::new())),
+            (None, Some(command)) => groups.last_mut().unwrap().1.push(command.to_owned()),
+            (None, None) => {}
+        }
+    }
+    groups
+}
+
+#[test]
+fn the_guide_lists_every_command_in_its_group() {
+    let guide = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide.md")).unwrap();
+    let rows = guide.lines().skip_while(|line| !line.starts_with("| a run |"));
+    let row = |line: &str| {
+        let (heading, commands) = line.trim_matches('|').split_once('|').unwrap();
+        let names = commands.split("`ccstat ").skip(1);
+        let name = |text: &str| text.split([' ', '`']).next().unwrap().to_owned();
+        (heading.trim().to_owned(), names.map(name).collect::<Vec<String>>())
+    };
+    let listed: Vec<_> = rows.take_while(|line| line.starts_with('|')).map(row).collect();
+    assert_eq!(listed, groups());
+}

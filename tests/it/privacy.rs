@@ -2,12 +2,12 @@
 
 use std::{cell::Cell, collections::BTreeSet};
 
-use ccstat::report::TABLES;
+use ccstat::report::{REPORTS, ReportSpec};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use crate::{
-    formats::{LINES, formats, words},
+    formats::{formats, words},
     support::{ccstat, log, run, run_with},
 };
 
@@ -289,14 +289,14 @@ fn every_sort_of_text_is_in_the_story() {
 fn no_report_tells_a_secret_in_any_format() {
     let story = story();
     let path = story.path().to_str().unwrap();
-    for line in LINES.iter().filter(|line| !SHOWN.contains(&line.0)) {
-        for format in formats(line.0) {
-            let words = [&words(line, &[path])[..], &["--format", &format]].concat();
+    for spec in REPORTS.iter().filter(|spec| !SHOWN.contains(&spec.name)) {
+        for format in formats(spec.name) {
+            let words = [&words(spec, &[path])[..], &["--format", &format]].concat();
             keeps_silent(&words, &says(&words));
         }
     }
-    for table in TABLES {
-        for format in formats(table.report) {
+    for table in ReportSpec::exports() {
+        for format in formats(table.name) {
             let words = ["export", table.name, path, "--format", &format];
             keeps_silent(&words, &says(&words));
         }
@@ -340,10 +340,11 @@ fn no_other_output_tells_one_either() {
 fn what_exists_to_show_content_shows_it() {
     let story = story();
     let path = story.path().to_str().unwrap();
-    let shown: BTreeSet<&str> = LINES.iter().map(|line| line.0).filter(|name| SHOWN.contains(name)).collect();
+    let shown: BTreeSet<&str> =
+        REPORTS.iter().map(|spec| spec.name).filter(|name| SHOWN.contains(name)).collect();
     assert_eq!(shown.len(), SHOWN.len());
-    for line in LINES.iter().filter(|line| SHOWN.contains(&line.0)) {
-        let words = [&words(line, &[path])[..], &["--format", "json"]].concat();
+    for spec in REPORTS.iter().filter(|spec| SHOWN.contains(&spec.name)) {
+        let words = [&words(spec, &[path])[..], &["--format", "json"]].concat();
         assert!(says(&words).contains(MARK), "{words:?}");
     }
     let (_, stdout, _) = run_with(&["run", "--print", "text", "--", "cat", path]);

@@ -10,12 +10,13 @@ use ccstat::{
     event,
     input::{self, Bytes, Limits, Range, Source, Stop, Wanted},
     redact::{Redacting, Redactor},
+    report::REPORTS,
 };
 use proptest::{prelude::*, sample::select};
 use serde_json::Value;
 
 use crate::{
-    formats::{LINES, words},
+    formats::words,
     support::{account_of, cases, ccstat, log, read, run, run_with, testdata},
 };
 
@@ -107,10 +108,10 @@ fn every_report_of_all_logs_is_that_of_the_logs_with_texts() {
         let (_folder, new) = shown(&old);
         let (old_names, new_names) = (sources(&old), sources(&new));
         assert_eq!(old_names.len(), new_names.len(), "{path}");
-        for line in LINES.iter().filter(|line| line.2 && !SHOWN.contains(&line.0)) {
+        for spec in REPORTS.iter().filter(|spec| spec.reads_logs() && !SHOWN.contains(&spec.name)) {
             let report = |path: &Path| {
                 let path = path.to_str().unwrap();
-                let words = [&words(line, &[path])[..], &["--format", "json"]].concat();
+                let words = [&words(spec, &[path])[..], &["--format", "json"]].concat();
                 let (code, stdout, stderr) = run_with(&words);
                 // Notes suggest commands about the same logs.
                 (
@@ -120,12 +121,12 @@ fn every_report_of_all_logs_is_that_of_the_logs_with_texts() {
                 )
             };
             let (before, after) = (report(&old), report(&new));
-            assert_eq!(before.0, after.0, "{path} {}: {}", line.0, after.2);
+            assert_eq!(before.0, after.0, "{path} {}: {}", spec.name, after.2);
             assert_eq!(
-                masked(line.0, &before.1, &old_names),
-                masked(line.0, &after.1, &new_names),
+                masked(spec.name, &before.1, &old_names),
+                masked(spec.name, &after.1, &new_names),
                 "{path} {}",
-                line.0
+                spec.name
             );
         }
     }

@@ -8,6 +8,7 @@ use crate::{
     plain,
     support::{json, log, run_with, testdata},
 };
+use ccstat::report::REPORTS;
 
 fn schema(report: &str) -> Value {
     let (code, stdout, stderr) = run_with(&["schema", report]);
@@ -55,8 +56,8 @@ fn every_summary_is_as_its_schema_says() {
 
 #[test]
 fn every_report_of_rows_is_as_its_schema_says() {
-    for line in super::formats::LINES.iter().filter(|line| line.0 != "summary") {
-        let schema = schema(line.0);
+    for spec in REPORTS.iter().filter(|spec| spec.name != "summary") {
+        let schema = schema(spec.name);
         let empty = log("");
         for path in [
             "logs",
@@ -65,9 +66,9 @@ fn every_report_of_rows_is_as_its_schema_says() {
             "recordings/2.1.50/transcript",
             empty.path().to_str().unwrap(),
         ] {
-            let words = [&super::formats::words(line, &[path])[..], &["--json"]].concat();
+            let words = [&super::formats::words(spec, &[path])[..], &["--json"]].concat();
             let report: Value = serde_json::from_str(&run_with(&words).1).unwrap();
-            holds(&schema, &report, &format!("{} {path}", line.0));
+            holds(&schema, &report, &format!("{} {path}", spec.name));
         }
     }
 }

@@ -15,9 +15,10 @@ use seccompiler::{
 };
 
 use crate::{
-    formats::{LINES, words},
+    formats::words,
     support::{recording, testdata},
 };
+use ccstat::report::REPORTS;
 
 /// What it takes to speak to another machine, or to another process that listens. A pair of sockets is none of these: both
 /// ends stay here, and by one a signal wakes the thread that waits for it.
@@ -92,9 +93,9 @@ fn from(log: &str) -> Stdio {
 
 #[test]
 fn no_report_opens_a_connection_or_starts_a_process() {
-    for line in LINES {
-        let output = lives(&words(line, &["logs/week", "recordings/2.1.325/stream"]), Stdio::null());
-        assert!(!output.stdout.is_empty(), "{}", line.0);
+    for spec in REPORTS {
+        let output = lives(&words(spec, &["logs/week", "recordings/2.1.325/stream"]), Stdio::null());
+        assert!(!output.stdout.is_empty(), "{}", spec.name);
     }
 }
 

@@ -7,7 +7,9 @@ use std::{
 
 use serde_json::Value as Json;
 
-use super::super::{Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, View, heads};
+use super::super::{
+    Column, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View, heads, spec::TRACED,
+};
 use super::input_of;
 use crate::{
     facts::{
@@ -17,11 +19,15 @@ use crate::{
     permission::{self, Breadth, Call, Suggested},
 };
 
-pub(in crate::report) const ENTRY: Listed = Listed::rows(
-    "suggestions",
-    "Allow rules that would have let refused calls through, and calls that get none, with the reason.",
-    || heads(&columns()),
-);
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    keeps: TRACED,
+    sample: &["permissions", "--suggest"],
+    ..ReportSpec::rows(
+        "suggestions",
+        "Allow rules that would have let refused calls through, and calls that get none, with the reason.",
+        || heads(&columns()),
+    )
+};
 
 #[derive(Clone, Default)]
 struct Row {
@@ -109,7 +115,7 @@ pub fn suggestions(view: &View<'_>, breadth: Breadth) -> Report {
     rows.sort_by_key(|row| (row.rule == Value::Missing, Reverse(row.runs), Reverse(row.calls)));
     let table = Table::of("Suggested rules", &columns(), &rows).on_screen(30);
     let reasons = refused.iter().map(|(_, reason)| &**reason);
-    Report::of(ENTRY.name, table, notes(&suggested.rules, reasons))
+    Report::of(SPEC.name, table, notes(&suggested.rules, reasons))
 }
 
 fn row(view: &View<'_>, calls: &[&Made], rule: Value, warning: Value) -> Row {

@@ -3,14 +3,26 @@
 use super::trial::{Trial, warnings};
 use crate::{
     permission::{Call, Decision, check, check_parts, input_for},
-    report::{Column, Entry as Listed, Line, Report, Shown, Table, Tone, Unit, Value, heads},
+    report::{Column, Line, Reads, Report, ReportSpec, Shown, Table, Tone, Unit, Value, heads},
 };
 
-pub(in crate::report) const ENTRY: Listed = Listed::rows(
-    "verdicts",
-    "A command and its parts, and what rules would do to each (`permissions test`).",
-    || heads(COLUMNS),
-);
+pub(crate) const SPEC: ReportSpec = ReportSpec {
+    reads: Reads::Nothing,
+    sample: &[
+        "permissions",
+        "test",
+        "Bash(npm run *)",
+        "--folder",
+        "/p",
+        "--command",
+        "npm run build && rm -rf x",
+    ],
+    ..ReportSpec::rows(
+        "verdicts",
+        "A command and its parts, and what rules would do to each (`permissions test`).",
+        || heads(COLUMNS),
+    )
+};
 
 /// What is tried.
 #[derive(Clone, Copy, Debug)]
@@ -90,5 +102,5 @@ pub fn verdicts(trial: &Trial, tried: &Tried<'_>) -> Report {
     };
     let mut notes = vec![verdict.word(": ").value(Value::from(rows[0].by.as_str()))];
     notes.extend(warnings(trial));
-    Report::of(ENTRY.name, Table::of("Verdicts", COLUMNS, &rows), notes)
+    Report::of(SPEC.name, Table::of("Verdicts", COLUMNS, &rows), notes)
 }
