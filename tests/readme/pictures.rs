@@ -84,6 +84,7 @@ fn draw(command: &str) -> String {
 
 #[test]
 fn pictures_show_what_is_printed() {
+    #[expect(clippy::disallowed_methods, reason = "the variable that rewrites the console blocks, too")]
     let overwrite = std::env::var("TRYCMD").is_ok_and(|how| how == "overwrite");
     for Picture { page, file, command } in all(&pages()) {
         let drawn = draw(&command);
