@@ -16,23 +16,30 @@ use super::{
     json::Json,
     kind::{Discriminator, Kind, Type},
     obvious::Obvious,
-    record::{Models, Open, Record, Spent},
+    record::{Models, Open, RawUsage, Record},
 };
 use crate::measure::{Millis, Time, Tokens, Usd};
 
-/// Tells the event of a record that stands like this; `None`, and nothing is told, if it has no string `type`.
+/// Tells the event of a record that stands like this; `None`, and nothing is told, if it has no string
+/// `type`.
 ///
-/// It is told field by field where it stays. A whole event that is made and then moved is read back before its parts have
-/// arrived in memory, and the processor waits for them: that took 15 % of all time on short lines.
+/// It is told field by field where it stays. A whole event that is made and then moved is read back before
+/// its parts have arrived in memory, and the processor waits for them: that took 15 % of all time on short
+/// lines.
 #[inline]
-pub(super) fn tell<'a, O: Open<'a>>(record: &Record<'a>, text: &'a str, event: &mut Event<'a>) -> Option<()> {
+pub(super) fn decode_record<'a, O: Open<'a>>(
+    record: &Record<'a>,
+    text: &'a str,
+    event: &mut Event<'a>,
+) -> Option<()> {
     let name = record.fields.get(RecordKey::Type)?.string()?;
-    tell_named::<O>(record, name, text, event);
+    decode_typed::<O>(record, name, text, event);
     Some(())
 }
 
-/// The same by its type. Both are taken apart: a field that is forgotten here would tell of the record before.
-fn tell_named<'a, O: Open<'a>>(record: &Record<'a>, name: Text<'a>, whole: &'a str, event: &mut Event<'a>) {
+/// The same by its type. Both are taken apart: a field that is forgotten here would tell of the record
+/// before.
+fn decode_typed<'a, O: Open<'a>>(record: &Record<'a>, name: Text<'a>, whole: &'a str, event: &mut Event<'a>) {
     let Event { kind, dialect, uuid, session, time, version, prompt, cwd, agent, text, body } = event;
     let fields = &record.fields;
     let named = Type::of(&name);
@@ -46,14 +53,14 @@ fn tell_named<'a, O: Open<'a>>(record: &Record<'a>, name: Text<'a>, whole: &'a s
     *version = fields.text(written);
     *prompt = named == Type::User && is_prompt::<O>(record);
     *cwd = fields.text(RecordKey::Cwd);
-    tell_agent(fields, agent);
+    decode_agent(fields, agent);
     *text = whole;
     *kind = Kind::of(name, sub);
     *body = Body::Plain;
-    tell_body::<O>(record, named, *dialect, body);
+    decode_body::<O>(record, named, *dialect, body);
 }
 
-fn tell_agent<'a>(fields: &RecordFields<'a>, agent: &mut Agent<'a>) {
+fn decode_agent<'a>(fields: &RecordFields<'a>, agent: &mut Agent<'a>) {
     let Agent { call, id, kind, side } = agent;
     *call = fields.text(RecordKey::ParentToolUse).or_else(|| fields.text(RecordKey::ProgressOf));
     *id = fields.text(RecordKey::CamelAgent).or_else(|| fields.text(RecordKey::SnakeAgent));
@@ -114,10 +121,10 @@ fn signs<'a, 's, O: Open<'a>>(
     }
 }
 
-/// Puts what a record says beyond its name where it will stay: a body is large, and most records have none. Moving it about
-/// took 4 % of all instructions on short lines.
+/// Puts what a record says beyond its name where it will stay: a body is large, and most records have none.
+/// Moving it about took 4 % of all instructions on short lines.
 #[inline]
-fn tell_body<'a, O: Open<'a>>(record: &Record<'a>, kind: Type, dialect: Dialect, body: &mut Body<'a>) {
+fn decode_body<'a, O: Open<'a>>(record: &Record<'a>, kind: Type, dialect: Dialect, body: &mut Body<'a>) {
     let fields = &record.fields;
     let bridged = dialect == Dialect::Bridge;
     *body = match kind {
@@ -198,7 +205,7 @@ fn bridge_answer<'a>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
 #[inline(never)]
 fn nested<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
     let data: PartFields<'a> = fields.get(RecordKey::Data).and_then(O::fields)?;
-    let inner = Record::of::<O>(data.get(PartKey::Message).and_then(O::fields)?);
+    let inner = Record::from_fields::<O>(data.get(PartKey::Message).and_then(O::fields)?);
     let kind = inner.fields.text(RecordKey::Type).filter(|kind| matches!(&**kind, "user" | "assistant"))?;
     Some(Body::Nested(message::<O>(&inner, &kind), time_of(&inner.fields)))
 }
@@ -278,9 +285,9 @@ fn denial<'a>(entry: &CallFields<'a>) -> Denial<'a> {
 }
 
 /// What the `usage` of a message, an event or a result says.
-fn usage(spent: &Spent<'_>) -> Usage {
-    let Spent { fields, split, server } = spent;
-    let (five, hour) = (split.count(SplitKey::FiveMinutes), split.count(SplitKey::OneHour));
+fn usage(usage: &RawUsage<'_>) -> Usage {
+    let RawUsage { fields, cache_creation, server_tools } = usage;
+    let (five, hour) = (cache_creation.count(SplitKey::FiveMinutes), cache_creation.count(SplitKey::OneHour));
     let cache_write = fields.count(UsageKey::CacheWrite).max(five.saturating_add(hour));
     Usage {
         input: fields.count(UsageKey::Input),
@@ -288,7 +295,7 @@ fn usage(spent: &Spent<'_>) -> Usage {
         cache_read: fields.count(UsageKey::CacheRead),
         cache_write,
         cache_write_1h: hour.min(cache_write),
-        web_searches: server.count(SearchKey::WebSearches),
+        web_searches: server_tools.count(SearchKey::WebSearches),
         fast: fields.text(UsageKey::Speed).is_some_and(|speed| speed == "fast"),
         in_us: fields.text(UsageKey::Geo).is_some_and(|geo| geo == "us"),
     }

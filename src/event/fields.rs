@@ -38,8 +38,8 @@ macro_rules! fields {
         #[derive(Clone, Debug)]
         pub(super) struct $fields<'a> {
             texts: [&'a str; $key::NAMES.len()],
-            /// Which of them mean anything. It stands apart so that a record's fields are forgotten by few stores: wiping the
-            /// texts of each record took 4 % of the time on short lines.
+            /// Which of them mean anything. It stands apart so that a record's fields are forgotten by few
+            /// stores: wiping the texts of each record took 4 % of the time on short lines.
             found: [Found; $key::NAMES.len()],
         }
 
@@ -71,7 +71,7 @@ macro_rules! fields {
             #[inline]
             pub(super) fn get(&self, key: $key) -> Option<Json<'a>> {
                 let (text, found) = (self.texts[key as usize], self.found[key as usize]);
-                (found != Found::No).then(|| Json::walked(text, found == Found::Plain))
+                (found != Found::No).then(|| Json::scanned(text, found == Found::Plain))
             }
             /// Whether the object has the key at all.
             #[inline]
@@ -394,7 +394,8 @@ const fn padded(text: &[u8]) -> [u8; 16] {
     padded
 }
 
-/// A short text in two words: its first sixteen bytes, and how long it is. Only beyond those another can have the same.
+/// A short text in two words: its first sixteen bytes, and how long it is. Only beyond those another can have
+/// the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Sign {
     low: u64,

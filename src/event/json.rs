@@ -1,22 +1,23 @@
 //! A borrowed, lazy view of JSON text through serde_json: the obvious way to read a record.
 //!
-//! Every value is kept as its text and looked into only when asked, so depth, huge numbers and lone surrogates in
-//! what nobody asks for cost nothing and fail nothing.
+//! Every value is kept as its text and looked into only when asked, so depth, huge numbers and lone
+//! surrogates in what nobody asks for cost nothing and fail nothing.
 
 use std::{borrow::Cow, fmt};
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Numbers from here on are taken as missing: no count or price in a log means them, and sums stay exact below.
+/// Numbers from here on are taken as missing: no count or price in a log means them, and sums stay exact
+/// below.
 const ABSURD: f64 = 1e18;
 
 /// The text of one valid JSON value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Json<'a> {
     text: &'a str,
-    /// Whether it is known to be a string without escapes: looking for one again took 6 % of all instructions on
-    /// short lines.
+    /// Whether it is known to be a string without escapes: looking for one again took 6 % of all instructions
+    /// on short lines.
     plain: bool,
 }
 
@@ -37,7 +38,7 @@ impl<'a> Json<'a> {
 
     /// The same, and whether it is a string without escapes.
     #[inline(always)]
-    pub(super) fn walked(text: &'a str, plain: bool) -> Self {
+    pub(super) fn scanned(text: &'a str, plain: bool) -> Self {
         Self { text, plain }
     }
 
@@ -159,7 +160,8 @@ impl<'a> Object<'a> {
     }
 }
 
-/// The text of a quoted string. A lone surrogate, which JavaScript writes when it cuts an emoji in two, becomes U+FFFD.
+/// The text of a quoted string. A lone surrogate, which JavaScript writes when it cuts an emoji in two,
+/// becomes U+FFFD.
 fn unquote(quoted: &str) -> Cow<'_, str> {
     let inner = &quoted[1..quoted.len() - 1];
     if !has_backslash(inner.as_bytes()) {
@@ -175,8 +177,8 @@ fn unquote(quoted: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Whether a text holds a backslash. Most texts are ids and names, for which a call of memchr takes longer than eight
-/// bytes at a time.
+/// Whether a text holds a backslash. Most texts are ids and names, for which a call of memchr takes longer
+/// than eight bytes at a time.
 #[inline]
 fn has_backslash(text: &[u8]) -> bool {
     const ONES: u64 = u64::MAX / 0xff;

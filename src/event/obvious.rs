@@ -4,10 +4,10 @@ use smallvec::SmallVec;
 
 use super::{
     Event, Flaw, Text,
-    decode::tell,
+    decode::decode_record,
     fields::{BlockFields, Fields, Key, MessageFields, MessageKey},
     json::{self, Json, Object},
-    record::{Blocks, Message, Open, Record, Spent, last_of_each},
+    record::{Blocks, Open, RawMessage, RawUsage, Record, keep_last_of_each},
 };
 
 /// Opens JSON through serde_json.
@@ -24,7 +24,8 @@ pub fn obvious(bytes: &[u8]) -> Result<Event<'_>, Flaw> {
     let record = json::object(text).map_err(|error| not_json(&error))?;
     let text = text.trim_matches([' ', '\t', '\r', '\n']);
     let mut event = Event::blank();
-    tell::<Obvious>(&Record::of::<Obvious>(wanted(&record)), text, &mut event).ok_or(Flaw::NotARecord)?;
+    decode_record::<Obvious>(&Record::from_fields::<Obvious>(wanted(&record)), text, &mut event)
+        .ok_or(Flaw::NotARecord)?;
     Ok(event)
 }
 
@@ -56,20 +57,20 @@ impl<'a> Open<'a> for Obvious {
 
     fn entries(json: Json<'a>) -> Option<Vec<(Text<'a>, Json<'a>)>> {
         let mut entries: Vec<(Text<'a>, Json<'a>)> = json.object()?.iter().collect();
-        last_of_each(&mut entries);
+        keep_last_of_each(&mut entries);
         Some(entries)
     }
 
-    fn message(json: Json<'a>) -> Option<Message<'a>> {
+    fn message(json: Json<'a>) -> Option<RawMessage<'a>> {
         let object = json.object()?;
         let fields: MessageFields<'a> = wanted(&object);
         let block = |json: Json<'a>| Some((Self::fields::<BlockFields<'a>>(json)?, json.length()));
         let blocks = fields.get(MessageKey::Content).and_then(Self::elements).map(|elements| Blocks {
-            any: !elements.is_empty(),
+            has_elements: !elements.is_empty(),
             objects: elements.into_iter().filter_map(block).collect(),
         });
         let blocks = blocks.unwrap_or_default();
-        let usage = fields.get(MessageKey::Usage).and_then(Self::fields).map(Spent::of::<Self>);
-        Some(Message { fields, any: object.iter().next().is_some(), blocks, usage: usage.into() })
+        let usage = fields.get(MessageKey::Usage).and_then(Self::fields).map(RawUsage::from_fields::<Self>);
+        Some(RawMessage { fields, has_fields: object.iter().next().is_some(), blocks, usage: usage.into() })
     }
 }

@@ -1,4 +1,4 @@
-//! A record taken apart, as far as its meaning needs it, and the two ways to do that.
+//! A parsed record with the nested objects that decoding needs, and the trait of the two parsers.
 
 use smallvec::SmallVec;
 
@@ -12,78 +12,80 @@ use super::{
     json::Json,
 };
 
-/// A way to look into JSON text.
+/// A parser of JSON values. [`Skim`](super::skim::Skim) is the fast one, [`Obvious`](super::obvious::Obvious)
+/// the reference.
 pub(super) trait Open<'a> {
-    /// The wanted fields of an object; `None` if it is none.
+    /// Returns the wanted fields of an object; `None` if the value is not an object.
     fn fields<F: Fields<'a>>(json: Json<'a>) -> Option<F>;
-    /// The elements of an array; `None` if it is none.
+    /// Returns the elements of an array; `None` if the value is not an array.
     fn elements(json: Json<'a>) -> Option<SmallVec<[Json<'a>; 4]>>;
-    /// Names and values of an object, each name once with its last value; `None` if it is none.
+    /// Returns all keys of an object, each once with its last value; `None` if the value is not an object.
     fn entries(json: Json<'a>) -> Option<Vec<(Text<'a>, Json<'a>)>>;
-    /// The message in a value, if it is an object.
-    fn message(json: Json<'a>) -> Option<Message<'a>>;
+    /// Parses a `message`; `None` if the value is not an object.
+    fn message(json: Json<'a>) -> Option<RawMessage<'a>>;
 }
 
-/// An object that may be missing, in a place that is used again for the next one: what is missing is only marked.
+/// An optional object whose memory is reused: `clear` only marks it as absent.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Held<T> {
-    is: bool,
+pub(super) struct Reusable<T> {
+    present: bool,
     object: T,
 }
 
-impl<T> Held<T> {
-    /// The object, if there is one.
+impl<T> Reusable<T> {
     #[inline]
     pub(super) fn get(&self) -> Option<&T> {
-        self.is.then_some(&self.object)
+        self.present.then_some(&self.object)
     }
 
-    /// There is none.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
-        self.is = false;
+        self.present = false;
     }
 
-    /// There is one, and here it is, with whatever was in its place before.
+    /// Marks the object as present and returns it. It still has its old content.
     #[inline(always)]
-    pub(super) fn hold(&mut self) -> &mut T {
-        self.is = true;
+    pub(super) fn insert(&mut self) -> &mut T {
+        self.present = true;
         &mut self.object
     }
 }
 
-impl<T: Default> From<Option<T>> for Held<T> {
+impl<T: Default> From<Option<T>> for Reusable<T> {
     fn from(object: Option<T>) -> Self {
-        Self { is: object.is_some(), object: object.unwrap_or_default() }
+        Self { present: object.is_some(), object: object.unwrap_or_default() }
     }
 }
 
-/// A record: its fields, and what is opened on the way where it is walked over. Of those only that is kept.
+/// A record: its fields, and the nested objects. A field that is parsed into a nested object is not kept as
+/// text by the fast parser.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record<'a> {
     pub(super) fields: RecordFields<'a>,
     /// `message`, if it is an object.
-    pub(super) message: Held<Message<'a>>,
+    pub(super) message: Reusable<RawMessage<'a>>,
     /// `event`, if it is an object.
-    pub(super) event: Held<ApiEvent<'a>>,
+    pub(super) event: Reusable<ApiEvent<'a>>,
     /// `attachment`, if it is an object.
-    pub(super) attachment: Held<PartFields<'a>>,
-    /// Those elements of `tool_result_meta` that are objects.
-    pub(super) calls: SmallVec<[Call<'a>; 1]>,
+    pub(super) attachment: Reusable<PartFields<'a>>,
+    /// The elements of `tool_result_meta` that are objects.
+    pub(super) result_meta: SmallVec<[ResultMeta<'a>; 1]>,
     /// `usage`, if it is an object.
-    pub(super) usage: Held<Spent<'a>>,
+    pub(super) usage: Reusable<RawUsage<'a>>,
     /// `modelUsage`, if it is an object.
     pub(super) models: Option<Models<'a>>,
     /// `model_usage_since_last_result`, if it is an object.
     pub(super) since_last: Option<Models<'a>>,
 }
 
-/// An object of objects: what each model used. Each has one entry, the last that the object has for it.
+/// Models and what each used. Each model has one entry: the last of duplicate keys wins.
 pub(super) type Models<'a> = Vec<(Text<'a>, ModelFields<'a>)>;
 
-/// Keeps the last of each name. A stable sort keeps the last of equal names last: of a stranger's hundred thousand names none
-/// may cost a search.
-pub(super) fn last_of_each<T: Clone>(entries: &mut Vec<(Text<'_>, T)>) {
+/// Keeps the last entry of each name.
+///
+/// Sorts instead of searching for each name: hostile input may have a hundred thousand names. The sort is
+/// stable, so the last of equal names stays last.
+pub(super) fn keep_last_of_each<T: Clone>(entries: &mut Vec<(Text<'_>, T)>) {
     entries.sort_by(|one, two| one.0.cmp(&two.0));
     entries.dedup_by(|later, kept| {
         let same = later.0 == kept.0;
@@ -95,15 +97,19 @@ pub(super) fn last_of_each<T: Clone>(entries: &mut Vec<(Text<'_>, T)>) {
 }
 
 impl<'a> Record<'a> {
-    /// Opens what a walk opens on the way.
-    pub(super) fn of<O: Open<'a>>(fields: RecordFields<'a>) -> Self {
-        let calls = fields.get(RecordKey::ToolResultMeta).and_then(O::elements).unwrap_or_default();
+    /// Parses the nested objects, which a walk reads on its way.
+    pub(super) fn from_fields<O: Open<'a>>(fields: RecordFields<'a>) -> Self {
+        let result_meta = fields.get(RecordKey::ToolResultMeta).and_then(O::elements).unwrap_or_default();
         Self {
             message: fields.get(RecordKey::Message).and_then(O::message).into(),
-            event: fields.get(RecordKey::Event).and_then(O::fields).map(ApiEvent::of::<O>).into(),
+            event: fields.get(RecordKey::Event).and_then(O::fields).map(ApiEvent::from_fields::<O>).into(),
             attachment: fields.get(RecordKey::Attachment).and_then(O::fields).into(),
-            calls: calls.into_iter().filter_map(O::fields).map(Call::of::<O>).collect(),
-            usage: fields.get(RecordKey::Usage).and_then(O::fields).map(Spent::of::<O>).into(),
+            result_meta: result_meta
+                .into_iter()
+                .filter_map(O::fields)
+                .map(ResultMeta::from_fields::<O>)
+                .collect(),
+            usage: fields.get(RecordKey::Usage).and_then(O::fields).map(RawUsage::from_fields::<O>).into(),
             models: fields.get(RecordKey::ModelUsage).and_then(models::<O>),
             since_last: fields.get(RecordKey::SinceLast).and_then(models::<O>),
             fields,
@@ -118,32 +124,31 @@ fn models<'a, O: Open<'a>>(json: Json<'a>) -> Option<Models<'a>> {
 
 /// A `message` object.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Message<'a> {
+pub(super) struct RawMessage<'a> {
     pub(super) fields: MessageFields<'a>,
-    /// It has any field at all.
-    pub(super) any: bool,
-    /// The elements of `content`, if it is an array.
+    /// Whether the object has any field, wanted or not.
+    pub(super) has_fields: bool,
+    /// The elements of `content`; empty if it is not an array.
     pub(super) blocks: Blocks<'a>,
     /// `usage`, if it is an object.
-    pub(super) usage: Held<Spent<'a>>,
+    pub(super) usage: Reusable<RawUsage<'a>>,
 }
 
 /// The elements of `content`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blocks<'a> {
-    /// Those that are objects, and how long each is.
+    /// The elements that are objects, with the length of their JSON text.
     pub(super) objects: SmallVec<[(BlockFields<'a>, u64); 1]>,
-    /// Whether there are any elements at all.
-    pub(super) any: bool,
+    /// Whether there are any elements, objects or not.
+    pub(super) has_elements: bool,
 }
 
 impl Blocks<'_> {
-    /// Forgets them.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
-        let Self { objects, any } = self;
+        let Self { objects, has_elements } = self;
         objects.clear();
-        *any = false;
+        *has_elements = false;
     }
 }
 
@@ -152,19 +157,19 @@ impl Blocks<'_> {
 pub(super) struct ApiEvent<'a> {
     pub(super) fields: EventFields<'a>,
     /// `message`, if it is an object.
-    pub(super) message: Held<Message<'a>>,
-    /// `delta`, if it is an object.
+    pub(super) message: Reusable<RawMessage<'a>>,
+    /// `delta`; empty if it is not an object.
     pub(super) delta: DeltaFields<'a>,
     /// `usage`, if it is an object.
-    pub(super) usage: Held<Spent<'a>>,
+    pub(super) usage: Reusable<RawUsage<'a>>,
 }
 
 impl<'a> ApiEvent<'a> {
-    fn of<O: Open<'a>>(fields: EventFields<'a>) -> Self {
+    fn from_fields<O: Open<'a>>(fields: EventFields<'a>) -> Self {
         Self {
             message: fields.get(EventKey::Message).and_then(O::message).into(),
             delta: fields.get(EventKey::Delta).and_then(O::fields).unwrap_or_default(),
-            usage: fields.get(EventKey::Usage).and_then(O::fields).map(Spent::of::<O>).into(),
+            usage: fields.get(EventKey::Usage).and_then(O::fields).map(RawUsage::from_fields::<O>).into(),
             fields,
         }
     }
@@ -172,34 +177,34 @@ impl<'a> ApiEvent<'a> {
 
 /// A `usage` object.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Spent<'a> {
+pub(super) struct RawUsage<'a> {
     pub(super) fields: UsageFields<'a>,
-    /// `cache_creation`, if it is an object.
-    pub(super) split: SplitFields<'a>,
-    /// `server_tool_use`, if it is an object.
-    pub(super) server: SearchFields<'a>,
+    /// `cache_creation`; empty if it is not an object.
+    pub(super) cache_creation: SplitFields<'a>,
+    /// `server_tool_use`; empty if it is not an object.
+    pub(super) server_tools: SearchFields<'a>,
 }
 
-impl<'a> Spent<'a> {
-    pub(super) fn of<O: Open<'a>>(fields: UsageFields<'a>) -> Self {
+impl<'a> RawUsage<'a> {
+    pub(super) fn from_fields<O: Open<'a>>(fields: UsageFields<'a>) -> Self {
         Self {
-            split: fields.get(UsageKey::CacheCreation).and_then(O::fields).unwrap_or_default(),
-            server: fields.get(UsageKey::ServerToolUse).and_then(O::fields).unwrap_or_default(),
+            cache_creation: fields.get(UsageKey::CacheCreation).and_then(O::fields).unwrap_or_default(),
+            server_tools: fields.get(UsageKey::ServerToolUse).and_then(O::fields).unwrap_or_default(),
             fields,
         }
     }
 }
 
-/// What `tool_result_meta` says of a call.
+/// An entry of `tool_result_meta`, which describes one call.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Call<'a> {
+pub(super) struct ResultMeta<'a> {
     pub(super) fields: CallFields<'a>,
-    /// `permission_decision`, if it is an object.
+    /// `permission_decision`; empty if it is not an object.
     pub(super) decision: DecisionFields<'a>,
 }
 
-impl<'a> Call<'a> {
-    fn of<O: Open<'a>>(fields: CallFields<'a>) -> Self {
+impl<'a> ResultMeta<'a> {
+    fn from_fields<O: Open<'a>>(fields: CallFields<'a>) -> Self {
         let decision = fields.get(CallKey::Decision).and_then(O::fields).unwrap_or_default();
         Self { decision, fields }
     }

@@ -12,7 +12,7 @@ use crate::{
             RecordFields, RecordKey,
         },
         json::Json,
-        record::{Blocks, Message as OpenMessage, Open, Record},
+        record::{Blocks, Open, RawMessage, Record},
     },
     measure::Version,
 };
@@ -46,14 +46,14 @@ pub(super) fn message<'a, O: Open<'a>>(record: &Record<'a>, kind: &str) -> Messa
     let model = opened.and_then(|message| message.fields.text(MessageKey::Model));
     let synthetic = model.as_deref() == Some(SYNTHETIC);
     // An empty `message` tells of no response, and one that no model wrote is none.
-    let told = opened.filter(|message| !synthetic && message.any);
+    let told = opened.filter(|message| !synthetic && message.has_fields);
     let response = told.map(|message| response(&record.fields, message, model));
     Message { blocks, response, api_error: api_error::<O>(record, synthetic) }
 }
 
 fn response<'a>(
     record: &RecordFields<'a>,
-    message: &OpenMessage<'a>,
+    message: &RawMessage<'a>,
     model: Option<Text<'a>>,
 ) -> Response<'a> {
     Response {
@@ -69,7 +69,7 @@ fn response<'a>(
 
 fn blocks<'a, O: Open<'a>>(
     record: &Record<'a>,
-    message: &OpenMessage<'a>,
+    message: &RawMessage<'a>,
     role: &Text<'a>,
 ) -> SmallVec<[Block<'a>; 1]> {
     if message.fields.get(MessageKey::Content).is_some_and(Json::is_string) {
@@ -133,7 +133,7 @@ struct Verdicts<'a> {
 
 impl<'a> Verdicts<'a> {
     fn of<O: Open<'a>>(record: &Record<'a>) -> Self {
-        let by_call = record.calls.iter().filter_map(|call| {
+        let by_call = record.result_meta.iter().filter_map(|call| {
             let refused = refused(call.fields.get(CallKey::NonExecution), &call.decision);
             Some((call.fields.text(CallKey::Id)?, refused))
         });
@@ -187,7 +187,7 @@ fn api_error<'a, O: Open<'a>>(record: &Record<'a>, synthetic: bool) -> Option<Te
 }
 
 /// The text of a message: its string, or the texts of its blocks one after another.
-fn text_of<'a>(message: &OpenMessage<'a>) -> Text<'a> {
+fn text_of<'a>(message: &RawMessage<'a>) -> Text<'a> {
     if let Some(text) = message.fields.get(MessageKey::Content).and_then(Json::string) {
         return text;
     }
@@ -200,7 +200,7 @@ fn text_of_value<'a, O: Open<'a>>(content: Json<'a>) -> Text<'a> {
         return text;
     }
     let objects = O::elements(content).unwrap_or_default().into_iter().filter_map(O::fields);
-    joined(&Blocks { objects: objects.map(|fields| (fields, 0)).collect(), any: true })
+    joined(&Blocks { objects: objects.map(|fields| (fields, 0)).collect(), has_elements: true })
 }
 
 fn joined<'a>(blocks: &Blocks<'a>) -> Text<'a> {
@@ -216,7 +216,7 @@ pub(super) fn is_prompt<'a, O: Open<'a>>(record: &Record<'a>) -> bool {
     let is_result = |(block, _): &(BlockFields<'_>, u64)| {
         block.text(BlockKey::Type).is_some_and(|kind| kind == "tool_result")
     };
-    let said = is_text || message.blocks.any && !message.blocks.objects.iter().any(is_result);
+    let said = is_text || message.blocks.has_elements && !message.blocks.objects.iter().any(is_result);
     let another_origin = || {
         let origin: PartFields<'a> = fields.get(RecordKey::Origin).and_then(O::fields)?;
         Some(origin.get(PartKey::Kind)?.string().is_none_or(|kind| kind != "human"))

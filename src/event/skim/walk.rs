@@ -1,153 +1,158 @@
-//! A validating walk over JSON text: everything that is passed is checked, nothing is built.
+//! A walk over JSON text that validates every byte it passes and builds nothing.
 //!
-//! What a walk does for each token is inlined into the task that it is part of, since only there the kernel's
-//! instructions are known; and a walk never leaves its task, so that its position can stay in a register.
+//! All methods are inlined into the task that runs the walk, because only there the compiler may use the
+//! kernel's instructions. A `Walk` never leaves its task, so that its position stays in a register.
 
 use std::marker::PhantomData;
 
 use super::{
-    ahead::{Ahead, End},
     kernel::{Kernel, Task},
     predictor::{Cursor, KeyPredictor, Slot},
+    string_index::{StringEnd, StringIndex},
 };
 use crate::event::{
     fields::{Fields, Key},
     json::Json,
 };
 
-/// Why the walk stops: broken, or something that the obvious path should look at.
+/// Ends the walk: the text is invalid, or the fast path does not handle it. The caller falls back to the
+/// obvious path.
 ///
-/// It carries nothing, since the obvious path gives the verdict and its words.
+/// It carries no message, because the obvious path decides and reports the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Odd;
+pub(super) struct Fallback;
 
-/// Result of a step of the walk.
-pub(super) type Step<T> = Result<T, Odd>;
+/// Result of a method of the walk.
+pub(super) type WalkResult<T> = Result<T, Fallback>;
 
-/// Deeper than this the obvious path takes over.
-const DEEPEST: u32 = 63;
+/// Nesting depth up to which containers are skipped: one bit of a `u64` per level.
+const MAX_DEPTH: u32 = 63;
 
-/// Where a walk begins, or goes on in another task.
+/// The state from which a walk starts, or continues in another task.
 #[derive(Debug)]
-pub(super) struct Start<'w, 'a> {
+pub(super) struct WalkStart<'w, 'a> {
     text: &'a str,
     at: usize,
-    ahead: &'w mut Ahead,
+    index: &'w mut StringIndex,
     predictor: &'w mut KeyPredictor,
-    /// Whether a line's end is a blank like others.
-    over_lines: bool,
+    /// Whether a newline is whitespace. Otherwise it ends the record.
+    multiline: bool,
 }
 
-impl<'w, 'a> Start<'w, 'a> {
-    /// At a byte of a text, with what was seen ahead from there; a line's end ends everything.
+impl<'w, 'a> WalkStart<'w, 'a> {
+    /// Starts at offset `at` of a text of lines.
     #[inline]
     pub(super) fn at(
         text: &'a str,
         at: usize,
-        ahead: &'w mut Ahead,
+        index: &'w mut StringIndex,
         predictor: &'w mut KeyPredictor,
     ) -> Self {
-        Self { text, at, ahead, predictor, over_lines: false }
+        Self { text, at, index, predictor, multiline: false }
     }
 
-    /// At the beginning of a text of perhaps several lines.
+    /// Starts at the beginning of a text that is one value, possibly on several lines.
     #[inline]
-    pub(super) fn over_lines(text: &'a str, ahead: &'w mut Ahead, predictor: &'w mut KeyPredictor) -> Self {
-        Self { over_lines: true, ..Self::at(text, 0, ahead, predictor) }
+    pub(super) fn multiline(
+        text: &'a str,
+        index: &'w mut StringIndex,
+        predictor: &'w mut KeyPredictor,
+    ) -> Self {
+        Self { multiline: true, ..Self::at(text, 0, index, predictor) }
     }
 
-    /// Walks from here.
     #[inline(always)]
     pub(super) fn walk<K: Kernel>(self, kernel: K) -> Walk<'w, 'a, K> {
-        let Self { text, at, ahead, predictor, over_lines } = self;
-        Walk { kernel, text, bytes: text.as_bytes(), at, ahead, predictor, over_lines }
+        let Self { text, at, index, predictor, multiline } = self;
+        Walk { kernel, text, bytes: text.as_bytes(), at, index, predictor, multiline }
     }
 }
 
-/// What comes next in an object.
+/// The next part of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// A value, for this slot.
+pub(super) enum NextKey {
+    /// A key was skipped, and its value follows.
     Value(Slot),
-    /// Nothing.
+    /// The object was closed.
     End,
 }
 
-/// A position in a text.
+/// A walk over a text, at position `at`.
 #[derive(Debug)]
 pub(super) struct Walk<'w, 'a, K> {
     kernel: K,
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    ahead: &'w mut Ahead,
+    index: &'w mut StringIndex,
     predictor: &'w mut KeyPredictor,
-    over_lines: bool,
+    multiline: bool,
 }
 
 impl<'a, K: Kernel> Walk<'_, 'a, K> {
-    /// Where it is.
     #[inline(always)]
-    pub(super) fn left(&self) -> usize {
+    pub(super) fn position(&self) -> usize {
         self.at
     }
 
-    /// Lets another task walk from here, and goes on where that left off. It keeps the code of a record small; in time it
-    /// makes no difference that could be measured.
+    /// Lets another task walk from here, and continues where it stopped.
+    ///
+    /// A task is a function of its own. That keeps the code for a record small, and made no measurable
+    /// difference in speed.
     #[inline(always)]
-    pub(super) fn by<'s, T: Task<Done = Step<usize>>>(
+    pub(super) fn delegate<'s, T: Task<Output = WalkResult<usize>>>(
         &'s mut self,
-        task: impl FnOnce(Start<'s, 'a>) -> T,
-    ) -> Step<()> {
-        let Self { kernel, text, at, ref mut ahead, ref mut predictor, over_lines, .. } = *self;
-        let start = Start { text, at, ahead, predictor, over_lines };
+        task: impl FnOnce(WalkStart<'s, 'a>) -> T,
+    ) -> WalkResult<()> {
+        let Self { kernel, text, at, ref mut index, ref mut predictor, multiline, .. } = *self;
+        let start = WalkStart { text, at, index, predictor, multiline };
         self.at = kernel.run(task(start))?;
         Ok(())
     }
 
-    /// The next byte that is not blank; 0 at the end of the text, which no value begins with.
+    /// Skips whitespace and returns the next byte, or 0 at the end of the text. No value begins with 0.
     #[inline(always)]
     pub(super) fn peek(&mut self) -> u8 {
         match self.bytes.get(self.at) {
             Some(&byte) if byte > b' ' => byte,
             _ => {
                 let byte;
-                (self.at, byte) = after_blanks(self.bytes, self.at, self.over_lines);
+                (self.at, byte) = skip_blanks(self.bytes, self.at, self.multiline);
                 byte
             }
         }
     }
 
-    /// Whether nothing but blanks is left of the line, or of the text.
+    /// Returns whether only whitespace is left of the line, or of the text.
     #[inline(always)]
-    pub(super) fn ends(&mut self) -> bool {
+    pub(super) fn at_line_end(&mut self) -> bool {
         self.bytes.get(self.at) == Some(&b'\n') || self.peek() == b'\n' || self.at == self.bytes.len()
     }
 
-    /// Passes over this byte, after blanks.
+    /// Skips whitespace and this byte.
     #[inline(always)]
-    pub(super) fn expect(&mut self, byte: u8) -> Step<()> {
+    pub(super) fn expect(&mut self, byte: u8) -> WalkResult<()> {
         if self.bytes.get(self.at) != Some(&byte) && self.peek() != byte {
-            return Err(Odd);
+            return Err(Fallback);
         }
         self.at += 1;
         Ok(())
     }
 
-    /// Passes over a string that begins here; where it is between its quotes.
+    /// Skips the string that begins here. Returns the offset after its opening quote, and its end.
     #[inline(always)]
-    fn string(&mut self) -> Step<(usize, End)> {
+    fn string(&mut self) -> WalkResult<(usize, StringEnd)> {
         let from = self.at;
-        let end = self.ahead.string(self.kernel, self.bytes, from).ok_or(Odd)?;
+        let end = self.index.string_end(self.kernel, self.bytes, from).ok_or(Fallback)?;
         self.at = end.at + 1;
         Ok((from + 1, end))
     }
 
-    /// Passes over the bracket that opens an object or an array; whether there is anything in it.
+    /// Enters the object or array that ends with `close`, and returns whether it has an element.
     ///
-    /// `close` tells which; it is passed over too if nothing comes before it.
+    /// If it is empty, the closing bracket is skipped too.
     #[inline(always)]
-    pub(super) fn enter(&mut self, close: u8) -> Step<bool> {
+    pub(super) fn enter(&mut self, close: u8) -> WalkResult<bool> {
         self.expect(close - 2)?; // in ASCII both pairs of brackets are two apart
         if self.peek() == close {
             self.at += 1;
@@ -156,12 +161,12 @@ impl<'a, K: Kernel> Walk<'_, 'a, K> {
         Ok(true)
     }
 
-    /// Passes over what follows a value in there: a comma, if another one comes, or the bracket that closes it.
+    /// Skips the comma or closing bracket after an element, and returns whether another element follows.
     #[inline(always)]
-    pub(super) fn more(&mut self, close: u8) -> Step<bool> {
+    pub(super) fn more(&mut self, close: u8) -> WalkResult<bool> {
         let next = self.peek();
         if next != b',' && next != close {
-            return Err(Odd);
+            return Err(Fallback);
         }
         self.at += 1;
         Ok(next == b',')
@@ -179,154 +184,159 @@ impl<'a, K: Kernel> Walk<'_, 'a, K> {
         self.predictor.descend(after)
     }
 
-    /// Passes over what stands before a key, the key and its colon; or over the bracket that closes the object. Before the
-    /// first key stands the bracket that opens it, before the others a comma.
+    /// Skips the next key with the bracket or comma before it and the colon after it, or the closing bracket
+    /// of the object.
+    ///
+    /// `first` says whether it is the first key, which follows the opening bracket.
     #[inline(always)]
-    pub(super) fn key<F: Fields<'a>>(&mut self, cursor: &mut Cursor, first: bool) -> Step<Next> {
-        let rest = self.bytes.get(self.at..).ok_or(Odd)?;
+    pub(super) fn key<F: Fields<'a>>(&mut self, cursor: &mut Cursor, first: bool) -> WalkResult<NextKey> {
+        let rest = self.bytes.get(self.at..).ok_or(Fallback)?;
         if let Some(head) = rest.first_chunk()
             && let Some((slot, length)) = self.predictor.predict(cursor, head)
         {
             self.at += length;
-            return Ok(Next::Value(slot));
+            return Ok(NextKey::Value(slot));
         }
         if !first && self.bytes.get(self.at) == Some(&b'}') {
             self.at += 1;
-            return Ok(Next::End);
+            return Ok(NextKey::End);
         }
-        let Self { kernel, text, at, ref mut ahead, ref mut predictor, over_lines, .. } = *self;
-        let start = Start { text, at, ahead, predictor, over_lines };
+        let Self { kernel, text, at, ref mut index, ref mut predictor, multiline, .. } = *self;
+        let start = WalkStart { text, at, index, predictor, multiline };
         let next;
-        (self.at, next, *cursor) = kernel.run(NewKey::<F>(start, *cursor, first, PhantomData))?;
+        (self.at, next, *cursor) = kernel.run(ReadKey::<F>(start, *cursor, first, PhantomData))?;
         Ok(next)
     }
 
-    /// Passes over a key that begins here, and its colon; where it stands. One that is spelt with an escape may be one that is
-    /// wanted: the obvious path reads it.
+    /// Skips a key and its colon, and returns the offsets of its text.
+    ///
+    /// Falls back if the key has an escape: it may be a wanted key in another spelling.
     #[inline(always)]
-    fn plain_key(&mut self) -> Step<(usize, usize)> {
+    fn plain_key(&mut self) -> WalkResult<(usize, usize)> {
         let (start, end) = self.string()?;
         if end.escaped && self.bytes[start..end.at].contains(&b'\\') {
-            return Err(Odd);
+            return Err(Fallback);
         }
         self.expect(b':')?;
         Ok((start, end.at))
     }
 
-    /// Passes over a key and its colon; the key.
+    /// Skips a key and its colon, and returns the key.
     #[inline(always)]
-    pub(super) fn name(&mut self) -> Step<&'a str> {
+    pub(super) fn key_text(&mut self) -> WalkResult<&'a str> {
         if self.peek() != b'"' {
-            return Err(Odd);
+            return Err(Fallback);
         }
         let (start, end) = self.plain_key()?;
-        self.text.get(start..end).ok_or(Odd)
+        self.text.get(start..end).ok_or(Fallback)
     }
 
-    /// Passes over a value and keeps its text.
+    /// Skips a value and returns it.
     #[inline(always)]
-    pub(super) fn value(&mut self) -> Step<Json<'a>> {
-        // Nearly all are strings.
+    pub(super) fn value(&mut self) -> WalkResult<Json<'a>> {
+        // Nearly all values are strings.
         if self.bytes.get(self.at) == Some(&b'"') {
             let from = self.at;
             let (_, end) = self.string()?;
-            return self.since(from, !end.escaped);
+            return self.value_since(from, !end.escaped);
         }
-        let (from, first) = self.begin();
-        let plain = self.pass(first)?;
-        self.since(from, plain)
+        let (from, first) = self.value_start();
+        let plain = self.skip_value(first)?;
+        self.value_since(from, plain)
     }
 
-    /// Where the next value begins, and with what.
+    /// Skips whitespace, and returns the position and first byte of the next value.
     #[inline(always)]
-    pub(super) fn begin(&mut self) -> (usize, u8) {
+    pub(super) fn value_start(&mut self) -> (usize, u8) {
         let first = self.peek();
         (self.at, first)
     }
 
-    /// The text of the value that begins there and was just passed over, and whether it is a string without escapes.
+    /// Returns the value that was just skipped. It began at `from`; `plain` says that it is a string without
+    /// escapes.
     #[inline(always)]
-    pub(super) fn since(&self, from: usize, plain: bool) -> Step<Json<'a>> {
-        self.text.get(from..self.at).map(|text| Json::walked(text, plain)).ok_or(Odd)
+    pub(super) fn value_since(&self, from: usize, plain: bool) -> WalkResult<Json<'a>> {
+        self.text.get(from..self.at).map(|text| Json::scanned(text, plain)).ok_or(Fallback)
     }
 
-    /// Passes over a value that begins here, with this byte; whether it is a string without escapes.
+    /// Skips the value that begins here with the byte `first`, and returns whether it is a string without
+    /// escapes.
     #[inline(always)]
-    pub(super) fn pass(&mut self, first: u8) -> Step<bool> {
+    pub(super) fn skip_value(&mut self, first: u8) -> WalkResult<bool> {
         match first {
             b'"' => return Ok(!self.string()?.1.escaped),
-            b'{' | b'[' => self.by(Container)?,
+            b'{' | b'[' => self.delegate(SkipContainer)?,
             _ => self.skip_scalar()?,
         }
         Ok(false)
     }
 
-    /// Passes over a value.
+    /// Skips a value.
     #[inline(always)]
-    pub(super) fn skip(&mut self) -> Step<()> {
+    pub(super) fn skip(&mut self) -> WalkResult<()> {
         let first = self.peek();
-        self.pass(first).map(drop)
+        self.skip_value(first).map(drop)
     }
 
-    /// Passes over a number or a literal.
+    /// Skips a number, `true`, `false` or `null`.
     #[inline(always)]
-    fn skip_scalar(&mut self) -> Step<()> {
+    fn skip_scalar(&mut self) -> WalkResult<()> {
         self.at = scalar_end(self.bytes, self.at)?;
         Ok(())
     }
 }
 
-/// Passes over a key that was not expected, and remembers it.
-struct NewKey<'w, 'a, F>(Start<'w, 'a>, Cursor, bool, PhantomData<F>);
+/// Skips a key that was not predicted, looks up its slot, and teaches it to the predictor.
+struct ReadKey<'w, 'a, F>(WalkStart<'w, 'a>, Cursor, bool, PhantomData<F>);
 
-impl<'a, F: Fields<'a>> Task for NewKey<'_, 'a, F> {
-    type Done = Step<(usize, Next, Cursor)>;
+impl<'a, F: Fields<'a>> Task for ReadKey<'_, 'a, F> {
+    type Output = WalkResult<(usize, NextKey, Cursor)>;
 
     #[inline(always)]
-    fn run<K: Kernel>(self, kernel: K) -> Self::Done {
+    fn run<K: Kernel>(self, kernel: K) -> Self::Output {
         let Self(start, cursor, first, _) = self;
         let mut walk = start.walk(kernel);
-        let (from, before) = walk.begin();
+        let (from, before) = walk.value_start();
         walk.at += 1;
         match (first, before) {
             (true, b'{') | (false, b',') => {}
-            (false, b'}') => return Ok((walk.left(), Next::End, cursor)),
-            _ => return Err(Odd),
+            (false, b'}') => return Ok((walk.position(), NextKey::End, cursor)),
+            _ => return Err(Fallback),
         }
         match (first, walk.peek()) {
             (_, b'"') => {}
             (true, b'}') => {
                 walk.at += 1;
-                return Ok((walk.left(), Next::End, cursor));
+                return Ok((walk.position(), NextKey::End, cursor));
             }
-            _ => return Err(Odd),
+            _ => return Err(Fallback),
         }
         let (start, end) = walk.plain_key()?;
         let slot = Slot::of(F::slot(Key::before(&walk.bytes[start..], end - start)));
-        // Blanks are no part of what is remembered.
+        // Only keys without whitespace around them are learned.
         let tight = start == from + 2 && walk.at == end + 2;
         let text = walk.bytes.get(from..walk.at).filter(|_| tight);
         let cursor = text.map_or(Cursor::UNKNOWN, |text| walk.predictor.learn(cursor, text, slot));
-        Ok((walk.left(), Next::Value(slot), cursor))
+        Ok((walk.position(), NextKey::Value(slot), cursor))
     }
 }
 
-/// Passes over an object or array.
-struct Container<'w, 'a>(Start<'w, 'a>);
+/// Skips an object or array.
+struct SkipContainer<'w, 'a>(WalkStart<'w, 'a>);
 
-impl Task for Container<'_, '_> {
-    type Done = Step<usize>;
+impl Task for SkipContainer<'_, '_> {
+    type Output = WalkResult<usize>;
 
-    /// The open containers are a bit each, set for an object.
+    /// `objects` has one bit per open container, which is set for an object.
     #[inline(always)]
-    fn run<K: Kernel>(self, kernel: K) -> Step<usize> {
+    fn run<K: Kernel>(self, kernel: K) -> WalkResult<usize> {
         let mut walk = self.0.walk(kernel);
         let (mut objects, mut depth) = (0u64, 0u32);
         'value: loop {
-            // Before a value, or a key and a value.
+            // Before a value, or before a key and its value.
             if objects & 1 == 1 {
                 if walk.peek() != b'"' {
-                    return Err(Odd);
+                    return Err(Fallback);
                 }
                 walk.string()?;
                 walk.expect(b':')?;
@@ -334,8 +344,8 @@ impl Task for Container<'_, '_> {
             match walk.peek() {
                 b'"' => drop(walk.string()?),
                 open @ (b'{' | b'[') => {
-                    if depth == DEEPEST {
-                        return Err(Odd);
+                    if depth == MAX_DEPTH {
+                        return Err(Fallback);
                     }
                     walk.at += 1;
                     objects = objects << 1 | u64::from(open == b'{');
@@ -343,7 +353,7 @@ impl Task for Container<'_, '_> {
                     if walk.peek() != open + 2 {
                         continue 'value;
                     }
-                    // Empty: what follows a value closes it.
+                    // It is empty: the loop below closes it.
                 }
                 _ => walk.skip_scalar()?,
             }
@@ -355,40 +365,40 @@ impl Task for Container<'_, '_> {
                     continue 'value;
                 }
                 if next != if objects & 1 == 1 { b'}' } else { b']' } {
-                    return Err(Odd);
+                    return Err(Fallback);
                 }
                 objects >>= 1;
                 depth -= 1;
                 if depth == 0 {
-                    return Ok(walk.left());
+                    return Ok(walk.position());
                 }
             }
         }
     }
 }
 
-/// The next byte that is not blank, and where; 0 at the end of the text.
+/// Returns the next byte that is not whitespace and its offset; the byte is 0 at the end of the text.
 #[cold]
 #[inline(never)]
-fn after_blanks(bytes: &[u8], mut at: usize, over_lines: bool) -> (usize, u8) {
+fn skip_blanks(bytes: &[u8], mut at: usize, multiline: bool) -> (usize, u8) {
     loop {
         match bytes.get(at) {
             Some(b' ' | b'\t' | b'\r') => at += 1,
-            Some(b'\n') if over_lines => at += 1,
+            Some(b'\n') if multiline => at += 1,
             Some(&byte) => return (at, byte),
             None => return (at, 0),
         }
     }
 }
 
-/// The end of a number or a literal.
+/// Returns the end of a number, `true`, `false` or `null`.
 #[inline(always)]
-fn scalar_end(bytes: &[u8], at: usize) -> Step<usize> {
-    let rest = bytes.get(at..).ok_or(Odd)?;
+fn scalar_end(bytes: &[u8], at: usize) -> WalkResult<usize> {
+    let rest = bytes.get(at..).ok_or(Fallback)?;
     let Some(head) = rest.first_chunk::<8>() else { return number_end(bytes, at) };
     let digits = digits(*head);
     match (head[digits % 8], head) {
-        // A whole number, which nearly all are.
+        // Nearly all numbers are short and whole.
         (b',' | b'}' | b']', _) if digits == 1 || digits > 1 && head[0] != b'0' => Ok(at + digits),
         (_, [b't', b'r', b'u', b'e', ..] | [b'n', b'u', b'l', b'l', ..]) => Ok(at + 4),
         (_, [b'f', b'a', b'l', b's', b'e', ..]) => Ok(at + 5),
@@ -396,19 +406,20 @@ fn scalar_end(bytes: &[u8], at: usize) -> Step<usize> {
     }
 }
 
-/// How many digits stand first. All eight bytes are looked at in one go.
+/// Counts the leading digits, eight bytes at a time.
 #[inline(always)]
 fn digits(head: [u8; 8]) -> usize {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let low = u64::from_le_bytes(head) ^ (b'0' as u64 * EACH);
-    // What is not below ten has its high bit set, or gets it by adding; no byte can carry into the next.
+    // A byte that is not below ten has its highest bit set, or gets it by the addition. No byte carries into
+    // the next.
     let others = (low | ((low & (0x7f * EACH)) + 0x76 * EACH)) & (0x80 * EACH);
     others.trailing_zeros() as usize / 8
 }
 
-/// The end of a number of any sort, or of a literal that stands last.
+/// Like [`scalar_end`], for numbers with a sign, fraction or exponent and at the end of the text.
 #[inline(never)]
-fn number_end(bytes: &[u8], mut at: usize) -> Step<usize> {
+fn number_end(bytes: &[u8], mut at: usize) -> WalkResult<usize> {
     for literal in ["true", "false", "null"] {
         if bytes[at..].starts_with(literal.as_bytes()) {
             return Ok(at + literal.len());
@@ -424,7 +435,7 @@ fn number_end(bytes: &[u8], mut at: usize) -> Step<usize> {
         while bytes.get(*at).is_some_and(u8::is_ascii_digit) {
             *at += 1;
         }
-        if *at == from { Err(Odd) } else { Ok(()) }
+        if *at == from { Err(Fallback) } else { Ok(()) }
     };
     take(&mut at, b'-');
     if !take(&mut at, b'0') {

@@ -1,35 +1,36 @@
-//! The kernel for 64-bit ARM. Every such processor with an operating system has NEON, so nothing needs to be detected.
+//! The kernel for 64-bit ARM. Every such processor with an operating system has NEON, so nothing needs to be
+//! detected.
 #![expect(unsafe_code, reason = "vector loads; every block says why it is sound")]
 
 use std::arch::aarch64::*;
 
-use super::{Kernel, Masks, Run, SHORT, STEP, Task};
+use super::{CHUNK, Kernel, Masks, Run, SHORT_ESCAPES, Task};
 
-/// NEON, which is compiled only for targets that have it.
+/// Uses NEON. It is only compiled for targets that have it.
 #[derive(Clone, Copy, Debug)]
 pub struct Neon;
 
-/// A step in four vectors. They are taken apart by hand: the closure of an array's `map` is not always inlined, and then a step
-/// takes twenty times the instructions.
+/// A chunk in four vectors. The code names them one by one, since the closure of `array::map` is not always
+/// inlined, and then a chunk takes twenty times as many instructions.
 type Vectors = [uint8x16_t; 4];
 
 impl Kernel for Neon {
     #[inline(always)]
-    fn masks(self, step: &[u8; STEP]) -> Masks {
-        let text = load(step);
+    fn masks(self, chunk: &[u8; CHUNK]) -> Masks {
+        let text = load(chunk);
         Masks { quote: bits(equal(text, b'"')), backslash: bits(equal(text, b'\\')) }
     }
 
     #[inline(always)]
-    fn has_controls(self, step: &[u8; STEP]) -> bool {
-        let [a, b, c, d] = load(step);
+    fn has_controls(self, chunk: &[u8; CHUNK]) -> bool {
+        let [a, b, c, d] = load(chunk);
         // SAFETY: the target has NEON.
         unsafe { vminvq_u8(vminq_u8(vminq_u8(a, b), vminq_u8(c, d))) < 0x20 }
     }
 
     #[inline(always)]
-    fn controls(self, step: &[u8; STEP]) -> u64 {
-        let [a, b, c, d] = load(step);
+    fn controls(self, chunk: &[u8; CHUNK]) -> u64 {
+        let [a, b, c, d] = load(chunk);
         // SAFETY: the target has NEON.
         bits(unsafe {
             let bound = vdupq_n_u8(0x20);
@@ -38,27 +39,27 @@ impl Kernel for Neon {
     }
 
     #[inline(always)]
-    fn not_short(self, step: &[u8; STEP], escaped: u64) -> u64 {
-        let [a, b, c, d] = load(step);
+    fn not_short_escape(self, chunk: &[u8; CHUNK], escaped: u64) -> u64 {
+        let [a, b, c, d] = load(chunk);
         escaped & !bits([short(a), short(b), short(c), short(d)])
     }
 
     #[inline(always)]
-    fn codes(self, step: &[u8; STEP]) -> u64 {
-        bits(equal(load(step), b'u'))
+    fn find_u(self, chunk: &[u8; CHUNK]) -> u64 {
+        bits(equal(load(chunk), b'u'))
     }
 }
 
 impl Run for Neon {
     #[inline(never)]
-    fn run<T: Task>(self, task: T) -> T::Done {
+    fn run<T: Task>(self, task: T) -> T::Output {
         task.run(self)
     }
 }
 
 #[inline(always)]
-fn load(step: &[u8; STEP]) -> Vectors {
-    let (parts, _) = step.as_chunks::<16>();
+fn load(chunk: &[u8; CHUNK]) -> Vectors {
+    let (parts, _) = chunk.as_chunks::<16>();
     // SAFETY: each of the four parts is 16 bytes; the target has NEON.
     unsafe {
         [
@@ -70,19 +71,19 @@ fn load(step: &[u8; STEP]) -> Vectors {
     }
 }
 
-/// All bits of each byte that is a letter of a short escape.
+/// Sets all bits of each byte that is a letter of a short escape.
 #[inline(always)]
 fn short(text: uint8x16_t) -> uint8x16_t {
     // SAFETY: the table is 16 bytes; the target has NEON.
     unsafe {
-        let table = vld1q_u8(SHORT.as_ptr());
+        let table = vld1q_u8(SHORT_ESCAPES.as_ptr());
         let most = vceqq_u8(vqtbl1q_u8(table, vandq_u8(text, vdupq_n_u8(0xf))), text);
         let quote = vceqq_u8(text, vdupq_n_u8(b'"'));
         vorrq_u8(most, vorrq_u8(quote, vceqq_u8(text, vdupq_n_u8(b'r'))))
     }
 }
 
-/// All bits of each byte that equals `byte`.
+/// Sets all bits of each byte that equals `byte`.
 #[inline(always)]
 fn equal([a, b, c, d]: Vectors, byte: u8) -> Vectors {
     // SAFETY: the target has NEON.
@@ -92,8 +93,9 @@ fn equal([a, b, c, d]: Vectors, byte: u8) -> Vectors {
     }
 }
 
-/// A bit for each byte of a step, of vectors in which all bits of a byte are the same: every byte keeps the bit of its
-/// position among eight, and three additions of neighbours bring these bits together.
+/// Packs vectors in which all bits of a byte are the same into one bit per byte.
+///
+/// Each byte keeps the bit of its position among eight, and three pairwise additions combine these bits.
 #[inline(always)]
 fn bits([a, b, c, d]: Vectors) -> u64 {
     const WEIGHTS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];

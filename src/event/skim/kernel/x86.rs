@@ -3,15 +3,15 @@
 
 use std::{arch::x86_64::*, sync::LazyLock};
 
-use super::{Kernel, Masks, Run, SHORT, STEP, Task};
+use super::{CHUNK, Kernel, Masks, Run, SHORT_ESCAPES, Task};
 
-/// AVX2 if the processor has it, else SSE2.
+/// Chooses AVX2 if the processor has it, else SSE2.
 #[derive(Clone, Copy, Debug)]
 pub struct Best;
 
 impl Run for Best {
     #[inline]
-    fn run<T: Task>(self, task: T) -> T::Done {
+    fn run<T: Task>(self, task: T) -> T::Output {
         static AVX2: LazyLock<Option<Avx2>> = LazyLock::new(Avx2::detect);
         match *AVX2 {
             Some(avx2) => avx2.run(task),
@@ -20,16 +20,19 @@ impl Run for Best {
     }
 }
 
-/// SSE2, which is part of x86-64.
+/// Uses SSE2, which is part of x86-64.
 #[derive(Clone, Copy, Debug)]
 pub struct Sse2;
 
-/// A bit for each byte of a step for which a test of sixteen bytes holds. It is a macro, because a closure would be a function
-/// that is compiled without the instructions.
+/// Returns one bit per byte of a chunk, by a test on 16 bytes that sets the highest bit of each matching
+/// byte.
+///
+/// This is a macro, because a closure might not be inlined, and would then be compiled without the kernel's
+/// instructions.
 macro_rules! sse2_bits {
-    ($step:ident, $text:ident => $test:expr) => {{
+    ($chunk:ident, $text:ident => $test:expr) => {{
         let mut bits = 0;
-        for (part, bytes) in $step.as_chunks::<16>().0.iter().enumerate() {
+        for (part, bytes) in $chunk.as_chunks::<16>().0.iter().enumerate() {
             // SAFETY: `bytes` is 16 bytes; SSE2 is part of x86-64.
             let found = unsafe {
                 let $text = _mm_loadu_si128(bytes.as_ptr().cast());
@@ -43,26 +46,26 @@ macro_rules! sse2_bits {
 
 impl Kernel for Sse2 {
     #[inline(always)]
-    fn masks(self, step: &[u8; STEP]) -> Masks {
+    fn masks(self, chunk: &[u8; CHUNK]) -> Masks {
         Masks {
-            quote: sse2_bits!(step, text => _mm_cmpeq_epi8(text, _mm_set1_epi8(b'"' as i8))),
-            backslash: sse2_bits!(step, text => _mm_cmpeq_epi8(text, _mm_set1_epi8(b'\\' as i8))),
+            quote: sse2_bits!(chunk, text => _mm_cmpeq_epi8(text, _mm_set1_epi8(b'"' as i8))),
+            backslash: sse2_bits!(chunk, text => _mm_cmpeq_epi8(text, _mm_set1_epi8(b'\\' as i8))),
         }
     }
 
     #[inline(always)]
-    fn has_controls(self, step: &[u8; STEP]) -> bool {
-        self.controls(step) != 0
+    fn has_controls(self, chunk: &[u8; CHUNK]) -> bool {
+        self.controls(chunk) != 0
     }
 
     #[inline(always)]
-    fn controls(self, step: &[u8; STEP]) -> u64 {
-        sse2_bits!(step, text => _mm_cmpeq_epi8(_mm_min_epu8(text, _mm_set1_epi8(0x1f)), text))
+    fn controls(self, chunk: &[u8; CHUNK]) -> u64 {
+        sse2_bits!(chunk, text => _mm_cmpeq_epi8(_mm_min_epu8(text, _mm_set1_epi8(0x1f)), text))
     }
 
     #[inline(always)]
-    fn not_short(self, step: &[u8; STEP], escaped: u64) -> u64 {
-        let short: u64 = sse2_bits!(step, text => {
+    fn not_short_escape(self, chunk: &[u8; CHUNK], escaped: u64) -> u64 {
+        let short: u64 = sse2_bits!(chunk, text => {
             let mut any = _mm_setzero_si128();
             for letter in *b"\"\\/bfnrt" {
                 any = _mm_or_si128(any, _mm_cmpeq_epi8(text, _mm_set1_epi8(letter as i8)));
@@ -73,24 +76,25 @@ impl Kernel for Sse2 {
     }
 
     #[inline(always)]
-    fn codes(self, step: &[u8; STEP]) -> u64 {
-        sse2_bits!(step, text => _mm_cmpeq_epi8(text, _mm_set1_epi8(b'u' as i8)))
+    fn find_u(self, chunk: &[u8; CHUNK]) -> u64 {
+        sse2_bits!(chunk, text => _mm_cmpeq_epi8(text, _mm_set1_epi8(b'u' as i8)))
     }
 }
 
 impl Run for Sse2 {
     #[inline(never)]
-    fn run<T: Task>(self, task: T) -> T::Done {
+    fn run<T: Task>(self, task: T) -> T::Output {
         task.run(self)
     }
 }
 
-/// AVX2, and the bit instructions that every processor with AVX2 has. A value is a proof that they are there.
+/// Uses AVX2, and the bit manipulation instructions that come with it. A value proves that the processor has
+/// them.
 #[derive(Clone, Copy, Debug)]
 pub struct Avx2(());
 
 impl Avx2 {
-    /// Asks the processor.
+    /// Returns the kernel if the processor supports it.
     pub fn detect() -> Option<Self> {
         let bits = is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
@@ -100,11 +104,11 @@ impl Avx2 {
     }
 }
 
-/// The same for a test of 32 bytes.
+/// Like `sse2_bits`, by a test on 32 bytes.
 macro_rules! avx2_bits {
-    ($step:ident, $text:ident => $test:expr) => {{
+    ($chunk:ident, $text:ident => $test:expr) => {{
         let mut bits = 0;
-        for (part, bytes) in $step.as_chunks::<32>().0.iter().enumerate() {
+        for (part, bytes) in $chunk.as_chunks::<32>().0.iter().enumerate() {
             // SAFETY: `bytes` is 32 bytes, the table of letters is 16, and a kernel proves AVX2.
             let found = unsafe {
                 let $text = _mm256_loadu_si256(bytes.as_ptr().cast());
@@ -118,16 +122,16 @@ macro_rules! avx2_bits {
 
 impl Kernel for Avx2 {
     #[inline(always)]
-    fn masks(self, step: &[u8; STEP]) -> Masks {
+    fn masks(self, chunk: &[u8; CHUNK]) -> Masks {
         Masks {
-            quote: avx2_bits!(step, text => _mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'"' as i8))),
-            backslash: avx2_bits!(step, text => _mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'\\' as i8))),
+            quote: avx2_bits!(chunk, text => _mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'"' as i8))),
+            backslash: avx2_bits!(chunk, text => _mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'\\' as i8))),
         }
     }
 
     #[inline(always)]
-    fn has_controls(self, step: &[u8; STEP]) -> bool {
-        let (halves, _) = step.as_chunks::<32>();
+    fn has_controls(self, chunk: &[u8; CHUNK]) -> bool {
+        let (halves, _) = chunk.as_chunks::<32>();
         // SAFETY: each half is 32 bytes, and `self` proves AVX2.
         unsafe {
             let low = _mm256_loadu_si256(halves[0].as_ptr().cast());
@@ -138,15 +142,15 @@ impl Kernel for Avx2 {
     }
 
     #[inline(always)]
-    fn controls(self, step: &[u8; STEP]) -> u64 {
-        avx2_bits!(step, text => _mm256_cmpeq_epi8(_mm256_min_epu8(text, _mm256_set1_epi8(0x1f)), text))
+    fn controls(self, chunk: &[u8; CHUNK]) -> u64 {
+        avx2_bits!(chunk, text => _mm256_cmpeq_epi8(_mm256_min_epu8(text, _mm256_set1_epi8(0x1f)), text))
     }
 
     #[inline(always)]
-    fn not_short(self, step: &[u8; STEP], escaped: u64) -> u64 {
-        let short: u64 = avx2_bits!(step, text => {
-            let table = _mm256_broadcastsi128_si256(_mm_loadu_si128(SHORT.as_ptr().cast()));
-            // The lookup maps non-ASCII bytes to 0, which never equals the input.
+    fn not_short_escape(self, chunk: &[u8; CHUNK], escaped: u64) -> u64 {
+        let short: u64 = avx2_bits!(chunk, text => {
+            let table = _mm256_broadcastsi128_si256(_mm_loadu_si128(SHORT_ESCAPES.as_ptr().cast()));
+            // `pshufb` maps non-ASCII bytes to 0, which never equals the input.
             let most = _mm256_cmpeq_epi8(_mm256_shuffle_epi8(table, text), text);
             let quote = _mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'"' as i8));
             let r = _mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'r' as i8));
@@ -156,17 +160,17 @@ impl Kernel for Avx2 {
     }
 
     #[inline(always)]
-    fn codes(self, step: &[u8; STEP]) -> u64 {
-        avx2_bits!(step, text => _mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'u' as i8)))
+    fn find_u(self, chunk: &[u8; CHUNK]) -> u64 {
+        avx2_bits!(chunk, text => _mm256_cmpeq_epi8(text, _mm256_set1_epi8(b'u' as i8)))
     }
 }
 
 impl Run for Avx2 {
     #[inline(always)]
-    fn run<T: Task>(self, task: T) -> T::Done {
+    fn run<T: Task>(self, task: T) -> T::Output {
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
         #[inline(never)]
-        fn inner<T: Task>(task: T, kernel: Avx2) -> T::Done {
+        fn inner<T: Task>(task: T, kernel: Avx2) -> T::Output {
             task.run(kernel)
         }
         // SAFETY: `self` proves the instructions.
