@@ -1,7 +1,7 @@
 //! The core facts of a log, as every decoder must tell them: so that all of them do the same work, and the answer proves it.
 
 use ccstat::{
-    event::{Body, Event, Half, Kind, Part, Response, Usage},
+    event::{Body, Event, Kind, Response, StreamPayload, ToolPart, Usage},
     measure::{Time, Usd},
 };
 use simd_json::{
@@ -49,17 +49,17 @@ impl Told {
         self.versions += u64::from(event.version.is_some());
         match &event.body {
             Body::Message(message) => {
-                message.blocks.iter().for_each(|block| self.half(&block.half));
+                message.blocks.iter().for_each(|block| self.tool_part(&block.tool_part));
                 message.response.iter().for_each(|response| self.response(response));
             }
             Body::Stream(stream) => {
                 self.lanes += u64::from(stream.lane.is_some());
-                match &stream.part {
-                    Part::Start(model, usage) => {
+                match &stream.payload {
+                    StreamPayload::Start(model, usage) => {
                         self.responded += length(stream.id.as_deref()) + length(model.as_deref());
                         self.usage(usage.as_ref());
                     }
-                    Part::Delta(usage, stopped) => {
+                    StreamPayload::Delta(usage, stopped) => {
                         self.stopped += u64::from(*stopped);
                         self.usage(usage.as_ref());
                     }
@@ -81,14 +81,14 @@ impl Told {
         }
     }
 
-    fn half(&mut self, half: &Half<'_>) {
-        match half {
-            Half::Neither | Half::Server(_) => {}
-            Half::Ask(ask) => {
+    fn tool_part(&mut self, part: &ToolPart<'_>) {
+        match part {
+            ToolPart::None | ToolPart::Server(_) => {}
+            ToolPart::Call(ask) => {
                 self.calls += 1;
                 self.called += length(ask.id.as_deref()) + length(ask.tool.as_deref());
             }
-            Half::Answer(answer) => {
+            ToolPart::Result(answer) => {
                 self.answers += 1;
                 self.answered += length(answer.id.as_deref());
                 self.failed += u64::from(answer.is_error);

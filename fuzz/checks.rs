@@ -4,7 +4,7 @@
 use std::{cell::RefCell, io::Write, path::Path, sync::LazyLock};
 
 use ccstat::{
-    event::{self, Event, Flaw, kernel::Portable},
+    event::{self, DecodeError, Event, kernel::Portable},
     facts::{Account, Facts},
     input::{self, Limits, Origin, Place, Source, SourceId},
     measure::Prices,
@@ -58,7 +58,7 @@ pub(crate) fn twins(bytes: &[u8]) {
     let judged = event::obvious(bytes);
     assert_eq!(event::decode(bytes), judged, "{}", bytes.escape_ascii());
     if std::str::from_utf8(bytes).is_err() {
-        assert_eq!(judged, Err(Flaw::NotUtf8), "{}", bytes.escape_ascii());
+        assert_eq!(judged, Err(DecodeError::NotUtf8), "{}", bytes.escape_ascii());
     }
     for ((before, _), block) in around.iter().zip(&blocks) {
         skimmed(block, before.len(), bytes.len(), &judged);
@@ -144,7 +144,7 @@ fn repeated(bytes: &[u8]) {
     }
 }
 
-fn skimmed<'a>(block: &'a str, from: usize, length: usize, judged: &Result<Event<'a>, Flaw>) {
+fn skimmed<'a>(block: &'a str, from: usize, length: usize, judged: &Result<Event<'a>, DecodeError>) {
     match event::skim(block, from) {
         Some((event, end)) => {
             assert_eq!(Ok(&event), judged.as_ref(), "at {from} of {block:?}");

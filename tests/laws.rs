@@ -6,7 +6,7 @@
 use std::{fmt::Write as _, path::PathBuf};
 
 use ccstat::{
-    event::{self, Flaw},
+    event::{self, DecodeError},
     facts::{Account, Counts, Detail, Facts},
     input::{Limits, Origin, Place, Source, SourceId},
     measure::Prices,
@@ -396,7 +396,7 @@ fn piece(detail: Detail, source: SourceId, offset: u64, line: &str) -> Facts {
             facts.tail(place, None);
         }
         // Whatever it is: here only its place matters.
-        Err(Flaw::NotJson(what, _)) => facts.tail(place, Some(what)),
+        Err(DecodeError::NotJson(what, _)) => facts.tail(place, Some(what)),
         Err(flaw) => {
             facts.invalid(place, flaw.to_string());
             facts.tail(place, None);

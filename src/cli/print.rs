@@ -15,7 +15,7 @@ use anstyle::{AnsiColor, Style as Paint};
 
 pub(super) use self::{content::Content, shelf::Shelf};
 use crate::{
-    event::{Event, Said, Saying, said},
+    event::{ContentItem, Event, RecordContent, record_content},
     input::Place,
     render::human,
     scan::Watch,
@@ -92,16 +92,16 @@ impl Printer {
 
     /// Takes in a record of a stream, and the session that it names.
     fn record(&mut self, session: Option<&str>, record: &[u8]) {
-        let Saying { said, beside, .. } = said(record);
-        if let (Some(session), false) = (session, said.is_empty()) {
+        let RecordContent { items, is_subagent, .. } = record_content(record);
+        if let (Some(session), false) = (session, items.is_empty()) {
             // A stream cannot tell at its first session that another one follows.
             match self.session.replace(session.to_owned()) {
                 Some(before) if before != session => self.heading(session),
                 Some(_) | None => {}
             }
         }
-        for one in said {
-            self.say(&one, beside.into());
+        for item in items {
+            self.say(&item, is_subagent.into());
         }
     }
 
@@ -126,26 +126,26 @@ impl Printer {
     }
 
     /// Says something, as deep below the main agent as this.
-    fn say(&mut self, said: &Said, depth: usize) {
+    fn say(&mut self, item: &ContentItem, depth: usize) {
         let (dim, bold) = (Paint::new().dimmed(), Paint::new().bold());
         let indent = &*indent(depth);
-        match said {
-            Said::Begin { model, cwd } => {
+        match item {
+            ContentItem::TurnStart { model, cwd } => {
                 let about: Vec<&str> = [model, cwd].into_iter().flatten().map(String::as_str).collect();
                 self.line(Sort::Frame, indent, dim, "", &about.join(" · "));
             }
-            Said::Prompt(text) => self.lines(Sort::Words, &format!("{indent}> "), dim, text),
-            Said::Text(text) => self.lines(Sort::Words, indent, Paint::new(), text),
-            Said::Thinking(text) => self.lines(Sort::Words, &format!("{indent}~ "), dim, text),
-            Said::Call { tool, input, .. } => {
+            ContentItem::Prompt(text) => self.lines(Sort::Words, &format!("{indent}> "), dim, text),
+            ContentItem::Text(text) => self.lines(Sort::Words, indent, Paint::new(), text),
+            ContentItem::Thinking(text) => self.lines(Sort::Words, &format!("{indent}~ "), dim, text),
+            ContentItem::ToolCall { tool, input, .. } => {
                 self.line(Sort::Work, indent, bold, "→ ", &format!("{tool}  {}", first_line(input)));
             }
-            Said::Answer { failed, text, .. } => self.answer(indent, *failed, text),
-            Said::Retry(kind) => {
+            ContentItem::ToolResult { failed, text, .. } => self.answer(indent, *failed, text),
+            ContentItem::Retry(kind) => {
                 let paint = AnsiColor::Yellow.on_default();
                 self.line(Sort::Work, indent, paint, "! ", &format!("the API failed ({kind}), trying again"));
             }
-            Said::End { subtype, failed, why } => self.end(subtype, *failed, why),
+            ContentItem::TurnEnd { subtype, failed, reasons } => self.end(subtype, *failed, reasons),
         }
     }
 

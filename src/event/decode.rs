@@ -6,7 +6,7 @@ pub(super) use message::{API_ERROR, NOT_HUMAN};
 use message::{is_prompt, message};
 
 use super::{
-    Agent, Body, Denial, Event, ModelUse, Part, StreamPart, Text, ToolResult, TurnEnd, Usage,
+    Agent, Body, Denial, Event, ModelUse, StreamPart, StreamPayload, Text, ToolResult, TurnEnd, Usage,
     dialect::{Dialect, Signs},
     fields::{
         AgentFields, AgentKey, CallFields, CallKey, CompactionFields, CompactionKey, DeltaKey, EventKey,
@@ -61,11 +61,11 @@ fn decode_typed<'a, O: Open<'a>>(record: &Record<'a>, name: Text<'a>, whole: &'a
 }
 
 fn decode_agent<'a>(fields: &RecordFields<'a>, agent: &mut Agent<'a>) {
-    let Agent { call, id, kind, side } = agent;
+    let Agent { call, id, kind, sidechain } = agent;
     *call = fields.text(RecordKey::ParentToolUse).or_else(|| fields.text(RecordKey::ProgressOf));
     *id = fields.text(RecordKey::CamelAgent).or_else(|| fields.text(RecordKey::SnakeAgent));
     *kind = fields.text(RecordKey::SubagentType).or_else(|| fields.text(RecordKey::AttributionAgent));
-    *side = fields.is_true(RecordKey::IsSidechain);
+    *sidechain = fields.is_true(RecordKey::IsSidechain);
 }
 
 fn time_of(fields: &RecordFields<'_>) -> Option<Time> {
@@ -221,14 +221,17 @@ fn stream_part<'a>(record: &Record<'a>) -> Option<StreamPart<'a>> {
                 id: Some(message.fields.text(MessageKey::Id)?),
                 lane: lane(),
                 has_api_id: api_id().is_some(),
-                part: Part::Start(message.fields.text(MessageKey::Model), message.usage.get().map(usage)),
+                payload: StreamPayload::Start(
+                    message.fields.text(MessageKey::Model),
+                    message.usage.get().map(usage),
+                ),
             })
         }
         "message_delta" => {
             let stopped = event.delta.text(DeltaKey::StopReason).is_some();
-            let part = Part::Delta(event.usage.get().map(usage), stopped);
+            let payload = StreamPayload::Delta(event.usage.get().map(usage), stopped);
             let id = api_id();
-            Some(StreamPart { has_api_id: id.is_some(), id, lane: lane(), part })
+            Some(StreamPart { has_api_id: id.is_some(), id, lane: lane(), payload })
         }
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! Who wrote a record, and to whom. Decided record by record.
 
-use super::kind::{Home, home_of};
+use super::kind::{Protocol, protocol_of};
 
 /// The four ways records are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -77,7 +77,7 @@ impl Signs<'_> {
             return Dialect::Stream;
         }
         let bridged = matches!(self.kind, "result" | "system") && !self.snake_id;
-        if bridged || home_of(self.kind) == Some(Home::Bridge) {
+        if bridged || protocol_of(self.kind) == Some(Protocol::Bridge) {
             Dialect::Bridge
         } else {
             Dialect::Transcript
@@ -85,9 +85,9 @@ impl Signs<'_> {
     }
 
     fn without_id(&self) -> Dialect {
-        match (self.kind, home_of(self.kind)) {
-            (_, Some(Home::Transcript)) => Dialect::Transcript,
-            (_, Some(Home::Bridge)) => Dialect::Bridge,
+        match (self.kind, protocol_of(self.kind)) {
+            (_, Some(Protocol::Transcript)) => Dialect::Transcript,
+            (_, Some(Protocol::Bridge)) => Dialect::Bridge,
             ("result", _) if !self.total_cost && self.cost_or_duration => Dialect::Bridge,
             ("user", _) => Dialect::Input,
             ("control_request", _) if !self.sub.is_some_and(|sub| TO_HOST.contains(&sub)) => Dialect::Input,

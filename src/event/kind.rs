@@ -99,7 +99,7 @@ impl Type {
 
 /// Where a kind is known from; it decides the dialect of records that carry no id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Home {
+pub enum Protocol {
     /// What the CLI prints.
     Stream,
     /// Saved sessions.
@@ -112,11 +112,11 @@ pub enum Home {
 
 /// One row of the table of kinds.
 #[derive(Debug)]
-pub struct Row {
+pub struct KindRow {
     /// Type, and discriminator after a slash.
     pub name: &'static str,
     /// Where it comes from.
-    pub home: Home,
+    pub protocol: Protocol,
     /// Whether facts are read from more than its name.
     pub facts: bool,
 }
@@ -149,7 +149,7 @@ impl KindId {
     }
 
     /// The row.
-    pub fn row(self) -> &'static Row {
+    pub fn row(self) -> &'static KindRow {
         &KINDS[usize::from(self.0)]
     }
 
@@ -189,8 +189,8 @@ impl<'a> Kind<'a> {
 }
 
 /// Where a type without any id belongs, if the tables know the type.
-pub(super) fn home_of(kind: &str) -> Option<Home> {
-    find(kind, None).map(|id| id.row().home)
+pub(super) fn protocol_of(kind: &str) -> Option<Protocol> {
+    find(kind, None).map(|id| id.row().protocol)
 }
 
 /// The row of a type and discriminator. Every record is looked up: by halving the table it took a tenth of all time on
@@ -244,8 +244,8 @@ const fn place(kind: &[u8], sub: &[u8]) -> usize {
 }
 
 macro_rules! kinds {
-    ($( $home:ident $mark:ident { $($name:literal)* } )*) => {
-        const UNSORTED: &[Row] = &[ $( $( Row { name: $name, home: Home::$home, facts: kinds!(@ $mark) }, )* )* ];
+    ($( $protocol:ident $mark:ident { $($name:literal)* } )*) => {
+        const UNSORTED: &[KindRow] = &[ $( $( KindRow { name: $name, protocol: Protocol::$protocol, facts: kinds!(@ $mark) }, )* )* ];
     };
     (@ facts) => { true };
     (@ name) => { false };
@@ -356,20 +356,27 @@ kinds! {
 }
 
 /// The rows, sorted by name.
-static KINDS: [Row; UNSORTED.len()] = sorted();
+static KINDS: [KindRow; UNSORTED.len()] = sorted();
 
-const fn sorted() -> [Row; UNSORTED.len()] {
-    let mut rows = [const { Row { name: "", home: Home::Stream, facts: false } }; UNSORTED.len()];
+const fn sorted() -> [KindRow; UNSORTED.len()] {
+    let mut rows = [const { KindRow { name: "", protocol: Protocol::Stream, facts: false } }; UNSORTED.len()];
     let mut filled = 0;
     while filled < UNSORTED.len() {
         // Insertion: shift what is larger, at compile time.
         let mut at = filled;
         while at > 0 && less(UNSORTED[filled].name, rows[at - 1].name) {
-            rows[at] = Row { name: rows[at - 1].name, home: rows[at - 1].home, facts: rows[at - 1].facts };
+            rows[at] = KindRow {
+                name: rows[at - 1].name,
+                protocol: rows[at - 1].protocol,
+                facts: rows[at - 1].facts,
+            };
             at -= 1;
         }
-        rows[at] =
-            Row { name: UNSORTED[filled].name, home: UNSORTED[filled].home, facts: UNSORTED[filled].facts };
+        rows[at] = KindRow {
+            name: UNSORTED[filled].name,
+            protocol: UNSORTED[filled].protocol,
+            facts: UNSORTED[filled].facts,
+        };
         filled += 1;
     }
     rows
@@ -465,9 +472,9 @@ mod tests {
 
     #[test]
     fn a_type_alone_has_a_home() {
-        assert_eq!(home_of("summary"), Some(Home::Transcript));
-        assert_eq!(home_of("approve"), Some(Home::Bridge));
-        assert_eq!(home_of("progress"), Some(Home::Transcript));
-        assert_eq!(home_of("telepathy"), None);
+        assert_eq!(protocol_of("summary"), Some(Protocol::Transcript));
+        assert_eq!(protocol_of("approve"), Some(Protocol::Bridge));
+        assert_eq!(protocol_of("progress"), Some(Protocol::Transcript));
+        assert_eq!(protocol_of("telepathy"), None);
     }
 }

@@ -4,6 +4,7 @@
 //! knows files, threads or other records.
 
 mod block;
+mod content;
 mod decode;
 mod denial;
 mod dialect;
@@ -13,7 +14,6 @@ mod kind;
 mod mend;
 mod obvious;
 mod record;
-mod said;
 mod skim;
 mod trace;
 mod words;
@@ -23,12 +23,12 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 
 pub use block::{BlockId, BlockKind};
+pub use content::{ContentItem, RecordContent, main_input, may_have_content, record_content};
 pub use decode::{agent_of_input, agent_of_outcome, servers_of};
 pub use dialect::Dialect;
 pub use fields::names as field_names;
-pub use kind::{Home, Kind, KindId, Row};
+pub use kind::{Kind, KindId, KindRow, Protocol};
 pub use obvious::obvious;
-pub use said::{Said, Saying, can_say, main_input, said};
 #[doc(hidden)]
 pub use skim::kernel;
 pub use skim::{KeyPredictor, Skimmer, skim};
@@ -38,7 +38,7 @@ pub use words::{NO_SUCH_TOOL, TASK_NOTICE, deciding};
 use crate::measure::{Millis, Time, Tokens, Usd, Version};
 
 /// Judges one record: the whole of `bytes` must be one JSON object with a string `type`.
-pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Flaw> {
+pub fn decode(bytes: &[u8]) -> Result<Event<'_>, DecodeError> {
     if let Some(event) = simdutf8::basic::from_utf8(bytes).ok().and_then(skim::skim_piece) {
         return Ok(event);
     }
@@ -111,7 +111,7 @@ pub struct Agent<'a> {
     /// Its type.
     pub kind: Option<Text<'a>>,
     /// Whether the record stands beside the main conversation.
-    pub side: bool,
+    pub sidechain: bool,
 }
 
 /// What a record says beyond its name.
@@ -162,22 +162,22 @@ pub struct Block<'a> {
     /// Role and type.
     pub kind: BlockKind<'a>,
     /// What it says about a tool call.
-    pub half: Half<'a>,
+    pub tool_part: ToolPart<'a>,
     /// Its length.
     pub bytes: u64,
 }
 
 /// A block's part in a tool call.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Half<'a> {
+pub enum ToolPart<'a> {
     /// None.
-    Neither,
+    None,
     /// The call.
-    Ask(ToolUse<'a>),
+    Call(ToolUse<'a>),
     /// A tool that ran on the server, within the response: no call, but a use of that tool.
     Server(Option<Text<'a>>),
     /// The answer.
-    Answer(ToolResult<'a>),
+    Result(ToolResult<'a>),
 }
 
 /// A tool call.
@@ -272,12 +272,12 @@ pub struct StreamPart<'a> {
     /// Whether events of this version carry the response's id.
     pub has_api_id: bool,
     /// Its first or last word.
-    pub part: Part<'a>,
+    pub payload: StreamPayload<'a>,
 }
 
 /// Which part of a streamed response.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Part<'a> {
+pub enum StreamPayload<'a> {
     /// `message_start`: the model and the first usage.
     Start(Option<Text<'a>>, Option<Usage>),
     /// `message_delta`: the usage so far, and whether it is final.
@@ -324,7 +324,7 @@ pub struct ModelUse<'a> {
 
 /// Why something is not a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Flaw {
+pub enum DecodeError {
     /// Bytes that are not UTF-8.
     NotUtf8,
     /// Not JSON; what was wrong, and the byte where.
@@ -333,7 +333,7 @@ pub enum Flaw {
     NotARecord,
 }
 
-impl std::fmt::Display for Flaw {
+impl std::fmt::Display for DecodeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NotUtf8 => f.write_str("not UTF-8"),

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{
-    Event, Flaw, Text,
+    DecodeError, Event, Text,
     decode::decode_record,
     fields::{BlockFields, Fields, Key, MessageFields, MessageKey},
     json::{self, Json, Object},
@@ -16,24 +16,24 @@ pub(super) struct Obvious;
 /// Judges one record: the whole of `bytes` must be one JSON object with a string `type`.
 ///
 /// This path is exact and complete, and gives every verdict its words; the fast one is held equal to it.
-pub fn obvious(bytes: &[u8]) -> Result<Event<'_>, Flaw> {
-    let text = simdutf8::basic::from_utf8(bytes).map_err(|_| Flaw::NotUtf8)?;
+pub fn obvious(bytes: &[u8]) -> Result<Event<'_>, DecodeError> {
+    let text = simdutf8::basic::from_utf8(bytes).map_err(|_| DecodeError::NotUtf8)?;
     if !text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{') {
-        return Err(json::is_valid(text).map_or_else(|error| not_json(&error), |()| Flaw::NotARecord));
+        return Err(json::is_valid(text).map_or_else(|error| not_json(&error), |()| DecodeError::NotARecord));
     }
     let record = json::object(text).map_err(|error| not_json(&error))?;
     let text = text.trim_matches([' ', '\t', '\r', '\n']);
     let mut event = Event::blank();
     decode_record::<Obvious>(&Record::from_fields::<Obvious>(wanted(&record)), text, &mut event)
-        .ok_or(Flaw::NotARecord)?;
+        .ok_or(DecodeError::NotARecord)?;
     Ok(event)
 }
 
 /// serde_json's words without its position, which counts from the piece, not from the line.
-fn not_json(error: &serde_json::Error) -> Flaw {
+fn not_json(error: &serde_json::Error) -> DecodeError {
     let words = error.to_string();
     let words = words.split_once(" at line ").map_or(&*words, |(words, _)| words);
-    Flaw::NotJson(words.to_owned(), error.column())
+    DecodeError::NotJson(words.to_owned(), error.column())
 }
 
 fn wanted<'a, F: Fields<'a>>(object: &Object<'a>) -> F {

@@ -12,7 +12,7 @@ use super::{
     sessions::{CostState, Ending, ModelUse, Session, TurnDuration, TurnEnd},
 };
 use crate::{
-    event::{self, BlockKind, Body, Dialect, Event, Half, Part},
+    event::{self, BlockKind, Body, Dialect, Event, StreamPayload, ToolPart},
     input::Place,
     measure::{MIN_SURCHARGED_PROMPT, Time, Tokens, Version},
 };
@@ -119,13 +119,13 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         let response =
             message.response.as_ref().map(|response| response.id.as_deref().map_or_else(own, Id::of));
         for (index, block) in message.blocks.iter().enumerate() {
-            match &block.half {
-                Half::Neither => {}
-                Half::Server(tool) => {
+            match &block.tool_part {
+                ToolPart::None => {}
+                ToolPart::Server(tool) => {
                     let tool = tool.as_deref().map(|tool| self.facts.names.get(tool));
                     self.happened(What::Server(tool, index));
                 }
-                Half::Ask(ask) => {
+                ToolPart::Call(ask) => {
                     let tool = ask.tool.as_deref().map(|tool| self.facts.names.get(tool));
                     let id = self.call_id(ask.id.as_deref(), index);
                     self.facts.calls.insert(id, Call::asked(self.spot, tool, time));
@@ -133,7 +133,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
                         self.detail_ask(id, ask, response, time);
                     }
                 }
-                Half::Answer(answer) => self.answer(answer, time, index),
+                ToolPart::Result(answer) => self.answer(answer, time, index),
             }
         }
         let (Some(response), Some(id)) = (&message.response, response) else { return };
@@ -220,18 +220,20 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         let (place, session) = (self.place, self.session());
         let lane = || Lane(place.source, session.clone(), stream.lane.as_deref().map(Id::of));
         let id = stream.id.as_deref().map(Id::of);
-        if let (Some(id), Part::Start(_, usage) | Part::Delta(usage, _)) = (id, &stream.part) {
+        if let (Some(id), StreamPayload::Start(_, usage) | StreamPayload::Delta(usage, _)) =
+            (id, &stream.payload)
+        {
             self.may_be_long(id, usage.as_ref());
         }
-        let response = match &stream.part {
-            Part::Start(model, usage) => {
+        let response = match &stream.payload {
+            StreamPayload::Start(model, usage) => {
                 if let (false, Some(id)) = (stream.has_api_id, id) {
                     self.facts.lanes.start(lane(), place.offset, id);
                 }
                 let model = model.as_deref().map(|model| self.facts.names.get(model));
                 Response::streamed(session.clone(), First::at(self.spot, model), usage.as_ref(), false)
             }
-            Part::Delta(usage, stopped) => {
+            StreamPayload::Delta(usage, stopped) => {
                 Response::streamed(session.clone(), First::default(), usage.as_ref(), *stopped)
             }
         };

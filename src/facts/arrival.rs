@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Hashed, HashedSet, Latencies, Name, key::Id};
 use crate::{
-    event::{Body, Event, Half, Message, ToolResult, ToolUse},
+    event::{Body, Event, Message, ToolPart, ToolResult, ToolUse},
     measure::Millis,
 };
 
@@ -36,7 +36,7 @@ impl Arrivals {
         match &event.body {
             Body::Message(message) => {
                 let response = message.response.as_ref().and_then(|response| response.id.as_deref());
-                let is_main = event.agent.call.is_none() && !event.agent.side;
+                let is_main = event.agent.call.is_none() && !event.agent.sidechain;
                 self.responses.extend(response.filter(|_| is_main).map(Id::of));
                 self.message(message, now);
             }
@@ -48,10 +48,10 @@ impl Arrivals {
 
     fn message(&mut self, message: &Message<'_>, now: Millis) {
         for block in &message.blocks {
-            match &block.half {
-                Half::Ask(call) => self.ask(call, now),
-                Half::Answer(answer) => self.answer(answer, now),
-                Half::Neither | Half::Server(_) => {}
+            match &block.tool_part {
+                ToolPart::Call(call) => self.ask(call, now),
+                ToolPart::Result(answer) => self.answer(answer, now),
+                ToolPart::None | ToolPart::Server(_) => {}
             }
         }
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::{Count, Options, Progress, Watch};
 use crate::{
-    event::{self, Event, Flaw, KeyPredictor, Skimmer},
+    event::{self, DecodeError, Event, KeyPredictor, Skimmer},
     facts::{Counts, Facts},
     input::{Amount, Cutter, Feed, Found, Place, SourceId, Stop},
 };
@@ -168,7 +168,7 @@ impl<'a> Judge<'a> {
 /// What is wrong with a broken object, in the words of the parser.
 fn reason(bytes: &[u8]) -> String {
     match event::decode(bytes) {
-        Err(Flaw::NotJson(what, byte)) => format!("broken JSON: {what} at byte {byte} of the record"),
+        Err(DecodeError::NotJson(what, byte)) => format!("broken JSON: {what} at byte {byte} of the record"),
         Err(flaw) => flaw.to_string(),
         Ok(_) => "broken JSON".to_owned(),
     }

@@ -11,7 +11,7 @@ use super::{
     shelf::{Item, Shelf},
 };
 use crate::{
-    event::{Dialect, Said, Saying, can_say, said},
+    event::{ContentItem, Dialect, RecordContent, may_have_content, record_content},
     facts::{
         Name,
         ledger::{Ledger, SessionIndex},
@@ -79,7 +79,7 @@ impl Content {
             }
             session.agents.push(Agent { kind: agent.kind.clone(), items: Vec::new() });
         }
-        for record in ledger.records.iter().filter(|record| can_say(&record.kind)) {
+        for record in ledger.records.iter().filter(|record| may_have_content(&record.kind)) {
             let Some(at) = record.mark.at else { continue };
             let Some(number) = record.mark.session.map(SessionIndex::get) else { continue };
             let item = Item { source: at.source, offset: at.offset, bytes: record.bytes };
@@ -166,17 +166,19 @@ impl Session {
 
 impl Chosen {
     /// Whether a part of a record is left.
-    fn has(&self, item: Item, response: Option<&str>, said: &Said) -> bool {
-        match said {
-            Said::Text(_) | Said::Thinking(_) => response.is_some_and(|id| self.responses.contains(id)),
-            Said::Call { id, tool, .. } => {
+    fn has(&self, item: Item, response: Option<&str>, content: &ContentItem) -> bool {
+        match content {
+            ContentItem::Text(_) | ContentItem::Thinking(_) => {
+                response.is_some_and(|id| self.responses.contains(id))
+            }
+            ContentItem::ToolCall { id, tool, .. } => {
                 id.as_deref().is_some_and(|id| self.calls.contains(id))
                     || self.server_uses.contains(&(item.key(), Name::from(&**tool)))
             }
-            Said::Answer { id, .. } => id.as_deref().is_some_and(|id| self.calls.contains(id)),
-            Said::End { .. } => self.turns.contains(&item.key()),
+            ContentItem::ToolResult { id, .. } => id.as_deref().is_some_and(|id| self.calls.contains(id)),
+            ContentItem::TurnEnd { .. } => self.turns.contains(&item.key()),
             // A filter for tools or models leaves these out.
-            Said::Begin { .. } | Said::Prompt(_) | Said::Retry(_) => false,
+            ContentItem::TurnStart { .. } | ContentItem::Prompt(_) | ContentItem::Retry(_) => false,
         }
     }
 }
@@ -200,23 +202,31 @@ struct Frame {
     /// The record that is printed now.
     item: Option<Item>,
     response: Option<String>,
-    said: std::vec::IntoIter<Said>,
+    content: std::vec::IntoIter<ContentItem>,
     depth: usize,
     /// Whether the record says that a subagent wrote it.
-    beside: bool,
+    is_subagent: bool,
     /// Whose they are, until something is printed, if the call that started it is not.
     label: Option<String>,
 }
 
 impl Frame {
     fn of(items: Vec<Item>, depth: usize, label: Option<String>) -> Self {
-        let said = Vec::new().into_iter();
-        Self { items: items.into_iter(), item: None, response: None, said, depth, beside: false, label }
+        let content = Vec::new().into_iter();
+        Self {
+            items: items.into_iter(),
+            item: None,
+            response: None,
+            content,
+            depth,
+            is_subagent: false,
+            label,
+        }
     }
 
     /// How deep its record stands: one of a subagent that nothing more is known of stands below the main agent.
     fn depth(&self) -> usize {
-        self.depth.max(self.beside.into())
+        self.depth.max(self.is_subagent.into())
     }
 }
 
@@ -235,28 +245,28 @@ impl Walk<'_> {
     fn frames(&mut self, first: Frame, session: &mut Session) -> io::Result<()> {
         let mut stack = vec![first];
         while let Some(frame) = stack.last_mut() {
-            if let (Some(said), Some(item)) = (frame.said.next(), frame.item) {
+            if let (Some(content), Some(item)) = (frame.content.next(), frame.item) {
                 let is_chosen = self
                     .chosen
                     .as_ref()
-                    .is_none_or(|chosen| chosen.has(item, frame.response.as_deref(), &said));
+                    .is_none_or(|chosen| chosen.has(item, frame.response.as_deref(), &content));
                 if is_chosen {
-                    self.say(frame, &said);
+                    self.say(frame, &content);
                 }
                 let depth = frame.depth() + 1;
-                let Said::Call { id: Some(id), .. } = &said else { continue };
+                let ContentItem::ToolCall { id: Some(id), .. } = &content else { continue };
                 if let Some(at) = session.started.remove(&**id) {
                     let Agent { kind, items } = std::mem::take(&mut session.agents[at]);
                     stack.push(Frame::of(items, depth, (!is_chosen).then(|| label(kind))));
                 }
             } else if let Some(item) = frame.items.next() {
                 let text = self.shelf.text(item, self.sources).unwrap_or_default();
-                let Saying { said, beside, response, uuid } = said(&text);
+                let RecordContent { items, is_subagent, response, uuid } = record_content(&text);
                 if uuid.is_some_and(|uuid| !self.seen.insert(self.hasher.hash_one(uuid))) {
                     continue;
                 }
-                (frame.item, frame.said) = (Some(item), said.into_iter());
-                (frame.response, frame.beside) = (response, beside);
+                (frame.item, frame.content) = (Some(item), items.into_iter());
+                (frame.response, frame.is_subagent) = (response, is_subagent);
                 self.flush()?;
             } else {
                 stack.pop();
@@ -265,14 +275,14 @@ impl Walk<'_> {
         self.flush()
     }
 
-    fn say(&mut self, frame: &mut Frame, said: &Said) {
+    fn say(&mut self, frame: &mut Frame, content: &ContentItem) {
         if let Some(heading) = self.heading.take() {
             self.printer.heading(&heading);
         }
         if let Some(label) = frame.label.take() {
             self.printer.subagent(&label, frame.depth());
         }
-        self.printer.say(said, frame.depth());
+        self.printer.say(content, frame.depth());
     }
 
     fn flush(&mut self) -> io::Result<()> {

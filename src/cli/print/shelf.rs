@@ -9,7 +9,7 @@ use std::{
 use tempfile::SpooledTempFile;
 
 use crate::{
-    event::{Event, can_say},
+    event::{Event, may_have_content},
     input::{self, Bytes, Limits, Origin, Place, Source, SourceId, Stop},
     scan::{self, Options, Watch},
 };
@@ -165,7 +165,7 @@ impl Watch for Shelf {
         let key = (place.source, place.offset);
         let wanted = match &self.only {
             Some(only) => only.contains(&key),
-            None => self.once.contains(&place.source) && can_say(&event.kind.name()),
+            None => self.once.contains(&place.source) && may_have_content(&event.kind.name()),
         };
         if wanted {
             self.keep(key, text);

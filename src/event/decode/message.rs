@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::{error_name, status_name, usage};
 use crate::{
     event::{
-        Block, BlockKind, Half, Message, Response, TASK_NOTICE, Text, ToolResult, ToolUse,
+        Block, BlockKind, Message, Response, TASK_NOTICE, Text, ToolPart, ToolResult, ToolUse,
         denial::is_refusal,
         fields::{
             BlockFields, BlockKey, CallKey, DecisionFields, DecisionKey, MessageKey, PartFields, PartKey,
@@ -76,7 +76,7 @@ fn blocks<'a, O: Open<'a>>(
         let bytes = message.fields.get(MessageKey::Content).map_or(0, Json::length);
         return smallvec::smallvec![Block {
             kind: BlockKind::of(role, "text".into()),
-            half: Half::Neither,
+            tool_part: ToolPart::None,
             bytes
         }];
     }
@@ -84,20 +84,20 @@ fn blocks<'a, O: Open<'a>>(
     let objects = message.blocks.objects.iter();
     let block = |(fields, bytes): &(BlockFields<'a>, u64)| {
         let kind = fields.text(BlockKey::Type)?;
-        let half = match &*kind {
-            "tool_use" => Half::Ask(ToolUse {
+        let tool_part = match &*kind {
+            "tool_use" => ToolPart::Call(ToolUse {
                 id: fields.text(BlockKey::Id),
                 tool: fields.text(BlockKey::Name),
                 input: fields.get(BlockKey::Input).map(Json::source),
             }),
-            "server_tool_use" | "mcp_tool_use" => Half::Server(fields.text(BlockKey::Name)),
+            "server_tool_use" | "mcp_tool_use" => ToolPart::Server(fields.text(BlockKey::Name)),
             "tool_result" => {
                 let verdicts = verdicts.get_or_insert_with(|| Verdicts::of::<O>(record));
-                Half::Answer(tool_result::<O>(record, verdicts, fields))
+                ToolPart::Result(tool_result::<O>(record, verdicts, fields))
             }
-            _ => Half::Neither,
+            _ => ToolPart::None,
         };
-        Some(Block { kind: BlockKind::of(role, kind), half, bytes: *bytes })
+        Some(Block { kind: BlockKind::of(role, kind), tool_part, bytes: *bytes })
     };
     objects.filter_map(block).collect()
 }

@@ -66,7 +66,7 @@ impl Reading<'_, '_, '_> {
         match &self.event.agent {
             event::Agent { call: Some(call), .. } => Whose::Started(names.get(call)),
             event::Agent { id: Some(id), .. } => Whose::Named(names.get(id)),
-            event::Agent { side: true, .. } => Whose::Side,
+            event::Agent { sidechain: true, .. } => Whose::Side,
             _ => Whose::Main,
         }
     }
