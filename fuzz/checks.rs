@@ -208,8 +208,9 @@ pub(crate) fn scan(bytes: &[u8], block: usize, unit: u64) -> Option<Account> {
 
 /// What ccstat makes of a file with so many threads.
 fn account(path: &Path, limits: Limits, threads: usize) -> Account {
-    let source = Source { origin: Origin::File(path.to_owned()), doubtful: false };
-    let bulk = (threads > 1).then(|| Source { origin: Origin::File(BULK.path().to_owned()), doubtful: true });
+    let source = Source { origin: Origin::File(path.to_owned()), unverified: false };
+    let bulk =
+        (threads > 1).then(|| Source { origin: Origin::File(BULK.path().to_owned()), unverified: true });
     let sources: Vec<Source> = [source].into_iter().chain(bulk).collect();
     let options = Options { limits, threads, ..Options::default() };
     let scan = scan::scan(&sources, &options, &Progress::default());

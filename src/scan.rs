@@ -9,7 +9,7 @@ use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
-pub use stream::{Watch, scan_stream, scan_watched};
+pub use stream::{Observer, scan_observed, scan_stream};
 
 use crate::{
     event::{self, KeyPredictor},
@@ -272,7 +272,7 @@ fn if_log(
     options: &Options,
     open: impl Fn() -> io::Result<Bytes>,
 ) -> io::Result<Option<Bytes>> {
-    if source.doubtful && !begins_with_record(open()?, &options.limits)? {
+    if source.unverified && !begins_with_record(open()?, &options.limits)? {
         return Ok(None);
     }
     open().map(Some)

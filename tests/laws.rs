@@ -340,7 +340,7 @@ impl Files {
         std::fs::write(&path, "{}").expect("written");
         let file = std::fs::OpenOptions::new().write(true).open(&path).expect("opened");
         file.set_len(2 << 20).expect("made larger");
-        self.sources.push(Source { origin: Origin::File(path), doubtful: true });
+        self.sources.push(Source { origin: Origin::File(path), unverified: true });
         self
     }
 
@@ -361,7 +361,7 @@ impl Files {
 }
 
 fn source(path: PathBuf) -> Source {
-    Source { origin: Origin::File(path), doubtful: false }
+    Source { origin: Origin::File(path), unverified: false }
 }
 
 fn cut(unit: u64, block: usize) -> Limits {

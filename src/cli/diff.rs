@@ -14,7 +14,7 @@ use super::{
 use crate::{
     error::{Error, ExitStatus},
     facts::Facts,
-    input::Wanted,
+    input::Roots,
     render::Style,
     report::{self, Allowance, Growth, Part, Verdict},
 };
@@ -142,7 +142,7 @@ pub(super) fn diff(diff: &Diff, variables: &Variables, style: Style) -> Result<E
 }
 
 fn read(side: Option<&PathBuf>, rows: &Rows, variables: &Variables) -> Result<Narrowed, Error> {
-    let wanted = Wanted::Paths(side.cloned().into_iter().collect());
+    let wanted = Roots::Paths(side.cloned().into_iter().collect());
     narrowed_of(&wanted, Facts::ledger, &rows.asked, report::DIFF.keeps, variables, &rows.output)
 }
 

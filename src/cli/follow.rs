@@ -17,12 +17,12 @@ use super::{
 use crate::{
     error::{Error, ExitStatus},
     facts::Detail,
-    input::{self, Limits, Missing, Origin, Source, Wanted},
+    input::{self, FindError, Limits, Origin, Roots, Source},
     render::{self, Style},
     report::{Data, Report},
     scan::{
         Options, Progress,
-        follow::{Followed, Look, Seen},
+        follow::{Check, Follower, Update},
     },
 };
 
@@ -54,11 +54,11 @@ pub(super) struct Follow<'a> {
 
 impl Follow<'_> {
     /// Follows until a signal comes. What was read then is handed on as if it were read just now.
-    pub(super) fn read(&self, wanted: Wanted) -> Result<Reading, Error> {
+    pub(super) fn read(&self, wanted: Roots) -> Result<Reading, Error> {
         let search = input::find(&wanted);
         refuse_pipes(&search.sources)?;
         self.output.spare(&search.sources)?;
-        for missing in &search.missing {
+        for missing in &search.errors {
             complain(&waiting(missing));
         }
         let screen = Screen::default();
@@ -71,30 +71,30 @@ impl Follow<'_> {
         } else {
             let end = self.watch(&mut followed, &signals, &screen);
             screen.leave();
-            followed.look(Look::Sweep);
+            followed.check(Check::Full);
             end?
         };
         self.output.spare(followed.sources())?;
         let style = Some(self.variables.style());
         let reading = Reading { stop: Some(end), style, ..reading(&mut followed) };
-        followed.missing().iter().for_each(|missing| complain(&missing.to_string()));
+        followed.errors().iter().for_each(|missing| complain(&missing.to_string()));
         reading.scan.unread.iter().for_each(|unread| complain(&describe(unread, &reading.sources)));
         Ok(reading)
     }
 
-    fn begin(&self, wanted: Wanted, signals: &Signals) -> Followed {
+    fn begin(&self, wanted: Roots, signals: &Signals) -> Follower {
         let limits = Limits { max_record: self.input.max_record, ..Limits::default() };
         let stop = signals.stop().clone();
         let options = Options { threads: self.input.threads, limits, stop, detail: self.detail };
         let progress = Arc::new(Progress::default());
         let _bar = Bar::watch(&progress, !self.input.no_progress && !self.output.quiet);
-        Followed::begin(wanted, options, &progress)
+        Follower::start(wanted, options, &progress)
     }
 
     /// Looks and draws until a signal comes.
     fn watch(
         &self,
-        followed: &mut Followed,
+        followed: &mut Follower,
         signals: &Signals,
         screen: &Screen,
     ) -> Result<ExitStatus, Error> {
@@ -113,9 +113,9 @@ impl Follow<'_> {
             if start < rhythm.next().1 {
                 continue; // it is time to draw, not to look
             }
-            let seen = followed.look(look);
+            let seen = followed.check(look);
             rhythm.looked(look, start, Instant::now(), seen);
-            if let Some(picture) = picture.as_mut().filter(|_| seen == Seen::News) {
+            if let Some(picture) = picture.as_mut().filter(|_| seen == Update::Content) {
                 picture.changed();
             }
         }
@@ -138,9 +138,9 @@ impl Follow<'_> {
 }
 
 /// What is known now.
-fn reading(followed: &mut Followed) -> Reading {
+fn reading(followed: &mut Follower) -> Reading {
     let scan = followed.snapshot();
-    let partial = !followed.missing().is_empty() || !scan.unread.is_empty();
+    let partial = !followed.errors().is_empty() || !scan.unread.is_empty();
     Reading { sources: followed.sources().to_vec(), scan, stop: None, style: None, partial }
 }
 
@@ -164,9 +164,9 @@ fn refuse_pipes(sources: &[Source]) -> Result<(), Error> {
     }
 }
 
-fn waiting(missing: &Missing) -> String {
+fn waiting(missing: &FindError) -> String {
     match missing {
-        Missing::BadPattern { .. } => missing.to_string(),
+        FindError::BadPattern { .. } => missing.to_string(),
         _ => format!("{missing}; waiting for it"),
     }
 }
@@ -186,28 +186,28 @@ impl Rhythm {
     }
 
     /// The next look, and when it is due. A sweep is a glance too.
-    fn next(&self) -> (Look, Instant) {
-        if self.sweep <= self.glance { (Look::Sweep, self.sweep) } else { (Look::Glance, self.glance) }
+    fn next(&self) -> (Check, Instant) {
+        if self.sweep <= self.glance { (Check::Full, self.sweep) } else { (Check::Recent, self.glance) }
     }
 
     /// A look is over: the next one is due the later the longer it took.
-    fn looked(&mut self, look: Look, start: Instant, now: Instant, seen: Seen) {
+    fn looked(&mut self, look: Check, start: Instant, now: Instant, seen: Update) {
         let took = now - start;
-        self.pause = if seen == Seen::Nothing { (self.pause * 5 / 4).min(IDLE) } else { BUSY };
+        self.pause = if seen == Update::Nothing { (self.pause * 5 / 4).min(IDLE) } else { BUSY };
         let parts = match (seen, look) {
-            (Seen::News, _) => WORKING,
-            (Seen::Nothing | Seen::Folder, Look::Sweep) => SWEEPING,
-            (Seen::Nothing | Seen::Folder, Look::Glance) => GLANCING,
+            (Update::Content, _) => WORKING,
+            (Update::Nothing | Update::Folder, Check::Full) => SWEEPING,
+            (Update::Nothing | Update::Folder, Check::Recent) => GLANCING,
         };
         let due = now + self.pause.max(took * parts);
         match look {
-            Look::Glance => self.glance = due,
-            Look::Sweep => {
+            Check::Recent => self.glance = due,
+            Check::Full => {
                 (self.sweep, self.glance) = (due, self.glance.max(now + self.pause));
                 self.rest = now + took * WORKING;
             }
         }
-        if seen == Seen::Folder {
+        if seen == Update::Folder {
             self.sweep = self.sweep.min(self.rest.max(now));
         }
     }
@@ -252,7 +252,7 @@ impl<'s> Picture<'s> {
     }
 
     /// Draws what has changed: the report, the size of the window, or the words about it.
-    fn draw(&mut self, followed: &mut Followed, follow: &Follow<'_>) -> Result<(), Error> {
+    fn draw(&mut self, followed: &mut Follower, follow: &Follow<'_>) -> Result<(), Error> {
         let start = Instant::now();
         let renewed = self.stale && start >= self.earliest;
         if renewed {
@@ -336,7 +336,7 @@ mod tests {
     use super::*;
 
     /// Looks for so long at what takes so long: how often each, and the part of the time that it took.
-    fn looks(glance: Duration, sweep: Duration, seen: Seen) -> (u32, u32, f64) {
+    fn looks(glance: Duration, sweep: Duration, seen: Update) -> (u32, u32, f64) {
         let begin = Instant::now();
         let mut rhythm = Rhythm::new(begin);
         let (mut glances, mut sweeps) = (0, 0);
@@ -347,10 +347,10 @@ mod tests {
                 return (glances, sweeps, spent.as_secs_f64() / 600.0);
             }
             let took = match look {
-                Look::Glance => glance,
-                Look::Sweep => sweep,
+                Check::Recent => glance,
+                Check::Full => sweep,
             };
-            *(if look == Look::Glance { &mut glances } else { &mut sweeps }) += 1;
+            *(if look == Check::Recent { &mut glances } else { &mut sweeps }) += 1;
             rhythm.looked(look, start, start + took, seen);
         }
     }
@@ -359,29 +359,31 @@ mod tests {
     fn however_long_looks_take_they_take_less_than_a_hundredth_of_the_time() {
         for (glance, sweep) in [(20, 50), (300, 60_000), (300, 2_000_000), (100_000, 1_000_000)] {
             let (_, _, part) =
-                looks(Duration::from_micros(glance), Duration::from_micros(sweep), Seen::Nothing);
+                looks(Duration::from_micros(glance), Duration::from_micros(sweep), Update::Nothing);
             assert!(part < 0.01, "{glance} µs, {sweep} µs: {part}");
         }
     }
 
     #[test]
     fn a_few_files_are_looked_at_each_second_and_more_often_while_they_change() {
-        let (glances, sweeps, _) = looks(Duration::from_micros(20), Duration::from_micros(50), Seen::Nothing);
+        let (glances, sweeps, _) =
+            looks(Duration::from_micros(20), Duration::from_micros(50), Update::Nothing);
         assert!((590..620).contains(&(glances + sweeps)), "{glances} {sweeps}");
-        let (glances, sweeps, _) = looks(Duration::from_micros(20), Duration::from_micros(50), Seen::News);
+        let (glances, sweeps, _) =
+            looks(Duration::from_micros(20), Duration::from_micros(50), Update::Content);
         assert!((2390..2410).contains(&(glances + sweeps)), "{glances} {sweeps}");
     }
 
     #[test]
     fn among_many_files_those_that_live_are_looked_at_as_often_as_ever() {
         let (glances, sweeps, _) =
-            looks(Duration::from_micros(300), Duration::from_millis(60), Seen::Nothing);
+            looks(Duration::from_micros(300), Duration::from_millis(60), Update::Nothing);
         assert!(glances > 530 && (60..70).contains(&sweeps), "{glances} {sweeps}");
     }
 
     #[test]
     fn a_folder_that_changes_is_swept_soon_but_not_all_the_time() {
-        let (_, sweeps, part) = looks(Duration::from_micros(300), Duration::from_millis(60), Seen::Folder);
+        let (_, sweeps, part) = looks(Duration::from_micros(300), Duration::from_millis(60), Update::Folder);
         assert!(sweeps > 1000 && part < 0.21, "{sweeps} {part}");
     }
 

@@ -41,7 +41,7 @@ use clap::{CommandFactory, FromArgMatches};
 use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Input},
-    input::{self, Limits, Origin, Search, Source, Stop, Wanted},
+    input::{self, Limits, Origin, Roots, Search, Source, Stop},
     measure::calendar,
     render::{self, Format, Style, human},
     report::{self, Preset, Report, ReportSpec, View},
@@ -183,7 +183,7 @@ struct Reading {
 
 /// Reads what is there, or follows it until a signal comes; `make` makes the report that is shown meanwhile.
 fn gather(
-    wanted: Wanted,
+    wanted: Roots,
     asked: &args::Asked,
     detail: Detail,
     output: &args::Output,
@@ -215,7 +215,7 @@ fn read(
     for unread in &scan.unread {
         complain(&describe(unread, &search.sources));
     }
-    let partial = !search.missing.is_empty() || !scan.unread.is_empty();
+    let partial = !search.errors.is_empty() || !scan.unread.is_empty();
     let stop = stop.is_set().then_some(ExitStatus::Interrupted);
     Ok(Reading { sources: search.sources, scan, stop, style: None, partial })
 }
@@ -223,7 +223,7 @@ fn read(
 /// Says what is missing, and refuses to write over a log.
 fn spare(search: &Search, output: &args::Output) -> Result<(), Error> {
     output.spare(&search.sources)?;
-    search.missing.iter().for_each(|missing| complain(&missing.to_string()));
+    search.errors.iter().for_each(|missing| complain(&missing.to_string()));
     Ok(())
 }
 

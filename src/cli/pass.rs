@@ -18,9 +18,9 @@ use super::{
 use crate::{
     event::Event,
     facts::{Arrivals, Arrived, Detail, Facts},
-    input::{Lost, Outlet, Place, Relay},
+    input::{FailedOutlet, Outlet, Place, Relay},
     measure::{Millis, Prices, Usd},
-    scan::{self, Options, Unread, Watch},
+    scan::{self, Observer, Options, Unread},
 };
 
 /// How often a run is looked at.
@@ -80,7 +80,7 @@ pub(super) struct Passed {
     pub(super) facts: Option<Facts>,
     pub(super) unread: Option<Unread>,
     pub(super) arrived: Arrived,
-    pub(super) lost: Vec<Lost>,
+    pub(super) lost: Vec<FailedOutlet>,
     /// The stream was left before its end, because nobody reads standard output any more.
     pub(super) left: bool,
 }
@@ -114,7 +114,7 @@ impl Pass<'_> {
                     show.around(|| complain(&message));
                 }
             }
-            let ended = relay.wait(Duration::ZERO);
+            let ended = relay.wait_for_end(Duration::ZERO);
             if broken && ended {
                 parsed = Some(None);
             }
@@ -127,7 +127,7 @@ impl Pass<'_> {
         };
         relay.close();
         show.end();
-        let (lost, left) = (relay.lost(), relay.was_left());
+        let (lost, left) = (relay.take_failed(), relay.was_abandoned());
         if broken {
             return Passed { facts: None, unread, arrived: Arrived::default(), lost, left };
         }
@@ -172,7 +172,7 @@ fn parse(
     mut watcher: Watcher,
     news: Sender<News>,
 ) {
-    let stream = Box::new(relay.bytes(&options.stop));
+    let stream = Box::new(relay.reader(&options.stop));
     let facts = Arc::clone(facts);
     beside(news, move || News::Parsed(scan::scan_stream(stream, &options, &facts, &mut watcher)));
 }
@@ -207,21 +207,21 @@ struct Watcher {
     show: Show,
 }
 
-impl Watch for Watcher {
+impl Observer for Watcher {
     fn record(&mut self, place: Place, event: &Event<'_>, text: &[u8]) {
         if let Ok(mut arrivals) = self.arrivals.lock() {
-            arrivals.absorb(event, millis(self.relay.looked()));
+            arrivals.absorb(event, millis(self.relay.current_arrival()));
         }
         if let Some(printer) = &mut self.printer {
             printer.record(place, event, text);
         }
     }
 
-    fn pause(&mut self) {
+    fn batch_end(&mut self) {
         if let Some(printer) = &mut self.printer
             && printer.has_something()
         {
-            self.show.around(|| printer.pause());
+            self.show.around(|| printer.batch_end());
         }
     }
 }
@@ -268,13 +268,13 @@ impl Counter {
             self.counted.turns = arrivals.turns();
         }
         self.counted.elapsed = millis(relay.elapsed());
-        self.counted.silence = millis(relay.silence().as_millis().try_into().unwrap_or(u64::MAX));
+        self.counted.silence = millis(relay.idle_time().as_millis().try_into().unwrap_or(u64::MAX));
         &self.counted
     }
 }
 
 /// Says which outlets could not take everything; whether bytes were lost that someone wanted.
-pub(super) fn complain_of(lost: &[Lost]) -> bool {
+pub(super) fn complain_of(lost: &[FailedOutlet]) -> bool {
     // A reader that goes away wants no more.
     let wanted = lost.iter().filter(|lost| lost.error.kind() != io::ErrorKind::BrokenPipe);
     wanted
@@ -307,7 +307,7 @@ mod tests {
         let (stream, seen) = (b"{\"type\":\"x\"}\n".repeat(100_000), Shared::default());
         let outlet = Outlet { name: "here".to_owned(), write: Box::new(seen.clone()), essential: false };
         let relay = Relay::start(io::Cursor::new(stream.clone()), vec![outlet]);
-        let mut bytes = relay.bytes(&Stop::default());
+        let mut bytes = relay.reader(&Stop::default());
         let wires = Wires::new();
         beside(wires.sender, move || {
             bytes.read_exact(&mut [0; 100]).unwrap();
@@ -315,7 +315,7 @@ mod tests {
         });
         let patience = Duration::from_secs(20);
         assert!(matches!(wires.receiver.recv_timeout(patience), Ok(News::Broken)));
-        assert!(relay.wait(patience), "the stream waits for a parser that is no more");
+        assert!(relay.wait_for_end(patience), "the stream waits for a parser that is no more");
         assert!(*seen.0.lock().unwrap() == stream, "something was lost");
     }
 }

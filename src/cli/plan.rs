@@ -16,7 +16,7 @@ use super::{again::Again, args, config, stdin};
 pub(super) use crate::measure::calendar::parse_duration;
 use crate::{
     error::Error,
-    input::{self, Environment, Wanted},
+    input::{self, Environment, Roots},
     measure::Prices,
     render::Style,
 };
@@ -129,7 +129,7 @@ fn user_config(get: &dyn Fn(&str) -> Option<OsString>, home: Option<&Path>) -> O
 }
 
 /// What a command reads: the paths that were given, else standard input if it is an input, else the saved sessions.
-pub(super) fn wanted(input: &args::Input, variables: &Variables) -> Result<Wanted, Error> {
+pub(super) fn wanted(input: &args::Input, variables: &Variables) -> Result<Roots, Error> {
     let mut paths = input.paths.clone();
     if let Some(list) = &input.files_from {
         paths.extend(listed(list)?);
@@ -137,9 +137,9 @@ pub(super) fn wanted(input: &args::Input, variables: &Variables) -> Result<Wante
         paths.push(PathBuf::from("-"));
     }
     if paths.is_empty() && input.files_from.is_none() {
-        return Ok(Wanted::Saved(variables.environment()));
+        return Ok(Roots::SavedSessions(variables.environment()));
     }
-    Ok(Wanted::Paths(paths))
+    Ok(Roots::Paths(paths))
 }
 
 /// Bytes of a path in a list, at most: more than any system allows, so a line without end is an error soon.

@@ -18,7 +18,7 @@ use crate::{
     event::{ContentItem, Event, RecordContent, record_content},
     input::Place,
     render::human,
-    scan::Watch,
+    scan::Observer,
 };
 
 /// How the records of a stream are printed.
@@ -39,10 +39,10 @@ impl Prints {
     }
 }
 
-impl Watch for Prints {
+impl Observer for Prints {
     fn record(&mut self, place: Place, event: &Event<'_>, text: &[u8]) {
         match self {
-            Self::Live(printer) => Watch::record(printer, place, event, text),
+            Self::Live(printer) => Observer::record(printer, place, event, text),
             Self::Held(shelf) => {
                 if let Ok(mut shelf) = shelf.lock() {
                     shelf.record(place, event, text);
@@ -51,9 +51,9 @@ impl Watch for Prints {
         }
     }
 
-    fn pause(&mut self) {
+    fn batch_end(&mut self) {
         match self {
-            Self::Live(printer) => printer.pause(),
+            Self::Live(printer) => printer.batch_end(),
             Self::Held(_) => {}
         }
     }
@@ -219,12 +219,12 @@ fn first_line(text: &str) -> &str {
     text.trim().lines().next().unwrap_or_default()
 }
 
-impl Watch for Printer {
+impl Observer for Printer {
     fn record(&mut self, _: Place, event: &Event<'_>, text: &[u8]) {
         Self::record(self, event.session.as_deref(), text);
     }
 
-    fn pause(&mut self) {
+    fn batch_end(&mut self) {
         let text = self.take();
         if !self.is_gone && !text.is_empty() {
             let mut out = io::stdout().lock();

@@ -59,7 +59,7 @@ pub(super) fn redact(redact: &Redact, variables: &Variables) -> Result<ExitStatu
     let input = Input { paths, files_from, threads: 1, max_record: *max_record, no_progress: *no_progress };
     let search = input::find(&plan::wanted(&input, variables)?);
     let targets = targets(&search.sources, into.as_deref())?;
-    search.missing.iter().for_each(|missing| complain(&missing.to_string()));
+    search.errors.iter().for_each(|missing| complain(&missing.to_string()));
     if search.sources.is_empty() {
         complain(&nothing_read(&facts::Input::default(), &search.sources));
         return Ok(ExitStatus::NothingRead);
@@ -82,7 +82,7 @@ pub(super) fn redact(redact: &Redact, variables: &Variables) -> Result<ExitStatu
     drop(bar);
     work.unread.iter().for_each(|unread| complain(&describe(unread, &search.sources)));
     done?;
-    let partial = !search.missing.is_empty() || !work.unread.is_empty();
+    let partial = !search.errors.is_empty() || !work.unread.is_empty();
     Ok(match () {
         () if stop.is_set() => ExitStatus::Interrupted,
         () if work.records == 0 => {

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Facts, ledger::Ledger},
-    input::{self, Source, SourceId, Wanted},
+    input::{self, Roots, Source, SourceId},
     measure::{Prices, calendar::Zone},
     render::Style,
     report::{
@@ -98,7 +98,7 @@ pub(super) fn narrowed_with(
 
 /// The same of what is named here, not of the paths among the arguments.
 pub(super) fn narrowed_of(
-    wanted: &Wanted,
+    wanted: &Roots,
     rows: Rows,
     asked: &args::Asked,
     detail: Detail,

@@ -154,7 +154,7 @@ fn not_started(run: &Run, error: &io::Error) -> ExitStatus {
 }
 
 fn report(run: &Run, passed: Passed, prices: &Prices, variables: &Variables) -> Result<ExitStatus, Error> {
-    let sources = [Source { origin: Origin::Stdin, doubtful: false }];
+    let sources = [Source { origin: Origin::Stdin, unverified: false }];
     let Passed { facts, unread, arrived, lost, left } = passed;
     pass::complain_of(&lost);
     if let Some(unread) = &unread {
@@ -223,7 +223,7 @@ impl Keeper for Keeping<'_> {
     }
 
     fn is_over(&mut self, relay: &Relay) -> bool {
-        self.child.gone_for().is_some_and(|gone| gone.min(relay.silence()) > LINGER)
+        self.child.gone_for().is_some_and(|gone| gone.min(relay.idle_time()) > LINGER)
     }
 
     fn is_done(&mut self) -> bool {

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     error::{Error, ExitStatus},
     facts::{Account, Arrived, Detail, Facts, ledger::Ledger},
-    input::{self, Limits, Search, Source, Wanted},
+    input::{self, Limits, Roots, Search, Source},
     measure::{Prices, calendar::Zone},
     render::Style,
     report::{self, Gate, Names, Report, View},
@@ -53,7 +53,7 @@ struct Task<'a> {
     asked: &'a args::Summarize,
     gates: Vec<Gate>,
     variables: &'a Variables,
-    wanted: Wanted,
+    wanted: Roots,
 }
 
 impl Task<'_> {
@@ -103,7 +103,7 @@ impl Task<'_> {
     fn printed(&self, search: Search) -> Result<ExitStatus, Error> {
         let args::Summarize { asked, output, tee, .. } = self.asked;
         let scope = Scope::of(asked, Detail::ROWS | Detail::RECORDS, &[], self.variables)?;
-        let missing = !search.missing.is_empty();
+        let missing = !search.errors.is_empty();
         let shelf = Shelf::new(&search.sources);
         let (reading, arrived, shelf) = if tee.looks_at(&search.sources)? && is_pipe(&search.sources) {
             spare(&search, output)?;
@@ -176,7 +176,7 @@ impl Task<'_> {
             let printer = tee.prints().then(printer);
             let (mut reading, arrived) =
                 tee.read(&search.sources, &asked.input, output, detail, prices, printer)?;
-            reading.partial |= !search.missing.is_empty();
+            reading.partial |= !search.errors.is_empty();
             return Ok((reading, arrived.filter(|_| tee.is_live())));
         }
         Ok((read(search, &asked.input, detail, output)?, None))

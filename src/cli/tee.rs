@@ -137,7 +137,7 @@ pub(super) fn held(sources: &[Source], input: &args::Input, detail: Detail, shel
     on_interrupt(&stop);
     let limits = Limits { max_record: input.max_record, ..Limits::default() };
     let options = Options { threads: 1, limits, stop: stop.clone(), detail };
-    let scan = scan::scan_watched(sources, &options, shelf);
+    let scan = scan::scan_observed(sources, &options, shelf);
     let stopped = stop.is_set().then_some(ExitStatus::Interrupted);
     told(sources, scan, stopped, false)
 }

@@ -15,7 +15,7 @@ pub struct Source {
     /// Where the bytes come from.
     pub origin: Origin,
     /// A `.json` file that was found, not named: it is a source only if it begins with a record.
-    pub doubtful: bool,
+    pub unverified: bool,
 }
 
 /// Where bytes come from.
@@ -86,11 +86,11 @@ fn projects(entry: &str) -> PathBuf {
 
 /// What to look for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Roots {
     /// What was named: `-`, files, folders, patterns.
     Paths(Vec<PathBuf>),
     /// The saved sessions.
-    Saved(Environment),
+    SavedSessions(Environment),
 }
 
 /// What was found.
@@ -99,7 +99,7 @@ pub struct Search {
     /// Each source once, in the order of their names.
     pub sources: Vec<Source>,
     /// What was named and could not be had.
-    pub missing: Vec<Missing>,
+    pub errors: Vec<FindError>,
     /// A link was followed, so one file may have two names.
     linked: bool,
 }
@@ -107,7 +107,7 @@ pub struct Search {
 /// Something that was named and could not be had.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Missing {
+pub enum FindError {
     /// It cannot be looked at.
     #[error("cannot read `{}`: {source}", spelled(path))]
     Unreadable {
@@ -139,17 +139,17 @@ pub enum Missing {
 }
 
 /// Finds the sources.
-pub fn find(wanted: &Wanted) -> Search {
+pub fn find(wanted: &Roots) -> Search {
     let mut search = Search::default();
     match wanted {
-        Wanted::Paths(paths) => paths.iter().for_each(|path| search.named(path)),
-        Wanted::Saved(environment) => {
+        Roots::Paths(paths) => paths.iter().for_each(|path| search.named(path)),
+        Roots::SavedSessions(environment) => {
             environment.saved_sessions().iter().for_each(|folder| search.folder(folder))
         }
     }
     search.sources.sort_by_cached_key(|source| order(&source.origin));
     search.sources.dedup_by(|one, two| one.origin == two.origin);
-    let named_once = matches!(wanted, Wanted::Paths(paths) if paths.len() == 1);
+    let named_once = matches!(wanted, Roots::Paths(paths) if paths.len() == 1);
     if !named_once || search.linked {
         search.drop_other_names();
     }
@@ -189,37 +189,37 @@ impl Search {
 
     fn named(&mut self, path: &Path) {
         if path == Path::new("-") {
-            return self.sources.push(Source { origin: Origin::Stdin, doubtful: false });
+            return self.sources.push(Source { origin: Origin::Stdin, unverified: false });
         }
         match path.metadata() {
             Ok(about) if about.is_dir() => self.folder(path),
             Ok(_) => self.file(path.to_owned(), false),
             Err(_) if is_pattern(path) => self.pattern(path),
-            Err(source) => self.missing.push(Missing::Unreadable { path: path.to_owned(), source }),
+            Err(source) => self.errors.push(FindError::Unreadable { path: path.to_owned(), source }),
         }
     }
 
-    fn file(&mut self, path: PathBuf, doubtful: bool) {
-        self.sources.push(Source { origin: Origin::File(path), doubtful });
+    fn file(&mut self, path: PathBuf, unverified: bool) {
+        self.sources.push(Source { origin: Origin::File(path), unverified });
     }
 
     fn folder(&mut self, folder: &Path) {
-        let before = (self.sources.len(), self.missing.len());
+        let before = (self.sources.len(), self.errors.len());
         let walk = WalkDir::new(folder).follow_links(true);
         for entry in walk.into_iter().filter_entry(|entry| !holds_results(entry)) {
             self.linked |= entry.as_ref().is_ok_and(DirEntry::path_is_symlink);
             match entry {
                 Ok(entry) if entry.file_type().is_file() => {
-                    if let Some(doubtful) = is_log_name(entry.file_name()) {
-                        self.file(entry.into_path(), doubtful);
+                    if let Some(unverified) = is_log_name(entry.file_name()) {
+                        self.file(entry.into_path(), unverified);
                     }
                 }
                 Ok(_) => {}
                 Err(error) => self.walk_error(folder, error),
             }
         }
-        if (self.sources.len(), self.missing.len()) == before {
-            self.missing.push(Missing::Empty { path: folder.to_owned() });
+        if (self.sources.len(), self.errors.len()) == before {
+            self.errors.push(FindError::Empty { path: folder.to_owned() });
         }
     }
 
@@ -232,7 +232,7 @@ impl Search {
             return; // a link to nowhere or to itself, and not by the name of a log: nobody misses it
         }
         let source = error.into_io_error().unwrap_or_else(|| std::io::Error::other("cannot be looked into"));
-        self.missing.push(Missing::Unreadable { path, source });
+        self.errors.push(FindError::Unreadable { path, source });
     }
 
     /// A pattern that the shell did not expand. A folder that fits it is searched like one that was named.
@@ -242,10 +242,10 @@ impl Search {
             Ok(glob) => glob.compile_matcher(),
             Err(error) => {
                 let reason = error.kind().to_string();
-                return self.missing.push(Missing::BadPattern { path: pattern.to_owned(), reason });
+                return self.errors.push(FindError::BadPattern { path: pattern.to_owned(), reason });
             }
         };
-        let before = (self.sources.len(), self.missing.len());
+        let before = (self.sources.len(), self.errors.len());
         let root: PathBuf = pattern.components().take_while(|part| !is_pattern(Path::new(part))).collect();
         let walked = if root.as_os_str().is_empty() { Path::new(".") } else { &root };
         let deepest = if text.contains("**") {
@@ -266,8 +266,8 @@ impl Search {
                 _ => {} // to open a pipe that was only found could wait for ever
             }
         }
-        if (self.sources.len(), self.missing.len()) == before {
-            self.missing.push(Missing::NoMatch { path: pattern.to_owned() });
+        if (self.sources.len(), self.errors.len()) == before {
+            self.errors.push(FindError::NoMatch { path: pattern.to_owned() });
         }
     }
 }

@@ -68,29 +68,29 @@ fn identity(path: &Path, _: &Metadata) -> io::Result<((u64, u64), (i64, i64))> {
 }
 
 /// When something was added to a folder or removed from it; `None` if it cannot be looked at.
-pub fn folder_time(folder: &Path) -> Option<SystemTime> {
+pub fn folder_modified(folder: &Path) -> Option<SystemTime> {
     folder.metadata().and_then(|about| about.modified()).ok()
 }
 
 /// How a file is read that may grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Growth {
+pub enum FollowMode {
     /// Line by line; all lines before this offset are whole.
     Lines(u64),
     /// Packed, or a document: more of it may change the meaning of what was read.
     Whole,
     /// There is too little of it to tell, whatever may follow.
-    Unsure,
+    Undecided,
 }
 
 /// Beginning and end of what is kept of a file: a file that was written anew has others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct Fingerprint {
     until: u64,
     hash: u64,
 }
 
-impl Mark {
+impl Fingerprint {
     /// Of the file as it is now.
     fn of(file: &mut File, until: u64) -> io::Result<Self> {
         let mut hasher = SipHasher13::new();
@@ -106,35 +106,35 @@ impl Mark {
     }
 
     /// Whether a file still has it.
-    pub fn holds(&self, path: &Path) -> bool {
+    pub fn matches(&self, path: &Path) -> bool {
         open_seen(path).and_then(|mut file| Self::of(&mut file, self.until)).is_ok_and(|mark| mark == *self)
     }
 }
 
 /// How a file of this length can be read from now on, and what it is known by.
-pub fn growth(path: &Path, length: u64, limits: &Limits) -> io::Result<(Growth, Mark)> {
+pub fn follow_mode(path: &Path, length: u64, limits: &Limits) -> io::Result<(FollowMode, Fingerprint)> {
     let growth = match Bytes::file(path)? {
-        Bytes::Stream(_) => Growth::Whole,
+        Bytes::Stream(_) => FollowMode::Whole,
         Bytes::File(mut file) => match settled_shape(&mut file, limits)? {
-            None => Growth::Unsure,
-            Some(Shape::Document) => Growth::Whole,
-            Some(Shape::Lines) => Growth::Lines(last_line_end(&mut file, 0, length)?),
+            None => FollowMode::Undecided,
+            Some(Shape::Document) => FollowMode::Whole,
+            Some(Shape::Lines) => FollowMode::Lines(last_line_end(&mut file, 0, length)?),
         },
     };
     let until = match growth {
-        Growth::Lines(until) => until,
-        Growth::Whole => length,
-        Growth::Unsure => 0,
+        FollowMode::Lines(until) => until,
+        FollowMode::Whole => length,
+        FollowMode::Undecided => 0,
     };
     // A packed file is known by its bytes as they are stored.
-    Ok((growth, Mark::of(&mut open_seen(path)?, until)?))
+    Ok((growth, Fingerprint::of(&mut open_seen(path)?, until)?))
 }
 
 /// How far the lines are whole in a file that has grown to this length, and what it is known by then.
-pub fn grown(path: &Path, kept: u64, length: u64) -> io::Result<(u64, Mark)> {
+pub fn complete_lines(path: &Path, kept: u64, length: u64) -> io::Result<(u64, Fingerprint)> {
     let mut file = open_seen(path)?;
     let until = last_line_end(&mut file, kept, length)?;
-    Ok((until, Mark::of(&mut file, until)?))
+    Ok((until, Fingerprint::of(&mut file, until)?))
 }
 
 /// The offset after the last line that ends between two offsets; the first one if none does.
@@ -166,21 +166,21 @@ mod tests {
         file
     }
 
-    fn growth_of(bytes: &[u8]) -> Growth {
-        growth(file(bytes).path(), bytes.len() as u64, &Limits::default()).unwrap().0
+    fn growth_of(bytes: &[u8]) -> FollowMode {
+        follow_mode(file(bytes).path(), bytes.len() as u64, &Limits::default()).unwrap().0
     }
 
     #[test]
     fn a_shape_is_settled_only_when_nothing_that_follows_can_change_it() {
         for unsure in [&b""[..], b"\n", b"{\n", b"[", b"noise\n", b"\xef\xbb", b"\x28\xb5", b"{\"a\":1"] {
-            assert_eq!(growth_of(unsure), Growth::Unsure, "{unsure:?}");
+            assert_eq!(growth_of(unsure), FollowMode::Undecided, "{unsure:?}");
         }
-        assert_eq!(growth_of(b"{}"), Growth::Lines(0));
-        assert_eq!(growth_of(b"{}\n{}"), Growth::Lines(3));
-        assert_eq!(growth_of(b"noise\n{}\n"), Growth::Lines(9));
-        assert_eq!(growth_of(b"[{"), Growth::Whole);
-        assert_eq!(growth_of(b"{\n}"), Growth::Whole);
-        assert_eq!(growth_of(b"\x1f\x8b"), Growth::Whole);
+        assert_eq!(growth_of(b"{}"), FollowMode::Lines(0));
+        assert_eq!(growth_of(b"{}\n{}"), FollowMode::Lines(3));
+        assert_eq!(growth_of(b"noise\n{}\n"), FollowMode::Lines(9));
+        assert_eq!(growth_of(b"[{"), FollowMode::Whole);
+        assert_eq!(growth_of(b"{\n}"), FollowMode::Whole);
+        assert_eq!(growth_of(b"\x1f\x8b"), FollowMode::Whole);
     }
 
     #[test]
@@ -212,14 +212,14 @@ mod tests {
     #[test]
     fn a_mark_tells_a_file_that_was_written_anew_from_one_that_has_grown() {
         let mut log = file(&[b'a'; 10_000]);
-        let (_, mark) = grown(log.path(), 10_000, 10_000).unwrap();
+        let (_, mark) = complete_lines(log.path(), 10_000, 10_000).unwrap();
         log.write_all(b"more").unwrap();
-        assert!(mark.holds(log.path()));
+        assert!(mark.matches(log.path()));
         for at in [0, 4095, 5904, 9999] {
             let mut bytes = vec![b'a'; 12_000];
             bytes[at] = b'b';
-            assert!(!mark.holds(file(&bytes).path()), "{at}");
+            assert!(!mark.matches(file(&bytes).path()), "{at}");
         }
-        assert!(!mark.holds(file(&[b'a'; 9_999]).path()), "shorter");
+        assert!(!mark.matches(file(&[b'a'; 9_999]).path()), "shorter");
     }
 }

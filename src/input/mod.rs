@@ -1,9 +1,7 @@
 //! Bytes: the only module that opens files. It knows where records begin and end, not what they mean.
 
 mod buffer;
-mod cut;
 mod find;
-mod grammar;
 mod growth;
 mod gzip;
 mod open;
@@ -12,17 +10,19 @@ mod place;
 mod read;
 mod relay;
 mod shape;
+mod split;
+mod validator;
 
-pub use cut::{Cutter, Found};
-pub use find::{Environment, Missing, Origin, Search, Source, Wanted, find};
-pub use grammar::{Grammar, Step};
-pub use growth::{Growth, Mark, Stamp, folder_time, grown, growth};
+pub use find::{Environment, FindError, Origin, Roots, Search, Source, find};
+pub use growth::{Fingerprint, FollowMode, Stamp, complete_lines, folder_modified, follow_mode};
 pub use open::{Bytes, open_regular};
 pub use pipe::Stop;
 pub use place::{Place, SourceId};
-pub use read::{Amount, Feed, Limits, Range, read_all, shape_of};
+pub use read::{Amount, Limits, Range, Sink, read_all, shape_of};
 #[cfg(fuzzing)]
 #[doc(hidden)]
-pub use relay::spool_keeps;
-pub use relay::{Lost, Outlet, Relay};
+pub use relay::check_spool;
+pub use relay::{FailedOutlet, Outlet, Relay};
 pub use shape::{Shape, first_value};
+pub use split::{Piece, Splitter};
+pub use validator::{Validation, Validator};

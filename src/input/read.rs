@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Bytes, Cutter, Found, Shape,
+    Bytes, Piece, Shape, Splitter,
     buffer::Reader,
     shape::{Sniff, sniff},
 };
@@ -32,15 +32,15 @@ impl Default for Limits {
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Who takes what is read.
-pub trait Feed {
+pub trait Sink {
     /// Whole lines, the last one perhaps without its end; how many they are.
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64;
     /// A piece of something that is not simply one object per line.
-    fn found(&mut self, offset: u64, line: u64, found: Found<'_>);
+    fn piece(&mut self, offset: u64, line: u64, found: Piece<'_>);
     /// Bytes that are not handed over as lines, all of them, before what is found in them.
-    fn cut(&mut self, _bytes: &[u8]) {}
+    fn raw(&mut self, _bytes: &[u8]) {}
     /// Whether to stop here.
-    fn stopped(&self) -> bool;
+    fn should_stop(&self) -> bool;
 }
 
 /// Which lines of a source to read: those that begin in here.
@@ -77,7 +77,7 @@ pub fn read_all(
     range: Range,
     limits: &Limits,
     buffer: &mut Vec<u8>,
-    feed: &mut dyn Feed,
+    sink: &mut dyn Sink,
 ) -> (Amount, io::Result<()>) {
     let mut reader: Box<dyn Read + '_> = match bytes {
         Bytes::Stream(stream) => Box::new(stream),
@@ -92,7 +92,7 @@ pub fn read_all(
         }
     };
     let mut reader = Reader::new(&mut *reader, range.start.saturating_sub(1), limits, buffer);
-    let result = reader.run(range, feed);
+    let result = reader.run(range, sink);
     let bytes = reader.offset.saturating_sub(reader.first);
     (Amount { first: reader.first, bytes, lines: reader.line }, result)
 }
@@ -122,7 +122,7 @@ pub(super) fn settled_shape(file: &mut File, limits: &Limits) -> io::Result<Opti
 }
 
 impl Reader<'_> {
-    fn run(&mut self, range: Range, feed: &mut dyn Feed) -> io::Result<()> {
+    fn run(&mut self, range: Range, sink: &mut dyn Sink) -> io::Result<()> {
         let mut end = range.end;
         if range.start > 0 {
             self.skip_line(end)?;
@@ -132,17 +132,17 @@ impl Reader<'_> {
             }
         } else {
             if self.skip_mark()? {
-                feed.cut(MARK);
+                sink.raw(MARK);
             }
             end = end.map(|end| end.max(self.offset + 1)); // the line that the mark begins is ours too
         }
         let shape = match range.shape {
             Some(shape) => shape,
-            None => self.find_shape(feed)?,
+            None => self.find_shape(sink)?,
         };
         match shape {
-            Shape::Lines => self.lines(end, feed),
-            Shape::Document => self.document(feed),
+            Shape::Lines => self.lines(end, sink),
+            Shape::Document => self.document(sink),
         }
     }
 
@@ -181,7 +181,7 @@ impl Reader<'_> {
     }
 
     /// Reads on until the shape is known; noise before the first value is noise in either shape.
-    fn find_shape(&mut self, feed: &mut dyn Feed) -> io::Result<Shape> {
+    fn find_shape(&mut self, sink: &mut dyn Sink) -> io::Result<Shape> {
         let mut next_look = 0;
         loop {
             let news = &self.held()[self.held().len().min(next_look / 2)..];
@@ -189,43 +189,43 @@ impl Reader<'_> {
             if self.ended || self.held().len() >= next_look || memchr::memchr(b'\n', news).is_some() {
                 match self.sniff() {
                     Sniff::Is(shape) => return Ok(shape),
-                    Sniff::More(noise) => self.hand_over(noise, feed),
+                    Sniff::More(noise) => self.hand_over(noise, sink),
                 }
                 next_look = self.held().len() * 2;
             }
-            if feed.stopped() {
+            if sink.should_stop() {
                 return Ok(Shape::Lines);
             }
             self.fill()?;
         }
     }
 
-    fn hand_over(&mut self, count: usize, feed: &mut dyn Feed) {
+    fn hand_over(&mut self, count: usize, sink: &mut dyn Sink) {
         if count > 0 {
-            self.line += feed.lines(self.offset, self.line, &self.buffer[self.start..self.start + count]);
+            self.line += sink.lines(self.offset, self.line, &self.buffer[self.start..self.start + count]);
             self.consume(count);
         }
     }
 
-    fn lines(&mut self, end: Option<u64>, feed: &mut dyn Feed) -> io::Result<()> {
+    fn lines(&mut self, end: Option<u64>, sink: &mut dyn Sink) -> io::Result<()> {
         let mut searched = 0;
         loop {
             if let Some(last) = self.last_line_of_range(end) {
-                self.hand_over(last, feed);
+                self.hand_over(last, sink);
                 return Ok(());
             }
             if let Some(last) = memchr::memrchr(b'\n', &self.held()[searched..]) {
-                self.hand_over(searched + last + 1, feed);
+                self.hand_over(searched + last + 1, sink);
             }
-            if feed.stopped() {
+            if sink.should_stop() {
                 return Ok(());
             }
             if self.ended {
-                self.hand_over(self.held().len(), feed);
+                self.hand_over(self.held().len(), sink);
                 return Ok(());
             }
             if self.held().len() > self.limits.max_record {
-                if self.long_line(feed)? && end.is_some_and(|end| self.offset >= end) {
+                if self.long_line(sink)? && end.is_some_and(|end| self.offset >= end) {
                     return Ok(());
                 }
                 searched = 0;
@@ -245,13 +245,13 @@ impl Reader<'_> {
     }
 
     /// A line that is longer than a record may be: cut as it comes, and not kept. Whether its end was seen.
-    fn long_line(&mut self, feed: &mut dyn Feed) -> io::Result<bool> {
-        let mut cutter = Cutter::line(self.offset, self.line, self.limits.max_record);
-        let mut found = |feed: &mut dyn Feed, bytes: Option<&[u8]>| {
-            let mut tell = |offset, line, what: Found<'_>| feed.found(offset, line, what);
+    fn long_line(&mut self, sink: &mut dyn Sink) -> io::Result<bool> {
+        let mut splitter = Splitter::line(self.offset, self.line, self.limits.max_record);
+        let mut found = |sink: &mut dyn Sink, bytes: Option<&[u8]>| {
+            let mut tell = |offset, line, what: Piece<'_>| sink.piece(offset, line, what);
             match bytes {
-                Some(bytes) => cutter.feed(bytes, &mut tell),
-                None => cutter.end(&mut tell),
+                Some(bytes) => splitter.feed(bytes, &mut tell),
+                None => splitter.end(&mut tell),
             }
         };
         loop {
@@ -259,10 +259,10 @@ impl Reader<'_> {
             let rest = line_end.unwrap_or(self.held().len());
             let blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r');
             let solid = rest - self.held()[..rest].iter().rev().take_while(blank).count();
-            if line_end.is_some() || self.ended || feed.stopped() {
-                feed.cut(&self.held()[..line_end.map_or(rest, |end| end + 1)]);
-                found(feed, Some(&self.held()[..solid]));
-                found(feed, None);
+            if line_end.is_some() || self.ended || sink.should_stop() {
+                sink.raw(&self.held()[..line_end.map_or(rest, |end| end + 1)]);
+                found(sink, Some(&self.held()[..solid]));
+                found(sink, None);
                 self.consume(line_end.map_or(rest, |end| end + 1));
                 self.line += 1;
                 return Ok(line_end.is_some());
@@ -270,15 +270,15 @@ impl Reader<'_> {
             // Blanks may turn out to be the end of the line, where they mean nothing even in a torn string.
             let endless = solid == 0 && rest > self.limits.max_record;
             let taken = if endless { rest } else { solid };
-            feed.cut(&self.held()[..taken]);
-            found(feed, Some(&self.held()[..taken]));
+            sink.raw(&self.held()[..taken]);
+            found(sink, Some(&self.held()[..taken]));
             self.consume(taken);
             self.fill()?;
         }
     }
 
-    fn document(&mut self, feed: &mut dyn Feed) -> io::Result<()> {
-        let mut cutter = Cutter::document(self.offset, self.line, self.limits.max_record);
+    fn document(&mut self, sink: &mut dyn Sink) -> io::Result<()> {
+        let mut splitter = Splitter::document(self.offset, self.line, self.limits.max_record);
         let mut ends_line = true;
         let result = loop {
             let held = self.held().len();
@@ -286,11 +286,11 @@ impl Reader<'_> {
                 ends_line = *last == b'\n';
                 self.line += memchr::memchr_iter(b'\n', self.held()).count() as u64;
             }
-            feed.cut(self.held());
-            let tell = &mut |offset, line, what: Found<'_>| feed.found(offset, line, what);
-            cutter.feed(&self.buffer[self.start..self.end], tell);
+            sink.raw(self.held());
+            let tell = &mut |offset, line, what: Piece<'_>| sink.piece(offset, line, what);
+            splitter.feed(&self.buffer[self.start..self.end], tell);
             self.consume(held);
-            if self.ended || feed.stopped() {
+            if self.ended || sink.should_stop() {
                 break Ok(());
             }
             if let Err(error) = self.fill() {
@@ -298,7 +298,7 @@ impl Reader<'_> {
             }
         };
         self.line += u64::from(!ends_line);
-        cutter.end(&mut |offset, line, what| feed.found(offset, line, what));
+        splitter.end(&mut |offset, line, what| sink.piece(offset, line, what));
         result
     }
 }
@@ -312,14 +312,14 @@ mod tests {
     /// Counts lines and forgets them.
     struct Lines(u64);
 
-    impl Feed for Lines {
+    impl Sink for Lines {
         fn lines(&mut self, _: u64, _: u64, block: &[u8]) -> u64 {
             let count = memchr::memchr_iter(b'\n', block).count() as u64;
             self.0 += count;
             count
         }
-        fn found(&mut self, _: u64, _: u64, _: Found<'_>) {}
-        fn stopped(&self) -> bool {
+        fn piece(&mut self, _: u64, _: u64, _: Piece<'_>) {}
+        fn should_stop(&self) -> bool {
             false
         }
     }

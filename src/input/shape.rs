@@ -1,6 +1,6 @@
 //! Which shape a source has: its first value decides.
 
-use super::grammar::{Grammar, Step};
+use super::validator::{Validation, Validator};
 
 /// How the records of a source are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,11 +61,11 @@ fn object(head: &[u8], line: usize, begin: usize, line_end: Option<usize>, ends:
     // Of a value that is too large no more is looked at, so that the answer does not depend on how much was read.
     let seen = &head[begin..head.len().min(begin.saturating_add(max).saturating_add(1))];
     let goes_on = |end: usize| line_end.is_some_and(|line_end| begin + end > line_end);
-    match Grammar::new().feed(seen) {
-        Step::Done(end) if goes_on(end) => Sniff::Is(Shape::Document),
-        Step::More if seen.len() > max && goes_on(seen.len()) => Sniff::Is(Shape::Document),
-        Step::More if seen.len() <= max && !ends => Sniff::More(line),
-        Step::Done(_) | Step::Broken(_) | Step::More => Sniff::Is(Shape::Lines),
+    match Validator::new().feed(seen) {
+        Validation::Complete(end) if goes_on(end) => Sniff::Is(Shape::Document),
+        Validation::Incomplete if seen.len() > max && goes_on(seen.len()) => Sniff::Is(Shape::Document),
+        Validation::Incomplete if seen.len() <= max && !ends => Sniff::More(line),
+        Validation::Complete(_) | Validation::Invalid(_) | Validation::Incomplete => Sniff::Is(Shape::Lines),
     }
 }
 
@@ -80,9 +80,9 @@ pub fn first_value(head: &[u8]) -> Option<&[u8]> {
         value = &value[1..];
         value = &value[skip(value)..];
     }
-    match Grammar::new().feed(value) {
-        Step::Done(end) => Some(&value[..end]),
-        Step::More | Step::Broken(_) => None,
+    match Validator::new().feed(value) {
+        Validation::Complete(end) => Some(&value[..end]),
+        Validation::Incomplete | Validation::Invalid(_) => None,
     }
 }
 

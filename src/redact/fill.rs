@@ -1,6 +1,6 @@
 //! What is no record becomes unreadable byte by byte, and stays what it was: noise is noise, and what breaks breaks where it did.
 
-use crate::input::{Grammar, Step};
+use crate::input::{Validation, Validator};
 
 /// What letters become.
 const LETTER: u8 = b'x';
@@ -34,7 +34,7 @@ enum State {
 
 #[derive(Clone, Debug)]
 struct Object {
-    grammar: Grammar,
+    validator: Validator,
     place: Place,
     /// Whether it goes on in another line than it began in, of which only blanks were seen.
     in_new_line: bool,
@@ -86,7 +86,7 @@ impl Fill {
             _ if byte == b'{' || self.array => {
                 self.array |= bracket;
                 self.state = State::Object(Box::new(Object {
-                    grammar: Grammar::new(),
+                    validator: Validator::new(),
                     place: Place::Outside,
                     in_new_line: false,
                 }));
@@ -118,21 +118,21 @@ impl Fill {
     /// The part of an object that fits the grammar: structure, numbers and literals stay.
     fn object(&mut self, bytes: &[u8], out: &mut [u8]) -> usize {
         let State::Object(object) = &mut self.state else { return 0 };
-        let step = object.grammar.feed(bytes);
+        let step = object.validator.feed(bytes);
         let sound = match step {
-            Step::More => bytes.len(),
-            Step::Done(end) | Step::Broken(end) => end,
+            Validation::Incomplete => bytes.len(),
+            Validation::Complete(end) | Validation::Invalid(end) => end,
         };
         for (new, &byte) in out.iter_mut().zip(&bytes[..sound]) {
             object.place = object.place.after(byte, new);
             object.in_new_line = byte == b'\n' || object.in_new_line && byte.is_ascii_whitespace();
         }
         match step {
-            Step::More => {}
-            Step::Done(_) => self.state = State::Between,
+            Validation::Incomplete => {}
+            Validation::Complete(_) => self.state = State::Between,
             // A line that breaks what stands before it may be something by itself.
-            Step::Broken(_) if object.in_new_line => self.state = State::Between,
-            Step::Broken(_) => self.state = State::Noise,
+            Validation::Invalid(_) if object.in_new_line => self.state = State::Between,
+            Validation::Invalid(_) => self.state = State::Noise,
         }
         sound
     }

@@ -4,7 +4,7 @@
 //! the other. What stays is listed (`table.rs`), never what goes. The same text has the same placeholder in all logs that one
 //! [`Redactor`] sees, numbered in the order of appearance. A text whose words decide what it counts as keeps these words.
 //!
-//! Nothing here opens files: bytes come in through [`input::Feed`](crate::input::Feed), and go out through a writer.
+//! Nothing here opens files: bytes come in through [`input::Sink`](crate::input::Sink), and go out through a writer.
 
 mod fill;
 mod known;

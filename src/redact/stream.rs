@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{Redactor, fill::Fill};
-use crate::input::{Cutter, Feed, Found, Stop};
+use crate::input::{Piece, Sink, Splitter, Stop};
 
 /// The mark that a file may begin with.
 const MARK: &[u8] = b"\xef\xbb\xbf";
@@ -82,8 +82,8 @@ impl<'a> Redacting<'a> {
     }
 
     /// Something was found in what is held.
-    fn piece(&mut self, offset: u64, found: Found<'_>) {
-        let Found::Value(bytes) = found else { return };
+    fn redact_piece(&mut self, offset: u64, found: Piece<'_>) {
+        let Piece::Value(bytes) = found else { return };
         let Some(start) = offset.checked_sub(self.offset).and_then(|start| usize::try_from(start).ok())
         else {
             return;
@@ -126,14 +126,14 @@ impl<'a> Redacting<'a> {
     fn pieces(&mut self, offset: u64, number: u64, bytes: &[u8]) {
         (self.offset, self.fill) = (offset, Fill::default());
         self.held.extend_from_slice(bytes);
-        let mut cutter = Cutter::line(offset, number, self.max_record);
-        cutter.feed(bytes, &mut |offset, _, found| self.piece(offset, found));
-        cutter.end(&mut |offset, _, found| self.piece(offset, found));
+        let mut splitter = Splitter::line(offset, number, self.max_record);
+        splitter.feed(bytes, &mut |offset, _, found| self.redact_piece(offset, found));
+        splitter.end(&mut |offset, _, found| self.redact_piece(offset, found));
         self.release(self.held.len());
     }
 }
 
-impl Feed for Redacting<'_> {
+impl Sink for Redacting<'_> {
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
         self.release(self.held.len());
         let (mut start, mut count) = (0, 0);
@@ -149,7 +149,7 @@ impl Feed for Redacting<'_> {
         count
     }
 
-    fn cut(&mut self, bytes: &[u8]) {
+    fn raw(&mut self, bytes: &[u8]) {
         if self.offset == 0 && self.held.is_empty() && bytes == MARK {
             self.ready.extend_from_slice(bytes);
             self.offset = MARK.len() as u64;
@@ -158,11 +158,11 @@ impl Feed for Redacting<'_> {
         }
     }
 
-    fn found(&mut self, offset: u64, _line: u64, found: Found<'_>) {
-        self.piece(offset, found);
+    fn piece(&mut self, offset: u64, _line: u64, piece: Piece<'_>) {
+        self.redact_piece(offset, piece);
     }
 
-    fn stopped(&self) -> bool {
+    fn should_stop(&self) -> bool {
         self.failed.is_some() || self.stop.is_set()
     }
 }

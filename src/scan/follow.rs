@@ -8,7 +8,7 @@
 //!
 //! Files are looked at, not watched: looking works on network file systems and in containers, needs no watch for each of
 //! ten thousand folders, and tells nothing wrong when events are lost. What that costs is up to who calls
-//! [`Followed::look`].
+//! [`Follower::check`].
 
 use std::{
     cmp::Reverse,
@@ -20,8 +20,8 @@ use std::{
 
 use super::{Count, Desk, Options, Plan, Progress, Scan, Unit, Unread, begins_with_record, carry_out};
 use crate::input::{
-    self, Bytes, Growth, Limits, Mark, Missing, Origin, Range, Search, Shape, Source, SourceId, Stamp, Stop,
-    Wanted,
+    self, Bytes, FindError, Fingerprint, FollowMode, Limits, Origin, Range, Roots, Search, Shape, Source,
+    SourceId, Stamp, Stop,
 };
 
 /// So many files, those that were written last, are looked at by a glance.
@@ -29,27 +29,27 @@ const HOT: usize = 64;
 
 /// How far a look goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum Check {
     /// The files that were written last: cheap, however many there are.
-    Glance,
+    Recent,
     /// All files, and whether there are others by now.
-    Sweep,
+    Full,
 }
 
 /// What a look has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum Update {
     /// All is as it was.
     Nothing,
     /// A folder where something lives has changed: a sweep may find more.
     Folder,
     /// News, and they are read.
-    News,
+    Content,
 }
 
 /// Sources that are followed.
-pub struct Followed {
-    wanted: Wanted,
+pub struct Follower {
+    wanted: Roots,
     options: Options,
     search: Search,
     /// In the order of the sources.
@@ -68,7 +68,7 @@ struct File {
     /// As it was when it was looked at; `None` if it could not be.
     stamp: Option<Stamp>,
     /// What it is known by as far as it is kept; `None` if nothing is kept.
-    mark: Option<Mark>,
+    mark: Option<Fingerprint>,
     held: Held,
     /// It was written just now. The clock of files has ticks, and whoever writes twice within one leaves the same stamp.
     fresh: bool,
@@ -96,9 +96,9 @@ enum News {
     Other,
 }
 
-impl Followed {
+impl Follower {
     /// Finds the sources and reads them for the first time.
-    pub fn begin(wanted: Wanted, options: Options, progress: &Progress) -> Self {
+    pub fn start(wanted: Roots, options: Options, progress: &Progress) -> Self {
         let mut followed = Self {
             wanted,
             options,
@@ -121,24 +121,24 @@ impl Followed {
     }
 
     /// What was named and could not be had when it was looked for last.
-    pub fn missing(&self) -> &[Missing] {
-        &self.search.missing
+    pub fn errors(&self) -> &[FindError] {
+        &self.search.errors
     }
 
     /// Looks for news and reads them.
-    pub fn look(&mut self, look: Look) -> Seen {
-        let news = self.has_news(look);
-        if look == Look::Sweep {
+    pub fn check(&mut self, check: Check) -> Update {
+        let news = self.has_news(check);
+        if check == Check::Full {
             self.note_folders();
         }
         if news {
-            return Seen::News; // whether a folder has changed too is seen next time
+            return Update::Content; // whether a folder has changed too is seen next time
         }
-        if self.folders.iter().all(|(folder, time)| input::folder_time(folder) == *time) {
-            return Seen::Nothing;
+        if self.folders.iter().all(|(folder, time)| input::folder_modified(folder) == *time) {
+            return Update::Nothing;
         }
         self.note_folders();
-        Seen::Folder
+        Update::Folder
     }
 
     /// Where new files are to be expected: where others were written last.
@@ -146,12 +146,12 @@ impl Followed {
         let folders: BTreeSet<&Path> =
             self.hot.iter().filter_map(|at| path(&self.search.sources[*at]).ok()?.parent()).collect();
         self.folders =
-            folders.into_iter().map(|folder| (folder.to_owned(), input::folder_time(folder))).collect();
+            folders.into_iter().map(|folder| (folder.to_owned(), input::folder_modified(folder))).collect();
     }
 
-    fn has_news(&mut self, look: Look) -> bool {
+    fn has_news(&mut self, check: Check) -> bool {
         let mut changed = false;
-        if look == Look::Sweep {
+        if check == Check::Full {
             let search = input::find(&self.wanted);
             if !search.sources.starts_with(&self.search.sources) {
                 return self.rebuild(&Progress::default());
@@ -164,9 +164,9 @@ impl Followed {
                 self.heat(at);
             }
         }
-        let looked_at = match look {
-            Look::Glance => self.hot.clone(),
-            Look::Sweep => (0..self.files.len()).collect(),
+        let looked_at = match check {
+            Check::Recent => self.hot.clone(),
+            Check::Full => (0..self.files.len()).collect(),
         };
         for at in looked_at {
             let news = self.files[at].news(&self.search.sources[at], &self.options.limits);
@@ -283,7 +283,7 @@ impl File {
         let stamp = Stamp::of(path).ok();
         if stamp == self.stamp {
             let fresh = std::mem::take(&mut self.fresh);
-            let same = !fresh || self.mark.is_none_or(|mark| mark.holds(path));
+            let same = !fresh || self.mark.is_none_or(|mark| mark.matches(path));
             return if same { News::None } else { News::Other };
         }
         match (self.held, &self.stamp, stamp) {
@@ -298,9 +298,9 @@ impl File {
 
     /// The new mark is taken before the old one is compared: a file that is written anew in between has one of them wrong.
     fn grown(&self, path: &Path, until: u64, unit: u64, now: Stamp) -> News {
-        let Ok((until, mark)) = input::grown(path, until, now.length) else { return News::Other };
+        let Ok((until, mark)) = input::complete_lines(path, until, now.length) else { return News::Other };
         match self.mark {
-            Some(before) if before.holds(path) => News::Grown(Self {
+            Some(before) if before.matches(path) => News::Grown(Self {
                 stamp: Some(now),
                 mark: Some(mark),
                 held: Held::Lines { until, unit },
@@ -336,17 +336,17 @@ impl File {
 }
 
 /// How much of a file can be held, and what it is known by then; `None` if it is no log, or none yet.
-fn kept(source: &Source, stamp: &Stamp, limits: &Limits) -> io::Result<Option<(Held, Mark)>> {
+fn kept(source: &Source, stamp: &Stamp, limits: &Limits) -> io::Result<Option<(Held, Fingerprint)>> {
     let path = path(source)?;
-    if source.doubtful && !begins_with_record(Bytes::file(path)?, limits)? {
+    if source.unverified && !begins_with_record(Bytes::file(path)?, limits)? {
         return Ok(None);
     }
-    let (growth, mark) = input::growth(path, stamp.length, limits)?;
+    let (growth, mark) = input::follow_mode(path, stamp.length, limits)?;
     Ok(match growth {
-        Growth::Unsure => None,
-        Growth::Whole => Some((Held::Whole, mark)),
+        FollowMode::Undecided => None,
+        FollowMode::Whole => Some((Held::Whole, mark)),
         // Lines are counted from where the last unit begins, see `Plan::cut`.
-        Growth::Lines(until) => {
+        FollowMode::Lines(until) => {
             let unit = limits.unit.max(1);
             Some((Held::Lines { until, unit: until.saturating_sub(1) / unit * unit }, mark))
         }

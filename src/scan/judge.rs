@@ -2,11 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{Count, Options, Progress, Watch};
+use super::{Count, Observer, Options, Progress};
 use crate::{
     event::{self, DecodeError, Event, KeyPredictor, Skimmer},
     facts::{Counts, Facts},
-    input::{Amount, Cutter, Feed, Found, Place, SourceId, Stop},
+    input::{Amount, Piece, Place, Sink, SourceId, Splitter, Stop},
 };
 
 /// Judges the lines of one unit.
@@ -19,7 +19,7 @@ pub(super) struct Judge<'a> {
     pub(super) rest: Rest,
     stop: &'a Stop,
     progress: &'a Progress,
-    pub(super) watch: Option<&'a mut dyn Watch>,
+    pub(super) watch: Option<&'a mut dyn Observer>,
 }
 
 /// What a unit leaves for its end.
@@ -115,31 +115,31 @@ impl<'a> Judge<'a> {
 
     /// A line that is not one record: glued objects, an array, or noise.
     fn cut_line(&mut self, place: Place, bytes: &[u8], reason: fn(&[u8]) -> String) {
-        let mut cutter = Cutter::line(place.offset, place.line, self.max_record);
-        let mut tell = |offset: u64, line, found: Found<'_>| match found {
-            Found::Broken => {
+        let mut splitter = Splitter::line(place.offset, place.line, self.max_record);
+        let mut tell = |offset: u64, line, found: Piece<'_>| match found {
+            Piece::Broken => {
                 let at = usize::try_from(offset - place.offset).unwrap_or(bytes.len());
                 self.facts.invalid(self.place(offset, line), reason(&bytes[at..]));
             }
-            other => self.piece(offset, line, other),
+            other => self.absorb_piece(offset, line, other),
         };
-        cutter.feed(bytes, &mut tell);
-        cutter.end(&mut tell);
+        splitter.feed(bytes, &mut tell);
+        splitter.end(&mut tell);
     }
 
     /// A piece of something that is not simply one object per line.
-    fn piece(&mut self, offset: u64, line: u64, found: Found<'_>) {
+    fn absorb_piece(&mut self, offset: u64, line: u64, found: Piece<'_>) {
         let place = self.place(offset, line);
-        if found != Found::Blank {
+        if found != Piece::Blank {
             self.follow(place);
         }
         match found {
-            Found::Value(bytes) => self.value(place, bytes),
-            Found::Noise => self.facts.invalid(place, "expected a JSON object".to_owned()),
-            Found::Broken => self.facts.invalid(place, "broken JSON".to_owned()),
-            Found::Unfinished => self.rest.unfinished = Some("unfinished object".to_owned()),
-            Found::TooLarge => self.facts.invalid(place, "larger than --max-record".to_owned()),
-            Found::Blank => self.rest.blank += 1,
+            Piece::Value(bytes) => self.value(place, bytes),
+            Piece::Noise => self.facts.invalid(place, "expected a JSON object".to_owned()),
+            Piece::Broken => self.facts.invalid(place, "broken JSON".to_owned()),
+            Piece::Unfinished => self.rest.unfinished = Some("unfinished object".to_owned()),
+            Piece::TooLarge => self.facts.invalid(place, "larger than --max-record".to_owned()),
+            Piece::Blank => self.rest.blank += 1,
         }
     }
 
@@ -174,7 +174,7 @@ fn reason(bytes: &[u8]) -> String {
     }
 }
 
-impl Feed for Judge<'_> {
+impl Sink for Judge<'_> {
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
         // UTF-8 is checked for all lines at once, and line by line only where that fails.
         let mut predictor = std::mem::replace(self.predictor, KeyPredictor::NONE);
@@ -198,15 +198,15 @@ impl Feed for Judge<'_> {
         count
     }
 
-    fn found(&mut self, offset: u64, line: u64, found: Found<'_>) {
-        self.piece(offset, self.count.lines + line, found);
+    fn piece(&mut self, offset: u64, line: u64, found: Piece<'_>) {
+        self.absorb_piece(offset, self.count.lines + line, found);
     }
 
-    fn cut(&mut self, bytes: &[u8]) {
+    fn raw(&mut self, bytes: &[u8]) {
         self.progress.done.fetch_add(bytes.len() as u64, Ordering::Relaxed);
     }
 
-    fn stopped(&self) -> bool {
+    fn should_stop(&self) -> bool {
         self.stop.is_set()
     }
 }

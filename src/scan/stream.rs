@@ -10,15 +10,15 @@ use super::{
 use crate::{
     event::{Event, KeyPredictor},
     facts::Facts,
-    input::{self, Bytes, Feed, Found, Place, Range, Source, SourceId},
+    input::{self, Bytes, Piece, Place, Range, Sink, Source, SourceId},
 };
 
 /// Looks at each record of a stream as it comes, beside the facts.
-pub trait Watch {
+pub trait Observer {
     /// A record, where it stands, and its text.
     fn record(&mut self, place: Place, event: &Event<'_>, text: &[u8]);
     /// Nothing more of what came at once.
-    fn pause(&mut self);
+    fn batch_end(&mut self);
 }
 
 /// Reads one stream as it comes. The facts are shared: whoever holds the lock sees those of all that came so far.
@@ -26,7 +26,7 @@ pub fn scan_stream(
     stream: Box<dyn Read + Send>,
     options: &Options,
     facts: &Mutex<Facts>,
-    watch: &mut dyn Watch,
+    watch: &mut dyn Observer,
 ) -> Option<Unread> {
     let source = SourceId(0);
     match Bytes::stream(stream) {
@@ -36,7 +36,7 @@ pub fn scan_stream(
 }
 
 /// Reads sources one after another, front to back, while someone looks on.
-pub fn scan_watched(sources: &[Source], options: &Options, watch: &mut dyn Watch) -> Scan {
+pub fn scan_observed(sources: &[Source], options: &Options, watch: &mut dyn Observer) -> Scan {
     let facts = Mutex::new(Facts::new(options.detail));
     let mut unread = Vec::new();
     for (source, id) in sources.iter().zip(0..).take_while(|_| !options.stop.is_set()) {
@@ -58,7 +58,7 @@ fn watched(
     mut bytes: Bytes,
     options: &Options,
     facts: &Mutex<Facts>,
-    watch: &mut dyn Watch,
+    watch: &mut dyn Observer,
 ) -> Option<Unread> {
     let progress = Progress::default();
     let (predictor, rest) = (KeyPredictor::default(), Rest::default());
@@ -79,7 +79,7 @@ fn watched(
 struct Shared<'a> {
     facts: &'a Mutex<Facts>,
     source: SourceId,
-    watch: &'a mut dyn Watch,
+    watch: &'a mut dyn Observer,
     options: &'a Options,
     progress: &'a Progress,
     predictor: KeyPredictor,
@@ -99,19 +99,19 @@ impl Shared<'_> {
     }
 }
 
-impl Feed for Shared<'_> {
+impl Sink for Shared<'_> {
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
         let lines = self.judge(|judge| judge.lines(offset, line, block));
-        self.watch.pause();
+        self.watch.batch_end();
         lines
     }
 
-    fn found(&mut self, offset: u64, line: u64, found: Found<'_>) {
-        self.judge(|judge| judge.found(offset, line, found));
-        self.watch.pause();
+    fn piece(&mut self, offset: u64, line: u64, found: Piece<'_>) {
+        self.judge(|judge| judge.piece(offset, line, found));
+        self.watch.batch_end();
     }
 
-    fn stopped(&self) -> bool {
+    fn should_stop(&self) -> bool {
         self.options.stop.is_set()
     }
 }

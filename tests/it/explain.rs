@@ -7,7 +7,7 @@ use ccstat::{
         Detail,
         ledger::{Ledger, SessionIndex, Told},
     },
-    input::{self, Wanted},
+    input::{self, Roots},
     measure::{Prices, Usd},
     scan::{self, Options, Progress},
 };
@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::support::{cases, ccstat, run, run_with, testdata};
 
 fn explained(path: &Path) -> Ledger {
-    let search = input::find(&Wanted::Paths(vec![path.to_owned()]));
+    let search = input::find(&Roots::Paths(vec![path.to_owned()]));
     let options = Options { detail: Detail::ROWS, ..Options::default() };
     scan::scan(&search.sources, &options, &Progress::default()).facts.explained(&Prices::built_in())
 }

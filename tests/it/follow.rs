@@ -12,11 +12,11 @@ use std::{io::Read, process::Stdio};
 
 use ccstat::{
     facts::Detail,
-    input::{self, Limits, Wanted},
+    input::{self, Limits, Roots},
     measure::Prices,
     scan::{
         self, Options, Progress, Scan,
-        follow::{Followed, Look, Seen},
+        follow::{Check, Follower, Update},
     },
 };
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ use crate::support::{run_with, wait_for_handler};
 /// A folder that is followed, with all details kept, in small units.
 struct Story {
     folder: TempDir,
-    followed: Followed,
+    followed: Follower,
     options: Options,
 }
 
@@ -42,7 +42,7 @@ impl Story {
         let limits = Limits { unit: 700, block: 64, ..Limits::default() };
         let options =
             Options { threads: 1, limits, detail: Detail::ROWS | Detail::RECORDS, ..Options::default() };
-        let followed = Followed::begin(wanted(folder.path()), options.clone(), &Progress::default());
+        let followed = Follower::start(wanted(folder.path()), options.clone(), &Progress::default());
         let mut story = Self { folder, followed, options };
         story.check("at first");
         story
@@ -78,7 +78,7 @@ impl Story {
     /// A look finds news, and after it everything is as if it were read for the first time.
     #[track_caller]
     fn changes(&mut self, when: &str) {
-        assert_eq!(self.followed.look(Look::Sweep), Seen::News, "{when}");
+        assert_eq!(self.followed.check(Check::Full), Update::Content, "{when}");
         self.check(when);
     }
 
@@ -91,8 +91,8 @@ impl Story {
     }
 }
 
-fn wanted(path: &Path) -> Wanted {
-    Wanted::Paths(vec![path.to_owned()])
+fn wanted(path: &Path) -> Roots {
+    Roots::Paths(vec![path.to_owned()])
 }
 
 /// Everything that reading tells: sums, rows, and what could not be read.
@@ -125,8 +125,8 @@ fn a_file_that_grows_in_odd_pieces_is_known_at_every_step() {
             story.append("a.jsonl", piece);
             story.changes("a piece more");
         }
-        for look in [Look::Sweep, Look::Glance] {
-            assert_eq!(story.followed.look(look), Seen::Nothing);
+        for look in [Check::Full, Check::Recent] {
+            assert_eq!(story.followed.check(look), Update::Nothing);
         }
     }
 }
@@ -149,13 +149,13 @@ fn a_glance_sees_what_is_written_to_a_file_that_is_known() {
     let [log, _] = logs();
     let mut story = Story::new(&[("a.jsonl", &log)]);
     story.append("a.jsonl", &log);
-    assert_eq!(story.followed.look(Look::Glance), Seen::News);
+    assert_eq!(story.followed.check(Check::Recent), Update::Content);
     story.check("grown");
-    assert_eq!(story.followed.look(Look::Glance), Seen::Nothing);
+    assert_eq!(story.followed.check(Check::Recent), Update::Nothing);
     std::thread::sleep(Duration::from_millis(20)); // a tick of the clock of files
     story.write("b.jsonl", &log);
-    assert_eq!(story.followed.look(Look::Glance), Seen::Folder, "that there is more is seen, not what");
-    assert_eq!(story.followed.look(Look::Sweep), Seen::News);
+    assert_eq!(story.followed.check(Check::Recent), Update::Folder, "that there is more is seen, not what");
+    assert_eq!(story.followed.check(Check::Full), Update::Content);
     story.check("one more");
 }
 
@@ -416,16 +416,16 @@ fn a_followed_file_that_was_a_pipe_for_a_while_is_read_when_it_is_a_file_again()
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.jsonl");
     fs::write(&path, &log).unwrap();
-    let mut followed = Followed::begin(wanted(&path), Options::default(), &Progress::default());
+    let mut followed = Follower::start(wanted(&path), Options::default(), &Progress::default());
     fs::remove_file(&path).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-    assert_eq!(followed.look(Look::Sweep), Seen::News);
+    assert_eq!(followed.check(Check::Full), Update::Content);
     let scan = followed.snapshot();
     assert_eq!((scan.facts.records(), scan.unread.len()), (0, 1));
     assert_eq!(scan.unread[0].error.to_string(), "is not a regular file");
     fs::remove_file(&path).unwrap();
     fs::write(&path, &other).unwrap();
-    assert_eq!(followed.look(Look::Sweep), Seen::News);
+    assert_eq!(followed.check(Check::Full), Update::Content);
     let fresh = scan::scan(followed.sources(), &Options::default(), &Progress::default());
     assert_eq!(told(&followed.snapshot()), told(&fresh));
 }
@@ -600,7 +600,7 @@ proptest! {
         let mut story = Story::new(&[]);
         for step in steps {
             step.happen(&story);
-            story.followed.look(Look::Sweep);
+            story.followed.check(Check::Full);
             story.check(&format!("{step:?}"));
         }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ccstat::{
     facts::{Account, Detail, ledger::Ledger},
-    input::{self, Wanted},
+    input::{self, Roots},
     measure::{Prices, Time, calendar::Zone},
     report::{self, Filter, Names, Outcome, Pattern, View},
     scan::{self, Options, Progress},
@@ -13,7 +13,7 @@ use ccstat::{
 use crate::support::{cases, recording, report_json, testdata};
 
 fn scanned(path: &Path, detail: Detail) -> scan::Scan {
-    let search = input::find(&Wanted::Paths(vec![path.to_owned()]));
+    let search = input::find(&Roots::Paths(vec![path.to_owned()]));
     scan::scan(&search.sources, &Options { detail, ..Options::default() }, &Progress::default())
 }
 
@@ -49,7 +49,7 @@ fn of_two_copies_of_a_turns_duration_the_first_counts() {
 /// Two sessions: the first has no denial, the second has two.
 fn quiet_and_denied(detail: Detail) -> Ledger {
     let paths = ["stream/02-single-bash.jsonl", "stream/34-permission-denied-bash.jsonl"].map(recording);
-    let search = input::find(&Wanted::Paths(paths.to_vec()));
+    let search = input::find(&Roots::Paths(paths.to_vec()));
     let options = Options { detail, ..Options::default() };
     scan::scan(&search.sources, &options, &Progress::default()).facts.ledger(&Prices::built_in())
 }

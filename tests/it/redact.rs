@@ -8,7 +8,7 @@ use std::{
 
 use ccstat::{
     event,
-    input::{self, Bytes, Limits, Range, Source, Stop, Wanted},
+    input::{self, Bytes, Limits, Range, Roots, Source, Stop},
     redact::{Redacting, Redactor},
     report::REPORTS,
 };
@@ -38,7 +38,7 @@ fn redacted(bytes: &[u8]) -> Vec<u8> {
 
 /// The sources below a path, in their order.
 fn sources(path: &Path) -> Vec<String> {
-    let search = input::find(&Wanted::Paths(vec![path.to_owned()]));
+    let search = input::find(&Roots::Paths(vec![path.to_owned()]));
     search.sources.iter().map(Source::name).collect()
 }
 

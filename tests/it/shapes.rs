@@ -4,7 +4,7 @@ use std::{fs, io::Write, path::PathBuf};
 
 use ccstat::{
     facts::Detail,
-    input::{self, Limits, Wanted},
+    input::{self, Limits, Roots},
     measure::Prices,
     scan::{self, Options, Progress},
 };
@@ -157,7 +157,7 @@ fn what_is_glued_to_a_line_keeps_its_number_where_a_unit_ends_between_the_two() 
     let line = r#"{"type":"summary"}"#;
     let text = format!("{line}\n{line}\n{line}{line}{line}\n{line}\n");
     let log = log(&text);
-    let search = input::find(&Wanted::Paths(vec![log.path().to_owned()]));
+    let search = input::find(&Roots::Paths(vec![log.path().to_owned()]));
     for unit in 1..=text.len() as u64 {
         let limits = Limits { unit, ..Limits::default() };
         let options =

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ccstat::input::{self, Environment, Search, Source, Wanted};
+use ccstat::input::{self, Environment, Roots, Search, Source};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -154,8 +154,8 @@ fn the_order_of_the_paths_is_all_the_same() {
 fn saved(root: &Path, config_dir: Option<&str>) -> Vec<PathBuf> {
     let config_dir = config_dir.map(|list| list.replace('~', root.to_str().unwrap()));
     let environment = Environment { config_dir, home: Some(root.to_owned()) };
-    let Search { sources, missing, .. } = input::find(&Wanted::Saved(environment));
-    assert!(missing.is_empty(), "{missing:?}");
+    let Search { sources, errors, .. } = input::find(&Roots::SavedSessions(environment));
+    assert!(errors.is_empty(), "{errors:?}");
     let below = |source: &Source| Path::new(&source.name()).strip_prefix(root).unwrap().to_owned();
     sources.iter().map(below).collect()
 }

@@ -8,7 +8,7 @@ use std::{
 use assert_cmd::Command;
 use ccstat::{
     facts::Account,
-    input::{self, Limits, Source, Wanted},
+    input::{self, Limits, Roots, Source},
     measure::Prices,
     render::{self, Format, Style},
     report::{self, Names, Report},
@@ -76,9 +76,9 @@ pub(crate) fn report_json(report: &Report) -> Value {
 
 /// What ccstat makes of these files and folders within these limits, and the names of the sources.
 pub(crate) fn read<P: AsRef<Path>>(paths: &[P], limits: Limits) -> (Account, Vec<String>) {
-    let wanted = Wanted::Paths(paths.iter().map(|path| path.as_ref().to_owned()).collect());
+    let wanted = Roots::Paths(paths.iter().map(|path| path.as_ref().to_owned()).collect());
     let search = input::find(&wanted);
-    assert!(search.missing.is_empty(), "{:?}", search.missing);
+    assert!(search.errors.is_empty(), "{:?}", search.errors);
     let options = Options { limits, ..Options::default() };
     let scan = scan::scan(&search.sources, &options, &Progress::default());
     assert!(scan.unread.is_empty(), "{:?}", scan.unread);

@@ -11,7 +11,7 @@ use tempfile::SpooledTempFile;
 use crate::{
     event::{Event, may_have_content},
     input::{self, Bytes, Limits, Origin, Place, Source, SourceId, Stop},
-    scan::{self, Options, Watch},
+    scan::{self, Observer, Options},
 };
 
 /// Bytes that are held in memory; beyond that a file without a name has them.
@@ -89,7 +89,7 @@ impl Shelf {
                 Ok(Bytes::File(_)) => {}
                 Ok(Bytes::Stream(_)) => {
                     let mut part = Self { only: Some(only), ..Self::new(&[]) };
-                    scan::scan_watched(std::slice::from_ref(source), &options, &mut part);
+                    scan::scan_observed(std::slice::from_ref(source), &options, &mut part);
                     self.take_in(part, id);
                 }
                 Err(error) => self.error = Some(error),
@@ -160,7 +160,7 @@ impl Shelf {
     }
 }
 
-impl Watch for Shelf {
+impl Observer for Shelf {
     fn record(&mut self, place: Place, event: &Event<'_>, text: &[u8]) {
         let key = (place.source, place.offset);
         let wanted = match &self.only {
@@ -172,7 +172,7 @@ impl Watch for Shelf {
         }
     }
 
-    fn pause(&mut self) {}
+    fn batch_end(&mut self) {}
 }
 
 /// Standard input, a named pipe or a device.

@@ -15,13 +15,13 @@ use std::{
 };
 
 use super::Stop;
-use spool::{Piece, Spool};
+use spool::{Chunk, Spool};
 
 /// For `fuzz/fuzz_targets/spool.rs` alone: `cargo fuzz` sets this cfg, no other build does.
 #[cfg(fuzzing)]
 #[doc(hidden)]
-pub fn spool_keeps(steps: &[u8]) {
-    spool::keeps(steps);
+pub fn check_spool(steps: &[u8]) {
+    spool::check(steps);
 }
 
 /// Bytes that are read at once. A pipe rarely holds more.
@@ -42,7 +42,7 @@ pub struct Outlet {
 
 /// An outlet that could not take everything.
 #[derive(Debug)]
-pub struct Lost {
+pub struct FailedOutlet {
     /// What it is called.
     pub name: String,
     /// Why.
@@ -68,7 +68,7 @@ struct State {
     spool: Spool,
     ended: bool,
     error: Option<io::Error>,
-    lost: Vec<Lost>,
+    lost: Vec<FailedOutlet>,
     /// When something came last.
     last: Option<Instant>,
     /// Nothing more is passed on.
@@ -116,7 +116,7 @@ impl Relay {
                     Ok(()) => true,
                     Err(error) => {
                         left |= outlet.essential && is_gone(&error);
-                        self.state().lost.push(Lost { name: outlet.name.clone(), error });
+                        self.state().lost.push(FailedOutlet { name: outlet.name.clone(), error });
                         false
                     }
                 });
@@ -143,7 +143,7 @@ impl Relay {
     }
 
     /// When the bytes came that are being looked at now, in milliseconds from the start.
-    pub fn looked(&self) -> u64 {
+    pub fn current_arrival(&self) -> u64 {
         self.0.looked.load(Ordering::Relaxed)
     }
 
@@ -153,13 +153,13 @@ impl Relay {
     }
 
     /// Waits for the end of the stream, but only so long; whether it has ended.
-    pub fn wait(&self, patience: Duration) -> bool {
+    pub fn wait_for_end(&self, patience: Duration) -> bool {
         let waited = self.0.news.wait_timeout_while(self.state(), patience, |state| !state.ended);
         waited.map_or_else(|poisoned| poisoned.into_inner().0.ended, |(state, _)| state.ended)
     }
 
     /// How long nothing has come.
-    pub fn silence(&self) -> Duration {
+    pub fn idle_time(&self) -> Duration {
         self.state().last.unwrap_or(self.0.started).elapsed()
     }
 
@@ -177,18 +177,18 @@ impl Relay {
     }
 
     /// Whether the stream was left before its end, because nobody reads it any more.
-    pub fn was_left(&self) -> bool {
+    pub fn was_abandoned(&self) -> bool {
         self.state().left
     }
 
     /// The outlets that could not take everything.
-    pub fn lost(&self) -> Vec<Lost> {
+    pub fn take_failed(&self) -> Vec<FailedOutlet> {
         std::mem::take(&mut self.state().lost)
     }
 
     /// What was passed on, for the one that looks. A stop is noticed while nothing comes.
-    pub fn bytes(&self, stop: &Stop) -> impl Read + Send + use<> {
-        Looked { relay: self.clone(), stop: stop.clone(), piece: Piece::default(), taken: 0 }
+    pub fn reader(&self, stop: &Stop) -> impl Read + Send + use<> {
+        Looked { relay: self.clone(), stop: stop.clone(), piece: Chunk::default(), taken: 0 }
     }
 }
 
@@ -222,13 +222,13 @@ fn write_all(write: &mut dyn Write, mut bytes: &[u8]) -> io::Result<()> {
 struct Looked {
     relay: Relay,
     stop: Stop,
-    piece: Piece,
+    piece: Chunk,
     taken: usize,
 }
 
 impl Looked {
     /// The next piece; nothing at the end.
-    fn next(&mut self) -> io::Result<Option<(Piece, u64)>> {
+    fn next(&mut self) -> io::Result<Option<(Chunk, u64)>> {
         let mut state = self.relay.state();
         state.spool.give_back(std::mem::take(&mut self.piece), BLOCK);
         self.taken = 0;
@@ -302,10 +302,10 @@ mod tests {
         let bytes: Vec<u8> = (0..60_000_000u32).map(|byte| byte.to_le_bytes()[1]).collect();
         let (memory, from) = (Memory::default(), io::Cursor::new(bytes.clone()));
         let relay = Relay::start(from, vec![outlet("memory", memory.clone())]);
-        assert!(relay.wait(Duration::from_secs(60)));
+        assert!(relay.wait_for_end(Duration::from_secs(60)));
         assert!(*memory.0.lock().unwrap() == bytes);
         let mut seen = Vec::new();
-        relay.bytes(&Stop::default()).read_to_end(&mut seen).unwrap();
+        relay.reader(&Stop::default()).read_to_end(&mut seen).unwrap();
         assert!(seen == bytes);
     }
 
@@ -315,10 +315,10 @@ mod tests {
         let outlets = vec![outlet("gone", Gone), outlet("memory", memory.clone())];
         let relay = Relay::start(io::Cursor::new(b"abc\n".repeat(1000)), outlets);
         let mut seen = Vec::new();
-        relay.bytes(&Stop::default()).read_to_end(&mut seen).unwrap();
+        relay.reader(&Stop::default()).read_to_end(&mut seen).unwrap();
         assert_eq!(seen, b"abc\n".repeat(1000));
         assert_eq!(*memory.0.lock().unwrap(), seen);
-        assert_eq!(relay.lost().iter().map(|lost| &*lost.name).collect::<Vec<_>>(), ["gone"]);
+        assert_eq!(relay.take_failed().iter().map(|lost| &*lost.name).collect::<Vec<_>>(), ["gone"]);
     }
 
     #[test]
@@ -326,9 +326,9 @@ mod tests {
         let (from, mut to) = io::pipe().unwrap();
         let relay = Relay::start(from, vec![Outlet { essential: true, ..outlet("gone", Gone) }]);
         to.write_all(b"abc\n").unwrap();
-        assert!(relay.wait(Duration::from_secs(60)) && relay.was_left());
+        assert!(relay.wait_for_end(Duration::from_secs(60)) && relay.was_abandoned());
         let mut seen = Vec::new();
-        relay.bytes(&Stop::default()).read_to_end(&mut seen).unwrap();
+        relay.reader(&Stop::default()).read_to_end(&mut seen).unwrap();
         assert_eq!(seen, b"abc\n", "what was read is counted");
         while to.write_all(b"abc\n").is_ok() {} // its writer meets a closed pipe
     }
@@ -339,7 +339,7 @@ mod tests {
         let relay = Relay::start(from, Vec::new());
         let stop = Stop::default();
         stop.flag().store(true, Ordering::Relaxed);
-        assert_eq!(relay.bytes(&stop).read(&mut [0; 8]).unwrap(), 0);
-        assert!(!relay.wait(Duration::ZERO));
+        assert_eq!(relay.reader(&stop).read(&mut [0; 8]).unwrap(), 0);
+        assert!(!relay.wait_for_end(Duration::ZERO));
     }
 }

@@ -29,18 +29,18 @@ pub(super) struct Spool {
 /// Some bytes.
 #[derive(Debug)]
 enum Kept {
-    Held(Piece),
+    Held(Chunk),
     Stored(usize),
 }
 
 /// A block of which so many bytes are filled.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct Chunk {
     block: Vec<u8>,
     filled: usize,
 }
 
-impl Piece {
+impl Chunk {
     /// The bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.block[..self.filled]
@@ -70,17 +70,17 @@ impl Spool {
             self.held += filled;
             // A few bytes are copied, many are handed over: copying a gigabyte took a tenth of the time.
             Kept::Held(if filled * 8 < block.len() {
-                Piece { block: block[..filled].to_vec(), filled }
+                Chunk { block: block[..filled].to_vec(), filled }
             } else {
                 let next = self.free.pop().unwrap_or_else(|| vec![0; block.len()]);
-                Piece { block: std::mem::replace(block, next), filled }
+                Chunk { block: std::mem::replace(block, next), filled }
             })
         };
         self.pieces.push_back((kept, at));
     }
 
     /// Takes back what was looked at.
-    pub(super) fn give_back(&mut self, piece: Piece, size: usize) {
+    pub(super) fn give_back(&mut self, piece: Chunk, size: usize) {
         if piece.block.len() == size && self.free.len() < FREE {
             self.free.push(piece.block);
         }
@@ -98,7 +98,7 @@ impl Spool {
     }
 
     /// Gives out the oldest piece, and when it came.
-    pub(super) fn pop(&mut self) -> Option<io::Result<(Piece, u64)>> {
+    pub(super) fn pop(&mut self) -> Option<io::Result<(Chunk, u64)>> {
         let (kept, at) = self.pieces.pop_front()?;
         Some(match kept {
             Kept::Held(piece) => {
@@ -109,8 +109,8 @@ impl Spool {
         })
     }
 
-    fn load(&mut self, length: usize) -> io::Result<Piece> {
-        let Some(file) = &mut self.store else { return Ok(Piece::default()) };
+    fn load(&mut self, length: usize) -> io::Result<Chunk> {
+        let Some(file) = &mut self.store else { return Ok(Chunk::default()) };
         let mut block = vec![0; length];
         file.seek(SeekFrom::Start(self.stored.0))?;
         file.read_exact(&mut block)?;
@@ -119,14 +119,14 @@ impl Spool {
             self.stored = (0, 0);
             file.set_len(0)?;
         }
-        Ok(Piece { block, filled: length })
+        Ok(Chunk { block, filled: length })
     }
 }
 
 /// What goes in comes out, in order and with its moment, on whichever side of the bound it was kept. Each of the bytes is
 /// one step: a piece that comes, or one that is looked at.
 #[cfg(any(test, fuzzing))]
-pub(super) fn keeps(steps: &[u8]) {
+pub(super) fn check(steps: &[u8]) {
     const BLOCK: usize = 256;
     let (mut spool, mut model) = (Spool::holding(4 * BLOCK), VecDeque::new());
     let mut block = vec![0; BLOCK];
@@ -165,7 +165,7 @@ mod tests {
         fn what_goes_in_comes_out_whatever_the_order_and_the_sizes(
             steps in prop::collection::vec(any::<u8>(), 0..200),
         ) {
-            keeps(&steps);
+            check(&steps);
         }
     }
 

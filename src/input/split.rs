@@ -1,13 +1,13 @@
 //! Cuts text that is not simply one object per line: glued objects, arrays, pretty-printed objects.
 
-use super::grammar::{Grammar, Step};
+use super::validator::{Validation, Validator};
 
 /// Indentation beyond this is not remembered: a crashed machine can leave gigabytes of NULs on a line.
 const DEEPEST_INDENT: usize = 1024;
 
 /// What stands in a source, one thing after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found<'a> {
+pub enum Piece<'a> {
     /// The bytes of one JSON value.
     Value(&'a [u8]),
     /// Something that does not begin a record.
@@ -28,7 +28,7 @@ pub enum Found<'a> {
 /// *document* a value may go on over many lines, and after a broken object reading goes on at the next line, at or after
 /// the break, that begins an object with the same indentation.
 #[derive(Clone, Debug)]
-pub struct Cutter {
+pub struct Splitter {
     document: bool,
     max: usize,
     /// Inside an array of records.
@@ -51,7 +51,7 @@ enum State {
     /// After a `[` that begins an array if an object or its end follows; where it stands.
     Bracket { offset: u64, line: u64 },
     /// In a value.
-    Value(Box<Piece>),
+    Value(Box<OpenValue>),
     /// In noise, up to the end of the line.
     Skip,
     /// After a broken object: looking for a line that begins with this and `{`.
@@ -65,8 +65,8 @@ enum State {
 
 /// A value on its way.
 #[derive(Clone, Debug)]
-struct Piece {
-    grammar: Grammar,
+struct OpenValue {
+    validator: Validator,
     offset: u64,
     line: u64,
     indent: Vec<u8>,
@@ -78,7 +78,7 @@ struct Piece {
     object: bool,
 }
 
-impl Cutter {
+impl Splitter {
     /// For one line at an offset.
     pub fn line(offset: u64, line: u64, max: usize) -> Self {
         Self { document: false, ..Self::document(offset, line, max) }
@@ -91,7 +91,7 @@ impl Cutter {
     }
 
     /// Goes on with these bytes and tells what it finds, with the offset and line where it begins.
-    pub fn feed(&mut self, bytes: &[u8], found: &mut dyn FnMut(u64, u64, Found<'_>)) {
+    pub fn feed(&mut self, bytes: &[u8], found: &mut dyn FnMut(u64, u64, Piece<'_>)) {
         let mut at = 0;
         while at < bytes.len() {
             at += match &self.state {
@@ -110,30 +110,30 @@ impl Cutter {
     }
 
     /// The line or the input ends here.
-    pub fn end(&mut self, found: &mut dyn FnMut(u64, u64, Found<'_>)) {
+    pub fn end(&mut self, found: &mut dyn FnMut(u64, u64, Piece<'_>)) {
         match std::mem::replace(&mut self.state, State::Between) {
-            State::Value(piece) if piece.too_large => found(piece.offset, piece.line, Found::TooLarge),
+            State::Value(piece) if piece.too_large => found(piece.offset, piece.line, Piece::TooLarge),
             State::Value(piece) if piece.object => self.unfinished(&piece, found),
-            State::Value(piece) if piece.grammar.is_whole() => {
-                found(piece.offset, piece.line, Found::Value(&piece.bytes))
+            State::Value(piece) if piece.validator.is_whole() => {
+                found(piece.offset, piece.line, Piece::Value(&piece.bytes))
             }
-            State::Value(piece) => found(piece.offset, piece.line, Found::Noise),
-            State::Bracket { offset, line } => found(offset, line, Found::Noise),
+            State::Value(piece) => found(piece.offset, piece.line, Piece::Noise),
+            State::Bracket { offset, line } => found(offset, line, Piece::Noise),
             // A last line that ends with the input is blank if it has blanks on it; after a line's end there is none.
             State::Between if !self.busy && !self.indent.is_empty() => {
-                found(self.offset, self.line, Found::Blank)
+                found(self.offset, self.line, Piece::Blank)
             }
-            State::Resync { torn: Some((offset, line)), .. } => found(offset, line, Found::Unfinished),
+            State::Resync { torn: Some((offset, line)), .. } => found(offset, line, Piece::Unfinished),
             State::Between | State::Skip | State::Resync { .. } => {}
         }
     }
 
     /// The input ends inside an object. In a document it swallowed what follows, unless the last line begins another.
-    fn unfinished(&mut self, piece: &Piece, found: &mut dyn FnMut(u64, u64, Found<'_>)) {
+    fn unfinished(&mut self, piece: &OpenValue, found: &mut dyn FnMut(u64, u64, Piece<'_>)) {
         let Some(tail) = piece.last_line().filter(|_| self.document) else {
-            return found(piece.offset, piece.line, Found::Unfinished);
+            return found(piece.offset, piece.line, Piece::Unfinished);
         };
-        found(piece.offset, piece.line, Found::Broken);
+        found(piece.offset, piece.line, Piece::Broken);
         self.offset -= tail.len() as u64;
         self.line -= memchr::memchr_iter(b'\n', tail).count() as u64;
         self.indent.clear();
@@ -150,11 +150,11 @@ impl Cutter {
     }
 
     /// One byte between values.
-    fn between(&mut self, byte: u8, found: &mut dyn FnMut(u64, u64, Found<'_>)) {
+    fn between(&mut self, byte: u8, found: &mut dyn FnMut(u64, u64, Piece<'_>)) {
         match byte {
             b'\n' => {
                 if !self.busy {
-                    found(self.offset, self.line, Found::Blank);
+                    found(self.offset, self.line, Piece::Blank);
                 }
                 return self.newline();
             }
@@ -178,12 +178,12 @@ impl Cutter {
         }
     }
 
-    fn begin(&mut self, byte: u8, found: &mut dyn FnMut(u64, u64, Found<'_>)) {
+    fn begin(&mut self, byte: u8, found: &mut dyn FnMut(u64, u64, Piece<'_>)) {
         if let State::Bracket { offset, line } = self.state {
             self.array = matches!(byte, b'{' | b']');
             self.state = State::Between;
             if !self.array {
-                found(offset, line, Found::Noise);
+                found(offset, line, Piece::Noise);
                 if line == self.line {
                     self.state = State::Skip;
                     self.offset += 1;
@@ -204,16 +204,16 @@ impl Cutter {
             }
             _ if byte == b'{' || self.array => self.begin_value(byte, found),
             _ => {
-                found(self.offset, self.line, Found::Noise);
+                found(self.offset, self.line, Piece::Noise);
                 self.state = State::Skip;
                 self.offset += 1;
             }
         }
     }
 
-    fn begin_value(&mut self, byte: u8, found: &mut dyn FnMut(u64, u64, Found<'_>)) {
-        let piece = Piece {
-            grammar: Grammar::new(),
+    fn begin_value(&mut self, byte: u8, found: &mut dyn FnMut(u64, u64, Piece<'_>)) {
+        let piece = OpenValue {
+            validator: Validator::new(),
             offset: self.offset,
             line: self.line,
             indent: self.indent.clone(),
@@ -231,12 +231,12 @@ impl Cutter {
     }
 
     /// Bytes of a value; how many of them were taken.
-    fn value(&mut self, bytes: &[u8], found: &mut dyn FnMut(u64, u64, Found<'_>)) -> usize {
+    fn value(&mut self, bytes: &[u8], found: &mut dyn FnMut(u64, u64, Piece<'_>)) -> usize {
         let State::Value(piece) = &mut self.state else { return 0 };
-        let step = piece.grammar.feed(bytes);
+        let step = piece.validator.feed(bytes);
         let taken = match step {
-            Step::More => bytes.len(),
-            Step::Done(end) | Step::Broken(end) => end,
+            Validation::Incomplete => bytes.len(),
+            Validation::Complete(end) | Validation::Invalid(end) => end,
         };
         let start = piece.bytes.len();
         piece.keep(&bytes[..taken], self.max);
@@ -246,18 +246,18 @@ impl Cutter {
         }
         self.offset += taken as u64;
         match step {
-            Step::More => {}
-            Step::Done(_) => {
-                let result = if piece.too_large { Found::TooLarge } else { Found::Value(&piece.bytes) };
+            Validation::Incomplete => {}
+            Validation::Complete(_) => {
+                let result = if piece.too_large { Piece::TooLarge } else { Piece::Value(&piece.bytes) };
                 found(piece.offset, piece.line, result);
                 self.state = State::Between;
             }
-            Step::Broken(at) => self.broken(bytes[at], found),
+            Validation::Invalid(at) => self.broken(bytes[at], found),
         }
         taken
     }
 
-    fn broken(&mut self, by: u8, found: &mut dyn FnMut(u64, u64, Found<'_>)) {
+    fn broken(&mut self, by: u8, found: &mut dyn FnMut(u64, u64, Piece<'_>)) {
         let State::Value(piece) = std::mem::replace(&mut self.state, State::Skip) else { return };
         if self.document && by == b'\n' && piece.object && !piece.too_large && !piece.latest_line_restarts() {
             self.busy = true;
@@ -265,9 +265,9 @@ impl Cutter {
             return;
         }
         let what = match piece {
-            _ if piece.too_large => Found::TooLarge,
-            _ if piece.object => Found::Broken,
-            _ => Found::Noise,
+            _ if piece.too_large => Piece::TooLarge,
+            _ if piece.object => Piece::Broken,
+            _ => Piece::Noise,
         };
         found(piece.offset, piece.line, what);
         if !self.document || !piece.object {
@@ -298,13 +298,13 @@ impl Cutter {
     }
 
     /// Looks, byte by byte at the beginning of a line, for the indentation and `{`.
-    fn resync(&mut self, bytes: &[u8], found: &mut dyn FnMut(u64, u64, Found<'_>)) -> usize {
+    fn resync(&mut self, bytes: &[u8], found: &mut dyn FnMut(u64, u64, Piece<'_>)) -> usize {
         let State::Resync { indent: wanted, torn } = &mut self.state else { return 0 };
         let byte = bytes[0];
         if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
             && let Some((offset, line)) = torn.take()
         {
-            found(offset, line, Found::Broken);
+            found(offset, line, Piece::Broken);
         }
         if byte == b'\n' {
             self.newline();
@@ -330,7 +330,7 @@ impl Cutter {
     }
 }
 
-impl Piece {
+impl OpenValue {
     /// Whether its latest line, not being its first, looks like the beginning of another object.
     fn latest_line_restarts(&self) -> bool {
         let latest = &self.bytes[self.line_start..];
@@ -362,16 +362,17 @@ mod tests {
     fn cut(text: &str, document: bool, max: usize) -> Vec<(u64, u64, String)> {
         let run = |size: usize| {
             let mut all = Vec::new();
-            let mut found = |offset, line, what: Found<'_>| {
+            let mut found = |offset, line, what: Piece<'_>| {
                 let what = match what {
-                    Found::Value(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                    Piece::Value(bytes) => String::from_utf8_lossy(bytes).into_owned(),
                     other => format!("{other:?}"),
                 };
                 all.push((offset, line, what));
             };
-            let mut cutter = if document { Cutter::document(0, 0, max) } else { Cutter::line(0, 0, max) };
-            text.as_bytes().chunks(size).for_each(|block| cutter.feed(block, &mut found));
-            cutter.end(&mut found);
+            let mut splitter =
+                if document { Splitter::document(0, 0, max) } else { Splitter::line(0, 0, max) };
+            text.as_bytes().chunks(size).for_each(|block| splitter.feed(block, &mut found));
+            splitter.end(&mut found);
             all
         };
         let all = run(text.len().max(1));

@@ -5,18 +5,18 @@
 
 /// What came of feeding bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum Validation {
     /// All bytes fit; the value goes on.
-    More,
+    Incomplete,
     /// The value ends before this byte.
-    Done(usize),
+    Complete(usize),
     /// This byte cannot follow.
-    Broken(usize),
+    Invalid(usize),
 }
 
 /// One value on its way through the grammar.
 #[derive(Clone, Debug)]
-pub struct Grammar {
+pub struct Validator {
     state: State,
     levels: Levels,
 }
@@ -50,29 +50,29 @@ enum State {
     End,
 }
 
-impl Default for Grammar {
+impl Default for Validator {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Grammar {
+impl Validator {
     /// Before the first byte of a value.
     pub fn new() -> Self {
         Self { state: State::Value, levels: Levels::default() }
     }
 
     /// Goes on with these bytes.
-    pub fn feed(&mut self, bytes: &[u8]) -> Step {
+    pub fn feed(&mut self, bytes: &[u8]) -> Validation {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             if let State::String(_) = self.state {
                 let plain = bytes[at..].iter().position(|&byte| matches!(byte, b'"' | b'\\' | 0..0x20));
-                let Some(plain) = plain else { return Step::More };
+                let Some(plain) = plain else { return Validation::Incomplete };
                 at += plain;
                 self.in_string(bytes[at]);
                 if self.state == State::End {
-                    return Step::Broken(at);
+                    return Validation::Invalid(at);
                 }
                 at += 1;
                 if let Some(done) = self.done(at) {
@@ -83,13 +83,13 @@ impl Grammar {
             match self.byte(byte) {
                 Some(true) => at += 1,
                 Some(false) => {}
-                None => return Step::Broken(at),
+                None => return Validation::Invalid(at),
             }
             if let Some(done) = self.done(at) {
                 return done;
             }
         }
-        Step::More
+        Validation::Incomplete
     }
 
     /// Whether the value is whole if nothing follows: only a number can be without having said so.
@@ -99,8 +99,8 @@ impl Grammar {
         number && self.levels.is_empty()
     }
 
-    fn done(&self, at: usize) -> Option<Step> {
-        (self.state == State::Next && self.levels.is_empty()).then_some(Step::Done(at))
+    fn done(&self, at: usize) -> Option<Validation> {
+        (self.state == State::Next && self.levels.is_empty()).then_some(Validation::Complete(at))
     }
 
     /// A byte in a string that is not plain; `State::End` stands for one that breaks it.
@@ -247,8 +247,8 @@ impl Levels {
 mod tests {
     use super::*;
 
-    fn whole(text: &str) -> Step {
-        Grammar::new().feed(text.as_bytes())
+    fn whole(text: &str) -> Validation {
+        Validator::new().feed(text.as_bytes())
     }
 
     #[test]
@@ -256,18 +256,18 @@ mod tests {
         for text in
             [r#"{"a":[1,-0.5e+3,{"b":"\u00e9\\\""},true,null,[],{}]}"#, "[]", r#""x""#, "{ }", "[ 1 , 2 ]"]
         {
-            assert_eq!(whole(&format!("{text} x")), Step::Done(text.len()), "{text}");
+            assert_eq!(whole(&format!("{text} x")), Validation::Complete(text.len()), "{text}");
         }
-        assert_eq!(whole("12,"), Step::Done(2));
+        assert_eq!(whole("12,"), Validation::Complete(2));
     }
 
     #[test]
     fn the_same_value_in_single_bytes_gives_the_same_end() {
         let text = r#"{"a":[1,-0.5e+3,{"b":"\u00e9\\\""},true,null,[],{}]}"#;
-        let mut grammar = Grammar::new();
-        let steps: Vec<Step> = text.bytes().map(|byte| grammar.feed(&[byte])).collect();
-        assert!(steps[..text.len() - 1].iter().all(|step| *step == Step::More));
-        assert_eq!(steps[text.len() - 1], Step::Done(1));
+        let mut validator = Validator::new();
+        let steps: Vec<Validation> = text.bytes().map(|byte| validator.feed(&[byte])).collect();
+        assert!(steps[..text.len() - 1].iter().all(|step| *step == Validation::Incomplete));
+        assert_eq!(steps[text.len() - 1], Validation::Complete(1));
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
             (r#"{"a":tru1}"#, 8),
             ("]", 0),
         ] {
-            assert_eq!(whole(text), Step::Broken(at), "{text}");
+            assert_eq!(whole(text), Validation::Invalid(at), "{text}");
         }
     }
 
@@ -297,24 +297,24 @@ mod tests {
     fn every_beginning_of_a_record_may_go_on() {
         let text = r#"{"a":[1.5e-7,"\u00e9",true,{"b":-3}],"c":null}"#;
         for end in 0..text.len() {
-            assert_eq!(whole(&text[..end]), Step::More, "{}", &text[..end]);
+            assert_eq!(whole(&text[..end]), Validation::Incomplete, "{}", &text[..end]);
         }
     }
 
     #[test]
     fn depth_costs_a_bit_a_level() {
-        let mut grammar = Grammar::new();
-        assert_eq!(grammar.feed("[".repeat(1_000_000).as_bytes()), Step::More);
-        assert!(grammar.levels.bits.len() < 16_000);
-        assert_eq!(grammar.feed("]".repeat(1_000_000).as_bytes()), Step::Done(1_000_000));
+        let mut validator = Validator::new();
+        assert_eq!(validator.feed("[".repeat(1_000_000).as_bytes()), Validation::Incomplete);
+        assert!(validator.levels.bits.len() < 16_000);
+        assert_eq!(validator.feed("]".repeat(1_000_000).as_bytes()), Validation::Complete(1_000_000));
     }
 
     #[test]
     fn a_number_alone_is_whole_when_it_could_stop() {
         let whole = |text: &str| {
-            let mut grammar = Grammar::new();
-            assert_eq!(grammar.feed(text.as_bytes()), Step::More, "{text}");
-            grammar.is_whole()
+            let mut validator = Validator::new();
+            assert_eq!(validator.feed(text.as_bytes()), Validation::Incomplete, "{text}");
+            validator.is_whole()
         };
         assert!(whole("12") && whole("0") && whole("1.5") && whole("1e5"));
         assert!(!whole("-") && !whole("1.") && !whole("1e") && !whole("[1"));
