@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
+    column::columns,
     heads,
     sessions::cost_notes,
     sum::{Calls, Costs, MAIN, SOME_AGENT, Sum, call_columns, cost_columns, text},
@@ -61,40 +62,19 @@ impl Calls for Row {
 }
 
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(Unit::Text, "tree", "Agent", "Who started whom.", |row: &Row| row.tree.clone())
-            .shown(Shown::Screen),
-        Column::new(
-            Unit::Text,
-            "agent",
-            "Agent",
-            "`main`, or the type of the subagent; missing for what no response shows.",
-            |row: &Row| row.agent.clone(),
-        )
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "id", "Id", "Id of the subagent.", |row: &Row| row.id.clone()).shown(Shown::Data),
-        Column::new(Unit::Count, "depth", "Depth", "0 for the main agent, 1 for those it started.", |row: &Row| {
-            row.depth.into()
-        })
-        .alone()
-        .maybe()
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| row.session.clone()),
-        Column::new(Unit::Time, "started", "Started", "Its first response or call.", |row: &Row| row.started.into())
-            .shown(Shown::Roomy),
-        Column::new(
-            Unit::Millis,
-            "wall_ms",
-            "Wall",
-            "How long the call took that started it; for one in the background, from its first to its last row.",
-            |row: &Row| row.wall.into(),
-        )
-        .maybe()
-        .alone(),
-    ];
-    columns.extend(call_columns());
-    columns.extend(cost_columns());
-    columns
+    columns! { |row: Row|
+        text tree "Agent" [screen] "Who started whom." => &row.tree;
+        text agent "Agent" [data] "`main`, or the type of the subagent; missing for what no response shows."
+            => &row.agent;
+        text id "Id" [data] "Id of the subagent." => &row.id;
+        count depth "Depth" [alone, maybe, data] "0 for the main agent, 1 for those it started." => row.depth;
+        text session "Session" "Id of its session." => &row.session;
+        time started "Started" [roomy] "Its first response or call." => row.started;
+        millis wall_ms "Wall" [maybe, alone] "How long the call took that started it; for one in the background, from its first to its last row."
+            => row.wall;
+        ..call_columns();
+        ..cost_columns();
+    }
 }
 
 /// Levels of agents that a screen shows; a log may tell of a thousand times as many.

@@ -1,7 +1,9 @@
 //! Tool calls, one by one.
 
 use super::{
-    Column, CommandGroup, CommandSpec, Report, ReportSpec, Shown, Table, Unit, Value, View, contents, heads,
+    Column, CommandGroup, CommandSpec, Report, ReportSpec, Table, Value, View,
+    column::columns,
+    contents, heads,
     sum::{Spot, Spotted, agent_column, place_column, place_columns, session_columns, text},
 };
 use crate::{
@@ -50,53 +52,21 @@ fn of<T: Into<Value>>(row: &Row, value: impl Fn(&Call) -> T) -> Value {
 }
 
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(Unit::Text, "tool", "Tool", "Name of the tool.", |row: &Row| {
-            of(row, |call| Value::text(call.tool.as_str()))
-        }),
-        Column::new(
-            Unit::Text,
-            "end",
-            "End",
-            "How it ended: ok, error, denied, or open for no answer.",
-            |row: &Row| of(row, |call| call.end.name()),
-        ),
-        Column::new(Unit::Millis, "latency_ms", "Latency", "Time from ask to answer.", |row: &Row| {
-            row.latency.into()
-        })
-        .maybe(),
-        Column::new(Unit::Time, "started", "Started", "When it was asked.", |row: &Row| {
-            of(row, |call| call.mark.time)
-        }),
-        Column::new(
-            Unit::Bytes,
-            "result_bytes",
-            "Result",
-            "Bytes of its result, as they stand in the log.",
-            |row: &Row| row.result_bytes.map_or(Value::Missing, Value::Bytes),
-        )
-        .maybe()
-        .shown(Shown::Roomy),
-        agent_column("`main`, or the type of the subagent that called.").shown(Shown::Roomy),
-        Column::new(Unit::Text, "model", "Model", "The model that called.", |row: &Row| {
-            of(row, |call| text(call.model.as_deref()))
-        })
-        .shown(Shown::Data),
-    ];
-    columns.extend(session_columns());
-    columns.extend([
-        Column::new(Unit::Text, "version", "Version", "The CLI version that wrote it.", |row: &Row| {
-            of(row, |call| text(call.mark.version.as_deref()))
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "id", "Id", "Id of the call.", |row: &Row| {
-            of(row, |call| text(call.id.as_deref()))
-        })
-        .shown(Shown::Data),
-        place_column("Where it was asked."),
-    ]);
-    columns.extend(place_columns());
-    columns
+    columns! { |row: Row|
+        text tool "Tool" "Name of the tool." => of(row, |call| Value::text(call.tool.as_str()));
+        text end "End" "How it ended: ok, error, denied, or open for no answer." => of(row, |call| call.end.name());
+        millis latency_ms "Latency" [maybe] "Time from ask to answer." => row.latency;
+        time started "Started" "When it was asked." => of(row, |call| call.mark.time);
+        bytes result_bytes "Result" [maybe, roomy] "Bytes of its result, as they stand in the log." => row.result_bytes;
+        ..[agent_column("`main`, or the type of the subagent that called.").roomy()];
+        text model "Model" [data] "The model that called." => of(row, |call| text(call.model.as_deref()));
+        ..session_columns();
+        text version "Version" [data] "The CLI version that wrote it."
+            => of(row, |call| text(call.mark.version.as_deref()));
+        text id "Id" [data] "Id of the call." => of(row, |call| text(call.id.as_deref()));
+        ..[place_column("Where it was asked.")];
+        ..place_columns();
+    }
 }
 
 /// One row a call: those that were refused, failed or have no answer first, then the slowest.

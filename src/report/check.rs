@@ -2,7 +2,8 @@
 
 use super::{
     Column, CommandGroup, CommandSpec, Ending, Gate, Line, Outcome, Report, ReportSpec, Shown, Table, Tone,
-    Unit, Value, Verdict, View,
+    Value, Verdict, View,
+    column::{columns, seen},
     gate::{Run, Runs, judge_each, turn_counts},
     heads, outcomes,
     repeats::failure,
@@ -63,68 +64,21 @@ impl Calls for Row {
 }
 
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(Unit::Text, "verdict", "Verdict", "`ok` or `FAILED`.", |row: &Row| row.verdict.clone()),
-        Column::new(Unit::Text, "run", "Run", "The beginning of its session's id.", |row: &Row| {
-            row.short.clone()
-        })
-        .shown(Shown::Screen),
-        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| row.session.clone())
-            .shown(Shown::Data),
-        Column::new(
-            Unit::Text,
-            "file",
-            "Log",
-            "The name of the log that its main agent was first seen in.",
-            |row: &Row| row.file.clone(),
-        )
-        .shown(Shown::Screen),
-        Column::new(
-            Unit::Text,
-            "source",
-            "Source",
-            "The log that its main agent was first seen in.",
-            |row: &Row| row.source.clone(),
-        )
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Text,
-            "outcome",
-            "Outcome",
-            "How it ended: ok, error, denied (a call was refused), no-result (killed, running or empty), unknown.",
-            |row: &Row| text(row.outcome.map(Outcome::name)),
-        ),
-        Column::new(Unit::List, "failed", "Failed", "The gates that did not hold.", |row: &Row| {
-            Value::List(row.failed.clone())
-        }),
-        Column::new(Unit::Count, "turns", "Turns", "Ends of turns.", |row: &Row| row.turns.into())
-            .shown(Shown::Roomy),
-        Column::new(
-            Unit::Count,
-            "num_turns",
-            "Agentic turns",
-            "Agentic turns, as `--max-turns` counts them.",
-            |row: &Row| row.num_turns.into(),
-        )
-        .shown(Shown::Data),
-    ];
-    columns.extend(call_columns());
-    // On a narrow screen which gates failed comes before how much it did.
-    for column in &mut columns {
-        column.head.shown = match column.head.key {
-            "ok" | "open" => Shown::Data,
-            "calls" => Shown::Roomy,
-            _ => column.head.shown,
-        };
+    columns! { |row: Row|
+        text verdict "Verdict" "`ok` or `FAILED`." => &row.verdict;
+        text run "Run" [screen] "The beginning of its session's id." => &row.short;
+        text session "Session" [data] "Id of its session." => &row.session;
+        text file "Log" [screen] "The name of the log that its main agent was first seen in." => &row.file;
+        text source "Source" [data] "The log that its main agent was first seen in." => &row.source;
+        text outcome "Outcome" "How it ended: ok, error, denied (a call was refused), no-result (killed, running or empty), unknown."
+            => row.outcome.map(Outcome::name);
+        list failed "Failed" "The gates that did not hold." => Value::List(row.failed.clone());
+        count turns "Turns" [roomy] "Ends of turns." => row.turns;
+        count num_turns "Agentic turns" [data] "Agentic turns, as `--max-turns` counts them." => row.num_turns;
+        // On a narrow screen which gates failed comes before how much it did.
+        ..seen(Shown::Roomy, &["calls"], seen(Shown::Data, &["ok", "open"], call_columns()));
+        usd cost_usd "Cost" "Cost at API prices: as the CLI reported it, else computed from tokens." => row.cost;
     }
-    columns.push(Column::new(
-        Unit::Usd,
-        "cost_usd",
-        "Cost",
-        "Cost at API prices: as the CLI reported it, else computed from tokens.",
-        |row: &Row| row.cost.into(),
-    ));
-    columns
 }
 
 /// One row a run, the failed ones first. Without a gate, those of [`Gate::DEFAULT`] apply.

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
+    column::columns,
     heads,
     spec::TRACED,
-    sum::{Stands, Sum, place_columns, text},
+    sum::{Stands, Sum, place_columns},
 };
 use crate::{
     facts::{
@@ -95,110 +96,51 @@ impl Row {
 }
 
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(Unit::Text, "sort", "Sort", "`command`, `skill` or `agent`.", |row: &Row| {
-            row.sort.map_or(Value::Missing, |sort| sort.name().into())
-        }),
-        Column::new(
-            Unit::Text,
-            "name",
-            "Name",
-            "Its name, without a slash; of an agent its type, where the log says it.",
-            |row: &Row| text(row.name.as_deref()),
-        ),
-        Column::new(
-            Unit::Count,
-            "offered",
-            "Offered",
-            "Sessions that offered it: in `system/init`, or as a saved session lists it; missing where none says what \
-             there is.",
-            |row: &Row| row.offered.into(),
-        )
-        .alone()
-        .maybe()
-        .shown(Shown::Roomy),
-        Column::new(Unit::Count, "used", "Used", "How often it was used.", |row: &Row| row.used.into()),
-        Column::new(
-            Unit::Count,
-            "typed",
-            "Typed",
-            "Uses that a person or a host typed. A stream shows no prompts: alone it tells only of the commands that \
-             the CLI answers by itself, and of prompts that it replays.",
-            |row: &Row| row.typed.into(),
-        ),
-        Column::new(
-            Unit::Count,
-            "called",
-            "Called",
-            "Uses that the model called, through Skill, SlashCommand, Agent or Task.",
-            |row: &Row| row.called.into(),
-        ),
-        Column::new(Unit::Count, "failed", "Failed", "Of those, calls that were refused or failed.", |row: &Row| {
-            row.failed.into()
-        })
-        .shown(Shown::Roomy),
-        Column::new(
-            Unit::Count,
-            "turns",
-            "Turns",
-            "Turns that it began. Typed: uses that the model answered before the next prompt or result of the session. \
-             Called: uses that started a subagent which answered.",
-            |row: &Row| row.turns.into(),
-        ),
-    ];
-    columns.extend(costs());
-    columns.extend([
-        Column::new(Unit::Time, "first", "First", "When it was first used.", |row: &Row| row.first.into()),
-        Column::new(Unit::Time, "last", "Last", "When it was last used.", |row: &Row| row.last.into())
-            .shown(Shown::Roomy),
-        Column::new(Unit::Text, "place", "Place", "Where it was first used.", |row: &Row| row.place.clone())
-            .shown(Shown::Screen),
-    ]);
-    columns.extend(place_columns());
-    columns
+    columns! { |row: Row|
+        text sort "Sort" "`command`, `skill` or `agent`." => row.sort.map_or(Value::Missing, |sort| sort.name().into());
+        text name "Name" "Its name, without a slash; of an agent its type, where the log says it." => &row.name;
+        count offered "Offered" [alone, maybe, roomy] "Sessions that offered it: in `system/init`, or as a saved session lists it; missing where none says what \
+             there is."
+            => row.offered;
+        count used "Used" "How often it was used." => row.used;
+        count typed "Typed" "Uses that a person or a host typed. A stream shows no prompts: alone it tells only of the commands that \
+             the CLI answers by itself, and of prompts that it replays."
+            => row.typed;
+        count called "Called" "Uses that the model called, through Skill, SlashCommand, Agent or Task." => row.called;
+        count failed "Failed" [roomy] "Of those, calls that were refused or failed." => row.failed;
+        count turns "Turns" "Turns that it began. Typed: uses that the model answered before the next prompt or result of the session. \
+             Called: uses that started a subagent which answered."
+            => row.turns;
+        ..costs();
+        time first "First" "When it was first used." => row.first;
+        time last "Last" [roomy] "When it was last used." => row.last;
+        text place "Place" [screen] "Where it was first used." => &row.place;
+        ..place_columns();
+    }
 }
 
 /// Tokens and cost. A subagent's stand in the row of its type and in that of the command whose turn it worked in, so
 /// none of them is added up.
 fn costs() -> Vec<Column<Row>> {
-    let tokens = |key, head, doc, value: fn(&Row) -> Value| {
-        Column::new(Unit::Count, key, head, doc, value).maybe().alone()
-    };
-    vec![
-        tokens("responses", "Responses", "API responses of the turns that it began.", |row| {
-            row.sum.as_ref().map(|sum| sum.responses).into()
-        })
-        .shown(Shown::Roomy),
-        tokens("input", "Input", "Tokens of these turns that came from no cache.", |row| {
-            row.tokens(|tokens| tokens.input)
-        })
-        .shown(Shown::Roomy),
-        tokens("output", "Output", "Tokens that the model wrote in these turns.", |row| {
-            row.tokens(|tokens| tokens.output)
-        }),
-        tokens("cache_read", "Cache read", "Tokens of these turns that were read from the cache.", |row| {
-            row.tokens(|tokens| tokens.cache_read)
-        })
-        .shown(Shown::Roomy),
-        tokens("cache_write_5m", "Write 5m", "Tokens written to the cache for five minutes.", |row| {
-            row.tokens(|tokens| tokens.cache_write_5m)
-        })
-        .shown(Shown::Roomy),
-        tokens("cache_write_1h", "Write 1h", "Tokens written to the cache for an hour.", |row| {
-            row.tokens(|tokens| tokens.cache_write_1h)
-        })
-        .shown(Shown::Roomy),
-        Column::new(
-            Unit::Usd,
-            "cost_usd",
-            "Cost",
+    columns! { |row: Row|
+        count responses "Responses" [maybe, alone, roomy] "API responses of the turns that it began."
+            => row.sum.as_ref().map(|sum| sum.responses);
+        count input "Input" [maybe, alone, roomy] "Tokens of these turns that came from no cache."
+            => row.tokens(|tokens| tokens.input);
+        count output "Output" [maybe, alone] "Tokens that the model wrote in these turns."
+            => row.tokens(|tokens| tokens.output);
+        count cache_read "Cache read" [maybe, alone, roomy] "Tokens of these turns that were read from the cache."
+            => row.tokens(|tokens| tokens.cache_read);
+        count cache_write_5m "Write 5m" [maybe, alone, roomy] "Tokens written to the cache for five minutes."
+            => row.tokens(|tokens| tokens.cache_write_5m);
+        count cache_write_1h "Write 1h" [maybe, alone, roomy] "Tokens written to the cache for an hour."
+            => row.tokens(|tokens| tokens.cache_write_1h);
+        usd cost_usd "Cost" [alone]
             "Cost at API prices of the turns that it began: the parts of the sessions' figures that belong to their \
              responses. Typed: all responses, also of subagents, up to the next prompt or result. Called: those of \
-             the subagent itself. What no response shows is not in it, such as the summary that /compact asks for.",
-            |row: &Row| row.sum.as_ref().and_then(|sum| sum.cost).into(),
-        )
-        .alone(),
-    ]
+             the subagent itself. What no response shows is not in it, such as the summary that /compact asks for."
+            => row.sum.as_ref().and_then(|sum| sum.cost);
+    }
 }
 
 /// One row a name: the most used first, then what was offered and never used.

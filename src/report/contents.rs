@@ -1,8 +1,10 @@
 //! Tool calls with what they were given and what they answered: the one report of rows that shows content.
 
 use super::{
-    Column, Report, ReportSpec, Shown, Table, Unit, Value, View, heads,
-    sum::{Stands, place_columns, text},
+    Column, Report, ReportSpec, Table, Value, View,
+    column::columns,
+    heads,
+    sum::{Stands, place_columns},
 };
 use crate::facts::{
     Detail,
@@ -47,73 +49,30 @@ impl Stands for Row<'_> {
 }
 
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
-    let mut columns: Vec<Column<Row<'a>>> = vec![
-        Column::new(Unit::Time, "started", "Time", "When it was asked.", |row: &Row<'_>| {
-            row.call.mark.time.into()
-        }),
-        Column::new(Unit::Text, "session", "Session", "Its session.", |row: &Row<'_>| row.session.clone()),
-        Column::new(Unit::Text, "project", "Project", "The folder of the session.", |row: &Row<'_>| {
-            row.project.clone()
-        })
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Text,
-            "agent",
-            "Agent",
-            "`main`, or the type of the subagent that asked.",
-            |row: &Row<'_>| row.agent.into(),
-        )
-        .known(),
-        Column::new(Unit::Text, "model", "Model", "The model that asked.", |row: &Row<'_>| {
-            text(row.call.model.as_deref())
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "version", "Version", "The CLI version.", |row: &Row<'_>| {
-            text(row.call.mark.version.as_deref())
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "tool", "Tool", "Which tool.", |row: &Row<'_>| (&*row.call.tool).into())
-            .known(),
-        Column::new(Unit::Text, "id", "Id", "`tool_use.id`, where the log says it.", |row: &Row<'_>| {
-            text(row.call.id.as_deref())
-        })
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Text,
-            "end",
-            "End",
-            "How it ended: ok, error, denied or open (no answer seen).",
-            |row: &Row<'_>| row.call.end.name().into(),
-        )
-        .known(),
-        Column::new(Unit::Millis, "latency_ms", "Latency", "Time from ask to answer.", |row: &Row<'_>| {
-            row.call.latency.into()
-        }),
-        Column::new(
-            Unit::Bytes,
-            "result_bytes",
-            "Result",
-            "Bytes of its result, as they stand in the log.",
-            |row: &Row<'_>| row.call.result_bytes.map_or(Value::Missing, Value::Bytes),
-        )
-        .maybe()
-        .shown(Shown::Data),
-    ];
-    columns.extend(place_columns());
-    columns.extend(texts());
-    columns
+    columns! { |row: Row<'a>|
+        time started "Time" "When it was asked." => row.call.mark.time;
+        text session "Session" "Its session." => &row.session;
+        text project "Project" [data] "The folder of the session." => &row.project;
+        text agent "Agent" [known] "`main`, or the type of the subagent that asked." => row.agent;
+        text model "Model" [data] "The model that asked." => &row.call.model;
+        text version "Version" [data] "The CLI version." => &row.call.mark.version;
+        text tool "Tool" [known] "Which tool." => &row.call.tool;
+        text id "Id" [data] "`tool_use.id`, where the log says it." => &row.call.id;
+        text end "End" [known] "How it ended: ok, error, denied or open (no answer seen)." => row.call.end.name();
+        millis latency_ms "Latency" "Time from ask to answer." => row.call.latency;
+        bytes result_bytes "Result" [maybe, data] "Bytes of its result, as they stand in the log."
+            => row.call.result_bytes;
+        ..place_columns();
+        ..texts();
+    }
 }
 
 /// The content itself.
-fn texts<'a>() -> [Column<Row<'a>>; 2] {
-    [
-        Column::new(Unit::Text, "input", "Input", "What it was given, as JSON text.", |row: &Row<'_>| {
-            text(row.call.input_text.as_deref())
-        }),
-        Column::new(Unit::Text, "output", "Output", "What it answered, as JSON text.", |row: &Row<'_>| {
-            text(row.call.output_text.as_deref())
-        }),
-    ]
+fn texts<'a>() -> Vec<Column<Row<'a>>> {
+    columns! { |row: Row<'a>|
+        text input "Input" "What it was given, as JSON text." => row.call.input_text.as_deref();
+        text output "Output" "What it answered, as JSON text." => row.call.output_text.as_deref();
+    }
 }
 
 /// One row a call, in the order they stand, with content where the scan kept it.

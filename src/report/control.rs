@@ -1,7 +1,8 @@
 //! Requests between the CLI and its host, and over a bridge: one a row, with what became of it.
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
+    column::columns,
     heads,
     spec::TRACED,
     sum::{Stands, place_columns, text},
@@ -79,97 +80,35 @@ fn of<T: Into<Value>>(row: &Row, value: impl Fn(&Request) -> T) -> Value {
 }
 
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(
-            Unit::Time,
-            "time",
-            "Time",
-            "When it was asked, else when it was answered.",
-            |row: &Row| of(row, |request| request.time),
-        ),
-        Column::new(
-            Unit::Text,
-            "direction",
-            "Direction",
-            "Who asks whom: cli to host, host to cli, bridge to client, or client to bridge.",
-            |row: &Row| of(row, |request| request.direction.name()),
-        )
-        .known(),
-        Column::new(
-            Unit::Text,
-            "subtype",
-            "Request",
-            "What is asked for; of a response alone, where nothing else is answered like this.",
-            |row: &Row| of(row, |request| text(request.subtype.as_deref())),
-        ),
-        Column::new(Unit::Text, "tool", "Tool", "The tool that is asked about.", |row: &Row| {
-            of(row, |request| text(request.tool.as_deref()))
-        }),
-        Column::new(
-            Unit::Text,
-            "decision",
-            "Decision",
-            "What the response says: allow, deny, success or error; or cancelled, or unanswered. Where a log has no response, \
-             how the call ended tells whether it was allowed.",
-            |row: &Row| of(row, |request| request.decision.map(Decision::name)),
-        ),
-        Column::new(
-            Unit::Millis,
-            "latency_ms",
-            "Latency",
-            "Time until it was decided, where both lines say when.",
-            |row: &Row| row.latency.into(),
-        )
-        .alone(),
-    ];
-    columns.extend(halves());
-    columns.extend(place_columns());
-    columns
+    columns! { |row: Row|
+        time time "Time" "When it was asked, else when it was answered." => of(row, |request| request.time);
+        text direction "Direction" [known] "Who asks whom: cli to host, host to cli, bridge to client, or client to bridge."
+            => of(row, |request| request.direction.name());
+        text subtype "Request" "What is asked for; of a response alone, where nothing else is answered like this."
+            => of(row, |request| text(request.subtype.as_deref()));
+        text tool "Tool" "The tool that is asked about." => of(row, |request| text(request.tool.as_deref()));
+        text decision "Decision" "What the response says: allow, deny, success or error; or cancelled, or unanswered. Where a log has no response, \
+             how the call ended tells whether it was allowed."
+            => of(row, |request| request.decision.map(Decision::name));
+        millis latency_ms "Latency" [alone] "Time until it was decided, where both lines say when." => row.latency;
+        ..halves();
+        ..place_columns();
+    }
 }
 
 /// What a request is known by, and where it belongs.
-fn halves() -> [Column<Row>; 6] {
-    [
-        Column::new(
-            Unit::Flag,
-            "always",
-            "Always",
-            "Whether the tool was allowed from then on, too.",
-            |row: &Row| of(row, |request| Value::Flag(request.always)),
-        )
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Text,
-            "seen",
-            "Seen",
-            "Which of its two lines were read: both, request or response.",
-            |row: &Row| of(row, |request| request.seen.name()),
-        )
-        .known()
-        .shown(Shown::Roomy),
-        Column::new(
-            Unit::Text,
-            "request_id",
-            "Request id",
-            "What pairs the two: `request_id`, or the id of the call that a bridge asks about.",
-            |row: &Row| of(row, |request| text(request.id.as_deref())),
-        )
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Text,
-            "session",
-            "Session",
-            "Id of the session that runs around it, where that is clear.",
-            |row: &Row| row.session.clone(),
-        )
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "project", "Project", "The folder of that session.", |row: &Row| {
-            row.project.clone()
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "place", "Place", "Where it stands.", |row: &Row| row.place.clone())
-            .shown(Shown::Screen),
-    ]
+fn halves() -> Vec<Column<Row>> {
+    columns! { |row: Row|
+        flag always "Always" [data] "Whether the tool was allowed from then on, too."
+            => of(row, |request| Value::Flag(request.always));
+        text seen "Seen" [known, roomy] "Which of its two lines were read: both, request or response."
+            => of(row, |request| request.seen.name());
+        text request_id "Request id" [data] "What pairs the two: `request_id`, or the id of the call that a bridge asks about."
+            => of(row, |request| text(request.id.as_deref()));
+        text session "Session" [data] "Id of the session that runs around it, where that is clear." => &row.session;
+        text project "Project" [data] "The folder of that session." => &row.project;
+        text place "Place" [screen] "Where it stands." => &row.place;
+    }
 }
 
 /// One row a request.

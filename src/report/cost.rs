@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Preset, Report, ReportSpec, Shown, Table, Tone, Unit, Value,
-    View, heads,
+    Column, CommandGroup, CommandSpec, Line, Preset, Report, ReportSpec, Table, Tone, Unit, Value, View,
+    column::columns,
+    heads,
     sessions::cost_notes,
     spec::PERIOD,
     sum::{Costs, Sum, cost_columns, share, text},
@@ -223,48 +224,18 @@ impl Row {
 }
 
 fn columns(by: &[By]) -> Vec<Column<Row>> {
-    let optional = by.len() > 1;
-    let mut columns: Vec<Column<Row>> = by.iter().map(|by| by.column()).collect();
-    if optional {
-        columns.iter_mut().for_each(|column| column.head.optional = true);
+    columns! { |row: Row|
+        ..by.iter().map(|one| if by.len() > 1 { one.column().optional() } else { one.column() });
+        count sessions "Sessions" [alone, roomy] "Sessions that had a part in it." => row.sessions.len() as u64;
+        ..cost_columns();
+        share share "Share" [maybe, roomy] "Part of the whole cost." => share(row.sum.cost, row.whole);
+        share cache_hit_rate "Cache hits" [maybe, roomy] "Prompt tokens that came from the cache, of all prompt tokens."
+            => row.sum.hit_rate();
+        usd cache_saved_usd "Cache saved" [roomy] "What the same prompts would have cost without a cache, less what they did."
+            => row.sum.saved;
+        list models "Models" [data] "Models that were charged."
+            => Value::List(row.models.iter().map(|model| Value::text(&**model)).collect());
     }
-    columns.push(
-        Column::new(Unit::Count, "sessions", "Sessions", "Sessions that had a part in it.", |row: &Row| {
-            (row.sessions.len() as u64).into()
-        })
-        .alone()
-        .shown(Shown::Roomy),
-    );
-    columns.extend(cost_columns());
-    columns.extend([
-        Column::new(Unit::Share, "share", "Share", "Part of the whole cost.", |row: &Row| {
-            share(row.sum.cost, row.whole).map_or(Value::Missing, Value::Share)
-        })
-        .maybe()
-        .shown(Shown::Roomy),
-        Column::new(
-            Unit::Share,
-            "cache_hit_rate",
-            "Cache hits",
-            "Prompt tokens that came from the cache, of all prompt tokens.",
-            |row: &Row| row.sum.hit_rate().map_or(Value::Missing, Value::Share),
-        )
-        .maybe()
-        .shown(Shown::Roomy),
-        Column::new(
-            Unit::Usd,
-            "cache_saved_usd",
-            "Cache saved",
-            "What the same prompts would have cost without a cache, less what they did.",
-            |row: &Row| row.sum.saved.into(),
-        )
-        .shown(Shown::Roomy),
-        Column::new(Unit::List, "models", "Models", "Models that were charged.", |row: &Row| {
-            Value::List(row.models.iter().map(|model| Value::text(&**model)).collect())
-        })
-        .shown(Shown::Data),
-    ]);
-    columns
 }
 
 /// Tokens and cost, divided.

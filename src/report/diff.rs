@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Part, Reads, Report, ReportSpec, Shown, Table, Tone, Unit,
-    Value, View, gate::is_log, heads, sessions,
+    Column, CommandGroup, CommandSpec, Line, Part, Reads, Report, ReportSpec, Table, Tone, Value, View,
+    column::columns, gate::is_log, heads, sessions,
 };
 use crate::{facts::Detail, measure::Spread};
 
@@ -107,91 +107,34 @@ impl Row {
 }
 
 fn columns() -> Vec<Column<Row>> {
-    let number = |key, head, doc, value| Column::new(Unit::Number, key, head, doc, value);
-    vec![
-        Column::new(Unit::Text, "group", "Group", "What it is about.", |row: &Row| row.group.name().into())
-            .known(),
-        Column::new(
-            Unit::Text,
-            "name",
-            "Name",
-            "What of it: a tool, a model, a kind of record; `all` for all of it.",
-            |row: &Row| Value::text(&*row.name),
-        )
-        .known(),
-        Column::new(
-            Unit::Text,
-            "unit",
-            "Unit",
-            "What the figures are: `usd`, `ms` or `count`.",
-            |row: &Row| row.group.measure().name().into(),
-        )
-        .known()
-        .shown(Shown::Data),
-        number("base", "Base", "Figure of the base; of several runs their mean.", |row: &Row| {
-            row.of(&row.base, |spread| Some(spread.mean))
-        }),
-        number("head", "Head", "Figure of the head; of several runs their mean.", |row: &Row| {
-            row.of(&row.head, |spread| Some(spread.mean))
-        }),
-        number("change", "Change", "Head less base.", |row: &Row| row.difference(row.change())),
+    columns! { |row: Row|
+        text group "Group" [known] "What it is about." => row.group.name();
+        text name "Name" [known] "What of it: a tool, a model, a kind of record; `all` for all of it." => &row.name;
+        text unit "Unit" [known, data] "What the figures are: `usd`, `ms` or `count`." => row.group.measure().name();
+        number base "Base" "Figure of the base; of several runs their mean."
+            => row.of(&row.base, |spread| Some(spread.mean));
+        number head "Head" "Figure of the head; of several runs their mean."
+            => row.of(&row.head, |spread| Some(spread.mean));
+        number change "Change" "Head less base." => row.difference(row.change());
         // Before the percentage: where both do not fit, what may be chance matters more.
-        number("margin", "± 95 %", "Half of the 95 % interval of the change.", |row: &Row| {
-            row.value(row.interval().map(|(low, high)| (high - low) / 2.0))
-        })
-        .shown(Shown::Screen),
-        Column::new(
-            Unit::Share,
-            "relative",
-            "Relative",
-            "Change as a part of the base; missing if that is zero.",
-            |row: &Row| {
-                row.relative().map_or(Value::Missing, |part| Value::Change(Box::new(Value::Share(part))))
-            },
-        ),
-        number("low", "Low", "Lower end of the 95 % interval of the change, by Welch's t.", |row: &Row| {
-            row.difference(row.interval().map(|(low, _)| low))
-        })
-        .shown(Shown::Data),
-        number("high", "High", "Upper end of the same.", |row: &Row| {
-            row.difference(row.interval().map(|(_, high)| high))
-        })
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Count,
-            "base_runs",
-            "Base runs",
-            "Runs of the base whose figure is known.",
-            |row: &Row| count(&row.base),
-        )
-        .alone()
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Count,
-            "head_runs",
-            "Head runs",
-            "Runs of the head whose figure is known.",
-            |row: &Row| count(&row.head),
-        )
-        .alone()
-        .shown(Shown::Data),
-        number("base_sd", "Base sd", "Standard deviation of the base; one run has none.", |row: &Row| {
-            row.of(&row.base, |spread| spread.deviation)
-        })
-        .shown(Shown::Roomy),
-        number("head_sd", "Head sd", "Standard deviation of the head; one run has none.", |row: &Row| {
-            row.of(&row.head, |spread| spread.deviation)
-        })
-        .shown(Shown::Roomy),
-        number("base_total", "Base total", "Sum over the runs of the base.", |row: &Row| {
-            row.of(&row.base, |spread| Some(spread.total))
-        })
-        .shown(Shown::Data),
-        number("head_total", "Head total", "Sum over the runs of the head.", |row: &Row| {
-            row.of(&row.head, |spread| Some(spread.total))
-        })
-        .shown(Shown::Data),
-    ]
+        number margin "± 95 %" [screen] "Half of the 95 % interval of the change."
+            => row.value(row.interval().map(|(low, high)| (high - low) / 2.0));
+        share relative "Relative" "Change as a part of the base; missing if that is zero."
+            => row.relative().map_or(Value::Missing, |part| Value::Change(Box::new(Value::Share(part))));
+        number low "Low" [data] "Lower end of the 95 % interval of the change, by Welch's t."
+            => row.difference(row.interval().map(|(low, _)| low));
+        number high "High" [data] "Upper end of the same." => row.difference(row.interval().map(|(_, high)| high));
+        count base_runs "Base runs" [alone, data] "Runs of the base whose figure is known." => count(&row.base);
+        count head_runs "Head runs" [alone, data] "Runs of the head whose figure is known." => count(&row.head);
+        number base_sd "Base sd" [roomy] "Standard deviation of the base; one run has none."
+            => row.of(&row.base, |spread| spread.deviation);
+        number head_sd "Head sd" [roomy] "Standard deviation of the head; one run has none."
+            => row.of(&row.head, |spread| spread.deviation);
+        number base_total "Base total" [data] "Sum over the runs of the base."
+            => row.of(&row.base, |spread| Some(spread.total));
+        number head_total "Head total" [data] "Sum over the runs of the head."
+            => row.of(&row.head, |spread| Some(spread.total));
+    }
 }
 
 fn count(side: &Figures) -> Value {

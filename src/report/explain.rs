@@ -1,10 +1,11 @@
 //! How the cost of each session came about, line by line.
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Value, View,
+    column::{columns, seen},
     heads,
     sessions::cost_notes,
-    sum::{Stands, place_columns, text},
+    sum::{Stands, place_columns},
 };
 use crate::{
     facts::ledger::{At, Figure, Session, Step, Told},
@@ -43,6 +44,13 @@ struct Row<'a> {
     /// Its beginning, where there are several.
     short: Value,
     source: Value,
+}
+
+impl Row<'_> {
+    fn all_tokens(&self) -> Option<u64> {
+        let all = self.step.tokens.map(|tokens| tokens.prompt().saturating_add(tokens.output));
+        all.filter(|&all| all > 0)
+    }
 }
 
 impl Stands for Row<'_> {
@@ -125,94 +133,27 @@ fn because(figure: Figure) -> &'static str {
 }
 
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
-    let mut columns: Vec<Column<Row<'a>>> = vec![
-        Column::new(Unit::Text, "session", "Session", "Id of the session.", |row: &Row<'_>| {
-            text(row.session.id.as_deref())
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "short", "Session", "Beginning of its id.", |row: &Row<'_>| row.short.clone())
-            .shown(Shown::Screen),
-        Column::new(
-            Unit::Text,
-            "step",
-            "Step",
-            "Kind of the line: figure, result, total before, difference, saved total, copied from origin, price, long-prompt surcharge, model, total and others.",
-            |row: &Row<'_>| name(&row.step.told).into(),
-        )
-        .known()
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "what", "What", "What the line says.", |row: &Row<'_>| what(row.step).into())
-            .known()
-            .shown(Shown::Data),
-        Column::new(Unit::Text, "label", "How the cost came about", "The same on a screen.", |row: &Row<'_>| {
-            label(row.step).into()
-        })
-        .shown(Shown::Screen),
-        Column::new(Unit::Text, "model", "Model", "The model that it is about.", |row: &Row<'_>| {
-            text(row.step.model.as_deref())
-        })
-        .shown(Shown::Data),
-    ];
-    columns.extend(tokens());
-    columns.extend(amounts());
-    columns.extend(place_columns());
-    for place in columns.iter_mut().filter(|column| ["source", "line"].contains(&column.head.key)) {
-        place.head.shown = Shown::Roomy;
+    columns! { |row: Row<'a>|
+        text session "Session" [data] "Id of the session." => &row.session.id;
+        text short "Session" [screen] "Beginning of its id." => &row.short;
+        text step "Step" [known, data] "Kind of the line: figure, result, total before, difference, saved total, copied from origin, price, long-prompt surcharge, model, total and others."
+            => name(&row.step.told);
+        text what "What" [known, data] "What the line says." => what(row.step);
+        text label "How the cost came about" [screen] "The same on a screen." => label(row.step);
+        text model "Model" [data] "The model that it is about." => &row.step.model;
+        count tokens "Tokens" [alone, maybe] "Tokens of all types." => row.all_tokens();
+        count input "Input" [alone, maybe, data] "Tokens that came from no cache." => row.step.tokens.map(|tokens| tokens.input);
+        count output "Output" [alone, maybe, data] "Tokens that the model wrote." => row.step.tokens.map(|tokens| tokens.output);
+        count cache_read "Cache read" [alone, maybe, data] "Tokens read from the cache." => row.step.tokens.map(|tokens| tokens.cache_read);
+        count cache_write_5m "Write 5m" [alone, maybe, data] "Tokens written to the cache for five minutes." => row.step.tokens.map(|tokens| tokens.cache_write_5m);
+        count cache_write_1h "Write 1h" [alone, maybe, data] "Tokens written to the cache for an hour." => row.step.tokens.map(|tokens| tokens.cache_write_1h);
+        usd per_million_usd "Per 1M" [alone, data] "Price of a million tokens of this type."
+            => match &row.step.told { Told::Price(_, million) => (*million).into(), _ => Value::Missing, };
+        usd amount_usd "Amount" [alone] "How much." => row.step.amount;
+        flag counts "Counts" "Whether the line adds to the session's cost; the others say where it comes from."
+            => row.step.counts;
+        ..seen(Shown::Roomy, &["source", "line"], place_columns());
     }
-    columns
-}
-
-/// How many tokens, and of which type.
-fn tokens<'a>() -> [Column<Row<'a>>; 6] {
-    macro_rules! column {
-        ($key:ident, $head:literal, $doc:literal) => {
-            Column::new(Unit::Count, stringify!($key), $head, $doc, |row: &Row<'_>| {
-                row.step.tokens.map(|tokens| tokens.$key).into()
-            })
-            .alone()
-            .maybe()
-            .shown(Shown::Data)
-        };
-    }
-    [
-        Column::new(Unit::Count, "tokens", "Tokens", "Tokens of all types.", |row: &Row<'_>| {
-            let all = row.step.tokens.map(|tokens| tokens.prompt().saturating_add(tokens.output));
-            all.filter(|&all| all > 0).into()
-        })
-        .alone()
-        .maybe(),
-        column!(input, "Input", "Tokens that came from no cache."),
-        column!(output, "Output", "Tokens that the model wrote."),
-        column!(cache_read, "Cache read", "Tokens read from the cache."),
-        column!(cache_write_5m, "Write 5m", "Tokens written to the cache for five minutes."),
-        column!(cache_write_1h, "Write 1h", "Tokens written to the cache for an hour."),
-    ]
-}
-
-fn amounts<'a>() -> [Column<Row<'a>>; 3] {
-    [
-        Column::new(
-            Unit::Usd,
-            "per_million_usd",
-            "Per 1M",
-            "Price of a million tokens of this type.",
-            |row: &Row<'_>| match &row.step.told {
-                Told::Price(_, million) => (*million).into(),
-                _ => Value::Missing,
-            },
-        )
-        .alone()
-        .shown(Shown::Data),
-        Column::new(Unit::Usd, "amount_usd", "Amount", "How much.", |row: &Row<'_>| row.step.amount.into())
-            .alone(),
-        Column::new(
-            Unit::Flag,
-            "counts",
-            "Counts",
-            "Whether the line adds to the session's cost; the others say where it comes from.",
-            |row: &Row<'_>| Value::Flag(row.step.counts),
-        ),
-    ]
 }
 
 /// The steps of every session, in the order of their beginnings.

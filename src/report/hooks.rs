@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
+    column::columns,
     heads,
     spec::TRACED,
-    sum::{Stands, place_columns, text},
+    sum::{Stands, place_columns},
 };
 use crate::{
     facts::{
@@ -93,81 +94,36 @@ fn took(row: &Row, of: fn(&Latencies) -> Millis) -> Value {
 }
 
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(Unit::Text, "event", "Event", "What the hook waits for.", |row: &Row| {
-            text(row.event.as_deref())
-        })
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Text,
-            "hook",
-            "Hook",
-            "The event, and the tool or the source that it was about.",
-            |row: &Row| text(row.name.as_deref()),
-        ),
-        Column::new(
-            Unit::Text,
-            "command",
-            "Command",
-            "What ran. The CLI's output does not say it, saved sessions do.",
-            |row: &Row| text(row.command.as_deref()),
-        ),
-    ];
-    columns.extend(end_columns());
-    columns.extend(time_columns());
-    columns.extend(place_columns());
-    columns
+    columns! { |row: Row|
+        text event "Event" [data] "What the hook waits for." => &row.event;
+        text hook "Hook" "The event, and the tool or the source that it was about." => &row.name;
+        text command "Command" "What ran. The CLI's output does not say it, saved sessions do." => &row.command;
+        ..end_columns();
+        ..time_columns();
+        ..place_columns();
+    }
 }
 
-fn end_columns() -> [Column<Row>; 5] {
-    [
-        Column::new(Unit::Count, "runs", "Runs", "How often it ran.", |row: &Row| row.runs.into()),
-        Column::new(Unit::Count, "ok", "Ok", "Runs that let things go on.", |row: &Row| row.ok.into())
-            .shown(Shown::Roomy),
-        Column::new(
-            Unit::Count,
-            "errors",
-            "Errors",
-            "Runs that failed or were cancelled, without blocking anything.",
-            |row: &Row| row.failed.into(),
-        ),
-        Column::new(
-            Unit::Count,
-            "blocked",
-            "Blocked",
-            "Runs that blocked: by exit code 2, by what they answered, or by refusing a call.",
-            |row: &Row| row.blocked.into(),
-        ),
-        Column::new(Unit::Count, "open", "Open", "Runs without an end in the log.", |row: &Row| {
-            row.open.into()
-        })
-        .shown(Shown::Roomy),
-    ]
+fn end_columns() -> Vec<Column<Row>> {
+    columns! { |row: Row|
+        count runs "Runs" "How often it ran." => row.runs;
+        count ok "Ok" [roomy] "Runs that let things go on." => row.ok;
+        count errors "Errors" "Runs that failed or were cancelled, without blocking anything." => row.failed;
+        count blocked "Blocked" "Runs that blocked: by exit code 2, by what they answered, or by refusing a call."
+            => row.blocked;
+        count open "Open" [roomy] "Runs without an end in the log." => row.open;
+    }
 }
 
-fn time_columns() -> [Column<Row>; 5] {
-    [
-        Column::new(Unit::Millis, "p50_ms", "p50", "Median duration, where the log says it.", |row: &Row| {
-            took(row, |all| all.p50)
-        })
-        .alone(),
-        Column::new(Unit::Millis, "max_ms", "Max", "The longest duration.", |row: &Row| {
-            took(row, |all| all.max)
-        })
-        .alone(),
-        Column::new(
-            Unit::Millis,
-            "total_ms",
-            "Total",
-            "Sum of the durations; hooks of one event run at the same time.",
-            |row: &Row| took(row, |all| all.total),
-        )
-        .shown(Shown::Roomy),
-        Column::new(Unit::Time, "first", "First", "When it ran first.", |row: &Row| row.first.into())
-            .shown(Shown::Roomy),
-        Column::new(Unit::Time, "last", "Last", "When it ran last.", |row: &Row| row.last.into())
-            .shown(Shown::Roomy),
-    ]
+fn time_columns() -> Vec<Column<Row>> {
+    columns! { |row: Row|
+        millis p50_ms "p50" [alone] "Median duration, where the log says it." => took(row, |all| all.p50);
+        millis max_ms "Max" [alone] "The longest duration." => took(row, |all| all.max);
+        millis total_ms "Total" [roomy] "Sum of the durations; hooks of one event run at the same time."
+            => took(row, |all| all.total);
+        time first "First" [roomy] "When it ran first." => row.first;
+        time last "Last" [roomy] "When it ran last." => row.last;
+    }
 }
 
 /// One row a hook: what it waited for and what ran. The most frequent first.

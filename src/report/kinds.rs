@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
+    column::columns,
     heads,
-    sum::{Stands, place_columns, ratio, text},
+    sum::{Stands, place_columns, ratio},
 };
 use crate::facts::{
     Detail,
@@ -59,45 +60,17 @@ impl Stands for Row {
 }
 
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(
-            Unit::Text,
-            "name",
-            "Name",
-            "Type and discriminator of a record, role and type of a block.",
-            |row: &Row| Value::text(&*row.name),
-        ),
-        Column::new(Unit::Text, "sort", "Sort", "`record` or `block`.", |row: &Row| {
-            text(Some(row.sort).filter(|sort| !sort.is_empty()))
-        }),
-        Column::new(Unit::Flag, "known", "Known", "Whether our tables have it.", |row: &Row| {
-            Value::Flag(row.known)
-        }),
-        Column::new(Unit::Count, "count", "Count", "How many; the sum is of records.", |row: &Row| {
-            row.count.into()
-        }),
-        Column::new(Unit::Bytes, "bytes", "Bytes", "Their length; the sum is of records.", |row: &Row| {
-            Value::Bytes(row.bytes)
-        }),
-        Column::new(Unit::Share, "share", "Share", "Part of the bytes of all records.", |row: &Row| {
-            ratio(row.bytes, row.all_bytes).map_or(Value::Missing, Value::Share)
-        })
-        .maybe(),
-        Column::new(
-            Unit::Text,
-            "version",
-            "Version",
-            "The CLI version that wrote the first, where it is known.",
-            |row: &Row| text(row.version.as_deref()),
-        )
-        .shown(Shown::Roomy),
-        Column::new(Unit::Text, "place", "First place", "Where the first stands.", |row: &Row| {
-            row.place.clone()
-        })
-        .shown(Shown::Screen),
-    ];
-    columns.extend(place_columns());
-    columns
+    columns! { |row: Row|
+        text name "Name" "Type and discriminator of a record, role and type of a block." => &row.name;
+        text sort "Sort" "`record` or `block`." => Some(row.sort).filter(|sort| !sort.is_empty());
+        flag known "Known" "Whether our tables have it." => row.known;
+        count count "Count" "How many; the sum is of records." => row.count;
+        bytes bytes "Bytes" "Their length; the sum is of records." => row.bytes;
+        share share "Share" [maybe] "Part of the bytes of all records." => ratio(row.bytes, row.all_bytes);
+        text version "Version" [roomy] "The CLI version that wrote the first, where it is known." => &row.version;
+        text place "First place" [screen] "Where the first stands." => &row.place;
+        ..place_columns();
+    }
 }
 
 /// One row a kind: unknown ones first, then the largest.

@@ -1,7 +1,8 @@
 //! Limits that a run met: of the subscription, of models, of the context, of turns and money.
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Value, View,
+    column::columns,
     heads,
     spec::TRACED,
     sum::{Spot, Told, agent_column, place_column, place_columns, session_columns, text},
@@ -37,7 +38,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
 type Row = Told<Limit>;
 
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = Vec::from(what_columns());
+    let mut columns = what_columns();
     columns.extend(figure_columns());
     columns.push(agent_column("`main`, or the type of the subagent.").shown(Shown::Roomy));
     columns.extend(session_columns());
@@ -46,79 +47,35 @@ fn columns() -> Vec<Column<Row>> {
     columns
 }
 
-fn what_columns() -> [Column<Row>; 6] {
-    [
-        Column::new(Unit::Time, "time", "Time", "When, where the log says it.", |row: &Row| {
-            row.fact.mark.time.into()
-        }),
-        Column::new(
-            Unit::Text,
-            "sort",
-            "Sort",
-            "`rate_limit`, `fallback`, `refusal`, `compaction`, `microcompaction` or `stop`.",
-            |row: &Row| row.fact.sort.name().into(),
-        )
-        .known(),
-        Column::new(
-            Unit::Text,
-            "what",
-            "What",
-            "What the log says of it: status and window, trigger, category, `max_turns` or `max_budget_usd`.",
-            |row: &Row| text(row.fact.what.as_deref()),
-        ),
-        Column::new(Unit::Text, "models", "Models", "The model, and the one instead.", |row: &Row| {
+fn what_columns() -> Vec<Column<Row>> {
+    columns! { |row: Row|
+        time time "Time" "When, where the log says it." => row.fact.mark.time;
+        text sort "Sort" [known] "`rate_limit`, `fallback`, `refusal`, `compaction`, `microcompaction` or `stop`."
+            => row.fact.sort.name();
+        text what "What" "What the log says of it: status and window, trigger, category, `max_turns` or `max_budget_usd`."
+            => &row.fact.what;
+        text models "Models" [screen] "The model, and the one instead."
+            => {
             let Limit { model, fallback, .. } = &row.fact;
             match (model, fallback) {
                 (Some(model), Some(fallback)) => Value::text(format!("{model} → {fallback}")),
                 (one, other) => text(one.as_deref().or(other.as_deref())),
             }
-        })
-        .shown(Shown::Screen),
-        Column::new(Unit::Text, "model", "Model", "The model that was asked.", |row: &Row| {
-            text(row.fact.model.as_deref())
-        })
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Text,
-            "fallback_model",
-            "Fallback",
-            "The model that was asked instead.",
-            |row: &Row| text(row.fact.fallback.as_deref()),
-        )
-        .shown(Shown::Data),
-    ]
+        };
+        text model "Model" [data] "The model that was asked." => &row.fact.model;
+        text fallback_model "Fallback" [data] "The model that was asked instead." => &row.fact.fallback;
+    }
 }
 
-fn figure_columns() -> [Column<Row>; 5] {
-    [
-        Column::new(
-            Unit::Count,
-            "context_before",
-            "Before",
-            "Tokens of the conversation before a compaction.",
-            |row: &Row| row.fact.before.into(),
-        )
-        .alone()
-        .maybe(),
-        Column::new(
-            Unit::Count,
-            "context",
-            "After",
-            "Tokens of the conversation after a compaction.",
-            |row: &Row| row.fact.after.into(),
-        )
-        .alone()
-        .maybe(),
-        Column::new(Unit::Millis, "wall_ms", "Took", "How long a compaction took.", |row: &Row| {
-            row.fact.took.into()
-        }),
-        Column::new(Unit::Share, "used", "Used", "How much of a rate limit is used.", |row: &Row| {
-            row.fact.used.map_or(Value::Missing, Value::Share)
-        }),
-        Column::new(Unit::Time, "resets", "Resets", "When a rate limit is lifted.", |row: &Row| {
-            row.fact.resets.into()
-        }),
-    ]
+fn figure_columns() -> Vec<Column<Row>> {
+    columns! { |row: Row|
+        count context_before "Before" [alone, maybe] "Tokens of the conversation before a compaction."
+            => row.fact.before;
+        count context "After" [alone, maybe] "Tokens of the conversation after a compaction." => row.fact.after;
+        millis wall_ms "Took" "How long a compaction took." => row.fact.took;
+        share used "Used" "How much of a rate limit is used." => row.fact.used;
+        time resets "Resets" "When a rate limit is lifted." => row.fact.resets;
+    }
 }
 
 /// One row for each time that a limit was met, in the order they stand.

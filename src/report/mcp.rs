@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, View,
+    column::columns,
     heads,
     spec::TRACED,
-    sum::{Calls, call_columns, latency_columns, text},
+    sum::{Calls, call_columns, latency_columns},
 };
 use crate::facts::{
     Name, ToolCount,
@@ -51,34 +52,15 @@ impl Calls for Row {
 }
 
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(Unit::Text, "server", "Server", "Name of the server.", |row: &Row| {
-            text(row.server.as_deref())
-        }),
-        Column::new(
-            Unit::Text,
-            "status",
-            "Status",
-            "How it was when the log told it last; saved sessions do not.",
-            |row: &Row| text(row.status.as_deref()),
-        ),
-        Column::new(Unit::Count, "tools", "Tools", "Tools that it offered.", |row: &Row| row.offered.into())
-            .maybe(),
-        Column::new(Unit::Count, "tools_used", "Used", "Tools that were called.", |row: &Row| {
-            row.used.into()
-        }),
-    ];
-    columns.extend(call_columns());
-    columns.extend(latency_columns());
-    let bytes = Column::new(
-        Unit::Bytes,
-        "result_bytes",
-        "Results",
-        "Bytes of the results, as they stand in the log.",
-        |row: &Row| row.result_bytes.map_or(Value::Missing, Value::Bytes),
-    );
-    columns.push(bytes.maybe().shown(Shown::Roomy));
-    columns
+    columns! { |row: Row|
+        text server "Server" "Name of the server." => &row.server;
+        text status "Status" "How it was when the log told it last; saved sessions do not." => &row.status;
+        count tools "Tools" [maybe] "Tools that it offered." => row.offered;
+        count tools_used "Used" "Tools that were called." => row.used;
+        ..call_columns();
+        ..latency_columns();
+        bytes result_bytes "Results" [maybe, roomy] "Bytes of the results, as they stand in the log." => row.result_bytes;
+    }
 }
 
 /// A server's row: `None` is what no list names.

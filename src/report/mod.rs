@@ -5,6 +5,7 @@ mod arrange;
 mod calls;
 mod ccusage;
 mod check;
+mod column;
 mod commands;
 mod contents;
 mod control;

@@ -14,7 +14,8 @@ pub use verdict::{Tried, verdicts};
 use serde_json::Value as Json;
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Value, View,
+    column::columns,
     heads,
     spec::TRACED,
     sum::{Stands, place_columns},
@@ -86,126 +87,42 @@ impl Stands for Row {
     }
 }
 
-fn text(text: &Option<String>) -> Value {
-    text.clone().into()
-}
-
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(
-            Unit::Text,
-            "sort",
-            "Sort",
-            "`call`, or `mode` where the mode begins or changes.",
-            |row: &Row| row.sort.into(),
-        )
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "tool", "Tool", "The tool that was called.", |row: &Row| row.tool.clone()),
-        Column::new(
-            Unit::Text,
-            "what",
-            "What",
-            "What it was called with: its command, file, address or question, in one line. This is content.",
-            |row: &Row| row.what.clone(),
-        ),
-        Column::new(
-            Unit::Text,
-            "decision",
-            "Decision",
-            "`allowed` or `denied`; missing where it never came to that, or the log does not say.",
-            |row: &Row| {
-                row.did
-                    .allowed
-                    .map_or(Value::Missing, |allowed| if allowed { "allowed" } else { "denied" }.into())
-            },
-        ),
-        Column::new(
-            Unit::Text,
-            "decided_by",
-            "By",
-            "Who decided, as the log says: config, hook, user_reject, host and so on.",
-            |row: &Row| text(&row.did.source),
-        ),
-        Column::new(
-            Unit::Text,
-            "reason",
-            "Reason",
-            "Why, as the log says: rule, mode, hook and so on.",
-            |row: &Row| text(&row.did.reason),
-        ),
-        Column::new(
-            Unit::Text,
-            "rule",
-            "Rule",
-            "The rule, or the scope of the rule, where the log says it.",
-            |row: &Row| text(&row.did.rule),
-        ),
-        Column::new(Unit::Flag, "asked", "Asked", "Whether a person or a host was asked.", |row: &Row| {
-            if row.sort == "call" { Value::Flag(row.did.asked) } else { Value::Missing }
-        })
-        .maybe()
-        .shown(Shown::Roomy),
-        Column::new(Unit::Text, "mode", "Mode", "The mode in force, or the one that begins.", |row: &Row| {
-            text(&row.did.mode)
-        }),
-        Column::new(Unit::Time, "started", "Started", "When it was asked.", |row: &Row| row.time.into())
-            .shown(Shown::Roomy),
-        Column::new(Unit::Text, "agent", "Agent", "`main`, or the type of the subagent.", |row: &Row| {
-            row.agent.clone()
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "session", "Session", "Id of the session.", |row: &Row| row.session.clone())
-            .shown(Shown::Data),
-        Column::new(Unit::Text, "id", "Id", "Id of the call.", |row: &Row| row.id.clone()).shown(Shown::Data),
-        Column::new(Unit::Text, "place", "Place", "Where it was asked.", |row: &Row| row.place.clone())
-            .shown(Shown::Screen),
-    ];
-    columns.extend(place_columns());
-    columns
+    columns! { |row: Row|
+        text sort "Sort" [data] "`call`, or `mode` where the mode begins or changes." => row.sort;
+        text tool "Tool" "The tool that was called." => &row.tool;
+        text what "What" "What it was called with: its command, file, address or question, in one line. This is content."
+            => &row.what;
+        text decision "Decision" "`allowed` or `denied`; missing where it never came to that, or the log does not say."
+            => row.did.allowed.map_or(Value::Missing, |allowed| if allowed { "allowed" } else { "denied" }.into());
+        text decided_by "By" "Who decided, as the log says: config, hook, user_reject, host and so on."
+            => &row.did.source;
+        text reason "Reason" "Why, as the log says: rule, mode, hook and so on." => &row.did.reason;
+        text rule "Rule" "The rule, or the scope of the rule, where the log says it." => &row.did.rule;
+        flag asked "Asked" [maybe, roomy] "Whether a person or a host was asked."
+            => if row.sort == "call" { Value::Flag(row.did.asked) } else { Value::Missing };
+        text mode "Mode" "The mode in force, or the one that begins." => &row.did.mode;
+        time started "Started" [roomy] "When it was asked." => row.time;
+        text agent "Agent" [data] "`main`, or the type of the subagent." => &row.agent;
+        text session "Session" [data] "Id of the session." => &row.session;
+        text id "Id" [data] "Id of the call." => &row.id;
+        text place "Place" [screen] "Where it was asked." => &row.place;
+        ..place_columns();
+    }
 }
 
 /// What is there only where settings are tried.
 fn would_columns() -> Vec<Column<Row>> {
-    let optional = |mut column: Column<Row>| {
-        column.head.optional = true;
-        column
-    };
-    vec![
-        optional(Column::new(
-            Unit::Text,
-            "would",
-            "Would",
-            "What the settings would have done: allow, deny, ask, or `tool decides` where a log cannot know.",
-            |row: &Row| row.would.clone(),
-        )),
-        optional(Column::new(
-            Unit::Text,
-            "would_by",
-            "By",
-            "The rule with its scope, the mode, or what else would have decided.",
-            |row: &Row| row.by.clone(),
-        )),
-        optional(
-            Column::new(
-                Unit::Flag,
-                "differs",
-                "Differs",
-                "Whether that is another end than the one it had: missing where that cannot be said.",
-                |row: &Row| row.differs.map_or(Value::Missing, Value::Flag),
-            )
-            .maybe(),
-        ),
-        optional(
-            Column::new(
-                Unit::Text,
-                "why",
-                "Why",
-                "What may be the reason, where it differs.",
-                |row: &Row| row.why.map_or(Value::Missing, Value::text),
-            )
-            .shown(Shown::Roomy),
-        ),
-    ]
+    columns! { |row: Row|
+        text would "Would" [optional]
+            "What the settings would have done: allow, deny, ask, or `tool decides` where a log cannot know."
+            => &row.would;
+        text would_by "By" [optional] "The rule with its scope, the mode, or what else would have decided." => &row.by;
+        flag differs "Differs" [maybe, optional]
+            "Whether that is another end than the one it had: missing where that cannot be said."
+            => row.differs;
+        text why "Why" [roomy, optional] "What may be the reason, where it differs." => row.why;
+    }
 }
 
 /// What was allowed and refused; with a trial, also what it would have done, the differences first.

@@ -1,80 +1,30 @@
 //! The prices in force.
 
 use super::{
-    Column, CommandGroup, CommandSpec, Data, Head, Line, Reads, Report, ReportSpec, Shown, Table, Tone, Unit,
-    Value, heads,
+    Column, CommandGroup, CommandSpec, Data, Head, Line, Reads, Report, ReportSpec, Table, Tone, Unit, Value,
+    column::columns, heads,
 };
 use crate::measure::{LAST_SURCHARGE_VERSION, Price, Prices, Rates, Tier, Usd, Version};
 
-const COLUMNS: &[Column<Row>] = &[
-    Column::new(Unit::Text, "model", "Model", "Canonical name of the model.", |row: &Row| {
-        (&*row.price.model).into()
-    })
-    .known(),
-    Column::new(
-        Unit::Text,
-        "applies",
-        "Applies",
-        "To which responses: `standard`, `fast`, or `>` a number of prompt tokens.",
-        |row: &Row| row.applies.clone().into(),
-    )
-    .known(),
-    Column::new(
-        Unit::Text,
-        "until",
-        "Until",
-        "Last CLI version whose responses it applies to; missing where it applies to all.",
-        |row: &Row| row.until.map(|version| version.to_string()).into(),
-    )
-    .shown(Shown::Roomy),
-    Column::new(Unit::Usd, "input", "Input", "Dollars per million input tokens.", |row: &Row| {
-        per_million(row.rates.input)
-    })
-    .alone()
-    .known(),
-    Column::new(Unit::Usd, "output", "Output", "Dollars per million output tokens.", |row: &Row| {
-        per_million(row.rates.output)
-    })
-    .alone()
-    .known(),
-    Column::new(
-        Unit::Usd,
-        "cache_read",
-        "Cache read",
-        "Dollars per million tokens read from the cache.",
-        |row: &Row| per_million(row.rates.cache_read),
-    )
-    .alone()
-    .known(),
-    Column::new(
-        Unit::Usd,
-        "cache_write_5m",
-        "Write 5m",
-        "Dollars per million tokens written to the cache for five minutes.",
-        |row: &Row| per_million(row.rates.cache_write_5m),
-    )
-    .alone()
-    .known(),
-    Column::new(
-        Unit::Usd,
-        "cache_write_1h",
-        "Write 1h",
-        "Dollars per million tokens written to the cache for an hour.",
-        |row: &Row| per_million(row.rates.cache_write_1h),
-    )
-    .alone()
-    .known(),
-    Column::new(Unit::Usd, "web_search", "Search", "Dollars per web search.", |row: &Row| {
-        row.price.web_search.into()
-    })
-    .alone()
-    .shown(Shown::Data),
-    Column::new(Unit::Text, "source", "Source", "Where the price is from.", |row: &Row| {
-        (&*row.price.source).into()
-    })
-    .known()
-    .shown(Shown::Data),
-];
+fn columns() -> Vec<Column<Row>> {
+    columns! { |row: Row|
+        text model "Model" [known] "Canonical name of the model." => &*row.price.model;
+        text applies "Applies" [known] "To which responses: `standard`, `fast`, or `>` a number of prompt tokens."
+            => &row.applies;
+        text until "Until" [roomy] "Last CLI version whose responses it applies to; missing where it applies to all."
+            => row.until.map(|version| version.to_string());
+        usd input "Input" [alone, known] "Dollars per million input tokens." => per_million(row.rates.input);
+        usd output "Output" [alone, known] "Dollars per million output tokens." => per_million(row.rates.output);
+        usd cache_read "Cache read" [alone, known] "Dollars per million tokens read from the cache."
+            => per_million(row.rates.cache_read);
+        usd cache_write_5m "Write 5m" [alone, known] "Dollars per million tokens written to the cache for five minutes."
+            => per_million(row.rates.cache_write_5m);
+        usd cache_write_1h "Write 1h" [alone, known] "Dollars per million tokens written to the cache for an hour."
+            => per_million(row.rates.cache_write_1h);
+        usd web_search "Search" [alone, data] "Dollars per web search." => row.price.web_search;
+        text source "Source" [known, data] "Where the price is from." => &*row.price.source;
+    }
+}
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     reads: Reads::Nothing,
@@ -93,7 +43,9 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
         has_arguments: true,
         ..CommandSpec::DEFAULT
     }),
-    ..ReportSpec::rows("prices", "The prices in force, in US dollars per million tokens.", || heads(COLUMNS))
+    ..ReportSpec::rows("prices", "The prices in force, in US dollars per million tokens.", || {
+        heads(&columns())
+    })
 };
 
 struct Row {
@@ -111,7 +63,7 @@ fn per_million(picos: u64) -> Value {
 /// The report of the prices in force.
 pub fn prices(prices: &Prices) -> Report {
     let rows: Vec<Row> = prices.rows().flat_map(rows_of).collect();
-    let table = Table::of("Prices in US dollars per million tokens", COLUMNS, &rows);
+    let table = Table::of("Prices in US dollars per million tokens", &columns(), &rows);
     let searches = Line::new(Tone::Plain)
         .word("web searches cost ")
         .value(Usd::from_nanos(10_000_000))

@@ -1,10 +1,11 @@
 //! What the model asked people, one question a row: a report that exists to show content.
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
+    column::columns,
     heads,
     spec::TRACED,
-    sum::{Spot, Told, place_column, place_columns, session_columns, text},
+    sum::{Spot, Told, place_column, place_columns, session_columns},
 };
 use crate::facts::trace::question::{self, Question};
 
@@ -35,74 +36,32 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
 type Row = Told<Question>;
 
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = content();
-    columns.extend([
-        Column::new(
-            Unit::Millis,
-            "latency_ms",
-            "Waited",
-            "Time from the question to what became of it; the questions of a call wait together.",
-            |row: &Row| row.fact.wait.into(),
-        )
-        .alone(),
-        Column::new(Unit::Time, "started", "Asked", "When it was asked.", |row: &Row| {
-            row.fact.mark.time.into()
-        }),
-    ]);
-    columns.extend(session_columns());
-    columns.extend([
-        Column::new(Unit::Text, "version", "Version", "The CLI version that asked.", |row: &Row| {
-            text(row.fact.mark.version.as_deref())
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "id", "Id", "Id of the call, which may ask several.", |row: &Row| {
-            text(row.fact.call.as_deref())
-        })
-        .shown(Shown::Data),
-        place_column("Where it was asked."),
-    ]);
-    columns.extend(place_columns());
-    columns
+    columns! { |row: Row|
+        ..content();
+        millis latency_ms "Waited" [alone] "Time from the question to what became of it; the questions of a call wait together."
+            => row.fact.wait;
+        time started "Asked" "When it was asked." => row.fact.mark.time;
+        ..session_columns();
+        text version "Version" [data] "The CLI version that asked." => &row.fact.mark.version;
+        text id "Id" [data] "Id of the call, which may ask several." => &row.fact.call;
+        ..[place_column("Where it was asked.")];
+        ..place_columns();
+    }
 }
 
 /// The questions and answers themselves.
 fn content() -> Vec<Column<Row>> {
-    vec![
-        Column::new(Unit::Text, "header", "Header", "Its short label.", |row: &Row| {
-            text(row.fact.header.as_deref())
-        }),
-        Column::new(Unit::Text, "question", "Question", "Its words.", |row: &Row| {
-            text(row.fact.question.as_deref())
-        }),
-        Column::new(Unit::List, "options", "Options", "The labels to choose from.", |row: &Row| {
-            Value::List(row.fact.options.iter().map(|label| Value::text(label.as_str())).collect())
-        }),
-        Column::new(
-            Unit::Flag,
-            "multi_select",
-            "Several",
-            "Whether several may be chosen.",
-            |row: &Row| row.fact.multi_select.map_or(Value::Missing, Value::Flag),
-        )
-        .maybe()
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Text,
-            "answer",
-            "Answer",
-            "What was chosen or written; several labels have commas between them.",
-            |row: &Row| text(row.fact.answer.as_deref()),
-        ),
-        Column::new(
-            Unit::Text,
-            "end",
-            "End",
-            "What became of it: answered, denied, unanswered, not available (the tool does not exist in this mode, \
-             nobody was asked) or error.",
-            |row: &Row| row.fact.fate.name().into(),
-        )
-        .known(),
-    ]
+    columns! { |row: Row|
+        text header "Header" "Its short label." => &row.fact.header;
+        text question "Question" "Its words." => &row.fact.question;
+        list options "Options" "The labels to choose from."
+            => Value::List(row.fact.options.iter().map(|label| Value::text(label.as_str())).collect());
+        flag multi_select "Several" [maybe, data] "Whether several may be chosen." => row.fact.multi_select;
+        text answer "Answer" "What was chosen or written; several labels have commas between them." => &row.fact.answer;
+        text end "End" [known] "What became of it: answered, denied, unanswered, not available (the tool does not exist in this mode, \
+             nobody was asked) or error."
+            => row.fact.fate.name();
+    }
 }
 
 /// One row a question, in the order they were asked.

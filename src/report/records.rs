@@ -1,7 +1,9 @@
 //! Records, one by one: the log as it was read.
 
 use super::{
-    Column, Report, ReportSpec, Shown, Table, Unit, Value, View, heads,
+    Column, Report, ReportSpec, Shown, Table, Value, View,
+    column::{columns, seen},
+    heads,
     sum::{Stands, place_columns, text},
 };
 use crate::facts::{
@@ -53,89 +55,25 @@ fn of<T: Into<Value>>(row: &Row<'_>, value: impl Fn(&Record) -> T) -> Value {
 }
 
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
-    let mut columns = place_columns();
-    for column in &mut columns {
-        column.head.shown = Shown::Always;
+    columns! { |row: Row<'a>|
+        ..seen(Shown::Always, &["source", "line"], place_columns());
+        count offset "Offset" [alone, maybe, data] "Byte in the source, from 0." => row.at().map(|at| at.offset);
+        text kind "Kind" [known] "Its type, and its discriminator after a slash."
+            => of(row, |record| Value::text(&*record.kind));
+        flag known "Known" [data] "Whether ccstat knows this kind." => of(row, |record| Value::Flag(record.known));
+        text dialect "Dialect" [known] "Who wrote it: stream, transcript, input or bridge."
+            => of(row, |record| record.dialect.name());
+        time time "Time" "When, where it says so." => of(row, |record| record.mark.time);
+        text session "Session" [roomy] "The session it names, else the only one that its log names." => &row.session;
+        text agent "Agent" [known, roomy] "`main`, or the type of the subagent that wrote it." => &row.agent;
+        text version "Version" [data] "The CLI version it names."
+            => of(row, |record| text(record.mark.version.as_deref()));
+        bytes bytes "Bytes" "Its length." => row.bytes;
+        flag copy "Copy" "Whether its uuid was seen before, in this log or another."
+            => of(row, |record| Value::Flag(record.copy));
+        list blocks "Blocks" "Its content blocks by role and type, unless another copy counts for them."
+            => of(row, |record| { Value::List(record.blocks.iter().map(|(name, ..)| Value::text(&**name)).collect()) });
     }
-    columns.extend([
-        Column::new(Unit::Count, "offset", "Offset", "Byte in the source, from 0.", |row: &Row<'_>| {
-            row.at().map(|at| at.offset).into()
-        })
-        .alone()
-        .maybe()
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Text,
-            "kind",
-            "Kind",
-            "Its type, and its discriminator after a slash.",
-            |row: &Row<'_>| of(row, |record| Value::text(&*record.kind)),
-        )
-        .known(),
-        Column::new(Unit::Flag, "known", "Known", "Whether ccstat knows this kind.", |row: &Row<'_>| {
-            of(row, |record| Value::Flag(record.known))
-        })
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Text,
-            "dialect",
-            "Dialect",
-            "Who wrote it: stream, transcript, input or bridge.",
-            |row: &Row<'_>| of(row, |record| record.dialect.name()),
-        )
-        .known(),
-        Column::new(Unit::Time, "time", "Time", "When, where it says so.", |row: &Row<'_>| {
-            of(row, |record| record.mark.time)
-        }),
-        Column::new(
-            Unit::Text,
-            "session",
-            "Session",
-            "The session it names, else the only one that its log names.",
-            |row: &Row<'_>| row.session.clone(),
-        )
-        .shown(Shown::Roomy),
-    ]);
-    columns.extend(contents());
-    columns
-}
-
-/// Whose a record is, and what it holds.
-fn contents<'a>() -> [Column<Row<'a>>; 5] {
-    [
-        Column::new(
-            Unit::Text,
-            "agent",
-            "Agent",
-            "`main`, or the type of the subagent that wrote it.",
-            |row: &Row<'_>| row.agent.clone(),
-        )
-        .known()
-        .shown(Shown::Roomy),
-        Column::new(Unit::Text, "version", "Version", "The CLI version it names.", |row: &Row<'_>| {
-            of(row, |record| text(record.mark.version.as_deref()))
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Bytes, "bytes", "Bytes", "Its length.", |row: &Row<'_>| Value::Bytes(row.bytes)),
-        Column::new(
-            Unit::Flag,
-            "copy",
-            "Copy",
-            "Whether its uuid was seen before, in this log or another.",
-            |row: &Row<'_>| of(row, |record| Value::Flag(record.copy)),
-        ),
-        Column::new(
-            Unit::List,
-            "blocks",
-            "Blocks",
-            "Its content blocks by role and type, unless another copy counts for them.",
-            |row: &Row<'_>| {
-                of(row, |record| {
-                    Value::List(record.blocks.iter().map(|(name, ..)| Value::text(&**name)).collect())
-                })
-            },
-        ),
-    ]
 }
 
 /// One row a record, in the order they stand.

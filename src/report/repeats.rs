@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
+    column::columns,
     heads,
     sum::{Spot, Spotted, agent_column, place_column, place_columns, session_columns},
 };
@@ -169,79 +170,36 @@ impl<'a> Repeats<'a> {
 }
 
 fn time_columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(Unit::Time, "first", "First", "When it happened first.", |row: &Row| row.first.into()),
-        Column::new(Unit::Time, "last", "Last", "When it happened last.", |row: &Row| row.last.into())
-            .shown(Shown::Roomy),
-        Column::new(
-            Unit::Flag,
-            "loop",
-            "Loop",
-            "Whether the same input came to this three times or more in its session.",
-            |row: &Row| Value::Flag(row.is_loop),
-        )
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "again", "Again", "The same input again and again.", |row: &Row| {
-            row.is_loop.then_some("loop").map_or(Value::Missing, Value::text)
-        })
-        .shown(Shown::Screen),
-        agent_column("`main`, or the type of the subagent.").shown(Shown::Roomy),
-    ];
-    columns.extend(session_columns());
-    columns.push(place_column("Where it stands first."));
-    columns.extend(place_columns());
-    columns
+    columns! { |row: Row|
+        time first "First" "When it happened first." => row.first;
+        time last "Last" [roomy] "When it happened last." => row.last;
+        flag loop "Loop" [data] "Whether the same input came to this three times or more in its session."
+            => row.is_loop;
+        text again "Again" [screen] "The same input again and again." => row.is_loop.then_some("loop");
+        ..[agent_column("`main`, or the type of the subagent.").roomy()];
+        ..session_columns();
+        ..[place_column("Where it stands first.")];
+        ..place_columns();
+    }
 }
 
 fn denial_columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(Unit::Text, "tool", "Tool", "The tool that was refused.", |row: &Row| row.what.clone()),
-        Column::new(
-            Unit::Count,
-            "denied",
-            "Denied",
-            "How often, with the same input in the same session.",
-            |row: &Row| row.count.into(),
-        ),
-    ];
-    columns.extend(time_columns());
-    columns
+    columns! { |row: Row|
+        text tool "Tool" "The tool that was refused." => &row.what;
+        count denied "Denied" "How often, with the same input in the same session." => row.count;
+        ..time_columns();
+    }
 }
 
 fn error_columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(
-            Unit::Text,
-            "sort",
-            "Sort",
-            "What failed: a `tool`, a `turn`, the `api` for good, or an attempt at it (`retry`).",
-            |row: &Row| row.sort.clone(),
-        ),
-        Column::new(
-            Unit::Text,
-            "name",
-            "Name",
-            "The tool, the turn's subtype, or the API's type of error.",
-            |row: &Row| row.what.clone(),
-        ),
-        Column::new(
-            Unit::Count,
-            "errors",
-            "Errors",
-            "How often, with the same input in the same session.",
-            |row: &Row| row.count.into(),
-        ),
-        Column::new(
-            Unit::Millis,
-            "wait_ms",
-            "Waited",
-            "Time spent waiting before the next attempt.",
-            |row: &Row| row.wait.into(),
-        )
-        .maybe(),
-    ];
-    columns.extend(time_columns());
-    columns
+    columns! { |row: Row|
+        text sort "Sort" "What failed: a `tool`, a `turn`, the `api` for good, or an attempt at it (`retry`)."
+            => &row.sort;
+        text name "Name" "The tool, the turn's subtype, or the API's type of error." => &row.what;
+        count errors "Errors" "How often, with the same input in the same session." => row.count;
+        millis wait_ms "Waited" [maybe] "Time spent waiting before the next attempt." => row.wait;
+        ..time_columns();
+    }
 }
 
 fn refused<'a>(view: &'a View<'a>) -> Repeats<'a> {

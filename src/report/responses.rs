@@ -1,7 +1,9 @@
 //! API responses, one by one, and what each was charged.
 
 use super::{
-    Column, Report, ReportSpec, Shown, Table, Unit, Value, View, heads,
+    Column, Report, ReportSpec, Table, Value, View,
+    column::columns,
+    heads,
     sessions::cost_notes,
     sum::{Costs, Stands, Sum, cost_columns, place_columns, text},
 };
@@ -89,75 +91,32 @@ impl Row {
 }
 
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(Unit::Time, "started", "Time", "When it was first seen.", |row: &Row| {
-            row.started.clone()
-        }),
-        Column::new(Unit::Text, "session", "Session", "The session it counts for.", |row: &Row| {
-            row.session.clone()
-        }),
-        Column::new(Unit::Text, "project", "Project", "The folder of the session.", |row: &Row| {
-            row.project.clone()
-        })
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Text,
-            "agent",
-            "Agent",
-            "`main`, or the type of the subagent; missing for what was charged for no response of the log.",
-            |row: &Row| row.agent.clone(),
-        ),
-        Column::new(Unit::Text, "model", "Model", "The model that is charged.", |row: &Row| {
-            row.model.clone()
-        }),
-        Column::new(Unit::Text, "version", "Version", "The CLI version that wrote it.", |row: &Row| {
-            row.version.clone()
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "id", "Id", "`message.id`, where the log says it.", |row: &Row| {
-            row.id.clone()
-        })
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Count,
-            "context",
-            "Context",
-            "Tokens of its prompt, cached or not, as the response itself says.",
-            |row: &Row| row.context.into(),
-        )
-        .alone()
-        .maybe(),
-        Column::new(Unit::Count, "calls", "Calls", "Tool calls that it asks for.", |row: &Row| {
-            row.calls.into()
-        }),
-    ];
-    columns.extend(cost_columns());
-    columns.extend(figures());
-    columns.extend(place_columns());
-    columns
+    columns! { |row: Row|
+        time started "Time" "When it was first seen." => &row.started;
+        text session "Session" "The session it counts for." => &row.session;
+        text project "Project" [data] "The folder of the session." => &row.project;
+        text agent "Agent" "`main`, or the type of the subagent; missing for what was charged for no response of the log."
+            => &row.agent;
+        text model "Model" "The model that is charged." => &row.model;
+        text version "Version" [data] "The CLI version that wrote it." => &row.version;
+        text id "Id" [data] "`message.id`, where the log says it." => &row.id;
+        count context "Context" [alone, maybe] "Tokens of its prompt, cached or not, as the response itself says."
+            => row.context;
+        count calls "Calls" "Tool calls that it asks for." => row.calls;
+        ..cost_columns();
+        ..figures();
+        ..place_columns();
+    }
 }
 
 /// How its cost is known.
-fn figures() -> [Column<Row>; 2] {
-    [
-        Column::new(
-            Unit::Usd,
-            "price_usd",
-            "Price",
-            "What its own tokens come to by the price table, whatever the CLI reported.",
-            |row: &Row| row.price.into(),
-        )
-        .shown(Shown::Roomy),
-        Column::new(
-            Unit::Flag,
-            "is_final",
-            "Final",
-            "Whether its token counts are final; missing for what was charged for no response of the log.",
-            |row: &Row| row.is_final.map_or(Value::Missing, Value::Flag),
-        )
-        .maybe()
-        .shown(Shown::Data),
-    ]
+fn figures() -> Vec<Column<Row>> {
+    columns! { |row: Row|
+        usd price_usd "Price" [roomy] "What its own tokens come to by the price table, whatever the CLI reported."
+            => row.price;
+        flag is_final "Final" [maybe, data] "Whether its token counts are final; missing for what was charged for no response of the log."
+            => row.is_final;
+    }
 }
 
 /// One row a response, in the order they stand, then what was charged for none.

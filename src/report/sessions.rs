@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Ask, Column, CommandGroup, CommandSpec, Line, Preset, Report, ReportSpec, Shown, Table, Tone, Unit,
-    Value, View, heads,
+    Ask, Column, CommandGroup, CommandSpec, Line, Preset, Report, ReportSpec, Shown, Table, Tone, Value,
+    View,
+    column::{columns, seen},
+    heads,
     sum::{Calls, Costs, Sum, call_columns, cost_columns, text},
 };
 use crate::{
@@ -141,79 +143,29 @@ fn of<T: Into<Value>>(row: &Row, value: impl Fn(&Session) -> T) -> Value {
 }
 
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(Unit::Time, "started", "Started", "Its earliest record.", |row: &Row| {
-            of(row, |session| session.started)
-        }),
-        Column::new(Unit::Text, "session", "Session", "Its id.", |row: &Row| {
-            of(row, |session| text(session.id.as_deref()))
-        }),
-        Column::new(Unit::Text, "project", "Project", "The folder it began in.", |row: &Row| {
-            of(row, |session| text(session.project.as_deref()))
-        }),
-        Column::new(
-            Unit::Text,
-            "outcome",
-            "Outcome",
-            "How it ended: ok, error, denied (a call was refused), no-result (killed or running), unknown.",
-            |row: &Row| text(row.outcome.map(Outcome::name)),
-        ),
-        Column::new(Unit::Time, "ended", "Ended", "Its latest record.", |row: &Row| {
-            of(row, |session| session.ended)
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "version", "Version", "The CLI version that began it.", |row: &Row| {
-            of(row, |session| text(session.version.as_deref()))
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Millis, "wall_ms", "Wall", "Time that its turns took.", |row: &Row| {
-            row.wall.into()
-        })
-        .maybe(),
-        Column::new(
-            Unit::Millis,
-            "span_ms",
-            "Span",
-            "Time from its first to its last record.",
-            |row: &Row| {
-                of(row, |session| session.started.zip(session.ended).map(|(first, last)| last.since(first)))
-            },
-        )
-        .maybe()
-        .alone()
-        .shown(Shown::Roomy),
-        Column::new(Unit::Millis, "api_ms", "API", "Time that the API took.", |row: &Row| row.api.into())
-            .maybe()
-            .shown(Shown::Data),
-        Column::new(Unit::Millis, "tool_ms", "Tools", "Sum of the tools' latencies.", |row: &Row| {
-            row.calls.latency.map(|latency| latency.total).into()
-        })
-        .maybe()
-        .shown(Shown::Data),
-        Column::new(Unit::Count, "turns", "Turns", "Ends of turns.", |row: &Row| row.turns.into()),
-        Column::new(Unit::Count, "prompts", "Prompts", "What humans asked.", |row: &Row| row.prompts.into())
-            .shown(Shown::Roomy),
-    ];
-    columns.extend(call_columns());
-    columns.extend(cost_columns());
-    // On a narrow screen how it ended and what it cost comes before how much it did.
-    for column in &mut columns {
-        if ["project", "turns", "calls", "input", "output", "cache_read"].contains(&column.head.key) {
-            column.head.shown = Shown::Roomy;
-        }
+    columns! { |row: Row|
+        time started "Started" "Its earliest record." => of(row, |session| session.started);
+        text session "Session" "Its id." => of(row, |session| text(session.id.as_deref()));
+        text project "Project" [roomy] "The folder it began in." => of(row, |session| text(session.project.as_deref()));
+        text outcome "Outcome" "How it ended: ok, error, denied (a call was refused), no-result (killed or running), unknown."
+            => row.outcome.map(Outcome::name);
+        time ended "Ended" [data] "Its latest record." => of(row, |session| session.ended);
+        text version "Version" [data] "The CLI version that began it."
+            => of(row, |session| text(session.version.as_deref()));
+        millis wall_ms "Wall" [maybe] "Time that its turns took." => row.wall;
+        millis span_ms "Span" [maybe, alone, roomy] "Time from its first to its last record."
+            => of(row, |session| session.started.zip(session.ended).map(|(first, last)| last.since(first)));
+        millis api_ms "API" [maybe, data] "Time that the API took." => row.api;
+        millis tool_ms "Tools" [maybe, data] "Sum of the tools' latencies."
+            => row.calls.latency.map(|latency| latency.total);
+        count turns "Turns" [roomy] "Ends of turns." => row.turns;
+        count prompts "Prompts" [roomy] "What humans asked." => row.prompts;
+        // On a narrow screen how it ended and what it cost comes before how much it did.
+        ..seen(Shown::Roomy, &["calls", "input", "output", "cache_read"], [call_columns(), cost_columns()].concat());
+        flag complete "Complete" [maybe, data]
+            "Whether the cost holds everything: no unknown price, no unfinished response."
+            => of(row, |session| Value::Flag(session.complete));
     }
-    columns.push(
-        Column::new(
-            Unit::Flag,
-            "complete",
-            "Complete",
-            "Whether the cost holds everything: no unknown price, no unfinished response.",
-            |row: &Row| of(row, |session| Value::Flag(session.complete)),
-        )
-        .maybe()
-        .shown(Shown::Data),
-    );
-    columns
 }
 
 /// One row a session, the latest first.

@@ -3,8 +3,9 @@
 mod event;
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Outcome, Report, ReportSpec, Section, Shown, Table, Tone, Unit,
-    Value, View, heads, outcomes,
+    Column, CommandGroup, CommandSpec, Line, Outcome, Report, ReportSpec, Section, Table, Tone, Value, View,
+    column::columns,
+    heads, outcomes,
     spec::TRACED,
     sum::{MAIN, Stands, Sum, place_columns, text},
     summary::doubted,
@@ -107,122 +108,45 @@ impl Row {
 }
 
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(Unit::Time, "time", "Time", "When, where the log says so.", |row: &Row| {
-            row.event.time.into()
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "clock", "Time", "The time of day.", |row: &Row| row.clock.clone())
-            .shown(Shown::Screen),
-        Column::new(Unit::Millis, "offset_ms", "Offset", "Time since the session began.", |row: &Row| {
-            row.offset.into()
-        })
-        .alone()
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Text,
-            "what",
-            "What",
-            "What happened: prompt, response, call, retry, api_error, compaction, rate_limit, fallback, refusal, hook (that \
-             blocked), task_begin and task_end (in the background), or turn (its end).",
-            |row: &Row| row.event.what.name().into(),
-        )
-        .known()
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "label", "Event", "What happened, in words.", |row: &Row| row.label().into())
-            .shown(Shown::Screen),
-        Column::new(Unit::Text, "agent", "Agent", "`main`, or the type of the subagent.", |row: &Row| {
-            (&*row.agent).into()
-        })
-        .known()
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Text,
-            "name",
-            "Name",
-            "The tool of a call, the model of a response, the type of a failure, the hook, what a task is.",
-            |row: &Row| text(row.event.name.as_deref()),
-        )
-        .shown(Shown::Data),
-    ];
-    columns.extend(outcome_columns());
-    columns.extend(figure_columns());
-    columns.extend(place_columns());
-    columns
+    columns! { |row: Row|
+        time time "Time" [data] "When, where the log says so." => row.event.time;
+        text clock "Time" [screen] "The time of day." => &row.clock;
+        millis offset_ms "Offset" [alone, data] "Time since the session began." => row.offset;
+        text what "What" [known, data] "What happened: prompt, response, call, retry, api_error, compaction, rate_limit, fallback, refusal, hook (that \
+             blocked), task_begin and task_end (in the background), or turn (its end)."
+            => row.event.what.name();
+        text label "Event" [screen] "What happened, in words." => row.label();
+        text agent "Agent" [known, data] "`main`, or the type of the subagent." => &row.agent;
+        text name "Name" [data] "The tool of a call, the model of a response, the type of a failure, the hook, what a task is."
+            => &row.event.name;
+        ..outcome_columns();
+        ..figure_columns();
+        ..place_columns();
+    }
 }
 
-fn outcome_columns() -> [Column<Row>; 3] {
-    [
-        Column::new(
-            Unit::Text,
-            "end",
-            "End",
-            "How a call ended (ok, error, denied, open), or the subtype of a turn's result.",
-            |row: &Row| text(row.event.end.as_deref()),
-        ),
-        Column::new(
-            Unit::Millis,
-            "wall_ms",
-            "Took",
-            "From the ask of a call to its answer, the wall time of a turn, the wait before a retry.",
-            |row: &Row| row.event.took.into(),
-        )
-        .alone(),
-        Column::new(
-            Unit::Count,
-            "context",
-            "Context",
-            "Tokens of a response's prompt, or of the conversation after a compaction.",
-            |row: &Row| row.event.context.into(),
-        )
-        .alone()
-        .maybe(),
-    ]
+fn outcome_columns() -> Vec<Column<Row>> {
+    columns! { |row: Row|
+        text end "End" "How a call ended (ok, error, denied, open), or the subtype of a turn's result."
+            => &row.event.end;
+        millis wall_ms "Took" [alone] "From the ask of a call to its answer, the wall time of a turn, the wait before a retry."
+            => row.event.took;
+        count context "Context" [alone, maybe] "Tokens of a response's prompt, or of the conversation after a compaction."
+            => row.event.context;
+    }
 }
 
-fn figure_columns() -> [Column<Row>; 5] {
-    [
-        Column::new(Unit::Bar, "bar", "When", "From when to when within the session.", |row: &Row| {
-            row.bar.clone()
-        })
-        .maybe()
-        .shown(Shown::Screen),
-        Column::new(
-            Unit::Count,
-            "context_before",
-            "Before",
-            "Tokens of the conversation before a compaction.",
-            |row: &Row| row.event.before.into(),
-        )
-        .alone()
-        .maybe()
-        .shown(Shown::Data),
-        Column::new(
-            Unit::Count,
-            "output",
-            "Output",
-            "Tokens that a response wrote, as it was charged.",
-            |row: &Row| row.event.output.into(),
-        )
-        .alone()
-        .maybe()
-        .shown(Shown::Roomy),
-        Column::new(Unit::Bytes, "result_bytes", "Result", "Bytes of a call's answer.", |row: &Row| {
-            row.event.bytes.map_or(Value::Missing, Value::Bytes)
-        })
-        .alone()
-        .maybe()
-        .shown(Shown::Roomy),
-        Column::new(
-            Unit::Usd,
-            "cost_usd",
-            "Cost",
-            "Of a response its share of the session's cost; of a turn all that it added.",
-            |row: &Row| row.event.cost.into(),
-        )
-        .alone()
-        .shown(Shown::Roomy),
-    ]
+fn figure_columns() -> Vec<Column<Row>> {
+    columns! { |row: Row|
+        bar bar "When" [maybe, screen] "From when to when within the session." => &row.bar;
+        count context_before "Before" [alone, maybe, data] "Tokens of the conversation before a compaction."
+            => row.event.before;
+        count output "Output" [alone, maybe, roomy] "Tokens that a response wrote, as it was charged."
+            => row.event.output;
+        bytes result_bytes "Result" [alone, maybe, roomy] "Bytes of a call's answer." => row.event.bytes;
+        usd cost_usd "Cost" [alone, roomy] "Of a response its share of the session's cost; of a turn all that it added."
+            => row.event.cost;
+    }
 }
 
 /// The timeline of one session; an empty one without a session.

@@ -1,6 +1,6 @@
 //! What is known of a report before it is made: its name, its keys, its command, and what has to be read for it.
 
-use super::{Column, Head, Preset, REPORTS, Report, Table, Unit, View};
+use super::{Column, Head, Preset, REPORTS, Report, Table, Unit, View, column::columns};
 use crate::facts::Detail;
 
 /// One report. Its file declares it, `REPORTS` lists it, and commands, help, man pages, schemas, exports and snapshots follow.
@@ -199,14 +199,16 @@ impl ReportSpec {
     }
 }
 
-const COLUMNS: &[Column<ReportSpec>] = &[
-    Column::new(Unit::Text, "report", "Report", "Its name.", |spec| spec.name.into()),
-    Column::new(Unit::Text, "doc", "What it says", "What it says.", |spec| spec.doc.into()),
-];
+fn columns() -> Vec<Column<ReportSpec>> {
+    columns! { |spec: ReportSpec|
+        text report "Report" "Its name." => spec.name;
+        text doc "What it says" "What it says." => spec.doc;
+    }
+}
 
 /// The list of the reports themselves.
 pub fn reports() -> Report {
-    Report::of("reports", Table::of("Reports", COLUMNS, REPORTS), Vec::new())
+    Report::of("reports", Table::of("Reports", &columns(), REPORTS), Vec::new())
 }
 
 #[cfg(test)]

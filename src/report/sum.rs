@@ -1,6 +1,6 @@
 //! What rows of different reports share: tokens and cost added up, calls by how they ended, and where they stand.
 
-use super::{Column, Names, Shown, Unit, Value};
+use super::{Column, Names, Shown, Unit, Value, column::columns};
 use crate::{
     facts::{
         Latencies, ToolCount,
@@ -123,44 +123,17 @@ pub(super) trait Costs {
 
 /// Tokens by type, and what they cost.
 pub(super) fn cost_columns<R: Costs>() -> Vec<Column<R>> {
-    vec![
-        Column::new(Unit::Count, "responses", "Responses", "API responses.", |row: &R| {
-            row.sum().responses.into()
-        })
-        .shown(Shown::Roomy),
-        Column::new(Unit::Count, "input", "Input", "Tokens that came from no cache.", |row: &R| {
-            row.sum().tokens.input.into()
-        }),
-        Column::new(Unit::Count, "output", "Output", "Tokens that the model wrote.", |row: &R| {
-            row.sum().tokens.output.into()
-        }),
-        Column::new(Unit::Count, "cache_read", "Cache read", "Tokens read from the cache.", |row: &R| {
-            row.sum().tokens.cache_read.into()
-        }),
-        Column::new(
-            Unit::Count,
-            "cache_write_5m",
-            "Write 5m",
-            "Tokens written to the cache for five minutes.",
-            |row: &R| row.sum().tokens.cache_write_5m.into(),
-        )
-        .shown(Shown::Roomy),
-        Column::new(
-            Unit::Count,
-            "cache_write_1h",
-            "Write 1h",
-            "Tokens written to the cache for an hour.",
-            |row: &R| row.sum().tokens.cache_write_1h.into(),
-        )
-        .shown(Shown::Roomy),
-        Column::new(
-            Unit::Usd,
-            "cost_usd",
-            "Cost",
-            "Cost at API prices: as the CLI reported it, else computed from tokens.",
-            |row: &R| row.sum().cost.into(),
-        ),
-    ]
+    columns! { |row: R|
+        count responses "Responses" [roomy] "API responses." => row.sum().responses;
+        count input "Input" "Tokens that came from no cache." => row.sum().tokens.input;
+        count output "Output" "Tokens that the model wrote." => row.sum().tokens.output;
+        count cache_read "Cache read" "Tokens read from the cache." => row.sum().tokens.cache_read;
+        count cache_write_5m "Write 5m" [roomy] "Tokens written to the cache for five minutes."
+            => row.sum().tokens.cache_write_5m;
+        count cache_write_1h "Write 1h" [roomy] "Tokens written to the cache for an hour."
+            => row.sum().tokens.cache_write_1h;
+        usd cost_usd "Cost" "Cost at API prices: as the CLI reported it, else computed from tokens." => row.sum().cost;
+    }
 }
 
 /// A row that has calls.
@@ -170,21 +143,13 @@ pub(super) trait Calls {
 
 /// Calls by how they ended.
 pub(super) fn call_columns<R: Calls>() -> Vec<Column<R>> {
-    vec![
-        Column::new(Unit::Count, "calls", "Calls", "Tool calls.", |row: &R| row.calls().calls.into()),
-        Column::new(Unit::Count, "ok", "Ok", "Calls that were answered.", |row: &R| row.calls().ok.into())
-            .shown(Shown::Roomy),
-        Column::new(Unit::Count, "errors", "Errors", "Calls that failed.", |row: &R| {
-            row.calls().errors.into()
-        }),
-        Column::new(Unit::Count, "denied", "Denied", "Calls that were refused.", |row: &R| {
-            row.calls().denied.into()
-        }),
-        Column::new(Unit::Count, "open", "Open", "Calls without an answer.", |row: &R| {
-            row.calls().open.into()
-        })
-        .shown(Shown::Roomy),
-    ]
+    columns! { |row: R|
+        count calls "Calls" "Tool calls." => row.calls().calls;
+        count ok "Ok" [roomy] "Calls that were answered." => row.calls().ok;
+        count errors "Errors" "Calls that failed." => row.calls().errors;
+        count denied "Denied" "Calls that were refused." => row.calls().denied;
+        count open "Open" [roomy] "Calls without an answer." => row.calls().open;
+    }
 }
 
 /// How long the calls took.
@@ -193,22 +158,15 @@ pub(super) fn latency<R: Calls>(row: &R, of: fn(&Latencies) -> Millis) -> Value 
 }
 
 /// How long most calls took, and the longest.
-pub(super) fn latency_columns<R: Calls>() -> [Column<R>; 4] {
-    let column = |key, head, about, value: fn(&R) -> Value| {
-        Column::new(Unit::Millis, key, head, about, value).maybe().alone()
-    };
-    [
-        column("p50_ms", "p50", "Median latency.", |row| latency(row, |all| all.p50)),
-        column("p90_ms", "p90", "Latency that 90 of 100 calls are not above.", |row| {
-            latency(row, |all| all.p90)
-        })
-        .shown(Shown::Roomy),
-        column("p99_ms", "p99", "Latency that 99 of 100 calls are not above.", |row| {
-            latency(row, |all| all.p99)
-        })
-        .shown(Shown::Roomy),
-        column("max_ms", "Max", "The longest latency.", |row| latency(row, |all| all.max)),
-    ]
+pub(super) fn latency_columns<R: Calls>() -> Vec<Column<R>> {
+    columns! { |row: R|
+        millis p50_ms "p50" [maybe, alone] "Median latency." => latency(row, |all| all.p50);
+        millis p90_ms "p90" [maybe, alone, roomy] "Latency that 90 of 100 calls are not above."
+            => latency(row, |all| all.p90);
+        millis p99_ms "p99" [maybe, alone, roomy] "Latency that 99 of 100 calls are not above."
+            => latency(row, |all| all.p99);
+        millis max_ms "Max" [maybe, alone] "The longest latency." => latency(row, |all| all.max);
+    }
 }
 
 /// Where a row stands, for programs.
@@ -274,17 +232,11 @@ pub(super) fn agent_column<R: Spotted>(about: &'static str) -> Column<R> {
 }
 
 /// Whose it is among all sessions, for programs.
-pub(super) fn session_columns<R: Spotted>() -> [Column<R>; 2] {
-    [
-        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &R| {
-            row.spot().session.clone()
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "project", "Project", "The folder of its session.", |row: &R| {
-            row.spot().project.clone()
-        })
-        .shown(Shown::Data),
-    ]
+pub(super) fn session_columns<R: Spotted>() -> Vec<Column<R>> {
+    columns! { |row: R|
+        text session "Session" [data] "Id of its session." => row.spot().session.clone();
+        text project "Project" [data] "The folder of its session." => row.spot().project.clone();
+    }
 }
 
 /// Where it stands, for people.
@@ -294,16 +246,8 @@ pub(super) fn place_column<R: Spotted>(about: &'static str) -> Column<R> {
 
 /// Source, line and offset.
 pub(super) fn place_columns<R: Stands>() -> Vec<Column<R>> {
-    vec![
-        Column::new(Unit::Text, "source", "Source", "The log that it stands in.", |row: &R| {
-            row.source().clone()
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Count, "line", "Line", "Line in the log, from 1.", |row: &R| {
-            row.at().map(|at| at.line).into()
-        })
-        .alone()
-        .maybe()
-        .shown(Shown::Data),
-    ]
+    columns! { |row: R|
+        text source "Source" [data] "The log that it stands in." => row.source().clone();
+        count line "Line" [alone, maybe, data] "Line in the log, from 1." => row.at().map(|at| at.line);
+    }
 }

@@ -187,13 +187,20 @@ pub struct Head {
 }
 
 /// One column of a table of `R`: every format and every document follows from it.
-#[derive(Clone, Copy)]
 pub struct Column<R> {
     /// What it is.
     pub head: Head,
     /// Its value in a row.
     pub value: fn(&R) -> Value,
 }
+
+impl<R> Clone for Column<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Column<R> {}
 
 impl<R> Column<R> {
     /// A column of this unit: counts, bytes, money and durations can be added up.
@@ -238,6 +245,31 @@ impl<R> Column<R> {
     pub const fn shown(mut self, shown: Shown) -> Self {
         self.head.shown = shown;
         self
+    }
+
+    /// The same, but there only when it is asked for.
+    #[must_use]
+    pub const fn optional(mut self) -> Self {
+        self.head.optional = true;
+        self
+    }
+
+    /// The same, for programs, and for people whose screen has room.
+    #[must_use]
+    pub const fn roomy(self) -> Self {
+        self.shown(Shown::Roomy)
+    }
+
+    /// The same, for programs alone.
+    #[must_use]
+    pub const fn data(self) -> Self {
+        self.shown(Shown::Data)
+    }
+
+    /// The same, for people alone.
+    #[must_use]
+    pub const fn screen(self) -> Self {
+        self.shown(Shown::Screen)
     }
 }
 

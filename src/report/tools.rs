@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
+    column::columns,
     heads,
-    sum::{Calls, call_columns, latency, latency_columns, ratio, text},
+    sum::{Calls, call_columns, latency, latency_columns, ratio},
 };
 use crate::facts::{Detail, ToolCount, ledger::Call, trace::server::parts};
 
@@ -50,63 +51,24 @@ impl Calls for Row {
 }
 
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(Unit::Text, "tool", "Tool", "Name of the tool.", |row: &Row| Value::text(&*row.tool))
-            .known(),
-        Column::new(
-            Unit::Text,
-            "sort",
-            "Sort",
-            "`built-in`, `mcp`, `server`, or `unknown` for a call without a name.",
-            |row: &Row| text(Some(row.sort).filter(|sort| !sort.is_empty())),
-        )
-        .shown(Shown::Roomy),
-        Column::new(Unit::Text, "server", "Server", "The MCP server that has the tool.", |row: &Row| {
-            text(row.server.as_deref())
-        })
-        .shown(Shown::Data),
-    ];
-    columns.extend(call_columns());
-    columns.extend([Column::new(
-        Unit::Share,
-        "error_rate",
-        "Error rate",
-        "Failed calls, of all that were answered.",
-        |row: &Row| {
+    columns! { |row: Row|
+        text tool "Tool" [known] "Name of the tool." => &row.tool;
+        text sort "Sort" [roomy] "`built-in`, `mcp`, `server`, or `unknown` for a call without a name."
+            => Some(row.sort).filter(|sort| !sort.is_empty());
+        text server "Server" [data] "The MCP server that has the tool." => &row.server;
+        ..call_columns();
+        share error_rate "Error rate" [maybe] "Failed calls, of all that were answered."
+            => {
             let answered = row.calls.ok + row.calls.errors;
             ratio(row.calls.errors, answered).map_or(Value::Missing, Value::Share)
-        },
-    )
-    .maybe()]);
-    columns.extend(latency_columns());
-    columns.extend([
-        Column::new(
-            Unit::Millis,
-            "tool_ms",
-            "Total",
-            "Sum of the latencies; calls in parallel overlap.",
-            |row: &Row| latency(row, |all| all.total),
-        )
-        .maybe()
-        .shown(Shown::Roomy),
-        Column::new(
-            Unit::Bytes,
-            "result_bytes",
-            "Results",
-            "Bytes of the results, as they stand in the log.",
-            |row: &Row| row.result_bytes.map_or(Value::Missing, Value::Bytes),
-        )
-        .maybe(),
-        Column::new(
-            Unit::Count,
-            "server_uses",
-            "On server",
-            "Times that a tool ran on the server, within a response: no calls of the CLI.",
-            |row: &Row| row.server_uses.into(),
-        )
-        .maybe(),
-    ]);
-    columns
+        };
+        ..latency_columns();
+        millis tool_ms "Total" [maybe, roomy] "Sum of the latencies; calls in parallel overlap."
+            => latency(row, |all| all.total);
+        bytes result_bytes "Results" [maybe] "Bytes of the results, as they stand in the log." => row.result_bytes;
+        count server_uses "On server" [maybe] "Times that a tool ran on the server, within a response: no calls of the CLI."
+            => row.server_uses;
+    }
 }
 
 /// `mcp__server__tool` belongs to a server.

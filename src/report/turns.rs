@@ -1,9 +1,10 @@
 //! Turns, one by one: each `result` record.
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, View,
+    column::columns,
     heads,
-    sum::{Spot, Spotted, place_columns, text},
+    sum::{Spot, Spotted, place_columns},
 };
 use crate::{
     facts::ledger::Turn,
@@ -46,60 +47,23 @@ impl Spotted for Row {
 }
 
 fn columns() -> Vec<Column<Row>> {
-    let mut columns = vec![
-        Column::new(
-            Unit::Time,
-            "ended",
-            "Ended",
-            "When it ended: its own time, else that of the last row before it.",
-            |row: &Row| row.turn.as_ref().and_then(|turn| turn.mark.time).into(),
-        ),
-        Column::new(Unit::Text, "session", "Session", "Id of its session.", |row: &Row| {
-            row.spot.session.clone()
-        }),
-        Column::new(Unit::Text, "project", "Project", "The folder of its session.", |row: &Row| {
-            row.spot.project.clone()
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::Text, "subtype", "End", "How it ended, in the CLI's word.", |row: &Row| {
-            text(row.turn.as_ref().map(|turn| &*turn.subtype))
-        }),
-        Column::new(
-            Unit::Flag,
-            "ok",
-            "Ok",
-            "Whether it succeeded: the CLI also writes `success` for turns that failed.",
-            |row: &Row| row.turn.as_ref().map_or(Value::Missing, |turn| Value::Flag(turn.ok)),
-        )
-        .maybe(),
-        Column::new(Unit::Millis, "wall_ms", "Wall", "Wall time.", |row: &Row| row.wall.into()).maybe(),
-        Column::new(Unit::Millis, "api_ms", "API", "Time that the API took.", |row: &Row| row.api.into())
-            .maybe(),
-        Column::new(
-            Unit::Millis,
-            "first_token_ms",
-            "First token",
-            "Time until the first token came.",
-            |row: &Row| row.turn.as_ref().and_then(|turn| turn.first_token).into(),
-        )
-        .maybe()
-        .alone()
-        .shown(Shown::Roomy),
-        Column::new(Unit::Count, "num_turns", "Steps", "The CLI's own `num_turns`.", |row: &Row| {
-            row.num_turns.into()
-        }),
-        Column::new(
-            Unit::Usd,
-            "cost_usd",
-            "Cost",
-            "What the CLI reported for this turn: the difference to the total before it.",
-            |row: &Row| row.cost.into(),
-        ),
-        Column::new(Unit::Text, "place", "Place", "Where it stands.", |row: &Row| row.spot.place.clone())
-            .shown(Shown::Screen),
-    ];
-    columns.extend(place_columns());
-    columns
+    columns! { |row: Row|
+        time ended "Ended" "When it ended: its own time, else that of the last row before it."
+            => row.turn.as_ref().and_then(|turn| turn.mark.time);
+        text session "Session" "Id of its session." => &row.spot.session;
+        text project "Project" [data] "The folder of its session." => &row.spot.project;
+        text subtype "End" "How it ended, in the CLI's word." => row.turn.as_ref().map(|turn| &*turn.subtype);
+        flag ok "Ok" [maybe] "Whether it succeeded: the CLI also writes `success` for turns that failed."
+            => row.turn.as_ref().map(|turn| turn.ok);
+        millis wall_ms "Wall" [maybe] "Wall time." => row.wall;
+        millis api_ms "API" [maybe] "Time that the API took." => row.api;
+        millis first_token_ms "First token" [maybe, alone, roomy] "Time until the first token came."
+            => row.turn.as_ref().and_then(|turn| turn.first_token);
+        count num_turns "Steps" "The CLI's own `num_turns`." => row.num_turns;
+        usd cost_usd "Cost" "What the CLI reported for this turn: the difference to the total before it." => row.cost;
+        text place "Place" [screen] "Where it stands." => &row.spot.place;
+        ..place_columns();
+    }
 }
 
 /// One row a `result`, the latest last.

@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value as Json;
 
 use super::super::{
-    Column, Line, Report, ReportSpec, Shown, Table, Tone, Unit, Value, View, heads, spec::TRACED,
+    Column, Line, Report, ReportSpec, Table, Tone, Value, View, column::columns, heads, spec::TRACED,
 };
 use super::input_of;
 use crate::{
@@ -41,49 +41,15 @@ struct Row {
 }
 
 fn columns() -> Vec<Column<Row>> {
-    vec![
-        Column::new(
-            Unit::Text,
-            "rule",
-            "Rule",
-            "The rule to allow; missing for calls that get none.",
-            |row: &Row| row.rule.clone(),
-        ),
-        Column::new(Unit::Count, "calls", "Calls", "Refused calls that it covers.", |row: &Row| {
-            row.calls.into()
-        }),
-        Column::new(
-            Unit::Count,
-            "runs",
-            "Runs",
-            "Runs with such calls; rules that help most runs come first.",
-            |row: &Row| row.runs.into(),
-        )
-        .shown(Shown::Roomy),
-        Column::new(
-            Unit::Text,
-            "what",
-            "What",
-            "What the first of them was called with. This is content.",
-            |row: &Row| row.what.clone(),
-        )
-        .shown(Shown::Roomy),
-        Column::new(
-            Unit::Text,
-            "warning",
-            "Mind",
-            "What to think of before the rule is taken, or why there is none.",
-            |row: &Row| row.warning.clone(),
-        ),
-        Column::new(Unit::List, "covers", "Covers", "Ids of the calls that it covers.", |row: &Row| {
-            Value::List(row.covers.clone())
-        })
-        .shown(Shown::Data),
-        Column::new(Unit::List, "places", "Places", "Where they were asked.", |row: &Row| {
-            Value::List(row.places.clone())
-        })
-        .shown(Shown::Data),
-    ]
+    columns! { |row: Row|
+        text rule "Rule" "The rule to allow; missing for calls that get none." => &row.rule;
+        count calls "Calls" "Refused calls that it covers." => row.calls;
+        count runs "Runs" [roomy] "Runs with such calls; rules that help most runs come first." => row.runs;
+        text what "What" [roomy] "What the first of them was called with. This is content." => &row.what;
+        text warning "Mind" "What to think of before the rule is taken, or why there is none." => &row.warning;
+        list covers "Covers" [data] "Ids of the calls that it covers." => Value::List(row.covers.clone());
+        list places "Places" [data] "Where they were asked." => Value::List(row.places.clone());
+    }
 }
 
 /// Suggests rules of this breadth for the calls that were refused. Calls that no rule can help get the reason instead.

@@ -3,7 +3,7 @@
 use super::trial::{Trial, warnings};
 use crate::{
     permission::{Call, Decision, check, check_parts, input_for},
-    report::{Column, Line, Reads, Report, ReportSpec, Shown, Table, Tone, Unit, Value, heads},
+    report::{Column, Line, Reads, Report, ReportSpec, Table, Tone, Value, column::columns, heads},
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
@@ -20,7 +20,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     ..ReportSpec::rows(
         "verdicts",
         "A command and its parts, and what rules would do to each (`permissions test`).",
-        || heads(COLUMNS),
+        || heads(&columns()),
     )
 };
 
@@ -42,37 +42,16 @@ struct Row {
     by: String,
 }
 
-const COLUMNS: &[Column<Row>] = &[
-    Column::new(Unit::Text, "sort", "Sort", "`whole`, or `part` of a compound command.", |row: &Row| {
-        row.sort.into()
-    })
-    .known(),
-    Column::new(Unit::Text, "what", "What", "The command or the part. This is content.", |row: &Row| {
-        row.text.as_str().into()
-    })
-    .known(),
-    Column::new(
-        Unit::Text,
-        "would",
-        "Would",
-        "What would happen: allow, deny, ask, or `tool decides` where it depends on more.",
-        |row: &Row| row.would.to_string().into(),
-    )
-    .known(),
-    Column::new(
-        Unit::Text,
-        "would_by",
-        "By",
-        "The rule with its scope, the mode, or what else would have decided.",
-        |row: &Row| row.by.as_str().into(),
-    )
-    .known(),
-    Column::new(Unit::Flag, "allowed", "Allowed", "Whether it would run without a question.", |row: &Row| {
-        Value::Flag(row.would == Decision::Allow)
-    })
-    .known()
-    .shown(Shown::Data),
-];
+fn columns() -> Vec<Column<Row>> {
+    columns! { |row: Row|
+        text sort "Sort" [known] "`whole`, or `part` of a compound command." => row.sort;
+        text what "What" [known] "The command or the part. This is content." => &row.text;
+        text would "Would" [known] "What would happen: allow, deny, ask, or `tool decides` where it depends on more."
+            => row.would.to_string();
+        text would_by "By" [known] "The rule with its scope, the mode, or what else would have decided." => &row.by;
+        flag allowed "Allowed" [known, data] "Whether it would run without a question." => row.would == Decision::Allow;
+    }
+}
 
 /// What rules would do to a command, and to each part of it by itself.
 pub fn verdicts(trial: &Trial, tried: &Tried<'_>) -> Report {
@@ -102,5 +81,5 @@ pub fn verdicts(trial: &Trial, tried: &Tried<'_>) -> Report {
     };
     let mut notes = vec![verdict.word(": ").value(Value::from(rows[0].by.as_str()))];
     notes.extend(warnings(trial));
-    Report::of(SPEC.name, Table::of("Verdicts", COLUMNS, &rows), notes)
+    Report::of(SPEC.name, Table::of("Verdicts", &columns(), &rows), notes)
 }

@@ -4,7 +4,7 @@ use super::Names;
 use crate::{
     facts::{Account, Arrived, Input, InvalidPlace, Latencies, ModelCost, Name, ToolCount, Unknown},
     measure::Tokens,
-    report::{Column, Line, Section, Shown, Table, Tone, Unit, Value},
+    report::{Column, Line, Section, Table, Tone, Value, column::columns},
 };
 use std::collections::BTreeMap;
 
@@ -17,83 +17,63 @@ const EXAMPLES: usize = 3;
 /// A tool and its calls.
 type Tool = (String, ToolCount);
 
-const TOOLS: &[Column<Tool>] = &[
-    Column::new(Unit::Text, "tool", "Tool", "Name of the tool.", |row| Value::text(&*row.0)),
-    Column::new(Unit::Count, "calls", "Calls", "Times it was called.", |row| row.1.calls.into()),
-    Column::new(Unit::Count, "ok", "Ok", "Calls that it answered.", |row| row.1.ok.into()),
-    Column::new(Unit::Count, "errors", "Errors", "Calls that failed.", |row| row.1.errors.into()),
-    Column::new(Unit::Count, "denied", "Denied", "Calls that were refused.", |row| row.1.denied.into()),
-    Column::new(Unit::Count, "open", "Open", "Calls without an answer.", |row| row.1.open.into()),
-    Column::new(Unit::Millis, "p50_ms", "p50", "Median latency.", |row: &Tool| {
-        row.1.latency.map(|all| all.p50).into()
-    })
-    .alone(),
-    Column::new(Unit::Millis, "p90_ms", "p90", "Latency, 90th percentile.", |row: &Tool| {
-        row.1.latency.map(|all| all.p90).into()
-    })
-    .alone()
-    .shown(Shown::Roomy),
-    Column::new(Unit::Millis, "max_ms", "Max", "Longest latency.", |row: &Tool| {
-        row.1.latency.map(|all| all.max).into()
-    })
-    .alone()
-    .shown(Shown::Roomy),
-];
+fn tools_columns() -> Vec<Column<Tool>> {
+    columns! { |row: Tool|
+        text tool "Tool" "Name of the tool." => &row.0;
+        count calls "Calls" "Times it was called." => row.1.calls;
+        count ok "Ok" "Calls that it answered." => row.1.ok;
+        count errors "Errors" "Calls that failed." => row.1.errors;
+        count denied "Denied" "Calls that were refused." => row.1.denied;
+        count open "Open" "Calls without an answer." => row.1.open;
+        millis p50_ms "p50" [alone] "Median latency." => row.1.latency.map(|all| all.p50);
+        millis p90_ms "p90" [alone, roomy] "Latency, 90th percentile." => row.1.latency.map(|all| all.p90);
+        millis max_ms "Max" [alone, roomy] "Longest latency." => row.1.latency.map(|all| all.max);
+    }
+}
 
 /// A model with its tokens and cost.
 type Model = (String, ModelCost);
 
-const MODELS: &[Column<Model>] = &[
-    Column::new(Unit::Text, "model", "Model", "Name of the model.", |row| Value::text(&*row.0)),
-    Column::new(Unit::Count, "input", "Input", "Input tokens.", |row| row.1.tokens.input.into()),
-    Column::new(Unit::Count, "output", "Output", "Output tokens.", |row| row.1.tokens.output.into()),
-    Column::new(Unit::Count, "cache_read", "Cache read", "Tokens read from the cache.", |row| {
-        row.1.tokens.cache_read.into()
-    }),
-    Column::new(
-        Unit::Count,
-        "cache_write_5m",
-        "Write 5m",
-        "Tokens written to the cache for five minutes.",
-        |row: &Model| row.1.tokens.cache_write_5m.into(),
-    )
-    .shown(Shown::Roomy),
-    Column::new(
-        Unit::Count,
-        "cache_write_1h",
-        "Write 1h",
-        "Tokens written to the cache for an hour.",
-        |row: &Model| row.1.tokens.cache_write_1h.into(),
-    )
-    .shown(Shown::Roomy),
-    Column::new(Unit::Usd, "cost_usd", "Cost", "Cost, where it is known.", |row| row.1.total.into()),
-];
+fn models_columns() -> Vec<Column<Model>> {
+    columns! { |row: Model|
+        text model "Model" "Name of the model." => &row.0;
+        count input "Input" "Input tokens." => row.1.tokens.input;
+        count output "Output" "Output tokens." => row.1.tokens.output;
+        count cache_read "Cache read" "Tokens read from the cache." => row.1.tokens.cache_read;
+        count cache_write_5m "Write 5m" [roomy] "Tokens written to the cache for five minutes."
+            => row.1.tokens.cache_write_5m;
+        count cache_write_1h "Write 1h" [roomy] "Tokens written to the cache for an hour."
+            => row.1.tokens.cache_write_1h;
+        usd cost_usd "Cost" "Cost, where it is known." => row.1.total;
+    }
+}
 
-const KINDS: &[Column<(String, u64)>] = &[
-    Column::new(Unit::Text, "kind", "Kind of record", "Type and discriminator.", |row| Value::text(&*row.0)),
-    Column::new(Unit::Count, "records", "Records", "How many.", |row| row.1.into()),
-];
+fn kinds_columns() -> Vec<Column<(String, u64)>> {
+    columns! { |row: (String, u64)|
+        text kind "Kind of record" "Type and discriminator." => &row.0;
+        count records "Records" "How many." => row.1;
+    }
+}
 
 /// A tool and how long its calls took.
 type Seen = (Name, Latencies);
 
-const ARRIVALS: &[Column<Seen>] = &[
-    Column::new(Unit::Text, "tool", "Tool", "Name of the tool.", |row| Value::text(&*row.0)),
-    Column::new(Unit::Count, "calls", "Calls", "Calls that were seen from ask to answer.", |row| {
-        row.1.count.into()
-    }),
-    Column::new(Unit::Millis, "p50_ms", "p50", "Median latency.", |row: &Seen| row.1.p50.into()).alone(),
-    Column::new(Unit::Millis, "p90_ms", "p90", "Latency, 90th percentile.", |row: &Seen| row.1.p90.into())
-        .alone(),
-    Column::new(Unit::Millis, "max_ms", "Max", "Longest latency.", |row: &Seen| row.1.max.into()).alone(),
-];
+fn arrivals_columns() -> Vec<Column<Seen>> {
+    columns! { |row: Seen|
+        text tool "Tool" "Name of the tool." => &row.0;
+        count calls "Calls" "Calls that were seen from ask to answer." => row.1.count;
+        millis p50_ms "p50" [alone] "Median latency." => row.1.p50;
+        millis p90_ms "p90" [alone] "Latency, 90th percentile." => row.1.p90;
+        millis max_ms "Max" [alone] "Longest latency." => row.1.max;
+    }
+}
 
 /// How long tools took, as it was seen from outside.
 pub(super) fn arrived(arrived: &Arrived) -> Option<Table> {
     let mut tools: Vec<(Name, Latencies)> =
         arrived.tools.iter().map(|(tool, latencies)| (tool.clone(), *latencies)).collect();
     tools.sort_by_key(|(_, latencies)| std::cmp::Reverse(latencies.total));
-    (!tools.is_empty()).then(|| cut(ARRIVALS, "Latency by arrival", &mut tools, "tools"))
+    (!tools.is_empty()).then(|| cut(&arrivals_columns(), "Latency by arrival", &mut tools, "tools"))
 }
 
 pub(super) fn screen(account: &Account, names: Names<'_>) -> Vec<Section> {
@@ -366,8 +346,8 @@ fn tools(account: &Account) -> Option<Table> {
     let tools = &account.tools;
     let mut rows: Vec<(String, ToolCount)> = tools.by_name.clone().into_iter().collect();
     rows.sort_by(|one, two| two.1.calls.cmp(&one.1.calls).then_with(|| one.0.cmp(&two.0)));
-    let table = (!rows.is_empty()).then(|| cut(TOOLS, "Tools", &mut rows, "tools"))?;
-    Some(table.with_total(TOOLS, &("Total".to_owned(), tools.total.clone())).without_unknown())
+    let table = (!rows.is_empty()).then(|| cut(&tools_columns(), "Tools", &mut rows, "tools"))?;
+    Some(table.with_total(&tools_columns(), &("Total".to_owned(), tools.total.clone())).without_unknown())
 }
 
 fn models(account: &Account) -> Option<Table> {
@@ -375,16 +355,16 @@ fn models(account: &Account) -> Option<Table> {
     let mut rows: Vec<(String, ModelCost)> =
         cost.by_model.iter().map(|(name, &model)| (name.clone(), model)).collect();
     rows.sort_by(|one, two| two.1.total.cmp(&one.1.total).then_with(|| one.0.cmp(&two.0)));
-    let table = (!rows.is_empty()).then(|| cut(MODELS, "Tokens and cost", &mut rows, "models"))?;
+    let table = (!rows.is_empty()).then(|| cut(&models_columns(), "Tokens and cost", &mut rows, "models"))?;
     let tokens = cost.by_model.values().map(|model| model.tokens).sum::<Tokens>();
-    Some(table.with_total(MODELS, &("Total".to_owned(), ModelCost { total: cost.total, tokens })))
+    Some(table.with_total(&models_columns(), &("Total".to_owned(), ModelCost { total: cost.total, tokens })))
 }
 
 fn kinds(account: &Account) -> Option<Table> {
     let mut rows: Vec<(String, u64)> =
         account.kinds.iter().map(|(name, &count)| (name.clone(), count)).collect();
     rows.sort_by(|one, two| two.1.cmp(&one.1).then_with(|| one.0.cmp(&two.0)));
-    (!rows.is_empty()).then(|| cut(KINDS, "Kinds", &mut rows, "kinds"))
+    (!rows.is_empty()).then(|| cut(&kinds_columns(), "Kinds", &mut rows, "kinds"))
 }
 
 pub(super) fn notes(account: &Account) -> Vec<Line> {
