@@ -70,7 +70,8 @@ fn screen(command: &str) -> String {
         0 => {}
         code => screen.push_str(&format!("{prompt} \u{1b}[1mecho $?\u{1b}[0m\n{code}\n")),
     }
-    screen.trim_end().to_owned()
+    // An empty line at the end, as much room as at the top.
+    screen.trim_end().to_owned() + "\n "
 }
 
 fn draw(command: &str) -> String {
