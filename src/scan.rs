@@ -2,6 +2,7 @@
 
 pub mod follow;
 mod judge;
+mod locate;
 mod stream;
 
 use std::{
@@ -9,6 +10,7 @@ use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
+pub use locate::{Chosen, Locator, Target};
 pub use stream::{Observer, scan_observed, scan_stream};
 
 use crate::{

@@ -204,20 +204,35 @@ fn read(
     output: &args::Output,
 ) -> Result<Reading, Error> {
     spare(&search, output)?;
+    let reading = read_spared(search, input, detail, output.quiet);
+    reading.complain_of_unread();
+    Ok(reading)
+}
+
+/// Reads sources that are known not to be written over. Says nothing about those that could not be read.
+fn read_spared(search: Search, input: &args::Input, detail: Detail, quiet: bool) -> Reading {
     let stop = Stop::default();
     on_interrupt(&stop);
-    let limits = Limits { max_record: input.max_record, ..Limits::default() };
-    let options = Options { threads: input.threads, limits, stop: stop.clone(), detail };
+    let options = Options { stop: stop.clone(), ..options(input, detail) };
     let progress = Arc::new(Progress::default());
-    let bar = Bar::watch(&progress, !input.no_progress && !output.quiet);
+    let bar = Bar::watch(&progress, !input.no_progress && !quiet);
     let scan = scan::scan(&search.sources, &options, &progress);
     drop(bar);
-    for unread in &scan.unread {
-        complain(&describe(unread, &search.sources));
-    }
     let partial = !search.errors.is_empty() || !scan.unread.is_empty();
     let stop = stop.is_set().then_some(ExitStatus::Interrupted);
-    Ok(Reading { sources: search.sources, scan, stop, style: None, partial })
+    Reading { sources: search.sources, scan, stop, style: None, partial }
+}
+
+/// How to read, as the arguments say it.
+fn options(input: &args::Input, detail: Detail) -> Options {
+    let limits = Limits { max_record: input.max_record, ..Limits::default() };
+    Options { threads: input.threads, limits, detail, stop: Stop::default() }
+}
+
+impl Reading {
+    fn complain_of_unread(&self) {
+        self.scan.unread.iter().for_each(|unread| complain(&describe(unread, &self.sources)));
+    }
 }
 
 /// Says what is missing, and refuses to write over a log.

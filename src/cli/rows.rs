@@ -139,6 +139,11 @@ impl<'a> Scope<'a> {
         Ok(scope)
     }
 
+    /// Whether no filter was asked for.
+    pub(super) fn is_whole(&self) -> Result<bool, Error> {
+        Ok(self.filter()?.is_empty())
+    }
+
     /// What is relative to now is resolved when a report is made: with --follow that is again and again.
     fn filter(&self) -> Result<Filter, Error> {
         Ok(Filter { outcomes: self.outcomes.to_vec(), ..self.asked.narrow.filter(&self.zone)? })

@@ -4,14 +4,19 @@ use clap::Args;
 
 use super::{
     args::Rows,
-    plan::Variables,
-    rows::{Question, narrowed},
+    options,
+    plan::{self, Variables},
+    read_spared,
+    rows::{Narrowed, Question, Scope, narrowed},
+    spare,
 };
 use crate::{
     error::{Error, ExitStatus},
-    facts::ledger::Ledger,
+    facts::{Detail, Facts, ledger::Ledger},
+    input,
     render::Style,
-    report::{self, Ask, NotOne, View},
+    report::{self, Ask, LATEST, NotOne, View},
+    scan::{Locator, Target},
 };
 
 /// Candidates that an ambiguous beginning names.
@@ -31,10 +36,16 @@ pub struct Show {
 pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Show { id, rows } = show;
     let arrangement = rows.arrange.arrangement(&report::SHOW)?;
-    // While it is followed, the session may be yet to come.
     let make = |view: &View<'_>| report::show(view, report::find_session(view.ledger, id).ok());
     let question = Question::of(&report::SHOW, &make);
-    let narrowed = narrowed(&rows.asked, &question, variables, &rows.output, &arrangement)?;
+    // While it is followed, the session may be yet to come, in any folder.
+    let narrowed = if rows.asked.follow {
+        narrowed(&rows.asked, &question, variables, &rows.output, &arrangement)?
+    } else {
+        let narrowed = read_for(id, rows, question.detail, variables)?;
+        narrowed.reading.complain_of_unread();
+        narrowed
+    };
     let session = match report::find_session(&narrowed.ledger, id) {
         Ok(session) => Some(session),
         // Where nothing was read or nothing is left, that is what there is to say.
@@ -45,6 +56,33 @@ pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<E
         }
     };
     narrowed.deliver(report::show(&narrowed.view(), session), rows, &arrangement, style)
+}
+
+/// Reads the project folders that hold a part of the session, or everything if these cannot be told from names and first records.
+fn read_for(id: &str, rows: &Rows, detail: Detail, variables: &Variables) -> Result<Narrowed, Error> {
+    let Rows { asked, output, .. } = rows;
+    output.fits(report::SHOW.name)?;
+    let scope = Scope::of(asked, detail, &[], variables)?;
+    let search = input::find(&plan::wanted(&asked.input, variables)?);
+    spare(&search, output)?;
+    let read = |search| {
+        let reading = read_spared(search, &asked.input, scope.detail, output.quiet);
+        scope.narrow(Facts::ledger, reading)
+    };
+    // A filter may leave another session than the one that is found here.
+    let locate = || Locator::of(&search.sources, &options(&asked.input, scope.detail));
+    let locator = scope.is_whole()?.then(locate).flatten();
+    let target = if id == LATEST { Target::Latest } else { Target::Id(id) };
+    if let Some((locator, chosen)) = locator.and_then(|one| one.choose(target).map(|chosen| (one, chosen))) {
+        let mut narrowed = read(search.some(|source| chosen.contains(source)))?;
+        let session = report::find_session(&narrowed.ledger, id).map(|at| &narrowed.ledger.sessions[at]);
+        let is_same = session.is_ok_and(|session| locator.covers(&chosen, target, session));
+        if is_same || narrowed.reading.stop.is_some() {
+            narrowed.reading.partial |= !search.errors.is_empty();
+            return Ok(narrowed);
+        }
+    }
+    read(search)
 }
 
 fn describe(not_one: &NotOne, start: &str, ledger: &Ledger, list: &str) -> String {

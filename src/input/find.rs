@@ -177,6 +177,13 @@ fn order(origin: &Origin) -> Vec<u8> {
 }
 
 impl Search {
+    /// Some of the sources, chosen by index, in the same order. Says nothing of what could not be found.
+    pub fn some(&self, chosen: impl Fn(usize) -> bool) -> Self {
+        let sources = self.sources.iter().enumerate().filter(|&(at, _)| chosen(at));
+        let sources = sources.map(|(_, source)| source.clone()).collect();
+        Self { sources, errors: Vec::new(), linked: self.linked }
+    }
+
     /// The same file by two names, or through a link, is one source. Asking for the true name of each of ten thousand
     /// files takes longer than reading them, so that is done only where it can matter.
     fn drop_other_names(&mut self) {

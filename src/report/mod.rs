@@ -51,7 +51,7 @@ pub use permission::{Trial, Tried, permissions, suggestions, verdicts};
 pub use prices::{note_found_prices, prices};
 pub use repeats::denials;
 pub use sessions::{Ending, Outcome, outcomes, sessions};
-pub use show::{NotOne, find_session, show};
+pub use show::{LATEST, NotOne, find_session, show};
 pub use spec::{CommandGroup, CommandSpec, Key, Keys, Reads, ReportSpec, Shape, reports};
 pub use sum::View;
 pub use summary::{Names, arrived, interrupted, summary};

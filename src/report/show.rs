@@ -55,7 +55,7 @@ pub enum NotOne {
 }
 
 /// The word for the session that began last.
-const LATEST: &str = "latest";
+pub const LATEST: &str = "latest";
 
 /// The session with this id, else the only one whose id begins like this; `latest` is the one that began last.
 pub fn find_session(ledger: &Ledger, start: &str) -> Result<SessionIndex, NotOne> {

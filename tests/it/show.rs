@@ -144,3 +144,177 @@ fn what_is_piped_in_is_shown() {
     assert_eq!(code, 0);
     assert!(stdout.contains("end of turn"), "{stdout}");
 }
+
+// A session's project folder is read alone.
+
+const FIRST: &str = "aaaaaaaa-0000-4000-8000-000000000001";
+const SECOND: &str = "aaaaaaaa-0000-4000-8000-000000000002";
+const OTHER: &str = "bbbbbbbb-0000-4000-8000-000000000003";
+
+/// A record of a response, as the CLI saves it.
+fn response(session: &str, message: &str, second: u32) -> String {
+    format!(
+        "{{\"type\":\"assistant\",\"uuid\":\"uuid-{message}\",\"sessionId\":\"{session}\",\"isSidechain\":false,\
+         \"timestamp\":\"2026-11-01T10:00:{second:02}.000Z\",\"message\":{{\"id\":\"{message}\",\"model\":\"claude-opus-5-5\",\
+         \"content\":[],\"usage\":{{\"input_tokens\":100,\"output_tokens\":10}}}}}}\n"
+    )
+}
+
+/// Folders of saved sessions: their files by path, below `projects`.
+struct Saved(tempfile::TempDir);
+
+impl Saved {
+    fn new(files: &[(&str, String)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = folder.path().join("projects").join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        Self(folder)
+    }
+
+    fn shown(&self, id: &str) -> (i32, String, String) {
+        run_with(&["show", id, self.0.path().to_str().unwrap()])
+    }
+
+    /// The same of everything: standard input cannot be read twice.
+    fn shown_of_everything(&self, id: &str) -> (i32, String, String) {
+        run(ccstat(&["show", id, self.0.path().to_str().unwrap(), "-"]).write_stdin(""))
+    }
+
+    /// The rows, which must be the same if everything is read.
+    fn agreed(&self, id: &str) -> String {
+        let (alone, all) = (self.shown(id), self.shown_of_everything(id));
+        assert_eq!(alone, all, "{id}");
+        assert_eq!(alone.0, 0, "{}", alone.2);
+        alone.1
+    }
+}
+
+/// Reading a session of this project along with others is noticed: most of its lines are invalid.
+fn unlike_a_log(session: &str) -> String {
+    response(session, "noise", 0) + &"not a record\n".repeat(20)
+}
+
+const DOUBT: &str = "This may not be a Claude Code log";
+
+#[test]
+fn only_the_project_folder_of_a_session_is_read() {
+    let saved = Saved::new(&[
+        (&format!("one/{FIRST}.jsonl"), response(FIRST, "a", 10)),
+        (&format!("two/{OTHER}.jsonl"), unlike_a_log(OTHER)),
+    ]);
+    for id in [FIRST, "aaaa", "latest"] {
+        let (code, stdout, stderr) = saved.shown(id);
+        assert_eq!((code, &*stderr), (0, ""));
+        assert!(stdout.contains(FIRST) && !stdout.contains(DOUBT), "{id}: {stdout}");
+        assert!(saved.shown_of_everything(id).1.contains(DOUBT));
+    }
+    assert!(saved.shown("nowhere").2.contains("no session begins with `nowhere`"));
+}
+
+#[test]
+fn a_fork_and_subagents_count_as_if_everything_was_read() {
+    let copied = || response(SECOND, "a", 10);
+    let saved = Saved::new(&[
+        (&format!("one/{FIRST}.jsonl"), response(FIRST, "a", 10)),
+        (&format!("one/{SECOND}.jsonl"), copied() + &response(SECOND, "b", 20)),
+        (&format!("one/{FIRST}/subagents/agent-x.jsonl"), response(FIRST, "c", 12)),
+        (&format!("two/{OTHER}.jsonl"), response(OTHER, "d", 5)),
+    ]);
+    assert!(saved.agreed(FIRST).contains("2 responses"));
+    assert!(saved.agreed(SECOND).contains("$0.0006"), "the copied response belongs to the first session");
+    saved.agreed("latest");
+}
+
+#[test]
+fn a_fork_in_another_folder_is_found_by_its_records() {
+    let saved = Saved::new(&[
+        (&format!("one/{FIRST}.jsonl"), response(FIRST, "a", 10)),
+        (&format!("two/{SECOND}.jsonl"), response(SECOND, "a", 10) + &response(SECOND, "b", 20)),
+        (&format!("three/{OTHER}.jsonl"), response(OTHER, "d", 5)),
+    ]);
+    for id in [FIRST, SECOND, "latest"] {
+        saved.agreed(id);
+    }
+}
+
+#[test]
+fn a_session_in_two_folders_is_read_from_both() {
+    let saved = Saved::new(&[
+        (&format!("one/{FIRST}.jsonl"), response(FIRST, "a", 10)),
+        (&format!("worktree/{FIRST}.jsonl"), response(FIRST, "b", 20)),
+        (&format!("two/{OTHER}.jsonl"), response(OTHER, "d", 5)),
+    ]);
+    assert!(saved.agreed(FIRST).contains("2 responses"));
+    assert!(saved.agreed("latest").contains("2 responses"));
+}
+
+#[test]
+fn an_id_that_only_records_name_is_found() {
+    let inside = response(SECOND, "b", 20);
+    let late = response(FIRST, "a", 10).repeat(2000) + &inside;
+    let saved = Saved::new(&[
+        (&format!("one/{FIRST}.jsonl"), inside),
+        (&format!("two/{OTHER}.jsonl"), response(OTHER, "d", 5)),
+    ]);
+    assert!(saved.agreed(SECOND).contains("1 response"));
+    let saved = Saved::new(&[
+        (&format!("one/{FIRST}.jsonl"), late),
+        (&format!("two/{OTHER}.jsonl"), response(OTHER, "d", 5)),
+    ]);
+    assert!(saved.agreed(SECOND).contains("1 response"), "everything is read if no first record names it");
+}
+
+#[test]
+fn a_beginning_that_fits_sessions_of_two_folders_is_ambiguous() {
+    let saved = Saved::new(&[
+        (&format!("one/{FIRST}.jsonl"), response(FIRST, "a", 10)),
+        (&format!("two/{SECOND}.jsonl"), response(SECOND, "b", 20)),
+    ]);
+    let (code, _, stderr) = saved.shown("aaaa");
+    assert_eq!(code, 2);
+    assert!(stderr.contains("several sessions begin with") && stderr.contains(SECOND), "{stderr}");
+    saved.agreed(SECOND);
+}
+
+#[test]
+fn sessions_that_began_at_the_same_time_are_all_looked_at_for_the_latest() {
+    let saved = Saved::new(&[
+        (&format!("one/{FIRST}.jsonl"), response(FIRST, "a", 10)),
+        (&format!("three/{SECOND}.jsonl"), response(SECOND, "b", 10)),
+        (&format!("two/{OTHER}.jsonl"), response(OTHER, "d", 10)),
+    ]);
+    saved.agreed("latest");
+    // The last session by its first record has an earlier one further on.
+    let early = response(FIRST, "a", 30).repeat(2000) + &response(FIRST, "b", 1);
+    let saved = Saved::new(&[
+        (&format!("one/{FIRST}.jsonl"), early),
+        (&format!("two/{OTHER}.jsonl"), response(OTHER, "d", 20)),
+    ]);
+    assert!(saved.agreed("latest").contains(OTHER));
+}
+
+#[test]
+fn a_stream_beside_saved_sessions_is_always_read() {
+    let saved = Saved::new(&[
+        (&format!("one/{FIRST}.jsonl"), response(FIRST, "a", 10)),
+        (&format!("two/{OTHER}.jsonl"), response(OTHER, "d", 5)),
+        ("run.jsonl", response(FIRST, "b", 20) + &response(SECOND, "c", 30)),
+    ]);
+    assert!(saved.agreed(FIRST).contains("2 responses"));
+    assert!(saved.agreed("latest").contains(SECOND));
+}
+
+#[test]
+fn saved_recordings_are_shown_as_if_everything_was_read() {
+    let folder = "recordings/2.1.325/transcript";
+    for end in ["036", "050", "058", "087"] {
+        let id = format!("00021325-0000-4000-8000-000000000{end}");
+        let alone = run_with(&["show", &id, folder, "--limit", "0"]);
+        let all = run(ccstat(&["show", &id, folder, "-", "--limit", "0"]).write_stdin(""));
+        assert_eq!(alone, all);
+        assert_eq!(alone.0, 0, "{}", alone.2);
+    }
+}
