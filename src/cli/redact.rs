@@ -20,7 +20,7 @@ use crate::{
     error::{Error, ExitStatus},
     facts,
     input::{self, Limits, Origin, Range, Source, SourceId, Stop},
-    redact::{Redacting, Redactor, names},
+    redact::{Redactor, StreamRedactor, redacted_paths},
     scan::{self, Options, Progress, Unread},
 };
 
@@ -133,7 +133,7 @@ fn targets(sources: &[Source], into: Option<&Path>) -> Result<Vec<Target>, Error
                 Origin::File(path) => path.clone(),
             };
             let logs: Vec<PathBuf> = sources.iter().map(path).collect();
-            names(&logs).into_iter().map(|name| Target::Below(folder.to_owned(), name)).collect()
+            redacted_paths(&logs).into_iter().map(|name| Target::Below(folder.to_owned(), name)).collect()
         }
     };
     let true_name = |path: PathBuf| fs::canonicalize(&path).ok();
@@ -189,7 +189,7 @@ impl Work {
     fn pass(&mut self, mut bytes: input::Bytes, id: SourceId, out: &mut dyn Write) -> io::Result<()> {
         let mut out = Counted { out, progress: &self.progress };
         let Options { limits, stop, .. } = &self.options;
-        let mut feed = Redacting::new(&mut self.redactor, limits.max_record, stop, &mut out);
+        let mut feed = StreamRedactor::new(&mut self.redactor, limits.max_record, stop, &mut out);
         let (amount, read) = input::read_all(&mut bytes, Range::ALL, limits, &mut Vec::new(), &mut feed);
         self.records += feed.finish()?;
         if let Err(error) = read {

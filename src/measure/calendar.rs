@@ -69,8 +69,8 @@ impl Zone {
         Some(format!("{:04}-{:02}", date.year(), date.month()))
     }
 
-    /// Formats the hour: `2026-10-25T02:00+02:00`. With the offset, because an hour occurs twice when clocks are set
-    /// back.
+    /// Formats the hour: `2026-10-25T02:00+02:00`. With the offset, because an hour occurs twice when clocks
+    /// are set back.
     pub fn hour(&self, time: Time) -> Option<String> {
         Some(self.zoned(time)?.strftime("%Y-%m-%dT%H:00%:z").to_string())
     }
@@ -114,8 +114,8 @@ impl Zone {
     }
 }
 
-/// Returns the current time. Reports never call this: arguments relative to now are resolved once, before any log is
-/// read.
+/// Returns the current time. Reports never call this: arguments relative to now are resolved once, before any
+/// log is read.
 pub fn now() -> Time {
     Time::from_micros(Timestamp::now().as_microsecond())
 }
@@ -153,9 +153,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     Duration::try_from(duration).map_err(|_| wrong())
 }
 
-/// Returns the starts of the five-hour windows in which subscriptions count usage, given the times of all responses.
+/// Returns the starts of the five-hour windows in which subscriptions count usage, given the times of all
+/// responses.
 ///
-/// A window starts at the full hour of its first response. The first response after its end starts the next one.
+/// A window starts at the full hour of its first response. The first response after its end starts the next
+/// one.
 pub fn window_starts(mut times: Vec<Time>) -> Vec<Time> {
     times.sort_unstable();
     let mut starts: Vec<Time> = Vec::new();

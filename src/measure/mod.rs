@@ -298,8 +298,8 @@ fn days_in(year: i64, month: i64) -> Option<i64> {
 
 /// Returns the days since 1970-01-01 in the Gregorian calendar.
 ///
-/// This is Howard Hinnant's algorithm: years start on the first of March and are grouped into eras of 400 years,
-/// which all have the same number of days.
+/// This is Howard Hinnant's algorithm: years start on the first of March and are grouped into eras of 400
+/// years, which all have the same number of days.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -126,8 +126,8 @@ impl Price {
         self
     }
 
-    /// Adds the surcharge of old versions: above 200,000 prompt tokens, twice the standard rates for the prompt and
-    /// 1.5 times the rate for the output.
+    /// Adds the surcharge of old versions: above 200,000 prompt tokens, twice the standard rates for the
+    /// prompt and 1.5 times the rate for the output.
     const fn surcharged(mut self) -> Self {
         let Rates { input, output, cache_write_5m, cache_write_1h, cache_read } = self.standard;
         let rates = Rates {
@@ -141,8 +141,8 @@ impl Price {
         self
     }
 
-    /// Returns the surcharge of old versions if it applies to a response to `prompt` tokens. Fast mode is never
-    /// surcharged.
+    /// Returns the surcharge of old versions if it applies to a response to `prompt` tokens. Fast mode is
+    /// never surcharged.
     pub fn surcharge(&self, prompt: u64, terms: Terms) -> Option<&Tier> {
         let applies = |tier: &&Tier| terms.surcharged && !terms.fast && prompt > tier.above_prompt_tokens;
         self.surcharge.as_ref().filter(applies)
@@ -176,7 +176,8 @@ impl Price {
 /// Price of one web search, the same for every measured model.
 pub(super) const WEB_SEARCH: Usd = Usd::from_nanos(10_000_000);
 
-/// Makes [`Rates`] of dollars per million tokens, as published: input, output, cache write 5m, 1h, cache read.
+/// Makes [`Rates`] of dollars per million tokens, as published: input, output, cache write 5m, 1h, cache
+/// read.
 macro_rules! usd {
     ($input:literal, $output:literal, $write_5m:literal, $write_1h:literal, $read:literal) => {
         Rates {
@@ -264,7 +265,8 @@ impl Prices {
         self.rows.get(index)
     }
 
-    /// Returns the cost of one API response, rounded half up to a nano-dollar; `None` for a model without a price.
+    /// Returns the cost of one API response, rounded half up to a nano-dollar; `None` for a model without a
+    /// price.
     ///
     /// A response in fast mode is charged at standard rates if the model has no fast rates.
     pub fn cost(&self, model: &str, tokens: &Tokens, terms: Terms) -> Option<Usd> {
@@ -277,7 +279,8 @@ impl Prices {
     }
 }
 
-/// Indexes the rows by canonical name. Of several rows for one, the row that is named so wins, otherwise the first.
+/// Indexes the rows by canonical name. Of several rows for one, the row that is named so wins, otherwise the
+/// first.
 fn by_canonical_name(rows: &[Price]) -> BTreeMap<String, usize> {
     let mut index = BTreeMap::new();
     for (position, row) in rows.iter().enumerate() {

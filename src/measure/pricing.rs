@@ -81,9 +81,9 @@ impl Prices {
     /// Omitted cache rates are 1.25 (5m), 2 (1h) and 0.1 (read) times the input rate, the factors that
     /// Anthropic publishes; an omitted web search costs 0.01. Rates are rounded to pico-dollars per token.
     ///
-    /// A row replaces the whole previous row of its model, including the surcharge of old versions. It applies
-    /// to its name as written and to all names with the same canonical form. Of several such rows, the one with
-    /// the canonical name wins, otherwise the first by name.
+    /// A row replaces the whole previous row of its model, including the surcharge of old versions. It
+    /// applies to its name as written and to all names with the same canonical form. Of several such rows,
+    /// the one with the canonical name wins, otherwise the first by name.
     pub fn with_file(self, name: &str, text: &str) -> Result<Self, PricingError> {
         let rows = read_rows(&Section::parse(name, text)?)?;
         if rows.is_empty() {
@@ -152,8 +152,8 @@ const SHARED_CACHE: [&str; 3] = [
 /// Suffix of the keys of the long-prompt tier, and the prompt length that it names.
 const SHARED_LONG: (&str, u64) = ("_above_200k_tokens", 200_000);
 
-/// Reads an entry of `model_prices`. `None` if it is not priced by input and output token (embeddings, images), and
-/// for `sample_spec`, which documents the form.
+/// Reads an entry of `model_prices`. `None` if it is not priced by input and output token (embeddings,
+/// images), and for `sample_spec`, which documents the form.
 fn shared_price(model: &str, row: &Section<'_>) -> Result<Option<Price>, PricingError> {
     if model == "sample_spec" || !row.has(SHARED_OUTPUT) && !canonical(model).starts_with("claude-") {
         return Ok(None);

@@ -28,8 +28,9 @@ impl Spread {
         Some(Self { count, total, mean, deviation })
     }
 
-    /// Returns the 95 % confidence interval of `other.mean - self.mean`, by Welch's t-test: the two samples may have
-    /// different variances. `None` if a sample has fewer than two figures, or if both variances are zero.
+    /// Returns the 95 % confidence interval of `other.mean - self.mean`, by Welch's t-test: the two samples
+    /// may have different variances. `None` if a sample has fewer than two figures, or if both variances are
+    /// zero.
     #[expect(clippy::cast_precision_loss, reason = "nobody compares 2^53 runs")]
     pub fn interval_to(&self, other: &Self) -> Option<(f64, f64)> {
         let error = |side: &Self| side.deviation.map(|deviation| deviation.powi(2) / side.count as f64);
@@ -145,7 +146,8 @@ mod tests {
     #[test]
     fn the_interval_is_that_of_welchs_test() {
         let (base, head) = (Spread::of(&[10.0, 12.0, 14.0]).unwrap(), Spread::of(&[20.0, 26.0]).unwrap());
-        // Errors 4/3 and 9, so freedom (31/3)² / ((4/3)²/2 + 9²) = 1.304, whose quantile is 7.4624 by integration.
+        // Errors 4/3 and 9, so freedom (31/3)² / ((4/3)²/2 + 9²) = 1.304, whose quantile is 7.4624 by
+        // integration.
         let (low, high) = base.interval_to(&head).unwrap();
         assert!(near(low, -12.988_315) && near(high, 34.988_315), "{low} to {high}");
     }

@@ -1,5 +1,7 @@
-//! Names of fields that the CLI, its tools and the API write, beside those that have a row or are read: they stay as keys,
-//! whatever becomes of their values. From the recordings and the documented inputs and outputs of tools.
+//! Names of fields that are kept as keys although their values are replaced.
+//!
+//! They come from the recordings and from the documented inputs and outputs of tools. Fields that have a row
+//! in `table.rs` or that the decoder reads are not repeated here.
 
 /// The names, sorted.
 #[rustfmt::skip]
@@ -80,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_are_sorted_and_each_stands_there_once() {
-        assert!(FIELDS.is_sorted_by(|one, two| one < two));
+    fn the_names_are_sorted_and_unique() {
+        assert!(FIELDS.is_sorted_by(|a, b| a < b));
     }
 }

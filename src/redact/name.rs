@@ -1,67 +1,68 @@
-//! Names of files and folders: those that mean something to a reader of logs stay, the others become numbers.
+//! Redacted names of log files and folders: ids of sessions and agents are kept, other names become numbers.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
     path::{Component, Path, PathBuf},
 };
 
-/// What a packed log is called after its own name. What is written is not packed.
-const PACKED: &[&str] = &[".gz", ".zst"];
+/// Suffixes of compressed logs. They are dropped, since the output is not compressed.
+const COMPRESSED: &[&str] = &[".gz", ".zst"];
 
-/// What a log is called after its own name.
-const ENDS: &[&str] = &[".jsonl", ".ndjson", ".json"];
+/// Suffixes of logs.
+const SUFFIXES: &[&str] = &[".jsonl", ".ndjson", ".json"];
 
 /// The name of a folder of subagents.
 const SUBAGENTS: &str = "subagents";
 
-/// How the file of a subagent begins.
-const AGENT: &str = "agent-";
+/// Start of the name of a subagent's log.
+const AGENT_PREFIX: &str = "agent-";
 
-/// New names for logs, below the folder that all of them are in.
+/// Returns redacted paths of logs, relative to the folder that contains all of them. No two are equal.
 ///
-/// Ids of sessions and agents stay, because sessions are known by them. All other names are numbered in their own order, so
-/// that the logs stay in their order.
-pub fn names(logs: &[PathBuf]) -> Vec<PathBuf> {
-    let common = common(logs);
+/// Ids of sessions and agents are kept, because reports identify sessions by them. All other names are
+/// numbered in their sort order, so that the order of the logs does not change.
+pub fn redacted_paths(logs: &[PathBuf]) -> Vec<PathBuf> {
+    let common = common_folder(logs);
     let parts: Vec<Vec<String>> =
         logs.iter().map(|log| parts(log.strip_prefix(&common).unwrap_or(log))).collect();
-    let strange: BTreeSet<&String> = parts.iter().flatten().filter(|part| !stays(split(part).0)).collect();
-    let width = strange.len().to_string().len();
-    let numbers: BTreeMap<&String, usize> = strange.into_iter().zip(1..).collect();
-    let renamed = |part: &String| {
-        let (name, end) = split(part);
+    let private: BTreeSet<&String> = parts.iter().flatten().filter(|part| !is_id(split(part).0)).collect();
+    let width = private.len().to_string().len();
+    let numbers: BTreeMap<&String, usize> = private.into_iter().zip(1..).collect();
+    let redacted = |part: &String| {
+        let (name, suffix) = split(part);
         match numbers.get(part) {
-            Some(number) => format!("redacted-{number:0width$}{end}"),
-            None => format!("{name}{end}"),
+            Some(number) => format!("redacted-{number:0width$}{suffix}"),
+            None => format!("{name}{suffix}"),
         }
     };
     let mut taken = HashSet::new();
-    let new = |parts: &Vec<String>| {
-        let path: PathBuf = parts.iter().map(renamed).collect();
-        let other = |count: usize| match path.extension() {
-            Some(end) => path.with_extension(format!("{count}.{}", end.to_string_lossy())),
+    let unique = |parts: &Vec<String>| {
+        let path: PathBuf = parts.iter().map(redacted).collect();
+        let numbered = |count: usize| match path.extension() {
+            Some(suffix) => path.with_extension(format!("{count}.{}", suffix.to_string_lossy())),
             None => path.with_extension(count.to_string()),
         };
-        // The same log packed and not.
-        let free = [path.clone()].into_iter().chain((2..).map(other)).find(|path| taken.insert(path.clone()));
-        free.unwrap_or(path)
+        // A log and its compressed copy would have the same name.
+        let mut candidates = [path.clone()].into_iter().chain((2..).map(numbered));
+        candidates.find(|path| taken.insert(path.clone())).unwrap_or(path)
     };
-    parts.iter().map(new).collect()
+    parts.iter().map(unique).collect()
 }
 
-/// The folder that all logs are in.
-fn common(logs: &[PathBuf]) -> PathBuf {
+/// Returns the innermost folder that contains all logs.
+fn common_folder(logs: &[PathBuf]) -> PathBuf {
     let folders = logs.iter().map(|log| log.parent().unwrap_or(Path::new("")));
-    let shared = |one: PathBuf, two: &Path| -> PathBuf {
-        let pairs = one.components().zip(two.components());
-        pairs.take_while(|(one, two)| one == two).map(|(one, _)| one).collect()
+    let common_prefix = |a: PathBuf, b: &Path| -> PathBuf {
+        let pairs = a.components().zip(b.components());
+        pairs.take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
     };
     let mut folders = folders.map(Path::to_path_buf);
     let first = folders.next().unwrap_or_default();
-    folders.fold(first, |one, two| shared(one, &two))
+    folders.fold(first, |common, folder| common_prefix(common, &folder))
 }
 
-/// The names in a path; what is no name is none, so that nothing leads out of a folder.
+/// Returns the names in a path. Drops `..` and the root, so that no redacted path leads out of the output
+/// folder.
 fn parts(path: &Path) -> Vec<String> {
     let name = |part: Component<'_>| match part {
         Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
@@ -70,18 +71,18 @@ fn parts(path: &Path) -> Vec<String> {
     path.components().filter_map(name).collect()
 }
 
-/// A name and how it ends, without what says that it is packed.
+/// Splits a name into stem and suffix; drops the suffix of a compressed file.
 fn split(name: &str) -> (&str, &str) {
-    let plain = PACKED.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
-    let end = ENDS.iter().find(|end| plain.ends_with(**end)).map_or(0, |end| end.len());
-    plain.split_at(plain.len() - end)
+    let plain = COMPRESSED.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name);
+    let suffix = SUFFIXES.iter().find(|suffix| plain.ends_with(**suffix)).map_or(0, |suffix| suffix.len());
+    plain.split_at(plain.len() - suffix)
 }
 
-/// Whether a name is that of a session or of a subagent.
-fn stays(name: &str) -> bool {
+/// Returns whether a name is that of a session, of a subagent, or of the folder of subagents.
+fn is_id(name: &str) -> bool {
     let agent =
         |id: &str| !id.is_empty() && id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    name == SUBAGENTS || is_uuid(name) || name.strip_prefix(AGENT).is_some_and(agent)
+    name == SUBAGENTS || is_uuid(name) || name.strip_prefix(AGENT_PREFIX).is_some_and(agent)
 }
 
 fn is_uuid(name: &str) -> bool {
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sessions_keep_their_names_and_projects_do_not() {
+    fn ids_of_sessions_are_kept_and_names_of_projects_replaced() {
         let id = "5f3a1c20-7d41-4e8b-9a55-0c6be1f00001";
         let logs = [
             format!("/x/projects/-home-me-api/{id}.jsonl"),
@@ -104,7 +105,7 @@ mod tests {
             format!("/x/projects/-home-me-shop/{id}/subagents/agent-a77b.jsonl"),
             "/x/projects/-home-me-shop/notes.json".to_owned(),
         ];
-        let new = names(&logs.map(PathBuf::from));
+        let new = redacted_paths(&logs.map(PathBuf::from));
         let expected = [
             format!("redacted-1/{id}.jsonl"),
             format!("redacted-2/{id}.jsonl"),
@@ -115,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_logs_have_one_name_and_none_leads_elsewhere() {
+    fn redacted_paths_are_unique_and_do_not_leave_their_folder() {
         let id = "5f3a1c20-7d41-4e8b-9a55-0c6be1f00001";
         let logs = [
             "../a/x.jsonl".to_owned(),
@@ -123,13 +124,13 @@ mod tests {
             format!("b/{id}.jsonl.zst"),
             "/etc/y.jsonl".to_owned(),
         ];
-        let new = names(&logs.map(PathBuf::from));
+        let new = redacted_paths(&logs.map(PathBuf::from));
         let all: HashSet<&PathBuf> = new.iter().collect();
         assert_eq!(all.len(), 4, "{new:?}");
         assert!(
             new.iter().all(|path| path.components().all(|part| matches!(part, Component::Normal(_)))),
             "{new:?}"
         );
-        assert_eq!(names(&[PathBuf::from("secret.jsonl")]), [PathBuf::from("redacted-1.jsonl")]);
+        assert_eq!(redacted_paths(&[PathBuf::from("secret.jsonl")]), [PathBuf::from("redacted-1.jsonl")]);
     }
 }

@@ -1,4 +1,5 @@
-//! What stays of a record: one row for each key whose values are not replaced, object by object. What has no row is replaced.
+//! The table of keys whose values are kept or treated specially, by kind of object. Strings under other keys
+//! are replaced.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,270 +9,289 @@ use std::{
 use super::known::FIELDS;
 use crate::event;
 
-/// Objects that are told apart, because the same key means different things in them.
+/// Kinds of JSON objects. The same key can mean different things in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Zone {
-    /// A record.
+pub(super) enum Object {
+    /// A whole record.
     Record,
     /// `message`.
     Message,
     /// An element of `message.content`.
     Block,
     /// An element of the content of a `tool_result`.
-    Part,
+    ResultBlock,
     /// `event`.
     Event,
     /// `attachment`.
     Attachment,
     /// `data` of a `progress`.
-    Data,
+    ProgressData,
     /// `request` of a `control_request`.
     Request,
     /// `response` of a `control_response`.
     Response,
-    /// What was answered: `response.response`.
-    Answer,
-    /// What a hook answers, also as JSON in its output.
-    HookAnswer,
-    /// What the CLI passes to a hook of its host.
-    Callback,
-    /// What a call is given that starts a subagent.
+    /// `response.response` of a `control_response`.
+    ResponseBody,
+    /// The output of a hook.
+    HookOutput,
+    /// The input of a hook callback of the host.
+    HookInput,
+    /// The input of a tool that starts a subagent.
     AgentInput,
-    /// What a call is given that loads a skill.
+    /// The input of a tool that loads a skill.
     SkillInput,
-    /// What a call is given that runs a slash command.
+    /// The input of a tool that runs a slash command.
     CommandInput,
-    /// What a tool returned to the CLI.
-    Outcome,
-    /// Something that has an id and a status: a task, or a change.
+    /// `toolUseResult`: the structured result of a tool.
+    ToolOutcome,
+    /// A task, or a change of one: ids and a status.
     Task,
     /// An MCP server.
     Server,
-    /// Something that has a name.
+    /// A command, skill or agent in a list.
     Named,
-    /// What is known of a permission: the decision, the call, the limit and so on.
-    Verdict,
+    /// Details of a decision, a rate limit or a compaction, also nested.
+    Metadata,
     /// `usage`, and an entry of `modelUsage`.
     Usage,
     /// `modelUsage`: its keys are names of models.
     Models,
-    /// A refused call: which, and what it was given.
-    Denied,
+    /// An entry of `permission_denials`.
+    DeniedCall,
     /// An error of the API.
-    Fault,
-    /// Everything else: nothing stays.
-    Free,
+    ApiError,
+    /// Any other object. Nothing in it is kept except paths, in part.
+    Other,
 }
 
-/// What becomes of a string.
+/// How a string is redacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// It stays: kinds are counted by their names.
-    Stays,
-    /// It stays if it is one word, as ids, times, versions and all fixed values are.
-    Word,
-    /// It stays if it is a name as tools, servers, agents and models have.
-    Name,
-    /// It stays if it is one word in small letters, as what became of something is.
-    Status,
-    /// It stays if it is the name of a command, and nothing else.
-    Listed,
-    /// Its first word stays, if that is the name of a command.
-    Command,
-    /// It is replaced.
-    Text,
-    /// It is replaced but for the words that decide whether a call was refused or the API failed.
-    Said,
-    /// It is replaced but for the words that decide whether a person typed it, and the command that it begins with.
-    Typed,
-    /// It is replaced but for the commands of hooks in it, which stay the same as where they stand alone.
-    Mentions,
-    /// It is replaced part by part.
+pub(super) enum Treatment {
+    /// Keep it: records and blocks are counted by these names.
+    Keep,
+    /// Keep it if it is one word, as ids, times, versions and all fixed values are.
+    KeepWord,
+    /// Keep it if it has the form of a name of a tool, server, agent or model.
+    KeepName,
+    /// Keep it if it is one word in lower case, as every status is.
+    KeepStatus,
+    /// Keep it if it is the name of a command and nothing else.
+    KeepCommand,
+    /// Keep the first word if it is the name of a command; replace the rest.
+    CommandLine,
+    /// Replace it. A path is replaced as by `Path`.
+    Replace,
+    /// Replace it except for the words that decide whether a call was denied or the API failed.
+    ToolText,
+    /// Replace it except for the words that decide whether a person typed it, and the slash command at its
+    /// start.
+    Prompt,
+    /// Replace it; commands of hooks in it get the same placeholder as elsewhere.
+    HookErrors,
+    /// Replace it name by name; separators stay.
     Path,
-    /// It may be JSON, of which the decision stays.
-    Json,
+    /// If it is JSON, redact it as the output of a hook, which keeps the decision. Otherwise replace it.
+    HookJson,
 }
 
-/// What becomes of a value: of a string, and of what stands in it if it is an object or a list.
+/// How a value is redacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rule {
-    pub(super) fate: Fate,
-    pub(super) zone: Zone,
+    /// How strings are redacted: the value itself, or the elements of a list.
+    pub(super) treatment: Treatment,
+    /// The kind of the object, if the value is one or a list of them.
+    pub(super) object: Object,
 }
 
 impl Rule {
-    const fn of(fate: Fate, zone: Zone) -> Self {
-        Self { fate, zone }
+    const fn new(treatment: Treatment, object: Object) -> Self {
+        Self { treatment, object }
     }
 
-    /// A whole record.
-    pub(super) const RECORD: Self = Self::of(Fate::Text, Zone::Record);
+    /// The rule for a whole record.
+    pub(super) const RECORD: Self = Self::new(Treatment::Replace, Object::Record);
 
-    /// Nothing stays.
-    pub(super) const NOTHING: Self = Self::of(Fate::Text, Zone::Free);
+    /// The rule for keys without a row.
+    pub(super) const REPLACE_ALL: Self = Self::new(Treatment::Replace, Object::Other);
 }
 
-/// Keys whose strings have one fate in an object.
-type Row = (Zone, Fate, Zone, &'static [&'static str]);
+/// A kind of object, how to redact strings in it, which kind the objects in it are, and the keys to which
+/// that applies.
+type Row = (Object, Treatment, Object, &'static [&'static str]);
 
-/// The rows: in which objects, what becomes of strings there, what objects there are, under which keys.
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
-    (Zone::Record, Fate::Stays, Zone::Free, &["type", "subtype", "operation"]),
-    (Zone::Record, Fate::Word, Zone::Free, &[
-        "uuid", "session_id", "sessionId", "parentUuid", "parent_tool_use_id", "parentToolUseID", "agentId", "agent_id",
-        "request_id", "requestId", "tool_use_id", "toolUseId", "toolUseID", "id", "api_message_id", "leafUuid",
-        "messageId", "promptId", "hook_id", "task_id", "run_id", "logicalParentUuid", "logical_parent_uuid",
-        "command_uuid", "commandUuid", "user_message_uuid", "user_message_uuids", "sourceToolAssistantUUID",
-        "sourceToolUseID", "requestSessionId", "new_conversation_id", "refusedMessageId", "refused_message_id", "base", "requestRef",
+    (Object::Record, Treatment::Keep, Object::Other, &["type", "subtype", "operation"]),
+    (Object::Record, Treatment::KeepWord, Object::Other, &[
+        "uuid", "session_id", "sessionId", "parentUuid", "parent_tool_use_id", "parentToolUseID", "agentId",
+        "agent_id", "request_id", "requestId", "tool_use_id", "toolUseId", "toolUseID", "id",
+        "api_message_id", "leafUuid", "messageId", "promptId", "hook_id", "task_id", "run_id",
+        "logicalParentUuid", "logical_parent_uuid", "command_uuid", "commandUuid", "user_message_uuid",
+        "user_message_uuids", "sourceToolAssistantUUID", "sourceToolUseID", "requestSessionId",
+        "new_conversation_id", "refusedMessageId", "refused_message_id", "base", "requestRef",
         "turnAttributionKey", "preceding_tool_use_ids", "summarizedTurnPromptUuids", "deliveryId",
-        "timestamp", "version", "claude_code_version",
-        "permissionMode", "mode", "level", "effort", "entrypoint", "userType", "stop_reason", "stopReason", "apiKeySource",
-        "terminal_reason", "trigger", "decision_reason_type", "toolDenialKind", "hook_event", "outcome", "status", "task_type",
-        "state", "apiError", "api_error", "apiErrorType", "api_error_type", "startup_failure_reason",
+        "timestamp", "version", "claude_code_version", "permissionMode", "mode", "level", "effort",
+        "entrypoint", "userType", "stop_reason", "stopReason", "apiKeySource", "terminal_reason", "trigger",
+        "decision_reason_type", "toolDenialKind", "hook_event", "outcome", "status", "task_type", "state",
+        "apiError", "api_error", "apiErrorType", "api_error_type", "startup_failure_reason",
         "fast_mode_state", "compact_result", "api_refusal_category", "apiRefusalCategory", "promptSource",
         "querySource", "turnOrigin", "renderedRole", "capabilities", "perTurnEffort", "promptCacheRequested",
     ]),
-    (Zone::Record, Fate::Name, Zone::Free, &[
+    (Object::Record, Treatment::KeepName, Object::Other, &[
         "model", "requestedModel", "originalModel", "original_model", "fallbackModel", "fallback_model",
-        "tool_name", "toolName", "last_tool_name", "subagent_type", "attributionAgent", "attributionMcpServer",
-        "attributionMcpTool", "attributionSkill", "tools", "hook_name",
+        "tool_name", "toolName", "last_tool_name", "subagent_type", "attributionAgent",
+        "attributionMcpServer", "attributionMcpTool", "attributionSkill", "tools", "hook_name",
     ]),
-    (Zone::Record, Fate::Listed, Zone::Named, &["slash_commands", "skills", "agents", "commands"]),
-    (Zone::Record, Fate::Command, Zone::Free, &["local_command"]),
-    (Zone::Record, Fate::Text, Zone::Named, &["commandRun", "local_command_run"]),
-    (Zone::Record, Fate::Typed, Zone::Free, &["content", "text"]),
-    (Zone::Record, Fate::Mentions, Zone::Free, &["hookErrors"]),
-    (Zone::Record, Fate::Json, Zone::Free, &["stdout"]),
-    (Zone::Record, Fate::Text, Zone::Message, &["message"]),
-    (Zone::Record, Fate::Text, Zone::Event, &["event"]),
-    (Zone::Record, Fate::Text, Zone::Attachment, &["attachment"]),
-    (Zone::Record, Fate::Text, Zone::Data, &["data"]),
-    (Zone::Record, Fate::Text, Zone::Request, &["request"]),
-    (Zone::Record, Fate::Text, Zone::Response, &["response"]),
-    (Zone::Record, Fate::Text, Zone::Record, &["messages"]),
-    (Zone::Record, Fate::Text, Zone::Outcome, &["toolUseResult", "tool_use_result"]),
-    (Zone::Record, Fate::Text, Zone::Task, &["patch", "tasks"]),
-    (Zone::Record, Fate::Text, Zone::Server, &["mcp_servers"]),
-    (Zone::Record, Fate::Text, Zone::Usage, &["usage"]),
-    (Zone::Record, Fate::Text, Zone::Models, &["modelUsage", "model_usage_since_last_result"]),
-    (Zone::Record, Fate::Text, Zone::Denied, &["permission_denials"]),
-    (Zone::Record, Fate::Word, Zone::Fault, &["error"]),
-    (Zone::Record, Fate::Text, Zone::Fault, &["errors"]),
-    (Zone::Record, Fate::Text, Zone::Verdict, &[
-        "tool_result_meta", "permissionDecision", "origin", "rate_limit_info", "compact_metadata", "compactMetadata",
-        "microcompact_metadata", "microcompactMetadata",
+    (Object::Record, Treatment::KeepCommand, Object::Named, &[
+        "slash_commands", "skills", "agents", "commands",
+    ]),
+    (Object::Record, Treatment::CommandLine, Object::Other, &["local_command"]),
+    (Object::Record, Treatment::Replace, Object::Named, &["commandRun", "local_command_run"]),
+    (Object::Record, Treatment::Prompt, Object::Other, &["content", "text"]),
+    (Object::Record, Treatment::HookErrors, Object::Other, &["hookErrors"]),
+    (Object::Record, Treatment::HookJson, Object::Other, &["stdout"]),
+    (Object::Record, Treatment::Replace, Object::Message, &["message"]),
+    (Object::Record, Treatment::Replace, Object::Event, &["event"]),
+    (Object::Record, Treatment::Replace, Object::Attachment, &["attachment"]),
+    (Object::Record, Treatment::Replace, Object::ProgressData, &["data"]),
+    (Object::Record, Treatment::Replace, Object::Request, &["request"]),
+    (Object::Record, Treatment::Replace, Object::Response, &["response"]),
+    (Object::Record, Treatment::Replace, Object::Record, &["messages"]),
+    (Object::Record, Treatment::Replace, Object::ToolOutcome, &["toolUseResult", "tool_use_result"]),
+    (Object::Record, Treatment::Replace, Object::Task, &["patch", "tasks"]),
+    (Object::Record, Treatment::Replace, Object::Server, &["mcp_servers"]),
+    (Object::Record, Treatment::Replace, Object::Usage, &["usage"]),
+    (Object::Record, Treatment::Replace, Object::Models, &["modelUsage", "model_usage_since_last_result"]),
+    (Object::Record, Treatment::Replace, Object::DeniedCall, &["permission_denials"]),
+    (Object::Record, Treatment::KeepWord, Object::ApiError, &["error"]),
+    (Object::Record, Treatment::Replace, Object::ApiError, &["errors"]),
+    (Object::Record, Treatment::Replace, Object::Metadata, &[
+        "tool_result_meta", "permissionDecision", "origin", "rate_limit_info", "compact_metadata",
+        "compactMetadata", "microcompact_metadata", "microcompactMetadata",
     ]),
 
-    (Zone::Message, Fate::Stays, Zone::Free, &["role"]),
-    (Zone::Message, Fate::Word, Zone::Free, &["type", "id", "stop_reason"]),
-    (Zone::Message, Fate::Name, Zone::Free, &["model"]),
-    (Zone::Message, Fate::Typed, Zone::Block, &["content"]),
-    (Zone::Message, Fate::Text, Zone::Usage, &["usage"]),
+    (Object::Message, Treatment::Keep, Object::Other, &["role"]),
+    (Object::Message, Treatment::KeepWord, Object::Other, &["type", "id", "stop_reason"]),
+    (Object::Message, Treatment::KeepName, Object::Other, &["model"]),
+    (Object::Message, Treatment::Prompt, Object::Block, &["content"]),
+    (Object::Message, Treatment::Replace, Object::Usage, &["usage"]),
 
-    (Zone::Block, Fate::Stays, Zone::Free, &["type"]),
-    (Zone::Block, Fate::Word, Zone::Free, &["id", "tool_use_id"]),
-    (Zone::Block, Fate::Name, Zone::Free, &["name"]),
-    (Zone::Block, Fate::Typed, Zone::Free, &["text"]),
-    (Zone::Block, Fate::Said, Zone::Part, &["content"]),
+    (Object::Block, Treatment::Keep, Object::Other, &["type"]),
+    (Object::Block, Treatment::KeepWord, Object::Other, &["id", "tool_use_id"]),
+    (Object::Block, Treatment::KeepName, Object::Other, &["name"]),
+    (Object::Block, Treatment::Prompt, Object::Other, &["text"]),
+    (Object::Block, Treatment::ToolText, Object::ResultBlock, &["content"]),
 
-    (Zone::Part, Fate::Word, Zone::Free, &["type"]),
-    (Zone::Part, Fate::Name, Zone::Free, &["tool_name"]),
-    (Zone::Part, Fate::Said, Zone::Free, &["text"]),
+    (Object::ResultBlock, Treatment::KeepWord, Object::Other, &["type"]),
+    (Object::ResultBlock, Treatment::KeepName, Object::Other, &["tool_name"]),
+    (Object::ResultBlock, Treatment::ToolText, Object::Other, &["text"]),
 
-    (Zone::Event, Fate::Stays, Zone::Free, &["type"]),
-    (Zone::Event, Fate::Text, Zone::Message, &["message"]),
-    (Zone::Event, Fate::Text, Zone::Usage, &["usage"]),
-    (Zone::Event, Fate::Text, Zone::Verdict, &["delta"]),
-    (Zone::Event, Fate::Text, Zone::Block, &["content_block"]),
+    (Object::Event, Treatment::Keep, Object::Other, &["type"]),
+    (Object::Event, Treatment::Replace, Object::Message, &["message"]),
+    (Object::Event, Treatment::Replace, Object::Usage, &["usage"]),
+    (Object::Event, Treatment::Replace, Object::Metadata, &["delta"]),
+    (Object::Event, Treatment::Replace, Object::Block, &["content_block"]),
 
-    (Zone::Attachment, Fate::Stays, Zone::Free, &["type"]),
-    (Zone::Attachment, Fate::Word, Zone::Free, &[
+    (Object::Attachment, Treatment::Keep, Object::Other, &["type"]),
+    (Object::Attachment, Treatment::KeepWord, Object::Other, &[
         "hookEvent", "toolUseID", "decision", "source_uuid", "commandMode", "timestamp", "delivery_id",
     ]),
-    (Zone::Attachment, Fate::Name, Zone::Free, &["hookName"]),
-    (Zone::Attachment, Fate::Listed, Zone::Named, &["names", "addedTypes"]),
-    (Zone::Attachment, Fate::Typed, Zone::Free, &["prompt"]),
-    (Zone::Attachment, Fate::Json, Zone::Free, &["stdout"]),
+    (Object::Attachment, Treatment::KeepName, Object::Other, &["hookName"]),
+    (Object::Attachment, Treatment::KeepCommand, Object::Named, &["names", "addedTypes"]),
+    (Object::Attachment, Treatment::Prompt, Object::Other, &["prompt"]),
+    (Object::Attachment, Treatment::HookJson, Object::Other, &["stdout"]),
 
-    (Zone::Data, Fate::Stays, Zone::Free, &["type"]),
-    (Zone::Data, Fate::Word, Zone::Free, &["agentId", "hookEvent"]),
-    (Zone::Data, Fate::Name, Zone::Free, &["hookName"]),
-    (Zone::Data, Fate::Text, Zone::Record, &["message"]),
+    (Object::ProgressData, Treatment::Keep, Object::Other, &["type"]),
+    (Object::ProgressData, Treatment::KeepWord, Object::Other, &["agentId", "hookEvent"]),
+    (Object::ProgressData, Treatment::KeepName, Object::Other, &["hookName"]),
+    (Object::ProgressData, Treatment::Replace, Object::Record, &["message"]),
 
-    (Zone::Request, Fate::Stays, Zone::Free, &["subtype"]),
-    (Zone::Request, Fate::Word, Zone::Free, &["tool_use_id", "decision_reason_type", "mode", "callback_id"]),
-    (Zone::Request, Fate::Name, Zone::Free, &["tool_name", "server_name", "model"]),
+    (Object::Request, Treatment::Keep, Object::Other, &["subtype"]),
+    (Object::Request, Treatment::KeepWord, Object::Other, &[
+        "tool_use_id", "decision_reason_type", "mode", "callback_id",
+    ]),
+    (Object::Request, Treatment::KeepName, Object::Other, &["tool_name", "server_name", "model"]),
 
-    (Zone::Response, Fate::Stays, Zone::Free, &["subtype"]),
-    (Zone::Response, Fate::Word, Zone::Free, &["request_id"]),
-    (Zone::Response, Fate::Text, Zone::Answer, &["response"]),
+    (Object::Response, Treatment::Keep, Object::Other, &["subtype"]),
+    (Object::Response, Treatment::KeepWord, Object::Other, &["request_id"]),
+    (Object::Response, Treatment::Replace, Object::ResponseBody, &["response"]),
 
-    (Zone::Answer, Fate::Word, Zone::Free, &["behavior", "decision", "mode", "current_permission_mode", "claude_code_version"]),
-    (Zone::Answer, Fate::Name, Zone::Free, &["model"]),
-    (Zone::Answer, Fate::Text, Zone::HookAnswer, &["hookSpecificOutput"]),
-    (Zone::Answer, Fate::Text, Zone::Server, &["mcp_servers", "mcpServers"]),
-    (Zone::Answer, Fate::Listed, Zone::Named, &["commands", "agents"]),
+    (Object::ResponseBody, Treatment::KeepWord, Object::Other, &[
+        "behavior", "decision", "mode", "current_permission_mode", "claude_code_version",
+    ]),
+    (Object::ResponseBody, Treatment::KeepName, Object::Other, &["model"]),
+    (Object::ResponseBody, Treatment::Replace, Object::HookOutput, &["hookSpecificOutput"]),
+    (Object::ResponseBody, Treatment::Replace, Object::Server, &["mcp_servers", "mcpServers"]),
+    (Object::ResponseBody, Treatment::KeepCommand, Object::Named, &["commands", "agents"]),
 
-    (Zone::HookAnswer, Fate::Word, Zone::HookAnswer, &[
+    (Object::HookOutput, Treatment::KeepWord, Object::HookOutput, &[
         "decision", "permissionDecision", "behavior", "hookEventName", "hookSpecificOutput",
     ]),
-    (Zone::Callback, Fate::Word, Zone::Free, &["hook_event_name", "session_id", "tool_use_id", "permission_mode"]),
-    (Zone::Callback, Fate::Name, Zone::Free, &["tool_name"]),
-    (Zone::AgentInput, Fate::Name, Zone::Free, &["subagent_type"]),
-    (Zone::SkillInput, Fate::Command, Zone::Free, &["skill", "command"]),
-    (Zone::CommandInput, Fate::Command, Zone::Free, &["command"]),
+    (Object::HookInput, Treatment::KeepWord, Object::Other, &[
+        "hook_event_name", "session_id", "tool_use_id", "permission_mode",
+    ]),
+    (Object::HookInput, Treatment::KeepName, Object::Other, &["tool_name"]),
+    (Object::AgentInput, Treatment::KeepName, Object::Other, &["subagent_type"]),
+    (Object::SkillInput, Treatment::CommandLine, Object::Other, &["skill", "command"]),
+    (Object::CommandInput, Treatment::CommandLine, Object::Other, &["command"]),
 
-    (Zone::Outcome, Fate::Word, Zone::Free, &[
+    (Object::ToolOutcome, Treatment::KeepWord, Object::Other, &[
         "agentId", "backgroundTaskId", "task_id", "shellId", "shell_id", "taskId",
     ]),
-    (Zone::Outcome, Fate::Status, Zone::Free, &["status"]),
-    (Zone::Outcome, Fate::Name, Zone::Free, &["agentType"]),
-    (Zone::Outcome, Fate::Text, Zone::Task, &["task", "tasks", "statusChange"]),
+    (Object::ToolOutcome, Treatment::KeepStatus, Object::Other, &["status"]),
+    (Object::ToolOutcome, Treatment::KeepName, Object::Other, &["agentType"]),
+    (Object::ToolOutcome, Treatment::Replace, Object::Task, &["task", "tasks", "statusChange"]),
 
-    (Zone::Task, Fate::Word, Zone::Free, &["id", "task_id", "tool_use_id", "task_type", "run_id", "subagent_type"]),
-    (Zone::Task, Fate::Status, Zone::Free, &["status", "from", "to"]),
+    (Object::Task, Treatment::KeepWord, Object::Other, &[
+        "id", "task_id", "tool_use_id", "task_type", "run_id", "subagent_type",
+    ]),
+    (Object::Task, Treatment::KeepStatus, Object::Other, &["status", "from", "to"]),
 
-    (Zone::Server, Fate::Word, Zone::Free, &["status", "source"]),
-    (Zone::Server, Fate::Name, Zone::Server, &["name", "tools"]),
+    (Object::Server, Treatment::KeepWord, Object::Other, &["status", "source"]),
+    (Object::Server, Treatment::KeepName, Object::Server, &["name", "tools"]),
 
-    (Zone::Named, Fate::Command, Zone::Free, &["name", "command"]),
+    (Object::Named, Treatment::CommandLine, Object::Other, &["name", "command"]),
 
-    (Zone::Verdict, Fate::Word, Zone::Verdict, &[
-        "id", "type", "kind", "non_execution_kind", "permission_decision", "decision", "source", "reason_type", "reasonType",
-        "ruleSource", "reasonCode", "reason_code", "grantScope", "status", "rateLimitType", "rate_limit_type", "trigger",
-        "stop_reason", "producer", "runId", "anchorUuid", "anchor_uuid", "headUuid", "head_uuid", "tailUuid", "tail_uuid", "uuids",
-        "allUuids", "all_uuids", "preservedMessages", "preserved_messages", "preservedSegment", "preserved_segment", "compactedToolIds",
+    (Object::Metadata, Treatment::KeepWord, Object::Metadata, &[
+        "id", "type", "kind", "non_execution_kind", "permission_decision", "decision", "source",
+        "reason_type", "reasonType", "ruleSource", "reasonCode", "reason_code", "grantScope", "status",
+        "rateLimitType", "rate_limit_type", "trigger", "stop_reason", "producer", "runId", "anchorUuid",
+        "anchor_uuid", "headUuid", "head_uuid", "tailUuid", "tail_uuid", "uuids", "allUuids", "all_uuids",
+        "preservedMessages", "preserved_messages", "preservedSegment", "preserved_segment",
+        "compactedToolIds",
     ]),
 
-    (Zone::Usage, Fate::Word, Zone::Free, &["service_tier", "speed", "inference_geo", "provider", "costBasis"]),
-    (Zone::Usage, Fate::Name, Zone::Free, &["canonicalModel"]),
+    (Object::Usage, Treatment::KeepWord, Object::Other, &[
+        "service_tier", "speed", "inference_geo", "provider", "costBasis",
+    ]),
+    (Object::Usage, Treatment::KeepName, Object::Other, &["canonicalModel"]),
 
-    (Zone::Denied, Fate::Word, Zone::Free, &["tool_use_id"]),
-    (Zone::Denied, Fate::Name, Zone::Free, &["tool_name"]),
+    (Object::DeniedCall, Treatment::KeepWord, Object::Other, &["tool_use_id"]),
+    (Object::DeniedCall, Treatment::KeepName, Object::Other, &["tool_name"]),
 
-    (Zone::Fault, Fate::Word, Zone::Free, &["type", "code", "requestId"]),
+    (Object::ApiError, Treatment::KeepWord, Object::Other, &["type", "code", "requestId"]),
 ];
 
-/// Keys of what a call is given, and of what names its tool; which object it is depends on the tool.
-const INPUTS: &[(Zone, &str, &str)] = &[
-    (Zone::Block, "input", "name"),
-    (Zone::Request, "input", "tool_name"),
-    (Zone::Denied, "tool_input", "tool_name"),
+/// Objects that hold the input of a tool: the key of the input, and the key of the tool's name, which decides
+/// the kind of the input.
+const INPUTS: &[(Object, &str, &str)] = &[
+    (Object::Block, "input", "name"),
+    (Object::Request, "input", "tool_name"),
+    (Object::DeniedCall, "tool_input", "tool_name"),
 ];
 
-/// Tools whose input names something that is counted.
-const TOOLS: &[(&str, Zone)] = &[
-    ("Agent", Zone::AgentInput),
-    ("Task", Zone::AgentInput),
-    ("Skill", Zone::SkillInput),
-    ("SlashCommand", Zone::CommandInput),
+/// Tools whose input names something that reports count.
+const TOOLS: &[(&str, Object)] = &[
+    ("Agent", Object::AgentInput),
+    ("Task", Object::AgentInput),
+    ("Skill", Object::SkillInput),
+    ("SlashCommand", Object::CommandInput),
 ];
 
-/// The request that passes something to a hook of the host: its input is that.
+/// Key and value of a control request whose `input` goes to a hook of the host.
 const CALLBACK: (&str, &str) = ("subtype", "hook_callback");
 
-/// Keys of paths, wherever they stand.
+/// Keys of paths in all objects.
 const PATHS: &[&str] = &[
     "cwd",
     "original_cwd",
@@ -293,15 +313,15 @@ const PATHS: &[&str] = &[
     "team_file_path",
 ];
 
-static RULES: LazyLock<HashMap<(Zone, &str), Rule, foldhash::fast::RandomState>> = LazyLock::new(|| {
-    let paths = PATHS.iter().map(|key| ((Zone::Free, *key), Rule::of(Fate::Path, Zone::Free)));
-    let rows = ROWS.iter().flat_map(|(zone, fate, inner, keys)| {
-        keys.iter().map(|key| ((*zone, *key), Rule::of(*fate, *inner)))
+static RULES: LazyLock<HashMap<(Object, &str), Rule, foldhash::fast::RandomState>> = LazyLock::new(|| {
+    let paths = PATHS.iter().map(|key| ((Object::Other, *key), Rule::new(Treatment::Path, Object::Other)));
+    let rows = ROWS.iter().flat_map(|(object, treatment, inner, keys)| {
+        keys.iter().map(|key| ((*object, *key), Rule::new(*treatment, *inner)))
     });
     paths.chain(rows).collect()
 });
 
-/// Names of fields: keys that tell nothing of what a log is about.
+/// All known names of fields. Such keys are kept, since they say nothing about the content of a log.
 static KNOWN: LazyLock<HashSet<&str, foldhash::fast::RandomState>> = LazyLock::new(|| {
     let keys = ROWS.iter().flat_map(|(.., keys)| keys.iter().copied());
     let inputs = INPUTS.iter().map(|(_, key, _)| *key);
@@ -312,47 +332,51 @@ static KNOWN: LazyLock<HashSet<&str, foldhash::fast::RandomState>> = LazyLock::n
         .collect()
 });
 
-/// What becomes of the value under a key. What a call is given depends on its tool: `sibling` finds the string under
-/// another key of the same object.
-pub(super) fn rule(zone: Zone, key: &str, sibling: impl Fn(&str) -> Option<String>) -> Rule {
-    if let Some(rule) = RULES.get(&(zone, key)).or_else(|| RULES.get(&(Zone::Free, key))) {
+/// Returns the rule for the value under a key.
+///
+/// The rule for the input of a tool depends on the tool: `sibling` returns the string under another key of
+/// the same object.
+pub(super) fn rule(object: Object, key: &str, sibling: impl Fn(&str) -> Option<String>) -> Rule {
+    if let Some(rule) = RULES.get(&(object, key)).or_else(|| RULES.get(&(Object::Other, key))) {
         return *rule;
     }
-    let Some((.., tool)) = INPUTS.iter().find(|(of, input, _)| *of == zone && *input == key) else {
-        // Each entry is an object of its own.
-        return if zone == Zone::Models { Rule::of(Fate::Text, Zone::Usage) } else { Rule::NOTHING };
+    let Some((.., tool)) = INPUTS.iter().find(|(holder, input, _)| *holder == object && *input == key) else {
+        // The keys of `modelUsage` are models, so they have no rows.
+        let is_usage = object == Object::Models;
+        return if is_usage { Rule::new(Treatment::Replace, Object::Usage) } else { Rule::REPLACE_ALL };
     };
-    if zone == Zone::Request && sibling(CALLBACK.0).as_deref() == Some(CALLBACK.1) {
-        return Rule::of(Fate::Text, Zone::Callback);
+    if object == Object::Request && sibling(CALLBACK.0).as_deref() == Some(CALLBACK.1) {
+        return Rule::new(Treatment::Replace, Object::HookInput);
     }
     let tool = sibling(tool);
     let known = TOOLS.iter().find(|(name, _)| Some(*name) == tool.as_deref());
-    Rule::of(Fate::Text, known.map_or(Zone::Free, |(_, zone)| *zone))
+    Rule::new(Treatment::Replace, known.map_or(Object::Other, |(_, object)| *object))
 }
 
-/// Whether a key stays: the name of a field, or of a model where those are keys.
-pub(super) fn stays(zone: Zone, key: &str) -> bool {
-    if zone == Zone::Models { is_name(key) } else { KNOWN.contains(key) }
+/// Returns whether a key is kept: a known field, or a model's name in `modelUsage`.
+pub(super) fn keeps_key(object: Object, key: &str) -> bool {
+    if object == Object::Models { is_name(key) } else { KNOWN.contains(key) }
 }
 
-/// Longest word or name that stays.
-const LONGEST: usize = 128;
+/// The longest word or name that is kept, in bytes.
+const MAX_LENGTH: usize = 128;
 
-/// Whether a text is one word of the log: an id, a time, a version, a fixed value.
+/// Returns whether a text is one word: an id, a time, a version, a fixed value.
 pub(super) fn is_word(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:@+=#".contains(&byte);
-    text.len() <= LONGEST && text.bytes().all(plain)
+    text.len() <= MAX_LENGTH && text.bytes().all(plain)
 }
 
-/// Whether a text is what became of something: `completed`, `async_launched`.
+/// Returns whether a text has the form of a status: `completed`, `async_launched`.
 pub(super) fn is_status(text: &str) -> bool {
     text.len() <= 32 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
-/// Whether a text is a name: a word, with blanks in it and the marks that models and servers have.
+/// Returns whether a text has the form of a name: a word that may also have spaces, and the brackets of
+/// models.
 pub(super) fn is_name(text: &str) -> bool {
     let plain = |letter: char| letter.is_alphanumeric() || "_-.:@+=#<>[] ".contains(letter);
-    text.len() <= LONGEST && text.chars().all(plain)
+    text.len() <= MAX_LENGTH && text.chars().all(plain)
 }
 
 #[cfg(test)]
@@ -360,16 +384,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_call_is_given_depends_on_its_tool() {
+    fn the_rule_for_an_input_depends_on_the_tool() {
         let tool = |name: &'static str| move |key: &str| (key == "name").then(|| name.to_owned());
-        assert_eq!(rule(Zone::Block, "input", tool("Bash")).zone, Zone::Free);
-        assert_eq!(rule(Zone::Block, "input", tool("Task")).zone, Zone::AgentInput);
-        assert_eq!(rule(Zone::Free, "command", tool("Bash")), Rule::NOTHING);
-        assert_eq!(rule(Zone::SkillInput, "command", tool("Bash")).fate, Fate::Command);
+        assert_eq!(rule(Object::Block, "input", tool("Bash")).object, Object::Other);
+        assert_eq!(rule(Object::Block, "input", tool("Task")).object, Object::AgentInput);
+        assert_eq!(rule(Object::Other, "command", tool("Bash")), Rule::REPLACE_ALL);
+        assert_eq!(rule(Object::SkillInput, "command", tool("Bash")).treatment, Treatment::CommandLine);
     }
 
     #[test]
-    fn a_word_has_no_blank_and_a_name_no_slash() {
+    fn a_word_has_no_space_and_a_name_no_slash() {
         assert!(is_word("toolu_01") && is_word("2026-01-01T00:00:00.000Z") && is_word(""));
         assert!(!is_word("two words") && !is_word("a/b") && !is_word(&"x".repeat(129)));
         assert!(is_name("claude.ai My Docs") && is_name("claude-opus-4-8[1m]") && is_name("<synthetic>"));
@@ -377,11 +401,11 @@ mod tests {
     }
 
     #[test]
-    fn no_key_has_two_rows_in_an_object_but_where_strings_and_objects_differ() {
+    fn no_key_has_two_rows_for_the_same_kind_of_object() {
         let mut seen = HashMap::new();
-        for (zone, _, _, keys) in ROWS {
+        for (object, _, _, keys) in ROWS {
             for key in *keys {
-                *seen.entry((*zone, *key)).or_insert(0) += 1;
+                *seen.entry((*object, *key)).or_insert(0) += 1;
             }
         }
         let twice: Vec<_> = seen.into_iter().filter(|(_, count)| *count > 1).collect();

@@ -1,34 +1,36 @@
-//! One walk over a record: structure, numbers and known keys stay as they are, strings become what the table says.
+//! Redacts one record in a single pass: structure, numbers and known keys are copied, strings are redacted by
+//! the rules of `table.rs`.
 
 use std::{borrow::Cow, collections::HashMap};
 
 use serde_json::Value;
 
 use super::{
-    said::{self, Span},
-    table::{self, Fate, Rule, Zone},
-    text::{self, Numbers},
+    placeholder::{self, Placeholders},
+    span::{self, Span},
+    table::{self, Object, Rule, Treatment},
 };
 
-/// Kinds of records that hold what a person typed.
-const TYPED: &[&str] =
+/// Kinds of records that hold text typed by a person.
+const PROMPT_KINDS: &[&str] =
     &["user", "input", "system/local_command", "queue-operation/enqueue", "attachment/queued_command"];
 
-/// The kind whose errors are told from each other by the commands in them.
-const SUMMARY: &str = "system/stop_hook_summary";
+/// The kind of record whose errors belong to the hook whose command they contain.
+const HOOK_SUMMARY: &str = "system/stop_hook_summary";
 
-/// Replaced keys up to this long may turn out equal to others of their object.
-const TINY: usize = 3;
+/// Longest key, in bytes, whose placeholder may be equal to that of another key.
+const MAX_SHORT_KEY: usize = 3;
 
-/// Writes a record without its texts. What is given is one JSON value, and so is what is written, with as many bytes.
-pub(super) fn record(text: &str, kind: &str, numbers: &mut Numbers, out: &mut Vec<u8>) {
-    let commands = if kind == SUMMARY { commands(text) } else { Vec::new() };
-    let typed = TYPED.contains(&kind);
-    Walk { text, typed, commands, numbers, out, stack: Vec::new(), rule: Rule::RECORD, at_key: false }.run();
+/// Appends a record without its texts. `text` must be one JSON value; so is the output, with as many bytes.
+pub(super) fn record(text: &str, kind: &str, placeholders: &mut Placeholders, out: &mut Vec<u8>) {
+    let commands = if kind == HOOK_SUMMARY { hook_commands(text) } else { Vec::new() };
+    let is_prompt = PROMPT_KINDS.contains(&kind);
+    let (stack, rule) = (Vec::new(), Rule::RECORD);
+    Walk { text, is_prompt, commands, placeholders, out, stack, rule, at_key: false }.run();
 }
 
-/// The commands of the hooks in a summary.
-fn commands(text: &str) -> Vec<String> {
+/// Returns the commands of the hooks in a summary.
+fn hook_commands(text: &str) -> Vec<String> {
     let record: Value = serde_json::from_str(text).unwrap_or_default();
     let infos = record["hookInfos"].as_array().into_iter().flatten();
     infos.filter_map(|info| info["command"].as_str().map(str::to_owned)).collect()
@@ -36,26 +38,27 @@ fn commands(text: &str) -> Vec<String> {
 
 struct Walk<'w> {
     text: &'w str,
-    typed: bool,
+    is_prompt: bool,
+    /// Commands of hooks that may occur in the record's errors.
     commands: Vec<String>,
-    numbers: &'w mut Numbers,
+    placeholders: &'w mut Placeholders,
     out: &'w mut Vec<u8>,
     stack: Vec<Frame>,
-    /// Of the value that comes next.
+    /// The rule for the next value.
     rule: Rule,
-    /// What comes next is a key.
+    /// The next string is a key.
     at_key: bool,
 }
 
-/// An object or a list that is open.
+/// An open object or list.
 struct Frame {
     is_object: bool,
-    /// Of its elements, or of its keys.
+    /// The rule for the object or list, which also applies to the elements of a list.
     rule: Rule,
-    /// Where it begins.
+    /// Offset of its opening bracket in the text.
     start: usize,
-    /// Tiny keys as they are written, and as they stood.
-    tiny: Option<HashMap<Vec<u8>, String>>,
+    /// The short keys of the object, by their placeholders.
+    short_keys: Option<HashMap<Vec<u8>, String>>,
 }
 
 impl Walk<'_> {
@@ -65,19 +68,19 @@ impl Walk<'_> {
         while let Some(&byte) = bytes.get(at) {
             match byte {
                 b'"' => {
-                    at = self.quoted(at);
+                    at = self.string_literal(at);
                     continue;
                 }
                 b'{' | b'[' => {
                     let is_object = byte == b'{';
-                    self.stack.push(Frame { is_object, rule: self.rule, start: at, tiny: None });
+                    self.stack.push(Frame { is_object, rule: self.rule, start: at, short_keys: None });
                     self.at_key = is_object;
                 }
                 b'}' | b']' => drop(self.stack.pop()),
                 b',' => {
                     let open = self.stack.last();
                     self.at_key = open.is_some_and(|frame| frame.is_object);
-                    self.rule = open.map_or(Rule::NOTHING, |frame| frame.rule);
+                    self.rule = open.map_or(Rule::REPLACE_ALL, |frame| frame.rule);
                 }
                 b':' => self.at_key = false,
                 _ => {}
@@ -87,15 +90,15 @@ impl Walk<'_> {
         }
     }
 
-    /// A string and its quotes; where it ends.
-    fn quoted(&mut self, open: usize) -> usize {
+    /// Redacts the string that opens at `open`, and returns the offset after its closing quote.
+    fn string_literal(&mut self, open: usize) -> usize {
         let close = string_end(self.text.as_bytes(), open + 1);
         let raw = &self.text[open + 1..close];
         self.out.push(b'"');
         if self.at_key {
             self.key(raw);
         } else {
-            self.string(self.rule.fate, raw);
+            self.string(self.rule.treatment, raw);
         }
         if close < self.text.len() {
             self.out.push(b'"');
@@ -104,92 +107,99 @@ impl Walk<'_> {
     }
 
     fn key(&mut self, raw: &str) {
-        let said = said_by(raw);
-        let Some(frame) = self.stack.last_mut() else { return self.numbers.replace(raw, self.out) };
-        let zone = frame.rule.zone;
+        let plain = unescaped(raw);
+        let Some(frame) = self.stack.last_mut() else { return self.placeholders.replace(raw, self.out) };
+        let object = frame.rule.object;
         let start = frame.start;
         let text = self.text;
-        self.rule = table::rule(zone, &said, |key| sibling(text, start, key));
+        self.rule = table::rule(object, &plain, |key| sibling(text, start, key));
         let begin = self.out.len();
-        if table::stays(zone, &said) {
+        if table::keeps_key(object, &plain) {
             return self.out.extend_from_slice(raw.as_bytes());
         }
-        if said::is_path(&said) {
-            return self.spanned(raw, &said, said::of_path(&said));
+        if span::is_path(&plain) {
+            return self.spans(raw, &plain, span::of_path(&plain));
         }
-        self.numbers.replace(raw, self.out);
-        if raw.len() <= TINY && !raw.contains('\\') {
-            let taken = frame.tiny.get_or_insert_default();
-            let mut left: u32 = 1 << 16;
-            while taken.get(&self.out[begin..]).is_some_and(|other| other != raw) && left > 0 {
+        self.placeholders.replace(raw, self.out);
+        // Two keys of an object must not become equal: the last would hide the first.
+        if raw.len() <= MAX_SHORT_KEY && !raw.contains('\\') {
+            let taken = frame.short_keys.get_or_insert_default();
+            let mut attempts: u32 = 1 << 16;
+            while taken.get(&self.out[begin..]).is_some_and(|other| other != raw) && attempts > 0 {
                 next(&mut self.out[begin..]);
-                left -= 1;
+                attempts -= 1;
             }
             taken.insert(self.out[begin..].to_vec(), raw.to_owned());
         }
     }
 
-    fn string(&mut self, fate: Fate, raw: &str) {
-        let said = said_by(raw);
-        let stays = match fate {
-            Fate::Stays => true,
-            Fate::Word => table::is_word(&said),
-            Fate::Name => table::is_name(&said),
-            Fate::Status => table::is_status(&said),
-            Fate::Listed => said::is_command(&said),
-            Fate::Command => return self.command(raw, &said),
-            Fate::Text if said::is_path(&said) => return self.spanned(raw, &said, said::of_path(&said)),
-            Fate::Path => return self.spanned(raw, &said, said::of_path(&said)),
-            Fate::Typed if self.typed => return self.spanned(raw, &said, said::of_typed(&said)),
-            Fate::Said | Fate::Typed => return self.spanned(raw, &said, said::of_said(&said)),
-            Fate::Mentions => return self.spanned(raw, &said, said::of_mentions(&said, &self.commands)),
-            Fate::Json => return self.json(raw, &said),
-            Fate::Text => false,
+    fn string(&mut self, treatment: Treatment, raw: &str) {
+        let plain = unescaped(raw);
+        let keep = match treatment {
+            Treatment::Keep => true,
+            Treatment::KeepWord => table::is_word(&plain),
+            Treatment::KeepName => table::is_name(&plain),
+            Treatment::KeepStatus => table::is_status(&plain),
+            Treatment::KeepCommand => span::is_command(&plain),
+            Treatment::CommandLine => return self.command_line(raw, &plain),
+            Treatment::Replace if span::is_path(&plain) => {
+                return self.spans(raw, &plain, span::of_path(&plain));
+            }
+            Treatment::Path => return self.spans(raw, &plain, span::of_path(&plain)),
+            Treatment::Prompt if self.is_prompt => return self.spans(raw, &plain, span::of_prompt(&plain)),
+            Treatment::ToolText | Treatment::Prompt => {
+                return self.spans(raw, &plain, span::of_tool_text(&plain));
+            }
+            Treatment::HookErrors => {
+                return self.spans(raw, &plain, span::of_hook_errors(&plain, &self.commands));
+            }
+            Treatment::HookJson => return self.hook_json(raw, &plain),
+            Treatment::Replace => false,
         };
-        if stays {
+        if keep {
             self.out.extend_from_slice(raw.as_bytes());
         } else {
-            self.numbers.replace(raw, self.out);
+            self.placeholders.replace(raw, self.out);
         }
     }
 
-    /// A command: its name stays, what follows does not.
-    fn command(&mut self, raw: &str, said: &str) {
-        let slash = usize::from(said.starts_with('/'));
-        let name = said::command_and_blank(&said[slash..]).map(|length| Span::Stays(0..slash + length));
-        self.spanned(raw, said, name.into_iter().collect());
+    /// Keeps the name of a command and replaces its arguments.
+    fn command_line(&mut self, raw: &str, plain: &str) {
+        let slash = usize::from(plain.starts_with('/'));
+        let name = span::command_and_space(&plain[slash..]).map(|length| Span::Keep(0..slash + length));
+        self.spans(raw, plain, name.into_iter().collect());
     }
 
-    /// A text of which some parts stay; all that is not named is one text from part to part.
-    fn spanned(&mut self, raw: &str, said: &str, spans: Vec<Span>) {
-        let offset = |at: usize| if raw.len() == said.len() { at } else { text::raw_offset(raw, at) };
+    /// Redacts a string span by span. The text between two spans gets one placeholder.
+    fn spans(&mut self, raw: &str, plain: &str, spans: Vec<Span>) {
+        let offset = |at: usize| if raw.len() == plain.len() { at } else { placeholder::raw_offset(raw, at) };
         let mut done = 0;
         for span in spans {
-            let (Span::Stays(range) | Span::Apart(range)) = &span;
+            let (Span::Keep(range) | Span::Replace(range)) = &span;
             let (start, end) = (offset(range.start), offset(range.end));
-            self.numbers.replace(&raw[done..start], self.out);
+            self.placeholders.replace(&raw[done..start], self.out);
             match span {
-                Span::Stays(_) => self.out.extend_from_slice(&raw.as_bytes()[start..end]),
-                Span::Apart(_) => self.string(Fate::Text, &raw[start..end]),
+                Span::Keep(_) => self.out.extend_from_slice(&raw.as_bytes()[start..end]),
+                Span::Replace(_) => self.string(Treatment::Replace, &raw[start..end]),
             }
             done = end;
         }
-        self.numbers.replace(&raw[done..], self.out);
+        self.placeholders.replace(&raw[done..], self.out);
     }
 
-    /// What a hook wrote: if it is JSON, its decision stays.
-    fn json(&mut self, raw: &str, said: &str) {
-        if !said.trim_start().starts_with('{') || serde_json::from_str::<serde::de::IgnoredAny>(said).is_err()
-        {
-            return self.numbers.replace(raw, self.out);
+    /// Redacts the output of a hook: of JSON, the decision is kept.
+    fn hook_json(&mut self, raw: &str, plain: &str) {
+        let is_json = || serde_json::from_str::<serde::de::IgnoredAny>(plain).is_ok();
+        if !plain.trim_start().starts_with('{') || !is_json() {
+            return self.placeholders.replace(raw, self.out);
         }
         let mut inner = Vec::new();
-        let rule = Rule { fate: Fate::Text, zone: Zone::HookAnswer };
+        let rule = Rule { treatment: Treatment::Replace, object: Object::HookOutput };
         Walk {
-            text: said,
-            typed: false,
+            text: plain,
+            is_prompt: false,
             commands: Vec::new(),
-            numbers: self.numbers,
+            placeholders: self.placeholders,
             out: &mut inner,
             stack: Vec::new(),
             rule,
@@ -199,16 +209,16 @@ impl Walk<'_> {
         let quoted = serde_json::to_string(&String::from_utf8_lossy(&inner)).unwrap_or_default();
         let written = quoted.trim_start_matches('"').strip_suffix('"').unwrap_or_default();
         if written.is_empty() || written.len() > raw.len() {
-            return self.numbers.replace(raw, self.out);
+            return self.placeholders.replace(raw, self.out);
         }
         self.out.extend_from_slice(written.as_bytes());
-        // An escape that was longer than it had to be leaves room, which is blank in JSON.
+        // Escapes that were longer than necessary leave room, which is filled with spaces.
         let end = self.out.len() + raw.len() - written.len();
         self.out.resize(end, b' ');
     }
 }
 
-/// Where the quote stands that ends a string, or the end of the text.
+/// Returns the offset of the closing quote of a string, or the length of the text without one.
 fn string_end(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     while let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[at.min(bytes.len())..]) {
@@ -221,11 +231,11 @@ fn string_end(bytes: &[u8], from: usize) -> usize {
     bytes.len()
 }
 
-fn said_by(raw: &str) -> Cow<'_, str> {
-    if raw.as_bytes().contains(&b'\\') { Cow::Owned(text::said(raw)) } else { Cow::Borrowed(raw) }
+fn unescaped(raw: &str) -> Cow<'_, str> {
+    if raw.as_bytes().contains(&b'\\') { Cow::Owned(placeholder::unescape(raw)) } else { Cow::Borrowed(raw) }
 }
 
-/// The string under a key of the object that begins here, the last one if there are several.
+/// Returns the string under a key of the object that begins at `start`; the last one if the key occurs twice.
 fn sibling(text: &str, start: usize, wanted: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let (mut at, mut depth, mut at_key, mut found) = (start, 0, false, false);
@@ -236,9 +246,9 @@ fn sibling(text: &str, start: usize, wanted: &str) -> Option<String> {
                 let close = string_end(bytes, at + 1);
                 let raw = &text[at + 1..close];
                 if depth == 1 && at_key {
-                    found = said_by(raw) == wanted;
+                    found = unescaped(raw) == wanted;
                 } else if depth == 1 && found {
-                    value = Some(said_by(raw).into_owned());
+                    value = Some(unescaped(raw).into_owned());
                 }
                 at = close;
             }
@@ -259,7 +269,7 @@ fn sibling(text: &str, start: usize, wanted: &str) -> Option<String> {
     value
 }
 
-/// The next of all placeholders that are as long.
+/// Changes a placeholder to the next one of the same length.
 fn next(placeholder: &mut [u8]) {
     for byte in placeholder {
         *byte = if *byte < b'#' || *byte >= b'~' { b'#' } else { *byte + 1 };

@@ -1,4 +1,5 @@
-//! Reports carry no message text, tool input or tool output: a log full of marked secrets leaves none in any of them.
+//! Reports contain no message text, tool input or tool output: none of them shows a secret of a log that is
+//! full of them.
 
 use std::{cell::Cell, collections::BTreeSet};
 
@@ -11,27 +12,27 @@ use crate::{
     support::{ccstat, log, run, run_with},
 };
 
-/// How every secret begins.
+/// Start of every secret.
 const MARK: &str = "SECRET";
 
-/// What exists to show content, and says so in its help.
+/// Reports that show content, as their help says.
 const SHOWN: &[&str] = &["questions", "permissions", "suggestions", "contents"];
 
 const STREAM: &str = "11111111-0000-4000-8000-000000000001";
 const SAVED: &str = "22222222-0000-4000-8000-000000000002";
 
-/// Makes secrets, each with a number of its own.
+/// Generates a log with numbered secrets in all its texts.
 #[derive(Default)]
-struct Teller(Cell<u32>);
+struct SecretLog(Cell<u32>);
 
-impl Teller {
-    /// A secret that nobody said before.
+impl SecretLog {
+    /// Returns a new secret.
     fn say(&self) -> String {
         self.0.set(self.0.get() + 1);
         format!("{MARK}-{} is told here", self.0.get())
     }
 
-    /// Blocks of an assistant, with calls of every sort.
+    /// Returns the blocks of an assistant, with calls of every kind.
     fn calls(&self, side: &str) -> Vec<Value> {
         let question = json!({"question": self.say(), "header": self.say(), "multiSelect": false,
             "options": [{"label": self.say(), "description": self.say()}]});
@@ -52,7 +53,7 @@ impl Teller {
         ]
     }
 
-    /// What came of these calls: the block, and what the tool returned beside it.
+    /// Returns the results of these calls: the block, and the structured result beside it.
     fn answers(&self, side: &str) -> Vec<(Value, Value)> {
         let answer = |name: &str, is_error: bool, content: Value, beside: Value| {
             let id = format!("toolu_{side}_{name}");
@@ -95,7 +96,7 @@ impl Teller {
         ]
     }
 
-    /// What the CLI prints.
+    /// Returns a stream as the CLI prints it.
     fn stream(&self) -> Vec<Value> {
         let mut all = vec![
             json!({"type": "system", "subtype": "init", "cwd": "/home/dev/shop", "tools": ["Bash", "mcp__docs__find"], "model": "claude-opus-4-8",
@@ -145,7 +146,7 @@ impl Teller {
         all.into_iter().enumerate().map(named).collect()
     }
 
-    /// What the CLI saves.
+    /// Returns a transcript as the CLI saves it.
     fn saved(&self) -> Vec<Value> {
         let attached = |attachment: Value| json!({"type": "attachment", "attachment": attachment});
         let command = format!(
@@ -211,7 +212,7 @@ impl Teller {
         all.into_iter().enumerate().map(named).collect()
     }
 
-    /// What went over a bridge, and lines that are no records.
+    /// Returns records of a bridge, and lines that are not records.
     fn others(&self) -> String {
         let records = [
             json!({"type": "start", "prompt": self.say()}),
@@ -234,7 +235,7 @@ impl Teller {
         records.join("\n") + "\n" + &broken
     }
 
-    /// All of it.
+    /// Returns the whole log.
     fn story(&self) -> String {
         let lines: Vec<String> = self.stream().iter().chain(&self.saved()).map(Value::to_string).collect();
         lines.join("\n") + "\n" + &self.others()
@@ -242,33 +243,34 @@ impl Teller {
 }
 
 fn story() -> NamedTempFile {
-    log(Teller::default().story())
+    log(SecretLog::default().story())
 }
 
-/// What a command says, to standard output and standard error.
-fn says(words: &[&str]) -> String {
+/// Runs a command and returns its standard output and standard error.
+fn output_of(words: &[&str]) -> String {
     let (code, stdout, stderr) = run_with(words);
     assert!(code < 2, "{words:?}: {stderr}");
     stdout + &stderr
 }
 
-/// Fails where a secret is told.
-fn keeps_silent(words: &[&str], said: &str) {
-    if let Some(at) = said.find(MARK) {
-        let start = said[..at].char_indices().rev().nth(80).map_or(0, |(at, _)| at);
-        panic!("{words:?} tells …{}", said[start..].chars().take(160).collect::<String>());
+/// Fails if the output contains a secret.
+fn assert_no_secret(words: &[&str], output: &str) {
+    if let Some(at) = output.find(MARK) {
+        let start = output[..at].char_indices().rev().nth(80).map_or(0, |(at, _)| at);
+        panic!("{words:?} shows …{}", output[start..].chars().take(160).collect::<String>());
     }
 }
 
 #[test]
-fn every_sort_of_text_is_in_the_story() {
-    let teller = Teller::default();
-    let story = teller.story();
-    assert!(teller.0.get() > 120, "{}", teller.0.get());
-    assert!((1..=teller.0.get()).all(|number| story.contains(&format!("{MARK}-{number} "))));
+fn the_log_has_every_kind_of_text() {
+    let secrets = SecretLog::default();
+    let story = secrets.story();
+    assert!(secrets.0.get() > 120, "{}", secrets.0.get());
+    assert!((1..=secrets.0.get()).all(|number| story.contains(&format!("{MARK}-{number} "))));
     let summary: Value =
-        serde_json::from_str(&says(&["summarize", "--json", log(story).path().to_str().unwrap()])).unwrap();
-    // It is a story in which something happens, else silence proves nothing.
+        serde_json::from_str(&output_of(&["summarize", "--json", log(story).path().to_str().unwrap()]))
+            .unwrap();
+    // Reports about an empty log would prove nothing.
     let dialects = summary["input"]["dialects"].as_object().unwrap();
     assert!(
         ["stream", "transcript", "bridge"].iter().all(|name| dialects.contains_key(*name)),
@@ -286,25 +288,25 @@ fn every_sort_of_text_is_in_the_story() {
 }
 
 #[test]
-fn no_report_tells_a_secret_in_any_format() {
+fn no_report_shows_a_secret_in_any_format() {
     let story = story();
     let path = story.path().to_str().unwrap();
     for spec in REPORTS.iter().filter(|spec| !SHOWN.contains(&spec.name)) {
         for format in formats(spec.name) {
             let words = [&words(spec, &[path])[..], &["--format", &format]].concat();
-            keeps_silent(&words, &says(&words));
+            assert_no_secret(&words, &output_of(&words));
         }
     }
     for table in ReportSpec::exports() {
         for format in formats(table.name) {
             let words = ["export", table.name, path, "--format", &format];
-            keeps_silent(&words, &says(&words));
+            assert_no_secret(&words, &output_of(&words));
         }
     }
 }
 
 #[test]
-fn no_other_output_tells_one_either() {
+fn no_other_output_shows_a_secret() {
     let story = story();
     let path = story.path().to_str().unwrap();
     let gates = "denial,error,tool-error,no-result,open-call,orphan,invalid,truncated,unknown,unpriced,incomplete,mcp-failed,loop";
@@ -320,7 +322,7 @@ fn no_other_output_tells_one_either() {
         &["diff", path, path, "--format", "json"],
     ];
     for words in lines {
-        keeps_silent(words, &says(words));
+        assert_no_secret(words, &output_of(words));
     }
     let folder = tempfile::tempdir().unwrap();
     let [summary, output] = ["summary", "output"].map(|name| folder.path().join(name));
@@ -328,16 +330,16 @@ fn no_other_output_tells_one_either() {
     let (_, stdout, stderr) = run(github.env("GITHUB_STEP_SUMMARY", &summary).env("GITHUB_OUTPUT", &output));
     let written = [summary, output].map(|path| std::fs::read_to_string(path).unwrap()).concat();
     assert!(!written.is_empty());
-    keeps_silent(&["summarize", "--github"], &(stdout + &stderr + &written));
-    // The stream itself is passed on; what is said of it is not it.
+    assert_no_secret(&["summarize", "--github"], &(stdout + &stderr + &written));
+    // `run` passes the stream on; its own output has no secret.
     let live = ["run", "--live=plain", "--", "cat", path];
     let (_, stdout, stderr) = run_with(&live);
     assert!(stdout.contains(MARK));
-    keeps_silent(&live, &stderr);
+    assert_no_secret(&live, &stderr);
 }
 
 #[test]
-fn what_exists_to_show_content_shows_it() {
+fn reports_of_content_show_content() {
     let story = story();
     let path = story.path().to_str().unwrap();
     let shown: BTreeSet<&str> =
@@ -345,7 +347,7 @@ fn what_exists_to_show_content_shows_it() {
     assert_eq!(shown.len(), SHOWN.len());
     for spec in REPORTS.iter().filter(|spec| SHOWN.contains(&spec.name)) {
         let words = [&words(spec, &[path])[..], &["--format", "json"]].concat();
-        assert!(says(&words).contains(MARK), "{words:?}");
+        assert!(output_of(&words).contains(MARK), "{words:?}");
     }
     let (_, stdout, _) = run_with(&["run", "--print", "text", "--", "cat", path]);
     assert!(stdout.contains(MARK));
@@ -353,10 +355,9 @@ fn what_exists_to_show_content_shows_it() {
 
 #[test]
 fn a_redacted_story_has_no_secret_left() {
-    let teller = Teller::default();
-    let story = log(teller.story());
+    let story = log(SecretLog::default().story());
     let (code, stdout, stderr) = run_with(&["redact", story.path().to_str().unwrap()]);
     assert_eq!((code, &*stderr), (0, ""));
-    keeps_silent(&["redact"], &stdout);
+    assert_no_secret(&["redact"], &stdout);
     assert_eq!(stdout.len() as u64, story.path().metadata().unwrap().len());
 }

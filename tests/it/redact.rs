@@ -1,4 +1,4 @@
-//! `redact`: the log without its texts has the reports of the log with them.
+//! `redact`: a redacted log has the same reports as the original and none of its texts.
 
 use std::{
     collections::BTreeSet,
@@ -9,7 +9,7 @@ use std::{
 use ccstat::{
     event,
     input::{self, Bytes, Limits, Range, Roots, Source, Stop},
-    redact::{Redacting, Redactor},
+    redact::{Redactor, StreamRedactor},
     report::REPORTS,
 };
 use proptest::{prelude::*, sample::select};
@@ -22,10 +22,10 @@ use crate::{
 
 const DENIED: &str = "recordings/2.1.325/stream/34-permission-denied-bash.jsonl";
 
-/// What becomes of these bytes when they are read in blocks of this size.
+/// Redacts bytes that are read within these limits.
 fn redacted_in(bytes: &[u8], limits: Limits) -> Vec<u8> {
     let (mut redactor, stop, mut out) = (Redactor::new(), Stop::default(), Vec::new());
-    let mut feed = Redacting::new(&mut redactor, limits.max_record, &stop, &mut out);
+    let mut feed = StreamRedactor::new(&mut redactor, limits.max_record, &stop, &mut out);
     let mut stream = Bytes::Stream(Box::new(Cursor::new(bytes.to_vec())));
     input::read_all(&mut stream, Range::ALL, &limits, &mut Vec::new(), &mut feed).1.unwrap();
     feed.finish().unwrap();
@@ -36,24 +36,26 @@ fn redacted(bytes: &[u8]) -> Vec<u8> {
     redacted_in(bytes, Limits::default())
 }
 
-/// The sources below a path, in their order.
+/// Returns the names of the sources below a path, in their order.
 fn sources(path: &Path) -> Vec<String> {
     let search = input::find(&Roots::Paths(vec![path.to_owned()]));
     search.sources.iter().map(Source::name).collect()
 }
 
-/// Columns of paths, which differ, and those that show content, by report.
+/// Columns with paths, which differ.
 const PATHS: &[&str] = &["source", "project", "place", "places"];
+
+/// Columns that show content, by report.
 const CONTENT: &[(&str, &[&str])] = &[
     ("hooks", &["command"]),
     ("permissions", &["what", "rule"]),
     ("questions", &["header", "question", "options", "answer"]),
 ];
 
-/// Reports that exist to show nothing but content.
+/// Reports that show only content.
 const SHOWN: &[&str] = &["contents", "suggestions"];
 
-/// A report without paths and content; rows that paths put in order are put in another.
+/// Parses a report and removes paths and content; sorts rows whose order depends on paths.
 fn masked(report: &str, json: &str, sources: &[String]) -> Value {
     let content = CONTENT.iter().find(|(name, _)| *name == report).map_or(&[][..], |(_, columns)| columns);
     let mut value: Value =
@@ -73,7 +75,7 @@ fn mask(value: &mut Value, hidden: &[&str], sources: &[String]) {
             if hidden.contains(&&**key) { *value = Value::Null } else { mask(value, hidden, sources) }
         }),
         Value::Array(values) => values.iter_mut().for_each(|value| mask(value, hidden, sources)),
-        // Longer names first: one may be the beginning of another.
+        // Longer names first, since one may be a prefix of another.
         Value::String(text) => {
             let mut named: Vec<(usize, &String)> = sources.iter().enumerate().collect();
             named.sort_by_key(|(_, name)| std::cmp::Reverse(name.len()));
@@ -83,8 +85,9 @@ fn mask(value: &mut Value, hidden: &[&str], sources: &[String]) {
     }
 }
 
-/// Redacts a file or a folder with the program.
-fn shown(path: &Path) -> (tempfile::TempDir, PathBuf) {
+/// Runs `ccstat redact` on a file or a folder, and returns the output path with the temporary folder that
+/// holds it.
+fn redact_to_folder(path: &Path) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let new = folder.path().join(if path.is_dir() { "shown" } else { "shown.jsonl" });
     let into = if path.is_dir() { format!("{}/", new.display()) } else { new.display().to_string() };
@@ -95,7 +98,7 @@ fn shown(path: &Path) -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn every_report_of_all_logs_is_that_of_the_logs_with_texts() {
+fn every_report_of_all_logs_is_the_same_after_redaction() {
     for path in [
         "recordings/2.1.325/stream",
         "recordings/2.1.325/transcript",
@@ -105,7 +108,7 @@ fn every_report_of_all_logs_is_that_of_the_logs_with_texts() {
         "kinds",
     ] {
         let old = testdata(path);
-        let (_folder, new) = shown(&old);
+        let (_folder, new) = redact_to_folder(&old);
         let (old_names, new_names) = (sources(&old), sources(&new));
         assert_eq!(old_names.len(), new_names.len(), "{path}");
         for spec in REPORTS.iter().filter(|spec| spec.reads_logs() && !SHOWN.contains(&spec.name)) {
@@ -113,7 +116,7 @@ fn every_report_of_all_logs_is_that_of_the_logs_with_texts() {
                 let path = path.to_str().unwrap();
                 let words = [&words(spec, &[path])[..], &["--format", "json"]].concat();
                 let (code, stdout, stderr) = run_with(&words);
-                // Notes suggest commands about the same logs.
+                // Notes suggest commands that name the logs.
                 (
                     code,
                     stdout.replace(&format!(" {path}\""), " LOGS\"").replace(&format!(" {path}`"), " LOGS`"),
@@ -133,7 +136,7 @@ fn every_report_of_all_logs_is_that_of_the_logs_with_texts() {
 }
 
 #[test]
-fn the_summary_of_every_log_alone_is_that_of_the_log_with_texts() {
+fn the_summary_of_every_single_log_is_the_same_after_redaction() {
     for path in ["recordings", "logs", "bad", "kinds"].iter().flat_map(|folder| cases(&testdata(folder))) {
         for source in sources(&path) {
             let bytes = std::fs::read(&source).unwrap();
@@ -144,9 +147,9 @@ fn the_summary_of_every_log_alone_is_that_of_the_log_with_texts() {
     }
 }
 
-// None of the texts is left.
+// No text is left.
 
-/// Keys whose values stay, as a reader of the documentation would list them.
+/// Keys whose values are kept, listed independently of the table in `src/redact`.
 const KEPT: &[&str] = &[
     "type",
     "subtype",
@@ -190,7 +193,7 @@ const KEPT: &[&str] = &[
     "requestedModel",
 ];
 
-/// All strings, with the key that they stand under.
+/// Collects all strings with their keys.
 fn strings<'v>(value: &'v Value, key: &str, found: &mut Vec<(String, &'v str)>) {
     match value {
         Value::Object(members) => members.iter().for_each(|(key, value)| strings(value, key, found)),
@@ -200,10 +203,11 @@ fn strings<'v>(value: &'v Value, key: &str, found: &mut Vec<(String, &'v str)>) 
     }
 }
 
-/// Words of the CLI around what people chose, by which a report knows answers.
+/// Words of the CLI by which a report recognizes answers.
 const ANSWERED: &str = "User has answered your questions:";
 
-/// What is looked for: a text but for the words that decide, and each of its lines and of what stands in tags and quotes.
+/// Splits a text into the strings to search for: the text without the deciding words, and each line and each
+/// content of tags and quotes.
 fn needles(text: &str) -> Vec<String> {
     let mut left = vec![text];
     for part in event::deciding(text).into_iter().rev() {
@@ -217,8 +221,8 @@ fn needles(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn none_of_the_texts_of_any_log_is_left() {
-    let mut looked = 0;
+fn no_text_of_any_log_is_left() {
+    let mut searched = 0;
     for path in ["recordings", "logs", "kinds"].iter().flat_map(|folder| cases(&testdata(folder))) {
         for source in sources(&path) {
             let bytes = std::fs::read(&source).unwrap();
@@ -232,15 +236,15 @@ fn none_of_the_texts_of_any_log_is_left() {
             let (kept, texts): (Vec<_>, Vec<_>) =
                 all.into_iter().partition(|(key, _)| KEPT.contains(&&**key));
             let kept: BTreeSet<&str> = kept.into_iter().map(|(_, text)| text).collect();
-            // The rest of the ids, times and fixed values are words: none of them is a text.
+            // Strings of one word are ids, times and fixed values.
             let texts = texts.into_iter().filter(|(_, text)| text.contains([' ', '/', '\n']));
             for needle in texts.flat_map(|(_, text)| needles(text)) {
-                // The name of a typed command stays, as it does in a list of commands.
+                // The name of a typed command is kept, as in a list of commands.
                 let is_command = needle.starts_with('/') && !needle[1..].contains(['/', ' ']);
                 if is_command || needle == ANSWERED || kept.iter().any(|kept| kept.contains(&*needle)) {
                     continue;
                 }
-                looked += 1;
+                searched += 1;
                 let quoted = serde_json::to_string(&needle).unwrap();
                 for form in [&*needle, &quoted[1..quoted.len() - 1]] {
                     assert!(!new.contains(form), "{source}: {form}");
@@ -248,12 +252,12 @@ fn none_of_the_texts_of_any_log_is_left() {
             }
         }
     }
-    assert!(looked > 5000, "{looked}");
+    assert!(searched > 5000, "{searched}");
 }
 
-// Whatever the bytes are.
+// Arbitrary bytes.
 
-/// Pieces of logs and of what is none.
+/// Pieces of logs, valid and invalid.
 const PIECES: &[&str] = &[
     "{\"type\":\"user\",\"session_id\":\"s\",\"message\":{\"role\":\"user\",\"content\":\"secret words\"}}",
     "{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Bash\",\"input\":{\"command\":\"ls\\n\\u00e9\"}}]}}",
@@ -285,12 +289,12 @@ const PIECES: &[&str] = &[
     "{\n  \"type\": \"system\",\n  \"text\": \"two\\nlines\"\n}",
 ];
 
-fn made_up() -> impl Strategy<Value = Vec<u8>> {
+fn generated_log() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         6 => select(PIECES).prop_map(|piece| piece.as_bytes().to_vec()),
         3 => Just(b"\n".to_vec()),
         1 => prop::collection::vec(any::<u8>(), 0..6),
-        // A record that was cut somewhere.
+        // A truncated record.
         1 => (select(PIECES), any::<prop::sample::Index>()).prop_map(|(piece, at)| piece.as_bytes()[..at.index(piece.len() + 1)].to_vec()),
     ];
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
@@ -300,7 +304,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_keep_their_length_their_lines_and_their_account(bytes in made_up()) {
+    fn any_bytes_keep_their_length_their_lines_and_their_account(bytes in generated_log()) {
         let new = redacted(&bytes);
         prop_assert_eq!(new.len(), bytes.len());
         let ends = |bytes: &[u8]| bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).collect::<Vec<_>>();
@@ -310,8 +314,8 @@ proptest! {
     }
 
     #[test]
-    fn it_does_not_matter_how_much_is_read_at_once(bytes in made_up(), block in 16usize..64, most in 20usize..400) {
-        let limits = Limits { block, max_record: most, ..Limits::default() };
+    fn the_block_size_makes_no_difference(bytes in generated_log(), block in 16usize..64, max_record in 20usize..400) {
+        let limits = Limits { block, max_record, ..Limits::default() };
         let new = redacted_in(&bytes, limits);
         prop_assert_eq!(new.len(), bytes.len());
         let account = |bytes: &[u8]| read(&[log(bytes).path()], limits).0;
@@ -322,7 +326,7 @@ proptest! {
 // The program.
 
 #[test]
-fn one_log_goes_to_standard_output_and_the_same_text_is_the_same_everywhere() {
+fn one_log_goes_to_standard_output_and_equal_texts_have_equal_placeholders() {
     let (code, stdout, stderr) = run_with(&["redact", DENIED]);
     assert_eq!((code, &*stderr), (0, ""));
     let calls: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -336,11 +340,11 @@ fn one_log_goes_to_standard_output_and_the_same_text_is_the_same_everywhere() {
 }
 
 #[test]
-fn several_logs_need_a_folder_and_keep_their_places_in_it() {
+fn several_logs_need_a_folder_and_keep_its_structure() {
     let (code, stdout, stderr) = run_with(&["redact", "logs/week"]);
     assert_eq!((code, &*stdout), (2, ""));
     assert!(stderr.contains("5 logs need a folder"), "{stderr}");
-    let (_folder, new) = shown(&testdata("logs/week"));
+    let (_folder, new) = redact_to_folder(&testdata("logs/week"));
     let names: Vec<String> =
         sources(&new).iter().map(|name| name[new.to_str().unwrap().len() + 1..].to_owned()).collect();
     assert_eq!(
@@ -355,7 +359,7 @@ fn several_logs_need_a_folder_and_keep_their_places_in_it() {
     );
     let of = |path: &str| sessions(path);
     let (before, after) = (of("logs/week"), of(new.to_str().unwrap()));
-    // Two projects stay two, below one folder.
+    // Two projects are still two folders below the same one.
     let folders =
         |rows: &[(String, String)]| rows.iter().map(|row| row.1.clone()).collect::<BTreeSet<String>>();
     assert_eq!((folders(&before).len(), folders(&after).len()), (2, 2), "{after:?}");
@@ -367,7 +371,7 @@ fn several_logs_need_a_folder_and_keep_their_places_in_it() {
     );
 }
 
-/// Sessions and their projects.
+/// Returns the sessions of a log, each with its project.
 fn sessions(path: &str) -> Vec<(String, String)> {
     let (_, stdout, _) = run_with(&["sessions", "--format", "json", path]);
     let json: Value = serde_json::from_str(&stdout).unwrap();
@@ -381,7 +385,7 @@ fn sessions(path: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_log_that_is_read_is_never_written_over() {
+fn an_input_log_is_never_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
     std::fs::copy(testdata(DENIED), &path).unwrap();
@@ -395,7 +399,7 @@ fn a_log_that_is_read_is_never_written_over() {
 
 #[test]
 #[cfg(unix)]
-fn no_link_leads_out_of_the_folder() {
+fn a_link_that_leads_out_of_the_folder_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let (inside, outside) = (folder.path().join("inside"), folder.path().join("outside"));
     std::fs::create_dir(&inside).unwrap();
@@ -408,7 +412,7 @@ fn no_link_leads_out_of_the_folder() {
 }
 
 #[test]
-fn a_packed_log_is_unpacked() {
+fn a_compressed_log_is_written_uncompressed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl.gz");
     let mut packer =
@@ -423,7 +427,7 @@ fn a_packed_log_is_unpacked() {
 }
 
 #[test]
-fn what_is_no_log_is_said() {
+fn input_without_records_is_masked_and_reported() {
     let (code, stdout, stderr) = run(ccstat(&["redact", "-"]).write_stdin("plain secret text\n"));
     assert_eq!((code, &*stdout), (3, "xxxxx xxxxxx xxxx\n"));
     assert!(stderr.contains("no records"), "{stderr}");
@@ -432,7 +436,7 @@ fn what_is_no_log_is_said() {
 }
 
 #[test]
-fn a_hook_that_answers_json_keeps_its_decision_alone() {
+fn json_output_of_a_hook_keeps_only_its_decision() {
     let line = r#"{"type":"system","subtype":"hook_response","session_id":"s","hook_id":"h","hook_event":"PreToolUse","hook_name":"PreToolUse:Bash","exit_code":0,"stdout":"{\"decision\":\"block\",\"reason\":\"secret words here\"}\n"}"#;
     let new = String::from_utf8(redacted(line.as_bytes())).unwrap();
     assert!(new.contains(r#"{\"decision\":\"block\",\"reason\":\"redacted~1......."#), "{new}");
@@ -440,7 +444,7 @@ fn a_hook_that_answers_json_keeps_its_decision_alone() {
 }
 
 #[test]
-fn keys_that_are_data_are_replaced_and_stay_apart() {
+fn keys_that_are_data_are_replaced_and_stay_distinct() {
     let keys: Vec<String> = (0..60)
         .map(|at| format!("\"{}\":{at}", char::from(b'A' + at)))
         .filter(|key| !key.contains(['\\']))

@@ -143,7 +143,8 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// Returns the position of a name in a list, counted from 1. Its first three letters are enough: `mon`, `sept`.
+/// Returns the position of a name in a list, counted from 1. Its first three letters are enough: `mon`,
+/// `sept`.
 fn position(names: &[&str], name: &str) -> Option<i8> {
     let index = names.iter().position(|whole| name.len() >= 3 && whole.starts_with(name))?;
     i8::try_from(index + 1).ok()

@@ -22,7 +22,8 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// Dollars per million tokens to pico-dollars per token. A price below the minimum was surely meant per token.
+    /// Dollars per million tokens to pico-dollars per token. A price below the minimum was surely meant per
+    /// token.
     pub(super) const PER_MILLION: Self = Self {
         must: "a number of dollars per million tokens",
         range: "between 0.0001 and 1000000, or 0",
@@ -31,7 +32,8 @@ impl Unit {
         max: 1_000_000_000_000,
     };
 
-    /// Dollars per token to pico-dollars per token. A price above the maximum was surely meant per million tokens.
+    /// Dollars per token to pico-dollars per token. A price above the maximum was surely meant per million
+    /// tokens.
     pub(super) const PER_TOKEN: Self = Self {
         must: "a number of dollars per token",
         range: "between 0 and 1",
@@ -165,7 +167,8 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Shortens a text and replaces control characters, which a terminal would obey: the file may come from anywhere.
+/// Shortens a text and replaces control characters, which a terminal would obey: the file may come from
+/// anywhere.
 fn printable(text: &str) -> String {
     const MAX_CHARS: usize = 80;
     let shown = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
