@@ -1,8 +1,8 @@
-//! The table of content blocks: who may write which.
+//! The table of content blocks: the types that each role may use.
 
 use std::borrow::Cow;
 
-/// Blocks that either side may hold; a user's message repeats any of the assistant's when history is replayed.
+/// Types of both roles. A user message repeats blocks of the assistant when history is replayed.
 const BOTH: &[&str] = &[
     "text",
     "thinking",
@@ -24,81 +24,82 @@ const BOTH: &[&str] = &[
     "fallback",
 ];
 
-/// Blocks of users alone.
-const USER: &[&str] = &["tool_result", "image", "document", "search_result", "tool_addition", "tool_removal"];
+/// Types that only users have.
+const USER_ONLY: &[&str] =
+    &["tool_result", "image", "document", "search_result", "tool_addition", "tool_removal"];
 
-/// Who wrote a block, and its type: the key it is counted under.
+/// Role and type of a block, under which it is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlockKind<'a> {
     /// A row of the table.
     Known(BlockId),
-    /// A role or a type that the table does not hold.
+    /// A role or a type that is not in the table.
     Other {
-        /// `message.role`, or the record's type where there is none.
+        /// `message.role`, or the record's type if there is none.
         role: Cow<'a, str>,
         /// The block's `type`.
         kind: Cow<'a, str>,
     },
 }
 
-/// A row of the table of blocks: the assistant's first, then the user's.
+/// Index of a row in the table of blocks. The rows of the assistant come first, then those of the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(u8);
 
 impl BlockId {
-    /// How many rows there are.
-    pub const COUNT: usize = BOTH.len() * 2 + USER.len();
+    /// Number of rows.
+    pub const COUNT: usize = BOTH.len() * 2 + USER_ONLY.len();
 
-    /// All rows.
+    /// Iterates over all rows.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..Self::COUNT).filter_map(|index| u8::try_from(index).ok().map(Self))
     }
 
-    /// `assistant` or `user`.
+    /// Returns `assistant` or `user`.
     pub fn role(self) -> &'static str {
         if self.index() < BOTH.len() { "assistant" } else { "user" }
     }
 
-    /// The block's `type`.
+    /// Returns the `type` of the block.
     pub fn kind(self) -> &'static str {
         let index = self.index();
         match index.checked_sub(BOTH.len()) {
             None => BOTH[index],
             Some(index) if index < BOTH.len() => BOTH[index],
-            Some(index) => USER[index - BOTH.len()],
+            Some(index) => USER_ONLY[index - BOTH.len()],
         }
     }
 
-    /// The row's number, to be kept in a byte.
+    /// Returns the index as a byte, for compact storage.
     pub(crate) fn number(self) -> u8 {
         self.0
     }
 
-    /// The row with this number.
+    /// The reverse of [`number`](Self::number); `None` if there is no such row.
     pub(crate) fn of_number(number: u8) -> Option<Self> {
         (usize::from(number) < Self::COUNT).then_some(Self(number))
     }
 
-    /// The row's position, for tables indexed by block.
+    /// Returns the index, for tables with an entry per block.
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 
-    /// The name it is counted under.
+    /// Returns role and type as one name, such as `user/tool_result`.
     pub fn name(self) -> String {
         format!("{}/{}", self.role(), self.kind())
     }
 }
 
 impl<'a> BlockKind<'a> {
-    /// The block of this type in a message of this role.
+    /// Returns the kind of a block by the role of its message and its type.
     pub fn of(role: &Cow<'a, str>, kind: Cow<'a, str>) -> Self {
         let both = || BOTH.iter().position(|&row| row == kind);
-        let users = || USER.iter().position(|&row| row == kind).map(|index| index + 2 * BOTH.len());
+        let user_only = || USER_ONLY.iter().position(|&row| row == kind).map(|index| index + 2 * BOTH.len());
         let found = match &**role {
             "assistant" => both(),
-            // Tool results are most of what a user writes, so the user's own are looked at first.
-            "user" => users().or_else(|| Some(both()? + BOTH.len())),
+            // Most blocks of users are tool results, so their own types are tried first.
+            "user" => user_only().or_else(|| Some(both()? + BOTH.len())),
             _ => None,
         };
         match found.and_then(|index| u8::try_from(index).ok()) {
@@ -107,7 +108,7 @@ impl<'a> BlockKind<'a> {
         }
     }
 
-    /// The name it is counted under.
+    /// Returns role and type as one name, such as `user/tool_result`.
     pub fn name(&self) -> String {
         match self {
             Self::Known(id) => id.name(),
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_assistant_gives_no_tool_results() {
+    fn a_tool_result_of_the_assistant_is_not_in_the_table() {
         let block = BlockKind::of(&"assistant".into(), "tool_result".into());
         assert!(matches!(block, BlockKind::Other { .. }));
         assert_eq!(block.name(), "assistant/tool_result");

@@ -1,4 +1,4 @@
-//! A record taken apart becomes an [`Event`]: what its fields mean, whichever way they were found.
+//! Decodes a parsed record into an [`Event`]: the meaning of its fields, whichever parser found them.
 
 mod message;
 
@@ -7,7 +7,7 @@ use message::{is_prompt, message};
 
 use super::{
     Agent, Body, Denial, Event, ModelUse, StreamPart, StreamPayload, Text, ToolResult, TurnEnd, Usage,
-    dialect::{Dialect, Signs},
+    dialect::{Dialect, DialectHints},
     fields::{
         AgentFields, AgentKey, CallFields, CallKey, CompactionFields, CompactionKey, DeltaKey, EventKey,
         MessageKey, ModelFields, ModelKey, PartFields, PartKey, RecordFields, RecordKey, SearchKey,
@@ -20,12 +20,10 @@ use super::{
 };
 use crate::measure::{Millis, Time, Tokens, Usd};
 
-/// Tells the event of a record that stands like this; `None`, and nothing is told, if it has no string
-/// `type`.
+/// Decodes a record into `event`. Returns `None` and leaves `event` unchanged if there is no string `type`.
 ///
-/// It is told field by field where it stays. A whole event that is made and then moved is read back before
-/// its parts have arrived in memory, and the processor waits for them: that took 15 % of all time on short
-/// lines.
+/// The event is written field by field in place. An event that is built and then moved is read back before
+/// its fields have arrived in memory, and the processor waits: that took 15 % of the time on short lines.
 #[inline]
 pub(super) fn decode_record<'a, O: Open<'a>>(
     record: &Record<'a>,
@@ -37,15 +35,15 @@ pub(super) fn decode_record<'a, O: Open<'a>>(
     Some(())
 }
 
-/// The same by its type. Both are taken apart: a field that is forgotten here would tell of the record
-/// before.
+/// Decodes a record of type `name`. `event` is destructured, so that the compiler notices a forgotten field,
+/// which would keep the value of the record before.
 fn decode_typed<'a, O: Open<'a>>(record: &Record<'a>, name: Text<'a>, whole: &'a str, event: &mut Event<'a>) {
     let Event { kind, dialect, uuid, session, time, version, prompt, cwd, agent, text, body } = event;
     let fields = &record.fields;
     let named = Type::of(&name);
     let sub = discriminator::<O>(record, named);
     let (camel, snake) = (fields.text(RecordKey::CamelSession), fields.text(RecordKey::SnakeSession));
-    *dialect = signs::<O>(fields, &name, sub.as_deref(), camel.is_some(), snake.is_some()).dialect();
+    *dialect = dialect_hints::<O>(fields, &name, sub.as_deref(), camel.is_some(), snake.is_some()).dialect();
     let written = if *dialect == Dialect::Transcript { RecordKey::Version } else { RecordKey::CliVersion };
     *uuid = if named.is_identified() { fields.text(RecordKey::Uuid) } else { None };
     *session = if *dialect == Dialect::Stream { snake.or(camel) } else { camel.or(snake) };
@@ -72,14 +70,18 @@ fn time_of(fields: &RecordFields<'_>) -> Option<Time> {
     fields.text(RecordKey::Timestamp).and_then(|text| Time::parse(&text))
 }
 
-/// A string in an object.
+/// Returns the string `name` of the object `key`.
 #[inline(never)]
-fn inside<'a, O: Open<'a>>(fields: &RecordFields<'a>, key: RecordKey, name: PartKey) -> Option<Text<'a>> {
+fn nested_text<'a, O: Open<'a>>(
+    fields: &RecordFields<'a>,
+    key: RecordKey,
+    name: PartKey,
+) -> Option<Text<'a>> {
     let inner: PartFields<'a> = fields.get(key).and_then(O::fields)?;
     inner.text(name)
 }
 
-/// The second half of a kind's name.
+/// Returns the discriminator of a record, the second part of its kind's name.
 fn discriminator<'a, O: Open<'a>>(record: &Record<'a>, kind: Type) -> Option<Text<'a>> {
     match kind.discriminator() {
         Discriminator::None => None,
@@ -87,42 +89,42 @@ fn discriminator<'a, O: Open<'a>>(record: &Record<'a>, kind: Type) -> Option<Tex
         Discriminator::Operation => record.fields.text(RecordKey::Operation),
         Discriminator::Event => record.event.get()?.fields.text(EventKey::Type),
         Discriminator::Attachment => record.attachment.get()?.text(PartKey::Type),
-        Discriminator::Request => inside::<O>(&record.fields, RecordKey::Request, PartKey::Subtype),
-        Discriminator::Response => inside::<O>(&record.fields, RecordKey::Response, PartKey::Subtype),
-        Discriminator::Data => inside::<O>(&record.fields, RecordKey::Data, PartKey::Type),
+        Discriminator::Request => nested_text::<O>(&record.fields, RecordKey::Request, PartKey::Subtype),
+        Discriminator::Response => nested_text::<O>(&record.fields, RecordKey::Response, PartKey::Subtype),
+        Discriminator::Data => nested_text::<O>(&record.fields, RecordKey::Data, PartKey::Type),
     }
 }
 
-/// What a host's answer says of a permission.
+/// Returns `response.response.behavior`, a host's answer to a permission request.
 #[inline(never)]
-fn verdict<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Option<Json<'a>> {
+fn permission_behavior<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Option<Json<'a>> {
     let response: PartFields<'a> = O::fields(fields.get(RecordKey::Response)?)?;
     let inner: PartFields<'a> = O::fields(response.get(PartKey::Response)?)?;
     inner.get(PartKey::Behavior)
 }
 
-fn signs<'a, 's, O: Open<'a>>(
+fn dialect_hints<'a, 's, O: Open<'a>>(
     fields: &RecordFields<'a>,
     kind: &'s str,
     sub: Option<&'s str>,
     camel_id: bool,
     snake_id: bool,
-) -> Signs<'s> {
-    Signs {
+) -> DialectHints<'s> {
+    DialectHints {
         kind,
         sub,
         camel_id,
         snake_id,
-        in_a_tree: fields.has(RecordKey::ParentUuid) || fields.has(RecordKey::IsSidechain),
+        has_parent: fields.has(RecordKey::ParentUuid) || fields.has(RecordKey::IsSidechain),
         tools_or_cwd: fields.has(RecordKey::Tools) || fields.has(RecordKey::Cwd),
         total_cost: fields.has(RecordKey::TotalCost),
         cost_or_duration: fields.has(RecordKey::Cost) || fields.has(RecordKey::Duration),
-        verdict: kind == "control_response" && verdict::<O>(fields).is_some(),
+        has_behavior: kind == "control_response" && permission_behavior::<O>(fields).is_some(),
     }
 }
 
-/// Puts what a record says beyond its name where it will stay: a body is large, and most records have none.
-/// Moving it about took 4 % of all instructions on short lines.
+/// Decodes the body of a record in place. A body is large, and most records have none: moving it took 4 % of
+/// the instructions on short lines.
 #[inline]
 fn decode_body<'a, O: Open<'a>>(record: &Record<'a>, kind: Type, dialect: Dialect, body: &mut Body<'a>) {
     let fields = &record.fields;
@@ -136,7 +138,7 @@ fn decode_body<'a, O: Open<'a>>(record: &Record<'a>, kind: Type, dialect: Dialec
         Type::Assistant => Body::Message(message::<O>(record, "assistant")),
         Type::Result => Body::TurnEnd(Box::new(turn_end::<O>(record, dialect))),
         Type::System => system::<O>(fields),
-        Type::Progress => nested::<O>(fields).unwrap_or(Body::Plain),
+        Type::Progress => progress_message::<O>(fields).unwrap_or(Body::Plain),
         Type::ConversationReset => Body::Reset,
         Type::CostState => fields.number(RecordKey::SavedCost).map_or(Body::Plain, |total| {
             Body::CostState(
@@ -144,7 +146,7 @@ fn decode_body<'a, O: Open<'a>>(record: &Record<'a>, kind: Type, dialect: Dialec
                 record.models.as_ref().map(model_uses).unwrap_or_default(),
             )
         }),
-        Type::ToolResult if bridged => bridge_answer(fields).unwrap_or(Body::Plain),
+        Type::ToolResult if bridged => bridge_result(fields).unwrap_or(Body::Plain),
         Type::Reject if bridged => Body::Denial(Denial { id: fields.text(RecordKey::Id), tool: None }),
         _ => return,
     };
@@ -180,17 +182,18 @@ fn system<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
 }
 
 fn compaction<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
-    let told = [RecordKey::SnakeCompaction, RecordKey::CamelCompaction];
-    let told: CompactionFields<'a> =
-        told.into_iter().find_map(|key| fields.get(key)).and_then(O::fields).unwrap_or_default();
-    let count = |keys: [CompactionKey; 2]| keys.into_iter().find_map(|key| told.get(key)).map(Json::count);
+    let keys = [RecordKey::SnakeCompaction, RecordKey::CamelCompaction];
+    let metadata: CompactionFields<'a> =
+        keys.into_iter().find_map(|key| fields.get(key)).and_then(O::fields).unwrap_or_default();
+    let count =
+        |keys: [CompactionKey; 2]| keys.into_iter().find_map(|key| metadata.get(key)).map(Json::count);
     Body::Compaction(
         count([CompactionKey::SnakeBefore, CompactionKey::CamelBefore]),
         count([CompactionKey::SnakeAfter, CompactionKey::CamelAfter]),
     )
 }
 
-fn bridge_answer<'a>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
+fn bridge_result<'a>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
     let id = fields.text(RecordKey::BridgeToolUse)?;
     Some(Body::Answer(ToolResult {
         id: Some(id),
@@ -201,9 +204,9 @@ fn bridge_answer<'a>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
     }))
 }
 
-/// A subagent's message that 2.1.12 to 2.1.63 wrote into a `progress` record.
+/// Decodes the subagent's message in a `progress` record, which 2.1.12 to 2.1.63 wrote.
 #[inline(never)]
-fn nested<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
+fn progress_message<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
     let data: PartFields<'a> = fields.get(RecordKey::Data).and_then(O::fields)?;
     let inner = Record::from_fields::<O>(data.get(PartKey::Message).and_then(O::fields)?);
     let kind = inner.fields.text(RecordKey::Type).filter(|kind| matches!(&**kind, "user" | "assistant"))?;
@@ -237,16 +240,17 @@ fn stream_part<'a>(record: &Record<'a>) -> Option<StreamPart<'a>> {
     }
 }
 
-/// The API's name for an error. It is one word: what is more is a message, and those are in no report.
+/// Returns the name of an API error. Names are one word; anything else is a message, and reports show none of
+/// those.
 fn error_name(name: Text<'_>) -> Text<'_> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte);
     if name.len() <= 64 && name.bytes().all(plain) { name } else { "unknown".into() }
 }
 
-/// The API's name for an HTTP status.
+/// Returns the API's name for an HTTP status.
 fn status_name(status: Option<f64>) -> Text<'static> {
     let Some(status) = status else { return "unknown".into() };
-    #[expect(clippy::cast_possible_truncation, reason = "what is no status is unknown anyway")]
+    #[expect(clippy::cast_possible_truncation, reason = "a number that is not a status is unknown anyway")]
     let name = match status as i64 {
         _ if status.fract() != 0.0 && status < 500.0 => "unknown",
         400 | 413 => "invalid_request",
@@ -287,7 +291,7 @@ fn denial<'a>(entry: &CallFields<'a>) -> Denial<'a> {
     Denial { id: entry.text(CallKey::ToolUse), tool: entry.text(CallKey::ToolName) }
 }
 
-/// What the `usage` of a message, an event or a result says.
+/// Decodes the `usage` of a message, an event or a result.
 fn usage(usage: &RawUsage<'_>) -> Usage {
     let RawUsage { fields, cache_creation, server_tools } = usage;
     let (five, hour) = (cache_creation.count(SplitKey::FiveMinutes), cache_creation.count(SplitKey::OneHour));
@@ -323,22 +327,23 @@ fn model_use<'a>(model: Text<'a>, fields: &ModelFields<'a>) -> ModelUse<'a> {
     ModelUse { model, tokens, cost }
 }
 
-/// The type of the subagent that a call asks for.
+/// Returns the type of the subagent that a call requests.
 pub fn agent_of_input(input: &str) -> Option<Text<'_>> {
     let fields: AgentFields<'_> = Obvious::fields(Json::checked(input))?;
     fields.text(AgentKey::Wanted)
 }
 
-/// Id and type of the subagent that a call started, by what its tool returned to the CLI.
+/// Returns the id and type of the subagent that a call started, from the `toolUseResult`.
 ///
-/// What tools return is large, and only one tool returns this: a look for the key goes first.
+/// These results are large, and only those of one tool have an agent, so a substring search goes first.
 pub fn agent_of_outcome(outcome: &str) -> Option<(Text<'_>, Option<Text<'_>>)> {
     memchr::memmem::find(outcome.as_bytes(), b"\"agentId\"")?;
     let fields: AgentFields<'_> = Obvious::fields(Json::checked(outcome))?;
     Some((fields.text(AgentKey::Id)?, fields.text(AgentKey::Type)))
 }
 
-/// Name and status of each MCP server that a process began with; one without a name is left out.
+/// Returns the name and status of each MCP server in an `mcp_servers` array. Servers without a name are
+/// skipped.
 pub fn servers_of(servers: &str) -> Vec<(Text<'_>, Option<Text<'_>>)> {
     let all = Obvious::elements(Json::checked(servers)).unwrap_or_default();
     let server = |json| {

@@ -1,25 +1,25 @@
-//! Who wrote a record, and to whom. Decided record by record.
+//! The dialect of a record: which program wrote it, and for whom. Each record is decided by itself.
 
 use super::kind::{Protocol, protocol_of};
 
-/// The four ways records are written.
+/// The four formats of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
-    /// What the CLI prints.
+    /// Output of the CLI (`--output-format stream-json`).
     Stream,
-    /// What the CLI saves.
+    /// Saved sessions of the CLI.
     Transcript,
-    /// What a host writes to the CLI.
+    /// Input that a host sends to the CLI.
     Input,
-    /// The bridge of the seed documents.
+    /// The bridge protocol of the seed documents.
     Bridge,
 }
 
 impl Dialect {
-    /// All of them.
+    /// All dialects.
     pub const ALL: [Self; 4] = [Self::Stream, Self::Transcript, Self::Input, Self::Bridge];
 
-    /// Its name in reports.
+    /// Returns the name that reports use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stream => "stream",
@@ -30,15 +30,15 @@ impl Dialect {
     }
 }
 
-/// What the dialect of a record is decided by.
+/// The properties of a record that decide its dialect.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Signs<'a> {
-    /// Its `type`.
+pub(super) struct DialectHints<'a> {
+    /// `type`.
     pub(super) kind: &'a str,
-    /// Its discriminator.
+    /// The discriminator.
     pub(super) sub: Option<&'a str>,
-    /// It has `parentUuid` or `isSidechain`, with whatever value.
-    pub(super) in_a_tree: bool,
+    /// It has `parentUuid` or `isSidechain`, with any value.
+    pub(super) has_parent: bool,
     /// It has a `sessionId` that is not empty.
     pub(super) camel_id: bool,
     /// It has a `session_id` that is not empty.
@@ -49,17 +49,17 @@ pub(super) struct Signs<'a> {
     pub(super) total_cost: bool,
     /// It has `cost` or `duration`.
     pub(super) cost_or_duration: bool,
-    /// Its `response.response` has `behavior`: a host's verdict on a permission request.
-    pub(super) verdict: bool,
+    /// `response.response` has `behavior`: a host's answer to a permission request.
+    pub(super) has_behavior: bool,
 }
 
-/// Control requests that the CLI sends to its host; all others go the other way.
+/// Control requests that the CLI sends to its host. The host sends all others to the CLI.
 const TO_HOST: &[&str] =
     &["can_use_tool", "hook_callback", "mcp_message", "elicitation", "request_user_dialog"];
 
-impl Signs<'_> {
+impl DialectHints<'_> {
     pub(super) fn dialect(&self) -> Dialect {
-        if self.in_a_tree {
+        if self.has_parent {
             return Dialect::Transcript;
         }
         if self.camel_id {
@@ -72,7 +72,7 @@ impl Signs<'_> {
     }
 
     fn with_camel_id(&self) -> Dialect {
-        // The seed documents spell a stream's init with `sessionId`.
+        // The seed documents have `sessionId` in the `init` of a stream.
         if self.kind == "system" && self.sub == Some("init") && self.tools_or_cwd {
             return Dialect::Stream;
         }
@@ -91,7 +91,7 @@ impl Signs<'_> {
             ("result", _) if !self.total_cost && self.cost_or_duration => Dialect::Bridge,
             ("user", _) => Dialect::Input,
             ("control_request", _) if !self.sub.is_some_and(|sub| TO_HOST.contains(&sub)) => Dialect::Input,
-            ("control_response", _) if self.verdict => Dialect::Input,
+            ("control_response", _) if self.has_behavior => Dialect::Input,
             _ => Dialect::Stream,
         }
     }
@@ -102,46 +102,68 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_rule_decides_alone() {
+    fn each_rule_decides_the_dialect() {
         let rules = [
             (
-                Signs { kind: "user", in_a_tree: true, snake_id: true, ..Signs::default() },
+                DialectHints { kind: "user", has_parent: true, snake_id: true, ..DialectHints::default() },
                 Dialect::Transcript,
             ),
-            (Signs { kind: "cost-state", camel_id: true, ..Signs::default() }, Dialect::Transcript),
-            (Signs { kind: "user", snake_id: true, ..Signs::default() }, Dialect::Stream),
-            (Signs { kind: "user", ..Signs::default() }, Dialect::Input),
-            (Signs { kind: "assistant", ..Signs::default() }, Dialect::Stream),
-            (Signs { kind: "summary", ..Signs::default() }, Dialect::Transcript),
-            (Signs { kind: "approve", ..Signs::default() }, Dialect::Bridge),
-            (Signs { kind: "status", camel_id: true, ..Signs::default() }, Dialect::Bridge),
-            (Signs { kind: "result", camel_id: true, ..Signs::default() }, Dialect::Bridge),
             (
-                Signs { kind: "result", camel_id: true, snake_id: true, ..Signs::default() },
+                DialectHints { kind: "cost-state", camel_id: true, ..DialectHints::default() },
                 Dialect::Transcript,
             ),
-            (Signs { kind: "result", cost_or_duration: true, ..Signs::default() }, Dialect::Bridge),
+            (DialectHints { kind: "user", snake_id: true, ..DialectHints::default() }, Dialect::Stream),
+            (DialectHints { kind: "user", ..DialectHints::default() }, Dialect::Input),
+            (DialectHints { kind: "assistant", ..DialectHints::default() }, Dialect::Stream),
+            (DialectHints { kind: "summary", ..DialectHints::default() }, Dialect::Transcript),
+            (DialectHints { kind: "approve", ..DialectHints::default() }, Dialect::Bridge),
+            (DialectHints { kind: "status", camel_id: true, ..DialectHints::default() }, Dialect::Bridge),
+            (DialectHints { kind: "result", camel_id: true, ..DialectHints::default() }, Dialect::Bridge),
             (
-                Signs { kind: "result", cost_or_duration: true, total_cost: true, ..Signs::default() },
+                DialectHints { kind: "result", camel_id: true, snake_id: true, ..DialectHints::default() },
+                Dialect::Transcript,
+            ),
+            (
+                DialectHints { kind: "result", cost_or_duration: true, ..DialectHints::default() },
+                Dialect::Bridge,
+            ),
+            (
+                DialectHints {
+                    kind: "result",
+                    cost_or_duration: true,
+                    total_cost: true,
+                    ..DialectHints::default()
+                },
                 Dialect::Stream,
             ),
             (
-                Signs { kind: "control_request", sub: Some("can_use_tool"), ..Signs::default() },
+                DialectHints {
+                    kind: "control_request",
+                    sub: Some("can_use_tool"),
+                    ..DialectHints::default()
+                },
                 Dialect::Stream,
             ),
-            (Signs { kind: "control_request", sub: Some("interrupt"), ..Signs::default() }, Dialect::Input),
-            (Signs { kind: "control_response", verdict: true, ..Signs::default() }, Dialect::Input),
-            (Signs { kind: "control_response", ..Signs::default() }, Dialect::Stream),
+            (
+                DialectHints { kind: "control_request", sub: Some("interrupt"), ..DialectHints::default() },
+                Dialect::Input,
+            ),
+            (
+                DialectHints { kind: "control_response", has_behavior: true, ..DialectHints::default() },
+                Dialect::Input,
+            ),
+            (DialectHints { kind: "control_response", ..DialectHints::default() }, Dialect::Stream),
         ];
-        for (signs, dialect) in rules {
-            assert_eq!(signs.dialect(), dialect, "{signs:?}");
+        for (hints, dialect) in rules {
+            assert_eq!(hints.dialect(), dialect, "{hints:?}");
         }
     }
 
     #[test]
-    fn an_init_in_the_spelling_of_the_seed_documents_is_a_stream() {
-        let init = Signs { kind: "system", sub: Some("init"), camel_id: true, ..Signs::default() };
+    fn an_init_with_tools_and_a_camel_case_id_is_a_stream() {
+        let init =
+            DialectHints { kind: "system", sub: Some("init"), camel_id: true, ..DialectHints::default() };
         assert_eq!(init.dialect(), Dialect::Bridge);
-        assert_eq!(Signs { tools_or_cwd: true, ..init }.dialect(), Dialect::Stream);
+        assert_eq!(DialectHints { tools_or_cwd: true, ..init }.dialect(), Dialect::Stream);
     }
 }

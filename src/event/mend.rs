@@ -1,4 +1,5 @@
-//! Lone surrogates, which JavaScript writes when it cuts an emoji in two, made into what every JSON parser takes.
+//! Lone surrogates, which JavaScript writes when it cuts an emoji in two, made into what every JSON parser
+//! takes.
 
 use std::borrow::Cow;
 

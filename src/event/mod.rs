@@ -1,7 +1,7 @@
-//! Lines become events: borrowed, stateless, total. A record is judged alone.
+//! Decodes lines into events. An event borrows from its line, and each record is decoded by itself.
 //!
-//! Strict about JSON, lenient about fields: a field of the wrong type is missing, the record stays. Nothing here
-//! knows files, threads or other records.
+//! Decoding is strict about JSON and lenient about fields: a field of the wrong type counts as missing, and
+//! the record is kept. Nothing here knows files, threads or other records.
 
 mod block;
 mod content;
@@ -37,7 +37,7 @@ pub use words::{NO_SUCH_TOOL, TASK_NOTICE, deciding};
 
 use crate::measure::{Millis, Time, Tokens, Usd, Version};
 
-/// Judges one record: the whole of `bytes` must be one JSON object with a string `type`.
+/// Decodes one record: `bytes` must be a single JSON object with a string `type`.
 pub fn decode(bytes: &[u8]) -> Result<Event<'_>, DecodeError> {
     if let Some(event) = simdutf8::basic::from_utf8(bytes).ok().and_then(skim::skim_piece) {
         return Ok(event);
@@ -45,45 +45,45 @@ pub fn decode(bytes: &[u8]) -> Result<Event<'_>, DecodeError> {
     obvious(bytes)
 }
 
-/// For `fuzz/fuzz_targets/kernel.rs` alone: `cargo fuzz` sets this cfg, no other build does.
+/// Only for `fuzz/fuzz_targets/kernel.rs`: no other build than `cargo fuzz` sets this cfg.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub fn kernels_agree(bytes: &[u8], from: usize) {
     skim::kernels_agree(bytes, from);
 }
 
-/// Text of a record: borrowed unless it held an escape.
+/// Text of a record: borrowed unless it has an escape.
 pub type Text<'a> = Cow<'a, str>;
 
-/// One record, as far as any fact needs it.
+/// A decoded record: everything that facts are computed from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event<'a> {
-    /// What it is.
+    /// Type and discriminator.
     pub kind: Kind<'a>,
-    /// Who wrote it, and where to.
+    /// The format that the record is written in.
     pub dialect: Dialect,
-    /// Its identity, for the types where a second record with the same one is a copy.
+    /// `uuid`, for types where a second record with the same one is a copy.
     pub uuid: Option<Text<'a>>,
-    /// The session it belongs to.
+    /// Id of the session.
     pub session: Option<Text<'a>>,
-    /// When it was written, where it says so.
+    /// Time of writing, if the record has it.
     pub time: Option<Time>,
-    /// The CLI version that wrote it, where it says so.
+    /// Version of the CLI that wrote the record, if it has it.
     pub version: Option<Text<'a>>,
-    /// Whether it is what a human asked.
+    /// Whether the record is a prompt that a person typed.
     pub prompt: bool,
-    /// The folder that it was written in, where it says so.
+    /// Working directory, if the record has it.
     pub cwd: Option<Text<'a>>,
-    /// Whose it is.
+    /// The subagent that wrote the record, if any.
     pub agent: Agent<'a>,
-    /// As it stands.
+    /// The JSON text of the record.
     pub text: &'a str,
-    /// What facts are read from it.
+    /// Facts of this kind of record.
     pub body: Body<'a>,
 }
 
 impl Event<'_> {
-    /// What no record tells, to be told over.
+    /// An empty event, to be overwritten.
     fn blank() -> Self {
         Self {
             kind: Kind::of("".into(), None),
@@ -101,235 +101,236 @@ impl Event<'_> {
     }
 }
 
-/// Whose a record is: nothing of it is said where it is the main agent's.
+/// The subagent that wrote a record. All fields are empty for the main agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agent<'a> {
-    /// The call that started the subagent.
+    /// Id of the tool call that started the subagent.
     pub call: Option<Text<'a>>,
-    /// The subagent's id.
+    /// Id of the subagent.
     pub id: Option<Text<'a>>,
-    /// Its type.
+    /// Type of the subagent.
     pub kind: Option<Text<'a>>,
-    /// Whether the record stands beside the main conversation.
+    /// `isSidechain`: whether the record is outside of the main conversation.
     pub sidechain: bool,
 }
 
-/// What a record says beyond its name.
+/// Facts of a record that depend on its kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body<'a> {
-    /// Nothing that counts.
+    /// None: the record is only counted.
     Plain,
-    /// A user's or the assistant's message, or one block of it.
+    /// A message of the user or the assistant, or one block of it.
     Message(Message<'a>),
-    /// A subagent's message inside a `progress` record, with a time of its own.
+    /// A subagent's message inside a `progress` record, and the time of that message.
     Nested(Message<'a>, Option<Time>),
-    /// End of a turn.
+    /// The end of a turn.
     TurnEnd(Box<TurnEnd<'a>>),
-    /// `/clear`: totals begin anew.
+    /// `/clear`: cumulative totals restart at zero.
     Reset,
-    /// A streamed response begins or ends.
+    /// The start or end of a streamed response.
     Stream(StreamPart<'a>),
-    /// A call was refused.
+    /// A refused call.
     Denial(Denial<'a>),
-    /// An attempt at the API failed and is repeated: what failed, and the wait before the next.
+    /// A request to the API failed and will be repeated: the name of the error, and the delay.
     Retry(Text<'a>, Option<Millis>),
-    /// The conversation was summarised: tokens before and after.
+    /// The conversation was compacted: tokens before and after.
     Compaction(Option<u64>, Option<u64>),
     /// Wall time of a turn in an interactive session.
     TurnDuration(Millis),
-    /// What a saved session cost so far.
+    /// Cumulative cost of a saved session, in total and by model.
     CostState(Usd, Vec<ModelUse<'a>>),
-    /// The bridge's form of a tool result.
+    /// A tool result in the format of the bridge.
     Answer(ToolResult<'a>),
-    /// A process begins: its MCP servers, as JSON text.
+    /// A process starts: its MCP servers as JSON, see [`servers_of`].
     Servers(&'a str),
 }
 
-/// A message and what stands beside it in its record.
+/// A message, and the fields of its record that belong to it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Message<'a> {
-    /// Its blocks, in order. Nearly all messages have one.
+    /// Content blocks, in order. Nearly all messages have one.
     pub blocks: SmallVec<[Block<'a>; 1]>,
-    /// The API response it is a part of.
+    /// The API response that the message is a part of.
     pub response: Option<Response<'a>>,
-    /// Kind of API failure that this message tells of.
+    /// Name of the API error that the message reports.
     pub api_error: Option<Text<'a>>,
 }
 
-/// One element of `message.content` with a type.
+/// An element of `message.content` that has a type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block<'a> {
     /// Role and type.
     pub kind: BlockKind<'a>,
-    /// What it says about a tool call.
+    /// The part of a tool call that the block is, if any.
     pub tool_part: ToolPart<'a>,
-    /// Its length.
+    /// Length of the block's JSON text.
     pub bytes: u64,
 }
 
-/// A block's part in a tool call.
+/// The part of a tool call that a block is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ToolPart<'a> {
-    /// None.
+    /// The block is not part of a tool call.
     None,
     /// The call.
     Call(ToolUse<'a>),
-    /// A tool that ran on the server, within the response: no call, but a use of that tool.
+    /// The name of a tool that ran on the server during the response. It counts as a use of the tool, not as
+    /// a call.
     Server(Option<Text<'a>>),
-    /// The answer.
+    /// The result of a call.
     Result(ToolResult<'a>),
 }
 
 /// A tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolUse<'a> {
-    /// Its id.
+    /// Id of the call.
     pub id: Option<Text<'a>>,
-    /// Which tool.
+    /// Name of the tool.
     pub tool: Option<Text<'a>>,
-    /// What it was given, as JSON text.
+    /// Input of the call as JSON.
     pub input: Option<&'a str>,
 }
 
-/// The answer to a tool call.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult<'a> {
-    /// Which call it answers.
+    /// Id of the call.
     pub id: Option<Text<'a>>,
     /// Whether the tool failed.
     pub is_error: bool,
     /// Whether the call was refused, by a structured field or else by its text.
     pub denied: bool,
-    /// What it says, as JSON text.
+    /// `content` of the block as JSON: the result as the model sees it.
     pub content: Option<&'a str>,
-    /// What the tool returned to the CLI, as JSON text.
+    /// `toolUseResult` as JSON: the result as the tool returned it to the CLI.
     pub outcome: Option<&'a str>,
 }
 
 /// A refused call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Denial<'a> {
-    /// Which call.
+    /// Id of the call.
     pub id: Option<Text<'a>>,
-    /// Which tool.
+    /// Name of the tool.
     pub tool: Option<Text<'a>>,
 }
 
-/// What a message tells of the API response it is a part of.
+/// Fields of a message that describe the API response it is a part of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response<'a> {
     /// `message.id`.
     pub id: Option<Text<'a>>,
     /// The model that answered.
     pub model: Option<Text<'a>>,
-    /// The model that was asked, which is the one that is charged.
+    /// The model that was requested. Its prices apply.
     pub requested: Option<Text<'a>>,
-    /// Tokens, where it has `usage`.
+    /// Tokens, if the message has `usage`.
     pub usage: Option<Usage>,
-    /// Whether it says why it stopped; then its counts are final, if it was saved.
+    /// Whether there is a `stop_reason`. In a saved message the counts of tokens are final then.
     pub stopped: bool,
-    /// The session that asked for it, on lines that a fork copied (2.1.326 on).
+    /// The session that made the request, on lines that a fork copied (2.1.326 and later).
     pub request_session: Option<Text<'a>>,
-    /// The version that wrote the line, where it says so itself.
+    /// The version that wrote the line, if the line has it.
     pub version: Option<Version>,
 }
 
 /// A `usage` object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Tokens that came from no cache.
+    /// Input tokens that were not cached.
     pub input: u64,
-    /// Tokens written, or a placeholder.
+    /// Output tokens. Early parts of a response have a placeholder.
     pub output: u64,
-    /// Tokens read from the cache.
+    /// Input tokens read from the cache.
     pub cache_read: u64,
-    /// All tokens written to the cache.
+    /// Input tokens written to the cache, for five minutes or an hour.
     pub cache_write: u64,
-    /// Those of them kept for an hour.
+    /// The part of `cache_write` that is cached for an hour.
     pub cache_write_1h: u64,
-    /// Web searches.
+    /// Number of web searches on the server.
     pub web_searches: u64,
-    /// Whether the fast table applies.
+    /// Whether the prices of the fast mode apply.
     pub fast: bool,
-    /// Whether it was computed where that is dearer: `inference_geo` is `us`.
+    /// Whether `inference_geo` is `us`, which costs extra.
     pub in_us: bool,
 }
 
 impl Usage {
-    /// Tokens of the whole prompt, cached or not.
+    /// Returns the tokens of the whole prompt, cached or not.
     pub fn prompt(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 }
 
-/// A streamed response's first or last word.
+/// The start or end of a streamed response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamPart<'a> {
-    /// The response's id: of `message_start`, or beside the event in recent versions.
+    /// Id of the response: in `message_start`, and in recent versions also in `api_message_id`.
     pub id: Option<Text<'a>>,
-    /// What tells parallel responses apart where events carry no id.
+    /// `parent_tool_use_id`, which separates parallel responses whose events have no id.
     pub lane: Option<Text<'a>>,
-    /// Whether events of this version carry the response's id.
+    /// Whether the record has `api_message_id`.
     pub has_api_id: bool,
-    /// Its first or last word.
+    /// The data of the event.
     pub payload: StreamPayload<'a>,
 }
 
-/// Which part of a streamed response.
+/// The data of a streaming event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StreamPayload<'a> {
     /// `message_start`: the model and the first usage.
     Start(Option<Text<'a>>, Option<Usage>),
-    /// `message_delta`: the usage so far, and whether it is final.
+    /// `message_delta`: the usage so far, and whether it has a `stop_reason` and is therefore final.
     Delta(Option<Usage>, bool),
 }
 
 /// A `result` record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnEnd<'a> {
-    /// How it ended.
+    /// `subtype`, such as `success` or `error_max_turns`.
     pub subtype: Option<Text<'a>>,
-    /// Whether it says that it failed.
+    /// `is_error`.
     pub is_error: bool,
-    /// Its own count of turns.
+    /// `num_turns`, the number of turns as the CLI counts them.
     pub num_turns: Option<u64>,
-    /// Cost so far in this process or session.
+    /// Cumulative cost of the process or session.
     pub total: Option<Usd>,
-    /// Tokens and cost so far, by model; `None` where the record has no such field.
+    /// Cumulative tokens and cost by model; `None` if the record lacks `modelUsage`.
     pub models: Option<Vec<ModelUse<'a>>>,
-    /// The same since the last result, in recent versions.
+    /// Tokens and cost by model since the last result, in recent versions.
     pub since_last: Option<Vec<ModelUse<'a>>>,
-    /// Tokens of this turn, main loop only.
+    /// Tokens of this turn, without those of subagents.
     pub usage: Usage,
-    /// API time so far.
+    /// Cumulative API time.
     pub api: Option<Millis>,
     /// Wall time of this turn.
     pub wall: Option<Millis>,
     /// Time until the first token.
     pub first_token: Option<Millis>,
-    /// What was refused in this turn.
+    /// Refused calls of this turn.
     pub denials: Vec<Denial<'a>>,
 }
 
 /// Tokens and cost of one model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelUse<'a> {
-    /// Its name as the log writes it.
+    /// Name of the model as the log has it.
     pub model: Text<'a>,
-    /// Its tokens.
+    /// Tokens and web searches.
     pub tokens: Tokens,
-    /// Its cost.
+    /// Cost as the log has it.
     pub cost: Usd,
 }
 
-/// Why something is not a record.
+/// The reason why a text is not a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecodeError {
-    /// Bytes that are not UTF-8.
+    /// The bytes are not UTF-8.
     NotUtf8,
-    /// Not JSON; what was wrong, and the byte where.
+    /// The text is not JSON: the error message, and the byte it refers to.
     NotJson(String, usize),
-    /// JSON, but not an object with a string `type`.
+    /// The text is JSON, but not an object with a string `type`.
     NotARecord,
 }
 
@@ -337,7 +338,7 @@ impl std::fmt::Display for DecodeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NotUtf8 => f.write_str("not UTF-8"),
-            Self::NotJson(what, _) => f.write_str(what),
+            Self::NotJson(message, _) => f.write_str(message),
             Self::NotARecord => f.write_str("not an object with a string `type`"),
         }
     }

@@ -1,4 +1,5 @@
-//! The words that decide what a text counts as: a refusal, a failure of the API, something that no human typed.
+//! The words that decide what a text counts as: a refusal, a failure of the API, something that no human
+//! typed.
 
 use std::ops::Range;
 
@@ -13,8 +14,8 @@ pub const NO_SUCH_TOOL: &str = "No such tool available";
 /// The start of a message that tells of the end of a task.
 pub const TASK_NOTICE: &str = "<task-notification>";
 
-/// Which parts of a text decide what it counts as; none in most texts. Whoever replaces a text without changing what is
-/// counted keeps these where they stand.
+/// Which parts of a text decide what it counts as; none in most texts. Whoever replaces a text without
+/// changing what is counted keeps these where they stand.
 pub fn deciding(text: &str) -> Vec<Range<usize>> {
     let blank = text.len() - text.trim_start().len();
     let begins = |words: &&&str| text[blank..].starts_with(**words);

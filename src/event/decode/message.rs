@@ -1,4 +1,5 @@
-//! What a message says: its blocks, its response, its failures, and whether a human wrote it.
+//! Decodes messages: their blocks, the response they are a part of, API errors, and whether a person typed
+//! them.
 
 use smallvec::SmallVec;
 
@@ -17,10 +18,10 @@ use crate::{
     measure::Version,
 };
 
-/// The model name of messages that no model wrote.
+/// Model name of messages that the CLI wrote itself.
 const SYNTHETIC: &str = "<synthetic>";
 
-/// Beginnings of user texts that no human typed.
+/// Prefixes of user messages that no person typed.
 pub(in crate::event) const NOT_HUMAN: &[&str] = &[
     "<local-command-",
     "<command-name>",
@@ -32,7 +33,7 @@ pub(in crate::event) const NOT_HUMAN: &[&str] = &[
     "This session is being continued from a previous conversation",
 ];
 
-/// How a message begins that tells of a failure of the API, in versions that have no field for it.
+/// Prefix of messages that report an API error, in versions that have no field for it.
 pub(in crate::event) const API_ERROR: &str = "API Error";
 
 pub(super) fn message<'a, O: Open<'a>>(record: &Record<'a>, kind: &str) -> Message<'a> {
@@ -45,9 +46,9 @@ pub(super) fn message<'a, O: Open<'a>>(record: &Record<'a>, kind: &str) -> Messa
     }
     let model = opened.and_then(|message| message.fields.text(MessageKey::Model));
     let synthetic = model.as_deref() == Some(SYNTHETIC);
-    // An empty `message` tells of no response, and one that no model wrote is none.
-    let told = opened.filter(|message| !synthetic && message.has_fields);
-    let response = told.map(|message| response(&record.fields, message, model));
+    // An empty `message` has no response, nor has one that the CLI wrote itself.
+    let from_model = opened.filter(|message| !synthetic && message.has_fields);
+    let response = from_model.map(|message| response(&record.fields, message, model));
     Message { blocks, response, api_error: api_error::<O>(record, synthetic) }
 }
 
@@ -80,7 +81,7 @@ fn blocks<'a, O: Open<'a>>(
             bytes
         }];
     }
-    let mut verdicts = None; // read once, and only if there is a result
+    let mut verdicts = None; // built once, and only if there is a result
     let objects = message.blocks.objects.iter();
     let block = |(fields, bytes): &(BlockFields<'a>, u64)| {
         let kind = fields.text(BlockKey::Type)?;
@@ -123,12 +124,12 @@ fn tool_result<'a, O: Open<'a>>(
     }
 }
 
-/// What the fields beside the results of a record say of their permission.
+/// Permission decisions in the fields of a record with tool results.
 struct Verdicts<'a> {
-    /// By id of the call, sorted: whether it was refused.
+    /// Ids of calls and whether they were refused, sorted.
     by_call: SmallVec<[(Text<'a>, bool); 2]>,
-    /// Of the whole record.
-    of_all: Option<bool>,
+    /// The decision for the whole record.
+    of_record: Option<bool>,
 }
 
 impl<'a> Verdicts<'a> {
@@ -142,12 +143,13 @@ impl<'a> Verdicts<'a> {
         let fields = &record.fields;
         let (kind, decision) =
             (fields.get(RecordKey::ToolDenialKind), fields.get(RecordKey::PermissionDecision));
-        let said = kind.is_some() || decision.is_some();
-        let of_all = said.then(|| refused(kind, &decision.and_then(O::fields).unwrap_or_default()));
-        Self { by_call, of_all }
+        let is_decided = kind.is_some() || decision.is_some();
+        let of_record = is_decided.then(|| refused(kind, &decision.and_then(O::fields).unwrap_or_default()));
+        Self { by_call, of_record }
     }
 
-    /// Whether a call was refused, by any field; `None` where the version wrote no such field.
+    /// Returns whether any field says that a call was refused; `None` if the version does not write these
+    /// fields.
     fn get(&self, call: Option<&str>) -> Option<bool> {
         let own = call.and_then(|call| {
             let first = self.by_call.partition_point(|(id, _)| &**id < call);
@@ -156,7 +158,7 @@ impl<'a> Verdicts<'a> {
             let own = same.next()?;
             Some(same.fold(own, |any, refused| any | refused))
         });
-        match (own, self.of_all) {
+        match (own, self.of_record) {
             (Some(own), Some(all)) => Some(own || all),
             (own, all) => own.or(all),
         }
@@ -174,10 +176,10 @@ fn api_error<'a, O: Open<'a>>(record: &Record<'a>, synthetic: bool) -> Option<Te
     let flagged = named.is_some()
         || fields.is_true(RecordKey::SnakeApiError)
         || fields.is_true(RecordKey::CamelApiError);
-    // Streams of 1.0.128 have no flag at all.
-    let says_so =
+    // Streams of 1.0.128 have no such flag.
+    let has_error_text =
         || synthetic && record.message.get().is_some_and(|message| text_of(message).starts_with(API_ERROR));
-    if !flagged && !says_so() {
+    if !flagged && !has_error_text() {
         return None;
     }
     let status = |key| fields.number(key).filter(|&status| status != 0.0);
@@ -186,7 +188,7 @@ fn api_error<'a, O: Open<'a>>(record: &Record<'a>, synthetic: bool) -> Option<Te
     Some(named.map_or_else(by_status, error_name))
 }
 
-/// The text of a message: its string, or the texts of its blocks one after another.
+/// Returns the text of a message: `content` if it is a string, else the joined texts of its blocks.
 fn text_of<'a>(message: &RawMessage<'a>) -> Text<'a> {
     if let Some(text) = message.fields.get(MessageKey::Content).and_then(Json::string) {
         return text;
@@ -194,7 +196,7 @@ fn text_of<'a>(message: &RawMessage<'a>) -> Text<'a> {
     joined(&message.blocks)
 }
 
-/// The same for a content that was not opened.
+/// Like [`text_of`], for a `content` that is not parsed yet.
 fn text_of_value<'a, O: Open<'a>>(content: Json<'a>) -> Text<'a> {
     if let Some(text) = content.string() {
         return text;
@@ -208,6 +210,7 @@ fn joined<'a>(blocks: &Blocks<'a>) -> Text<'a> {
     texts.reduce(|all, text| all + text).unwrap_or_default()
 }
 
+/// Returns whether a user record is a prompt that a person typed.
 pub(super) fn is_prompt<'a, O: Open<'a>>(record: &Record<'a>) -> bool {
     use RecordKey::{IsCompactSummary, IsMeta, IsReplay, IsSidechain, IsSynthetic};
     let fields = &record.fields;
@@ -216,17 +219,17 @@ pub(super) fn is_prompt<'a, O: Open<'a>>(record: &Record<'a>) -> bool {
     let is_result = |(block, _): &(BlockFields<'_>, u64)| {
         block.text(BlockKey::Type).is_some_and(|kind| kind == "tool_result")
     };
-    let said = is_text || message.blocks.has_elements && !message.blocks.objects.iter().any(is_result);
+    let has_content = is_text || message.blocks.has_elements && !message.blocks.objects.iter().any(is_result);
     let another_origin = || {
         let origin: PartFields<'a> = fields.get(RecordKey::Origin).and_then(O::fields)?;
         Some(origin.get(PartKey::Kind)?.string().is_none_or(|kind| kind != "human"))
     };
-    if !said
+    if !has_content
         || [IsReplay, IsSynthetic, IsMeta, IsCompactSummary, IsSidechain]
             .into_iter()
             .any(|flag| fields.is_true(flag))
         || fields.get(RecordKey::ParentToolUse).is_some_and(Json::says_something)
-        || fields.text(RecordKey::SourceToolUse).is_some() // a tool wrote it: SlashCommand of 2.0.67
+        || fields.text(RecordKey::SourceToolUse).is_some() // written by a tool: SlashCommand of 2.0.67
         || fields.get(RecordKey::ToolUseResult).is_some_and(|result| !result.is_null())
         || another_origin() == Some(true)
     {
