@@ -76,7 +76,7 @@ program() {
 runs=${RUNS:-5}
 slow_runs=${SLOW_RUNS:-1}
 program 'newline floor' "$runs" '"$floor" "$dir"'
-program 'newline floor, to memory as it comes' "$runs" '"$floor" --as-it-comes "$dir"'
+program 'newline floor, unaligned buffer' "$runs" '"$floor" --as-it-comes "$dir"'
 program 'wc -l' "$runs" 'eval "$logs" | wc -l --files0-from=-'
 program 'ccstat, 1 thread' "$runs" '"$ccstat" summarize --format json --threads 1 "$dir"'
 program 'ccstat, 2 threads' "$runs" '"$ccstat" summarize --format json --threads 2 "$dir"'
