@@ -1,26 +1,26 @@
-//! The fields that facts are read from, object by object: one list each.
+//! The wanted fields of each kind of object, and a perfect hash table that finds the field of a key.
 
 use super::{Text, json::Json};
 
-/// The wanted fields of one sort of object.
+/// The wanted fields of one kind of object.
 pub(super) trait Fields<'a>: Default {
-    /// The slot of a key, if it is wanted.
+    /// Returns the index of a key in the list; `None` if it is not wanted.
     fn slot(key: Key<'_>) -> Option<usize>;
-    /// Puts a value there. Of duplicate keys the last wins.
+    /// Stores a value. The last of duplicate keys wins.
     fn put(&mut self, slot: usize, value: Json<'a>);
-    /// Forgets all values.
+    /// Removes all values.
     fn clear(&mut self);
 }
 
-/// What is known of a field.
+/// State of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Found {
-    /// The object has none.
-    No,
-    /// It is some value.
+enum FieldState {
+    /// The object does not have it.
+    Missing,
+    /// It has a value.
     Value,
-    /// It is a string without escapes.
-    Plain,
+    /// Its value is a string without escapes.
+    PlainString,
 }
 
 macro_rules! fields {
@@ -31,21 +31,21 @@ macro_rules! fields {
 
         impl $key {
             const NAMES: &'static [&'static str] = &[$($text),*];
-            const TABLE: &'static Table = &Table::of(Self::NAMES);
+            const TABLE: &'static KeyTable = &KeyTable::of(Self::NAMES);
         }
 
         #[doc = concat!("The fields named by [`", stringify!($key), "`], as far as the object has them.")]
         #[derive(Clone, Debug)]
         pub(super) struct $fields<'a> {
             texts: [&'a str; $key::NAMES.len()],
-            /// Which of them mean anything. It stands apart so that a record's fields are forgotten by few
-            /// stores: wiping the texts of each record took 4 % of the time on short lines.
-            found: [Found; $key::NAMES.len()],
+            /// Which texts are valid. This is a separate array, so that few stores clear the fields of a
+            /// record: clearing the texts of each record took 4 % of the time on short lines.
+            states: [FieldState; $key::NAMES.len()],
         }
 
         impl Default for $fields<'_> {
             fn default() -> Self {
-                Self { texts: [""; $key::NAMES.len()], found: [Found::No; $key::NAMES.len()] }
+                Self { texts: [""; $key::NAMES.len()], states: [FieldState::Missing; $key::NAMES.len()] }
             }
         }
 
@@ -57,43 +57,44 @@ macro_rules! fields {
             #[inline(always)]
             fn put(&mut self, slot: usize, value: Json<'a>) {
                 self.texts[slot] = value.source();
-                self.found[slot] = if value.is_plain() { Found::Plain } else { Found::Value };
+                self.states[slot] =
+                    if value.is_plain() { FieldState::PlainString } else { FieldState::Value };
             }
             #[inline(always)]
             fn clear(&mut self) {
-                self.found = [Found::No; $key::NAMES.len()];
+                self.states = [FieldState::Missing; $key::NAMES.len()];
             }
         }
 
         #[allow(dead_code, reason = "not every list needs every getter")]
         impl<'a> $fields<'a> {
-            /// The value, whatever it is.
+            /// Returns the value of any type.
             #[inline]
             pub(super) fn get(&self, key: $key) -> Option<Json<'a>> {
-                let (text, found) = (self.texts[key as usize], self.found[key as usize]);
-                (found != Found::No).then(|| Json::scanned(text, found == Found::Plain))
+                let (text, state) = (self.texts[key as usize], self.states[key as usize]);
+                (state != FieldState::Missing).then(|| Json::scanned(text, state == FieldState::PlainString))
             }
-            /// Whether the object has the key at all.
+            /// Returns whether the object has the key, with any value.
             #[inline]
             pub(super) fn has(&self, key: $key) -> bool {
-                self.found[key as usize] != Found::No
+                self.states[key as usize] != FieldState::Missing
             }
-            /// The string that is not empty.
+            /// Returns the value if it is a string and not empty.
             #[inline]
             pub(super) fn text(&self, key: $key) -> Option<Text<'a>> {
                 self.get(key)?.text()
             }
-            /// The number.
+            /// Returns the value if it is a number, see [`Json::number`].
             #[inline]
             pub(super) fn number(&self, key: $key) -> Option<f64> {
                 self.get(key)?.number()
             }
-            /// The count, and zero if there is none.
+            /// Returns the value as a count, and 0 if it is missing, see [`Json::count`].
             #[inline]
             pub(super) fn count(&self, key: $key) -> u64 {
                 self.get(key).map_or(0, Json::count)
             }
-            /// Whether it is `true`.
+            /// Returns whether the value is `true`.
             #[inline]
             pub(super) fn is_true(&self, key: $key) -> bool {
                 self.get(key).is_some_and(Json::is_true)
@@ -103,7 +104,7 @@ macro_rules! fields {
 }
 
 fields! {
-    /// Of a record. The first are opened on the way, where a record is walked over.
+    /// Fields of a record. The fast parser reads the first ones as nested objects, see `record.rs`.
     RecordFields by RecordKey {
         Message = "message"
         Event = "event"
@@ -178,7 +179,7 @@ fields! {
 }
 
 fields! {
-    /// Of a `message`.
+    /// Fields of a `message`.
     MessageFields by MessageKey {
         Role = "role"
         Content = "content"
@@ -190,7 +191,7 @@ fields! {
 }
 
 fields! {
-    /// Of an element of `content`.
+    /// Fields of an element of `content`.
     BlockFields by BlockKey {
         Type = "type"
         Text = "text"
@@ -204,7 +205,7 @@ fields! {
 }
 
 fields! {
-    /// Of an API event.
+    /// Fields of an API event.
     EventFields by EventKey {
         Type = "type"
         Message = "message"
@@ -214,7 +215,7 @@ fields! {
 }
 
 fields! {
-    /// Of the objects that name their kind and hold little else.
+    /// Fields of several small objects, most of which only name their type.
     PartFields by PartKey {
         Type = "type"
         Subtype = "subtype"
@@ -227,7 +228,7 @@ fields! {
 }
 
 fields! {
-    /// Of a `usage`.
+    /// Fields of a `usage`.
     UsageFields by UsageKey {
         Input = "input_tokens"
         Output = "output_tokens"
@@ -241,7 +242,7 @@ fields! {
 }
 
 fields! {
-    /// Of a `cache_creation`.
+    /// Fields of a `cache_creation`.
     SplitFields by SplitKey {
         FiveMinutes = "ephemeral_5m_input_tokens"
         OneHour = "ephemeral_1h_input_tokens"
@@ -249,28 +250,28 @@ fields! {
 }
 
 fields! {
-    /// Of a `server_tool_use` in a `usage`.
+    /// Fields of a `server_tool_use` in a `usage`.
     SearchFields by SearchKey {
         WebSearches = "web_search_requests"
     }
 }
 
 fields! {
-    /// Of a `delta`.
+    /// Fields of a `delta`.
     DeltaFields by DeltaKey {
         StopReason = "stop_reason"
     }
 }
 
 fields! {
-    /// Of a decision about a call.
+    /// Fields of a decision about a call.
     DecisionFields by DecisionKey {
         Decision = "decision"
     }
 }
 
 fields! {
-    /// Of one model's entry in `modelUsage`.
+    /// Fields of a model's entry in `modelUsage`.
     ModelFields by ModelKey {
         Input = "inputTokens"
         Output = "outputTokens"
@@ -283,7 +284,7 @@ fields! {
 }
 
 fields! {
-    /// Of what says how many tokens a summary left, in both spellings.
+    /// Fields of `compact_metadata` and `compactMetadata`.
     CompactionFields by CompactionKey {
         SnakeBefore = "pre_tokens"
         CamelBefore = "preTokens"
@@ -293,7 +294,7 @@ fields! {
 }
 
 fields! {
-    /// Of what starts a subagent and what it returns.
+    /// Fields of the input and the result of a call that starts a subagent.
     AgentFields by AgentKey {
         Id = "agentId"
         Type = "agentType"
@@ -302,7 +303,7 @@ fields! {
 }
 
 fields! {
-    /// Of an entry of `mcp_servers`.
+    /// Fields of an entry of `mcp_servers`.
     ServerFields by ServerKey {
         Name = "name"
         Status = "status"
@@ -310,7 +311,7 @@ fields! {
 }
 
 fields! {
-    /// Of an entry of `tool_result_meta` or `permission_denials`.
+    /// Fields of an entry of `tool_result_meta` or `permission_denials`.
     CallFields by CallKey {
         Id = "id"
         NonExecution = "non_execution_kind"
@@ -320,7 +321,7 @@ fields! {
     }
 }
 
-/// The names of all fields that facts are read from; some stand there twice.
+/// Iterates over the names of all wanted fields. Some occur twice.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let lists = [
         RecordKey::NAMES,
@@ -342,7 +343,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     lists.into_iter().flatten().copied()
 }
 
-/// A name of a field, and whatever follows it in its text.
+/// The name of a field: the first `length` bytes of `text`, which may continue after it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Key<'a> {
     text: &'a [u8],
@@ -350,19 +351,19 @@ pub(super) struct Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// A name by itself.
+    /// A name with no text after it.
     pub(super) const fn new(name: &'a [u8]) -> Self {
         Self { text: name, length: name.len() }
     }
 
-    /// The name that a text begins with. Where sixteen bytes are there, they are taken as they are.
+    /// The name that a text begins with. Text after it saves a copy: the hash loads 16 bytes at once.
     #[inline(always)]
     pub(super) fn before(text: &'a [u8], length: usize) -> Self {
         Self { text, length }
     }
 
     #[inline(always)]
-    const fn sign(self) -> Sign {
+    const fn fingerprint(self) -> Fingerprint {
         let head = match self.text.first_chunk::<16>() {
             Some(head) => *head,
             None => padded(self.text),
@@ -370,11 +371,11 @@ impl<'a> Key<'a> {
         let kept = if self.length < 16 { self.length } else { 16 };
         let [low, high] = MASKS[kept];
         let word = u128::from_le_bytes(head);
-        Sign { low: word as u64 & low, high: (word >> 64) as u64 & high, length: self.length }
+        Fingerprint { low: word as u64 & low, high: (word >> 64) as u64 & high, length: self.length }
     }
 }
 
-/// For each length, the bits of its bytes in two words.
+/// For each length up to 16, a mask of that many bytes in two words.
 const MASKS: [[u64; 2]; 17] = {
     let mut masks = [[u64::MAX; 2]; 17];
     let mut length = 0;
@@ -394,56 +395,55 @@ const fn padded(text: &[u8]) -> [u8; 16] {
     padded
 }
 
-/// A short text in two words: its first sixteen bytes, and how long it is. Only beyond those another can have
-/// the same.
+/// The first 16 bytes of a name, padded with zeros, and its length. Unique for names of up to 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Sign {
+struct Fingerprint {
     low: u64,
     high: u64,
     length: usize,
 }
 
-impl Sign {
+impl Fingerprint {
     #[inline(always)]
-    const fn place(self, seed: u64) -> usize {
+    const fn bucket(self, seed: u64) -> usize {
         let mixed = (self.low ^ self.high.rotate_left(23) ^ self.length as u64).wrapping_mul(seed);
         (mixed >> 54) as usize
     }
 }
 
-/// Finds a key among few: one place to look, one comparison of words.
-struct Table {
+/// A perfect hash table of names: a lookup takes one probe and one comparison of words.
+struct KeyTable {
     seed: u64,
-    slots: [u8; Self::SIZE],
-    signs: [Sign; Self::LONGEST],
+    slots: [u8; Self::BUCKETS],
+    fingerprints: [Fingerprint; Self::MAX_NAMES],
 }
 
-impl Table {
-    const SIZE: usize = 1024;
-    const LONGEST: usize = 96;
-    const FREE: u8 = Self::LONGEST as u8;
+impl KeyTable {
+    const BUCKETS: usize = 1024;
+    const MAX_NAMES: usize = 96;
+    const EMPTY: u8 = Self::MAX_NAMES as u8;
 
-    /// Tries seeds until no two names share a place. Runs when the program is built.
+    /// Tries seeds until no two names share a bucket. Runs at compile time.
     const fn of(names: &[&str]) -> Self {
-        let mut signs = [Sign { low: 0, high: 0, length: usize::MAX }; Self::LONGEST];
+        let mut fingerprints = [Fingerprint { low: 0, high: 0, length: usize::MAX }; Self::MAX_NAMES];
         let mut at = 0;
         while at < names.len() {
-            signs[at] = Key::new(names[at].as_bytes()).sign();
+            fingerprints[at] = Key::new(names[at].as_bytes()).fingerprint();
             at += 1;
         }
         let mut seed = 0x9e37_79b9_7f4a_7c15;
         loop {
-            let mut slots = [Self::FREE; Self::SIZE];
+            let mut slots = [Self::EMPTY; Self::BUCKETS];
             at = 0;
-            while at < names.len() && slots[signs[at].place(seed)] == Self::FREE {
+            while at < names.len() && slots[fingerprints[at].bucket(seed)] == Self::EMPTY {
                 #[expect(clippy::cast_possible_truncation, reason = "no list has 96 names")]
                 {
-                    slots[signs[at].place(seed)] = at as u8;
+                    slots[fingerprints[at].bucket(seed)] = at as u8;
                 }
                 at += 1;
             }
             if at == names.len() {
-                return Self { seed, slots, signs };
+                return Self { seed, slots, fingerprints };
             }
             seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f) | 1;
         }
@@ -451,9 +451,9 @@ impl Table {
 
     #[inline(always)]
     fn find(&self, names: &[&str], key: Key<'_>) -> Option<usize> {
-        let sign = key.sign();
-        let slot = usize::from(self.slots[sign.place(self.seed)]);
-        let same = *self.signs.get(slot)? == sign
+        let fingerprint = key.fingerprint();
+        let slot = usize::from(self.slots[fingerprint.bucket(self.seed)]);
+        let same = *self.fingerprints.get(slot)? == fingerprint
             && (key.length <= 16 || names[slot].as_bytes() == &key.text[..key.length]);
         same.then_some(slot)
     }
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wanted_key_is_found_and_no_other() {
+    fn only_the_wanted_keys_are_found() {
         for (at, name) in RecordKey::NAMES.iter().enumerate() {
             assert_eq!(slot(name.as_bytes()), Some(at), "{name}");
             assert_eq!(slot(format!("{name}x").as_bytes()), None);

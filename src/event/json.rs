@@ -1,60 +1,60 @@
-//! A borrowed, lazy view of JSON text through serde_json: the obvious way to read a record.
+//! A lazy, borrowed view of JSON text, parsed with serde_json.
 //!
-//! Every value is kept as its text and looked into only when asked, so depth, huge numbers and lone
-//! surrogates in what nobody asks for cost nothing and fail nothing.
+//! Every value is kept as text and parsed only when needed. So deep nesting, huge numbers and lone surrogates
+//! in fields that are not wanted cost nothing and cause no error.
 
 use std::{borrow::Cow, fmt};
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Numbers from here on are taken as missing: no count or price in a log means them, and sums stay exact
-/// below.
-const ABSURD: f64 = 1e18;
+/// Numbers of this size and above count as missing: no real count or price is as large, and sums of smaller
+/// ones are exact.
+const NUMBER_LIMIT: f64 = 1e18;
 
 /// The text of one valid JSON value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Json<'a> {
     text: &'a str,
-    /// Whether it is known to be a string without escapes: looking for one again took 6 % of all instructions
-    /// on short lines.
+    /// Whether the value is known to be a string without escapes. Searching for escapes again took 6 % of the
+    /// instructions on short lines.
     plain: bool,
 }
 
-/// The fields of one object, in the order they stand.
+/// The fields of one object, in the order of the text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Object<'a>(Vec<(&'a str, Json<'a>)>);
 
-/// Checks and opens an object that is the whole text.
+/// Validates and parses a text that is one object.
 pub(super) fn object(text: &str) -> serde_json::Result<Object<'_>> {
     serde_json::from_str(text)
 }
 
 impl<'a> Json<'a> {
-    /// A text that was checked to be one value, without blanks around it.
+    /// Wraps a text that is known to be one valid value, without whitespace around it.
     pub(super) fn checked(text: &'a str) -> Self {
         Self { text, plain: false }
     }
 
-    /// The same, and whether it is a string without escapes.
+    /// Like [`checked`](Self::checked), for a value that is known to be a string without escapes if `plain`.
     #[inline(always)]
     pub(super) fn scanned(text: &'a str, plain: bool) -> Self {
         Self { text, plain }
     }
 
-    /// The text itself.
+    /// Returns the JSON text.
     #[inline(always)]
     pub(super) fn source(self) -> &'a str {
         self.text
     }
 
-    /// Whether it is known to be a string without escapes.
+    /// Returns whether the value is known to be a string without escapes.
     #[inline(always)]
     pub(super) fn is_plain(self) -> bool {
         self.plain
     }
 
-    /// How long its text is.
+    /// Returns the length of the JSON text in bytes.
     pub(super) fn length(self) -> u64 {
         self.text.len() as u64
     }
@@ -64,33 +64,30 @@ impl<'a> Json<'a> {
         self.text.as_bytes().first() == Some(&with)
     }
 
-    /// The object, if it is one.
+    /// Parses the value if it is an object.
     pub(super) fn object(self) -> Option<Object<'a>> {
         self.starts(b'{').then(|| object(self.text).unwrap_or_default())
     }
 
-    /// The elements, if it is an array.
+    /// Parses the value if it is an array, and returns its elements.
     pub(super) fn array(self) -> Option<Vec<Json<'a>>> {
         self.starts(b'[')
             .then(|| serde_json::from_str::<Elements<'_>>(self.text).map(|all| all.0).unwrap_or_default())
     }
 
-    /// Whether it is an object.
     pub(super) fn is_object(self) -> bool {
         self.starts(b'{')
     }
 
-    /// Whether it is an array.
     pub(super) fn is_array(self) -> bool {
         self.starts(b'[')
     }
 
-    /// Whether it is a string.
     pub(super) fn is_string(self) -> bool {
         self.starts(b'"')
     }
 
-    /// The string, if it is one.
+    /// Returns the unescaped value if it is a string.
     #[inline]
     pub(super) fn string(self) -> Option<Cow<'a, str>> {
         if self.plain {
@@ -99,23 +96,24 @@ impl<'a> Json<'a> {
         self.starts(b'"').then(|| unquote(self.text))
     }
 
-    /// The string, if it is one and not empty: an empty id is no id.
+    /// Returns the unescaped value if it is a string and not empty: an empty id counts as missing.
     #[inline]
     pub(super) fn text(self) -> Option<Cow<'a, str>> {
         self.string().filter(|text| !text.is_empty())
     }
 
-    /// The number, if it is one that a log can mean.
+    /// Returns the value if it is a number and not absurdly large.
     pub(super) fn number(self) -> Option<f64> {
         let number: f64 = self.text.parse().ok()?;
         let is_number = self.starts(b'-') || self.text.as_bytes()[0].is_ascii_digit();
-        (is_number && number.abs() < ABSURD).then_some(number)
+        (is_number && number.abs() < NUMBER_LIMIT).then_some(number)
     }
 
-    /// A count: fractions are cut off, and what is below zero or no number counts as zero.
+    /// Returns the value as a count: the fraction is dropped, and 0 replaces negative numbers and other
+    /// types.
     pub(super) fn count(self) -> u64 {
         let digits = self.text.as_bytes();
-        // Up to 18 digits are below what is absurd, and exact above 2^53.
+        // Numbers of up to 18 digits are below the limit, and stay exact above 2^53.
         if digits.len() <= 18 {
             let mut count = 0;
             if digits.iter().all(|digit| {
@@ -137,31 +135,29 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether it is `true`.
     pub(super) fn is_true(self) -> bool {
         self.text == "true"
     }
 
-    /// Whether it is `null`.
     pub(super) fn is_null(self) -> bool {
         self.text == "null"
     }
 
-    /// Whether it says anything: not `null`, `false`, nor empty.
-    pub(super) fn says_something(self) -> bool {
+    /// Returns whether the value is set: not `null`, `false`, 0 or empty.
+    pub(super) fn is_set(self) -> bool {
         !matches!(self.text, "null" | "false" | "\"\"" | "0" | "[]" | "{}")
     }
 }
 
 impl<'a> Object<'a> {
-    /// Names and values, in the order they stand.
+    /// Iterates over the fields in the order of the text.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Cow<'a, str>, Json<'a>)> {
         self.0.iter().map(|&(quoted, value)| (unquote(quoted), value))
     }
 }
 
-/// The text of a quoted string. A lone surrogate, which JavaScript writes when it cuts an emoji in two,
-/// becomes U+FFFD.
+/// Unescapes a quoted string. A lone surrogate, which JavaScript writes when it cuts an emoji in two, becomes
+/// U+FFFD.
 fn unquote(quoted: &str) -> Cow<'_, str> {
     let inner = &quoted[1..quoted.len() - 1];
     if !has_backslash(inner.as_bytes()) {
@@ -177,8 +173,8 @@ fn unquote(quoted: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Whether a text holds a backslash. Most texts are ids and names, for which a call of memchr takes longer
-/// than eight bytes at a time.
+/// Returns whether a text has a backslash. Most texts are short ids and names: checking eight bytes at a time
+/// is faster for them than a call of memchr.
 #[inline]
 fn has_backslash(text: &[u8]) -> bool {
     const ONES: u64 = u64::MAX / 0xff;
@@ -194,7 +190,7 @@ fn has_backslash(text: &[u8]) -> bool {
     words.iter().fold(in_word(last), |found, word| found | in_word(word)) != 0
 }
 
-/// Reads one escape, whose backslash is gone already, and returns what follows it.
+/// Decodes one escape, without its backslash, and returns the text after it.
 fn unescape<'a>(escaped: &'a str, text: &mut String) -> &'a str {
     let Some(letter) = escaped.chars().next() else { return escaped };
     let rest = &escaped[letter.len_utf8()..];
@@ -267,7 +263,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
     }
 }
 
-/// Whether the text is one valid JSON value and nothing else.
+/// Validates a text that is one JSON value.
 pub(super) fn is_valid(text: &str) -> serde_json::Result<()> {
     serde_json::from_str::<IgnoredAny>(text).map(drop)
 }
@@ -281,18 +277,18 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_read_however_they_are_spelt() {
+    fn keys_with_escapes_are_decoded() {
         assert_eq!(field(r#"{"\u0061":2}"#, "a").number(), Some(2.0));
     }
 
     #[test]
-    fn escapes_are_read_and_lone_surrogates_replaced() {
+    fn escapes_are_decoded_and_lone_surrogates_replaced() {
         let text = r#"{"a":"x\n\"\\\/\u00e9\ud83d\ude00|\ud83d|\ude00\ud83dx"}"#;
         assert_eq!(field(text, "a").text().expect("a string"), "x\n\"\\/é😀|\u{fffd}|\u{fffd}\u{fffd}x");
     }
 
     #[test]
-    fn depth_and_huge_numbers_are_valid_where_nobody_asks() {
+    fn deep_nesting_and_huge_numbers_are_valid_in_unused_fields() {
         let deep = format!(
             r#"{{"a":{}{},"b":1e400,"c":{}}}"#,
             "[".repeat(100_000),
@@ -301,11 +297,11 @@ mod tests {
         );
         assert_eq!(field(&deep, "b").number(), None);
         assert_eq!(field(&deep, "c").count(), 0);
-        assert!(field(&deep, "a").says_something());
+        assert!(field(&deep, "a").is_set());
     }
 
     #[test]
-    fn counts_are_exact_cut_and_never_negative() {
+    fn counts_are_exact_whole_and_never_negative() {
         let text = r#"{"a":9007199254740993,"b":1.9,"c":-5,"d":"7","e":true,"f":1e3}"#;
         let counts: Vec<u64> = ["a", "b", "c", "d", "e", "f"].map(|key| field(text, key).count()).to_vec();
         assert_eq!(counts, [9_007_199_254_740_993, 1, 0, 0, 0, 1000]);

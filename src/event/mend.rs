@@ -1,9 +1,9 @@
-//! Lone surrogates, which JavaScript writes when it cuts an emoji in two, made into what every JSON parser
-//! takes.
+//! Replaces lone surrogates, which JavaScript writes when it cuts an emoji in two and which serde_json
+//! rejects.
 
 use std::borrow::Cow;
 
-/// The same JSON, with each lone surrogate escape as that of U+FFFD. Borrows when there is none.
+/// Replaces each escape of a lone surrogate with that of U+FFFD. Borrows if there is none.
 pub(super) fn mend(json: &str) -> Cow<'_, str> {
     let mut mended = String::new();
     let (mut done, mut at) = (0, 0);
@@ -25,7 +25,7 @@ pub(super) fn mend(json: &str) -> Cow<'_, str> {
     Cow::Owned(mended)
 }
 
-/// How long an escape is, a pair of surrogates being one, and whether it is half of such a pair.
+/// Returns the length of an escape, and whether it is a lone surrogate. A pair of surrogates is one escape.
 fn escape(bytes: &[u8]) -> (usize, bool) {
     match unit(bytes) {
         Some(0xD800..0xDC00) => match bytes.get(6..).and_then(unit) {
@@ -38,7 +38,7 @@ fn escape(bytes: &[u8]) -> (usize, bool) {
     }
 }
 
-/// The number of a `\uXXXX` that stands at the front.
+/// Decodes the `\uXXXX` escape at the start of `bytes`.
 fn unit(bytes: &[u8]) -> Option<u16> {
     let digits = bytes.strip_prefix(b"\\u")?.get(..4)?;
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()

@@ -33,7 +33,7 @@ pub use obvious::obvious;
 pub use skim::kernel;
 pub use skim::{KeyPredictor, Skimmer, skim};
 pub use trace::trace;
-pub use words::{NO_SUCH_TOOL, TASK_NOTICE, deciding};
+pub use words::{NO_SUCH_TOOL, TASK_NOTICE, deciding_ranges};
 
 use crate::measure::{Millis, Time, Tokens, Usd, Version};
 

@@ -1,4 +1,6 @@
-//! The obvious way: serde_json checks the whole record, and every object that is needed is opened by itself.
+//! The obvious decoder: serde_json validates the whole record, and each nested object is parsed by itself.
+//!
+//! It is the reference for the fast decoder in `skim`, and decodes everything that `skim` does not handle.
 
 use smallvec::SmallVec;
 
@@ -10,12 +12,12 @@ use super::{
     record::{Blocks, Open, RawMessage, RawUsage, Record, keep_last_of_each},
 };
 
-/// Opens JSON through serde_json.
+/// Parses JSON values with serde_json.
 pub(super) struct Obvious;
 
-/// Judges one record: the whole of `bytes` must be one JSON object with a string `type`.
+/// Decodes one record: `bytes` must be a single JSON object with a string `type`.
 ///
-/// This path is exact and complete, and gives every verdict its words; the fast one is held equal to it.
+/// This decoder handles every input and reports all errors. Tests hold the fast one equal to it.
 pub fn obvious(bytes: &[u8]) -> Result<Event<'_>, DecodeError> {
     let text = simdutf8::basic::from_utf8(bytes).map_err(|_| DecodeError::NotUtf8)?;
     if !text.trim_start_matches([' ', '\t', '\r', '\n']).starts_with('{') {
@@ -24,19 +26,19 @@ pub fn obvious(bytes: &[u8]) -> Result<Event<'_>, DecodeError> {
     let record = json::object(text).map_err(|error| not_json(&error))?;
     let text = text.trim_matches([' ', '\t', '\r', '\n']);
     let mut event = Event::blank();
-    decode_record::<Obvious>(&Record::from_fields::<Obvious>(wanted(&record)), text, &mut event)
+    decode_record::<Obvious>(&Record::from_fields::<Obvious>(wanted_fields(&record)), text, &mut event)
         .ok_or(DecodeError::NotARecord)?;
     Ok(event)
 }
 
-/// serde_json's words without its position, which counts from the piece, not from the line.
+/// Takes the message of serde_json without its line number, which counts from the start of the record.
 fn not_json(error: &serde_json::Error) -> DecodeError {
-    let words = error.to_string();
-    let words = words.split_once(" at line ").map_or(&*words, |(words, _)| words);
-    DecodeError::NotJson(words.to_owned(), error.column())
+    let message = error.to_string();
+    let message = message.split_once(" at line ").map_or(&*message, |(message, _)| message);
+    DecodeError::NotJson(message.to_owned(), error.column())
 }
 
-fn wanted<'a, F: Fields<'a>>(object: &Object<'a>) -> F {
+fn wanted_fields<'a, F: Fields<'a>>(object: &Object<'a>) -> F {
     let mut fields = F::default();
     for (name, value) in object.iter() {
         if let Some(slot) = F::slot(Key::new(name.as_bytes())) {
@@ -48,7 +50,7 @@ fn wanted<'a, F: Fields<'a>>(object: &Object<'a>) -> F {
 
 impl<'a> Open<'a> for Obvious {
     fn fields<F: Fields<'a>>(json: Json<'a>) -> Option<F> {
-        json.object().map(|object| wanted(&object))
+        json.object().map(|object| wanted_fields(&object))
     }
 
     fn elements(json: Json<'a>) -> Option<SmallVec<[Json<'a>; 4]>> {
@@ -63,7 +65,7 @@ impl<'a> Open<'a> for Obvious {
 
     fn message(json: Json<'a>) -> Option<RawMessage<'a>> {
         let object = json.object()?;
-        let fields: MessageFields<'a> = wanted(&object);
+        let fields: MessageFields<'a> = wanted_fields(&object);
         let block = |json: Json<'a>| Some((Self::fields::<BlockFields<'a>>(json)?, json.length()));
         let blocks = fields.get(MessageKey::Content).and_then(Self::elements).map(|elements| Blocks {
             has_elements: !elements.is_empty(),

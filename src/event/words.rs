@@ -1,5 +1,5 @@
-//! The words that decide what a text counts as: a refusal, a failure of the API, something that no human
-//! typed.
+//! Texts that decide how a message or result counts: as refused, as an API error, or as not typed by a
+//! person.
 
 use std::ops::Range;
 
@@ -8,15 +8,16 @@ use super::{
     denial,
 };
 
-/// What a version answers that does not have a tool in this mode: 2.1.197 and 2.1.325 under a plain `-p`.
+/// Text of the result of a call to a tool that the version lacks in this mode: 2.1.197 and 2.1.325 under
+/// plain `-p`.
 pub const NO_SUCH_TOOL: &str = "No such tool available";
 
-/// The start of a message that tells of the end of a task.
+/// Prefix of the message that reports the end of a task.
 pub const TASK_NOTICE: &str = "<task-notification>";
 
-/// Which parts of a text decide what it counts as; none in most texts. Whoever replaces a text without
-/// changing what is counted keeps these where they stand.
-pub fn deciding(text: &str) -> Vec<Range<usize>> {
+/// Returns the ranges of a text that decide how it counts; none for most texts. A program that replaces texts
+/// without changing any figure must keep these ranges.
+pub fn deciding_ranges(text: &str) -> Vec<Range<usize>> {
     let blank = text.len() - text.trim_start().len();
     let begins = |words: &&&str| text[blank..].starts_with(**words);
     if let Some(words) = NOT_HUMAN.iter().find(begins) {
@@ -32,15 +33,15 @@ pub fn deciding(text: &str) -> Vec<Range<usize>> {
 mod tests {
     use super::*;
 
-    /// The text with everything but its deciding parts replaced.
-    fn without(text: &str) -> String {
+    /// Replaces everything but the deciding ranges.
+    fn masked(text: &str) -> String {
         let mut left = "x".repeat(text.len());
-        deciding(text).into_iter().for_each(|part| left.replace_range(part.clone(), &text[part]));
+        deciding_ranges(text).into_iter().for_each(|part| left.replace_range(part.clone(), &text[part]));
         left
     }
 
     #[test]
-    fn what_decides_is_found_where_it_stands() {
+    fn the_deciding_ranges_are_found() {
         for (text, left) in [
             ("  <bash-input>ls", "  <bash-input>xx"),
             ("API Error: 529", "API Errorxxxxx"),
@@ -54,8 +55,8 @@ mod tests {
             ("hello", "xxxxx"),
             ("", ""),
         ] {
-            assert_eq!(without(text), left);
-            assert_eq!(denial::is_refusal(&without(text)), denial::is_refusal(text), "{text}");
+            assert_eq!(masked(text), left);
+            assert_eq!(denial::is_refusal(&masked(text)), denial::is_refusal(text), "{text}");
         }
     }
 }

@@ -40,7 +40,7 @@ const COMMAND_TAG: &str = "command-name";
 
 /// Returns the spans of the result of a tool or of a text of the model.
 pub(super) fn of_tool_text(text: &str) -> Vec<Span> {
-    let mut spans: Vec<Span> = event::deciding(text).into_iter().map(Span::Keep).collect();
+    let mut spans: Vec<Span> = event::deciding_ranges(text).into_iter().map(Span::Keep).collect();
     spans.extend(hook_error(text).into_iter().flatten());
     spans.extend(hook_denial(text));
     spans.extend(text.find(NO_SUCH_TOOL).map(|at| Span::Keep(at..at + NO_SUCH_TOOL.len())));
@@ -52,7 +52,7 @@ pub(super) fn of_tool_text(text: &str) -> Vec<Span> {
 
 /// Returns the spans of a text that a person may have typed.
 pub(super) fn of_prompt(text: &str) -> Vec<Span> {
-    let mut spans: Vec<Span> = event::deciding(text).into_iter().map(Span::Keep).collect();
+    let mut spans: Vec<Span> = event::deciding_ranges(text).into_iter().map(Span::Keep).collect();
     if let Some(name) = text.strip_prefix('/').and_then(command_and_space) {
         spans.push(Span::Keep(0..1 + name));
     }

@@ -210,7 +210,7 @@ const ANSWERED: &str = "User has answered your questions:";
 /// content of tags and quotes.
 fn needles(text: &str) -> Vec<String> {
     let mut left = vec![text];
-    for part in event::deciding(text).into_iter().rev() {
+    for part in event::deciding_ranges(text).into_iter().rev() {
         let whole = left.pop().unwrap();
         left.extend([&whole[part.end..], &whole[..part.start]]);
     }

@@ -167,7 +167,7 @@ impl<'a> Verdicts<'a> {
 
 fn refused(kind: Option<Json<'_>>, decision: &DecisionFields<'_>) -> bool {
     let rejected = decision.text(DecisionKey::Decision).is_some_and(|decision| decision == "reject");
-    rejected || kind.is_some_and(Json::says_something)
+    rejected || kind.is_some_and(Json::is_set)
 }
 
 fn api_error<'a, O: Open<'a>>(record: &Record<'a>, synthetic: bool) -> Option<Text<'a>> {
@@ -228,7 +228,7 @@ pub(super) fn is_prompt<'a, O: Open<'a>>(record: &Record<'a>) -> bool {
         || [IsReplay, IsSynthetic, IsMeta, IsCompactSummary, IsSidechain]
             .into_iter()
             .any(|flag| fields.is_true(flag))
-        || fields.get(RecordKey::ParentToolUse).is_some_and(Json::says_something)
+        || fields.get(RecordKey::ParentToolUse).is_some_and(Json::is_set)
         || fields.text(RecordKey::SourceToolUse).is_some() // written by a tool: SlashCommand of 2.0.67
         || fields.get(RecordKey::ToolUseResult).is_some_and(|result| !result.is_null())
         || another_origin() == Some(true)
