@@ -7,7 +7,7 @@ use super::{
     insert,
     key::{Id, Name, SessionKey},
     merge::{Few, First, Last, Merge, Spot},
-    once::{Once, Retry, Turn},
+    once::Once,
     responses::{Lane, Response},
     sessions::{CostState, Ending, ModelUse, Session, TurnDuration, TurnEnd},
 };
@@ -25,18 +25,25 @@ pub(super) struct Reading<'f, 'e, 'a> {
     pub(super) uuid: Option<Id>,
     pub(super) event: &'e Event<'a>,
     once: Once,
+    /// The tools of refused calls that have no id.
+    loose_denials: Vec<Option<Name>>,
 }
 
 impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
     /// A record that begins to be read.
     pub(super) fn new(facts: &'f mut Facts, place: Place, uuid: Option<Id>, event: &'e Event<'a>) -> Self {
-        Self { facts, place, spot: place.into(), uuid, event, once: Once::at(place) }
+        let once = Once::at(place);
+        Self { facts, place, spot: place.into(), uuid, event, once, loose_denials: Vec::new() }
     }
 
     /// Takes in everything; what is left counts once per uuid.
     pub(super) fn absorb(mut self) -> Once {
         self.absorb_body();
         self.absorb_detail();
+        let loose = std::mem::take(&mut self.loose_denials);
+        if !loose.is_empty() {
+            self.happened(What::Denials(loose));
+        }
         self.once
     }
 
@@ -48,10 +55,6 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         self.detail_record();
         if self.event.prompt {
             self.happened(What::Prompt);
-        }
-        let loose = self.once.denials();
-        if !loose.is_empty() {
-            self.happened(What::Denials(loose));
         }
     }
 
@@ -69,10 +72,8 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
             Body::Stream(part) => self.stream_part(part),
             Body::Denial(denial) => self.denial(denial.id.as_deref(), denial.tool.as_deref()),
             Body::Retry(kind, wait) => {
-                let (session, dialect) = (self.session(), self.event.dialect);
                 let kind = self.facts.names.get(kind);
-                self.happened(What::Retry(Name::clone(&kind), *wait, dialect));
-                self.once.rare().retry = Some(Retry { session, dialect, kind });
+                self.happened(What::Retry(kind, *wait, self.event.dialect));
             }
             Body::TurnDuration(wall) => {
                 let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0));
@@ -109,8 +110,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         }
         if let Some(kind) = &message.api_error {
             let kind = self.facts.names.get(kind);
-            self.happened(What::ApiError(Name::clone(&kind)));
-            self.once.rare().api_error = Some(kind);
+            self.happened(What::ApiError(kind));
         }
     }
 
@@ -212,7 +212,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
                     self.detail_denial(id);
                 }
             }
-            None => self.once.rare().denials.push(tool),
+            None => self.loose_denials.push(tool),
         }
     }
 
@@ -255,11 +255,6 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         }
         let session = self.session();
         let names = &mut self.facts.names;
-        self.once.rare().turn = Some(Turn {
-            subtype: end.subtype.as_deref().map(|subtype| names.get(subtype)),
-            is_error: end.is_error,
-            num_turns: end.num_turns.unwrap_or(0),
-        });
         let mut own =
             |uses: &Option<Vec<event::ModelUse<'_>>>| uses.as_deref().map(|uses| ModelUse::all(uses, names));
         let result = TurnEnd {

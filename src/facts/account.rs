@@ -1,6 +1,10 @@
 //! The settled facts: every number as it is reported, and what is missing as `None`.
 
+mod builder;
+
 use std::collections::BTreeMap;
+
+pub(super) use builder::{AccountBuilder, NameCounts};
 
 use crate::{
     input::SourceId,

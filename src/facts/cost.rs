@@ -1,10 +1,11 @@
 //! What it cost: what the CLI reported, what the tokens come to, and which of the two counts for which session.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+use hashbrown::hash_map::Entry;
 
 use super::{
     Facts, Hashed,
-    account::{Cost, ModelCost},
     difference::Difference,
     key::{Id, Name, SessionKey},
     merge::{Few, First},
@@ -30,12 +31,7 @@ pub(super) struct Answered {
     pub(super) unpriced: bool,
 }
 
-impl Answered {
-    /// Whether anything is known of what it used.
-    pub(super) fn is_told(&self) -> bool {
-        self.has_usage
-    }
-}
+impl Answered {}
 
 /// A response that a fork copied from its origin.
 pub(super) struct Copied {
@@ -122,16 +118,6 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// Sums while sessions are added up.
-#[derive(Default)]
-struct Sums {
-    total: Option<Usd>,
-    reported: Option<Usd>,
-    incomplete: bool,
-    unpriced: BTreeSet<Name>,
-    by_model: BTreeMap<Name, ModelCost>,
-}
-
 /// What one session costs, and how that is known.
 pub(super) struct Bill<'a> {
     pub(super) key: &'a SessionKey,
@@ -160,6 +146,48 @@ impl Bill<'_> {
             None => self.share.unfinished,
         }
     }
+
+    /// Whether its figure holds everything that it used.
+    pub(super) fn is_complete(&self) -> bool {
+        !self.is_unfinished() && self.unpriced().next().is_none()
+    }
+
+    /// Its figure by model, as far as that is known.
+    pub(super) fn paid(&self) -> Vec<Paid> {
+        let owned = &self.share.owned;
+        let paid = |model: &Name, tokens, cost| Paid { model: Some(Name::clone(model)), tokens, cost };
+        let of_responses = || owned.iter().filter(|(_, answered)| answered.has_usage);
+        let of_none = |cost| Paid { model: None, tokens: Tokens::default(), cost: Some(cost) };
+        match &self.reported {
+            None => of_responses().map(|(model, one)| paid(model, one.tokens, one.computed)).collect(),
+            Some(Reported { total, models: Some(models), .. }) => {
+                let uses = added(models);
+                let mut all: Vec<Paid> =
+                    uses.iter().map(|one| paid(&one.model, one.tokens, Some(one.cost))).collect();
+                let rest = total.nanos() - uses.iter().map(|one| one.cost.nanos()).sum::<i128>();
+                // Nothing was used: that it cost nothing is known all the same.
+                if rest != 0 || models.is_empty() {
+                    all.push(of_none(Usd::from_nanos(rest)));
+                }
+                all
+            }
+            // The CLI gave one figure and no models: tokens are the responses', and the money has a model only if there is one.
+            Some(Reported { total, models: None, .. }) => {
+                let mut all: Vec<Paid> =
+                    of_responses().map(|(model, one)| paid(model, one.tokens, None)).collect();
+                let model = owned.keys().next().filter(|_| owned.len() == 1).cloned();
+                all.push(Paid { model, ..of_none(*total) });
+                all
+            }
+        }
+    }
+}
+
+/// A part of a session's figure: what was paid for the tokens of one model, or of none.
+pub(super) struct Paid {
+    pub(super) model: Option<Name>,
+    pub(super) tokens: Tokens,
+    pub(super) cost: Option<Usd>,
 }
 
 /// What every session costs, and beside it what all responses come to by their tokens.
@@ -185,20 +213,6 @@ pub(super) fn bills<'a>(
         bills.push(Bill { key, reported: reported(session, &share), share, cut });
     }
     (bills, computed)
-}
-
-/// The cost of everything.
-pub(super) fn cost(bills: &[Bill<'_>], computed: Option<Usd>) -> Cost {
-    let mut sums = Sums::default();
-    bills.iter().for_each(|bill| sums.bill(bill));
-    Cost {
-        total: sums.total,
-        reported: sums.reported,
-        computed,
-        complete: !sums.incomplete && sums.unpriced.is_empty(),
-        unpriced_models: sums.unpriced.iter().map(ToString::to_string).collect(),
-        by_model: sums.by_model.into_iter().map(|(model, cost)| (model.to_string(), cost)).collect(),
-    }
 }
 
 /// Gives every response to the session that owns it, and as a copy to the others; what all of them come to.
@@ -237,52 +251,24 @@ pub(super) struct Reported {
     pub(super) saved: bool,
 }
 
-impl Sums {
-    fn bill(&mut self, bill: &Bill<'_>) {
-        self.incomplete |= bill.is_unfinished();
-        self.unpriced.extend(bill.unpriced().cloned());
-        let Some(reported) = &bill.reported else { return self.computed(&bill.share) };
-        add(&mut self.total, reported.total);
-        add(&mut self.reported, reported.total);
-        match &reported.models {
-            Some(models) => self.by_reported_model(models),
-            None => self.by_answered_model(reported.total, &bill.share),
-        }
-    }
-
-    fn by_reported_model(&mut self, models: &[ModelUse]) {
-        for one in models {
-            let sum = self.by_model.entry(Name::clone(&one.model)).or_default();
-            sum.tokens += one.tokens;
-            add(&mut sum.total, one.cost);
-        }
-    }
-
-    /// The CLI gave one figure and no models: tokens are the responses', and the cost has an owner only if there is
-    /// one model.
-    fn by_answered_model(&mut self, total: Usd, share: &Share<'_>) {
-        self.tokens(share);
-        if let (1, Some((model, _))) = (share.owned.len(), share.owned.first_key_value()) {
-            add(&mut self.by_model.entry(Name::clone(model)).or_default().total, total);
-        }
-    }
-
-    /// A session of which the CLI said no cost.
-    fn computed(&mut self, share: &Share<'_>) {
-        self.tokens(share);
-        for (model, answered) in &share.owned {
-            if let Some(price) = answered.computed {
-                add(&mut self.total, price);
-                add(&mut self.by_model.entry(Name::clone(model)).or_default().total, price);
+/// Uses of the same model added up, in the order they are first named.
+pub(super) fn added(models: &[ModelUse]) -> Vec<ModelUse> {
+    let mut uses: Vec<ModelUse> = Vec::new();
+    let mut places: Hashed<&str, usize> = Hashed::default();
+    for one in models {
+        match places.entry(one.model.as_str()) {
+            Entry::Occupied(known) => {
+                let known = &mut uses[*known.get()];
+                known.tokens += one.tokens;
+                known.cost += one.cost;
+            }
+            Entry::Vacant(free) => {
+                free.insert(uses.len());
+                uses.push(one.clone());
             }
         }
     }
-
-    fn tokens(&mut self, share: &Share<'_>) {
-        for (model, answered) in share.owned.iter().filter(|(_, answered)| answered.has_usage) {
-            self.by_model.entry(Name::clone(model)).or_default().tokens += answered.tokens;
-        }
-    }
+    uses
 }
 
 /// The larger of what the stream's results add up to and what was saved: a killed run has no saved total, and the

@@ -196,8 +196,8 @@ pub(crate) enum What {
 }
 
 impl What {
-    /// Whether it counts once per uuid, whatever else has that uuid; else any record tells it.
-    pub(crate) fn counts_per_record(&self) -> bool {
+    /// Whether it counts once per uuid, in the record that counts for that uuid. Totals need these, so they are always kept.
+    pub(crate) fn is_per_record(&self) -> bool {
         matches!(self, Self::ApiError(_) | Self::Retry(..) | Self::Denials(_))
     }
 
@@ -265,7 +265,6 @@ pub(crate) struct Details {
     pub(crate) answers: Gathered<Answer>,
     pub(crate) tellings: Gathered<Telling>,
     pub(crate) denials: Gathered<Moment>,
-    pub(crate) happenings: Gathered<Happening>,
     pub(crate) agents: Keyed<Agent>,
     pub(crate) records: Vec<Record>,
     pub(crate) contents: Keyed<Content>,
@@ -281,7 +280,6 @@ impl Details {
             answers: Vec::new(),
             tellings: Vec::new(),
             denials: Vec::new(),
-            happenings: Vec::new(),
             agents: Keyed::default(),
             records: Vec::new(),
             contents: Keyed::default(),
@@ -297,7 +295,6 @@ impl Details {
             answers: _,
             tellings: _,
             denials: _,
-            happenings: _,
             agents,
             records: _,
             contents,
@@ -316,7 +313,6 @@ impl Merge for Details {
             answers,
             tellings,
             denials,
-            happenings,
             agents,
             records,
             contents,
@@ -327,7 +323,6 @@ impl Merge for Details {
         self.answers.merge(answers);
         self.tellings.merge(tellings);
         self.denials.merge(denials);
-        self.happenings.merge(happenings);
         self.agents.merge(agents);
         self.records.merge(records);
         self.contents.merge(contents);

@@ -16,11 +16,10 @@ mod split;
 
 use std::collections::BTreeSet;
 
-pub(super) use build::Lines;
 pub use explain::{Figure, Step, Told};
 pub use index::{AgentIndex, CallIndex, ResponseIndex, SessionIndex};
 
-use super::{Name, account::Input};
+use super::{Name, account::Input, settled::lacks_result};
 use crate::{
     event::Dialect,
     input::SourceId,
@@ -129,6 +128,13 @@ pub struct Session {
     pub unpriced: BTreeSet<Name>,
     /// How its cost came about, where that was asked for.
     pub steps: Vec<Step>,
+}
+
+impl Session {
+    /// Whether the CLI printed it without a result.
+    pub fn lacks_result(&self) -> bool {
+        lacks_result(self.id.is_some(), self.streamed, self.has_result)
+    }
 }
 
 /// One subagent.

@@ -18,6 +18,7 @@ mod once;
 mod responses;
 mod sessions;
 mod settle;
+mod settled;
 mod shard;
 pub mod trace;
 mod trouble;
@@ -34,7 +35,7 @@ pub use account::{
 pub use arrival::{Arrivals, Arrived};
 use calls::Call;
 pub use detail::Detail;
-use detail::Details;
+use detail::{Details, Gathered, Happening};
 use difference::Marks;
 pub use key::Name;
 use key::{Id, Keyed, Names, SessionKey};
@@ -76,6 +77,8 @@ pub struct Facts {
     lanes: Lanes,
     calls: Keyed<Call>,
     denied: Keyed<First<Name>>,
+    /// API failures and denials without an id; other events where rows are kept.
+    happenings: Gathered<Happening>,
     names: Names,
     run: Option<Run>,
     details: Option<Box<Details>>,
@@ -180,6 +183,7 @@ impl Merge for Facts {
             lanes,
             calls,
             denied,
+            happenings,
             names: _, // a cache: whoever holds a name keeps it alive
             run,
             details,
@@ -206,6 +210,7 @@ impl Merge for Facts {
         self.lanes.merge(lanes);
         self.calls.merge(calls);
         self.denied.merge(denied);
+        self.happenings.merge(happenings);
         self.end_run(run);
         self.details.merge(details);
     }
@@ -353,6 +358,7 @@ impl Facts {
             lanes: _,
             calls,
             denied,
+            happenings: _,
             names: _,
             run: _,
             details,

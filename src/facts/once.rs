@@ -4,13 +4,10 @@
 use std::cmp::Reverse;
 
 use super::{
-    key::{Id, Keyed, Name, SessionKey},
+    key::{Id, Keyed, Name},
     merge::{Merge, Spot},
 };
-use crate::{
-    event::{BlockId, Dialect},
-    input::Place,
-};
+use crate::{event::BlockId, input::Place};
 
 /// What one record counts for.
 #[derive(Clone, Debug)]
@@ -52,14 +49,6 @@ pub(crate) struct Rare {
     pub(crate) more_blocks: Vec<BlockId>,
     /// Names of blocks that no table knows, and place and version of the record.
     pub(crate) unknown_blocks: Vec<(Name, Place, Option<Name>)>,
-    /// It tells of a failed API call, of this type.
-    pub(crate) api_error: Option<Name>,
-    /// It tells of an attempt that is repeated.
-    pub(crate) retry: Option<Retry>,
-    /// It ends a turn.
-    pub(crate) turn: Option<Turn>,
-    /// Refused calls that have no id, by tool.
-    pub(crate) denials: Vec<Option<Name>>,
 }
 
 /// What a record has that few have, with the row that decides between copies.
@@ -77,37 +66,14 @@ impl Merge for Uncommon {
     }
 }
 
-/// A failed attempt at the API.
-#[derive(Clone, Debug)]
-pub(crate) struct Retry {
-    pub(crate) session: SessionKey,
-    /// Both dialects tell of the same failure under different uuids.
-    pub(crate) dialect: Dialect,
-    pub(crate) kind: Name,
-}
-
-/// The end of a turn, as far as it counts by itself.
-#[derive(Clone, Debug)]
-pub(crate) struct Turn {
-    pub(crate) subtype: Option<Name>,
-    pub(crate) is_error: bool,
-    pub(crate) num_turns: u64,
-}
-
 impl Once {
     /// A record that counts for nothing yet.
     pub(crate) fn at(place: Place) -> Self {
         Self { row: Row { spot: place.into(), blocks: [0; 7], count: 0 }, rare: None }
     }
 
-    /// What few records have, made when it is needed.
-    pub(crate) fn rare(&mut self) -> &mut Rare {
+    fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
-    }
-
-    /// Refused calls that have no id, by tool.
-    pub(crate) fn denials(&self) -> Vec<Option<Name>> {
-        self.rare.as_ref().map_or_else(Vec::new, |rare| rare.denials.clone())
     }
 
     /// Counts a block that the table knows.

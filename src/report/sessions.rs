@@ -94,7 +94,7 @@ pub fn outcomes(ledger: &Ledger) -> Vec<Outcome> {
     }
     let outcome = |(at, session): (SessionIndex, &Session)| match last.get(&at) {
         Some(turn) if !turn.ok => Outcome::Error,
-        None if session.id.is_some() && session.streamed && !session.has_result => Outcome::NoResult,
+        None if session.lacks_result() => Outcome::NoResult,
         _ if denied[at.get()] => Outcome::Denied,
         Some(_) => Outcome::Ok,
         None => Outcome::Unknown,

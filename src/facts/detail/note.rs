@@ -188,15 +188,13 @@ impl Reading<'_, '_, '_> {
     }
 
     pub(in crate::facts) fn happened(&mut self, what: What) {
-        if !self.keeps(Detail::EVENTS) {
+        if !what.is_per_record() && !self.keeps(Detail::EVENTS) {
             return;
         }
         let moment = self.moment(self.event.time);
         let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within(&what.sort());
         let uuid = self.uuid;
-        if let Some(details) = self.details() {
-            details.happenings.push((key, Happening { moment, uuid, what }));
-        }
+        self.facts.happenings.push((key, Happening { moment, uuid, what }));
     }
 
     /// Notes the MCP servers of a process. Most have none.

@@ -1,26 +1,22 @@
 //! Facts become rows, once, at the end.
 
-use std::collections::{BTreeMap, HashMap, HashSet, btree_map};
+use std::collections::{BTreeMap, BTreeSet, btree_map};
 
 use hashbrown::hash_map::Entry;
 
 use super::{
-    Agent, AgentIndex, At, Call, CallIndex, End, Ledger, Mark, Response, ResponseIndex, Session,
-    SessionIndex,
+    Agent, AgentIndex, At, Call, CallIndex, Ledger, Mark, Response, ResponseIndex, Session, SessionIndex,
     split::{Part, Split},
 };
 use crate::{
     facts::{
         Facts, Hashed, Name,
-        calls::{self, Ending},
-        cost::{Bill, NO_MODEL, Owners, bills, computed},
+        cost::{Bill, NO_MODEL, Owners, computed},
         detail::{Detail, Details, Moment, Seat, Whose},
-        difference::differences,
         key::{Id, SessionKey},
-        merge::{Earliest, Merge, Spot},
-        once::Records,
+        merge::{Earliest, Merge},
         responses,
-        settle::NO_TOOL,
+        settled::{Settled, SettledCall},
     },
     input::SourceId,
     measure::Prices,
@@ -39,14 +35,15 @@ impl Facts {
 
     fn written(mut self, prices: &Prices, explained: bool) -> Ledger {
         self.close();
-        let input = self.input();
-        let counted = self.counted();
-        // Nearly half of what was kept for totals, and no row needs it.
-        self.records = Records::default();
+        let records = std::mem::take(&mut self.records);
         let details = self.details.take().unwrap_or_else(|| Box::new(Details::new(Detail::ROWS)));
-        let differences = differences(&self.chain);
-        let (bills, _) = bills(&self, &differences, prices);
-        let mut book = Book::new(&self, &details, &bills, counted);
+        let settled = Settled::of(&self, &records);
+        let input = settled.input(&records);
+        // Nearly half of what was kept for totals, and only the rows of records need it from here on.
+        let records = details.kept.contains(Detail::RECORDS).then_some(records);
+        let (bills, _) = settled.bills(prices);
+        let mut book = Book::new(&settled, &details);
+        book.settle_sessions(&bills);
         book.responses(prices);
         book.owed(prices, &bills);
         book.calls();
@@ -54,10 +51,10 @@ impl Facts {
         if explained {
             book.explain(prices, &bills);
         }
-        book.turns(&differences);
+        book.turns();
         book.denials();
-        book.happenings(&differences);
-        book.records();
+        book.happenings();
+        book.records(records);
         book.agents_tree();
         book.sources();
         let mut ledger = Ledger { input, ..book.ledger };
@@ -69,30 +66,16 @@ impl Facts {
     }
 }
 
-impl Facts {
-    /// Which record counts for each uuid that ends a turn or tells of something that counts once.
-    fn counted(&self) -> Hashed<Id, Spot> {
-        let ends = self.chain.results.iter().filter_map(|end| end.uuid);
-        let happened = self.details.iter().flat_map(|details| &details.happenings);
-        let happened =
-            happened.filter(|(_, one)| one.what.counts_per_record()).filter_map(|(_, one)| one.uuid);
-        ends.chain(happened).filter_map(|uuid| Some((uuid, self.records.counted(uuid)?))).collect()
-    }
-}
-
 /// The ledger while it is written.
 pub(super) struct Book<'a> {
     pub(super) facts: &'a Facts,
     pub(super) details: &'a Details,
-    pub(super) owners: Owners<'a>,
-    pub(super) lines: Lines,
+    pub(super) settled: &'a Settled<'a>,
     pub(super) ledger: Ledger,
     pub(super) sessions: Hashed<&'a SessionKey, SessionIndex>,
     agents: Hashed<(Option<SessionIndex>, Whose), AgentIndex>,
     pub(super) responses: Hashed<Id, ResponseIndex>,
     pub(super) calls: Hashed<Id, CallIndex>,
-    /// Where the record stands that counts for a uuid.
-    pub(super) counted: Hashed<Id, Spot>,
     /// What the facts know of each response.
     pub(super) told: Vec<&'a responses::Response>,
     /// Index of the response, and tool, of each call.
@@ -100,35 +83,28 @@ pub(super) struct Book<'a> {
 }
 
 impl<'a> Book<'a> {
-    fn new(facts: &'a Facts, details: &'a Details, bills: &[Bill<'a>], counted: Hashed<Id, Spot>) -> Self {
+    fn new(settled: &'a Settled<'a>, details: &'a Details) -> Self {
         let mut book = Self {
-            facts,
+            facts: settled.facts,
             details,
-            owners: Owners::new(facts),
-            lines: Lines::of(facts),
+            settled,
             ledger: Ledger::default(),
             sessions: Hashed::default(),
             agents: Hashed::default(),
             responses: Hashed::default(),
             calls: Hashed::default(),
-            counted,
             told: Vec::new(),
             tools: Vec::new(),
         };
-        book.sessions(bills);
+        book.sessions();
         book
     }
 
-    fn sessions(&mut self, bills: &[Bill<'a>]) {
-        let facts = self.facts;
-        let bills: HashMap<&SessionKey, &Bill<'_>> = bills.iter().map(|bill| (bill.key, bill)).collect();
-        let ended: HashSet<&SessionKey> = facts.chain.results.iter().map(|end| &end.session).collect();
-        let mut all: Vec<_> = facts.sessions.iter().collect();
+    fn sessions(&mut self) {
+        let mut all: Vec<_> = self.facts.sessions.iter().collect();
         all.sort_unstable_by_key(|(key, session)| (session.start, *key));
         for (key, session) in all {
-            let bill = bills.get(key);
             let source = session.sources.iter().min().copied();
-            let nameless = |source: &SourceId| ended.contains(&SessionKey::Nameless(*source));
             self.sessions.insert(key, SessionIndex::new(self.ledger.sessions.len()));
             self.ledger.sessions.push(Session {
                 id: match key {
@@ -141,11 +117,21 @@ impl<'a> Book<'a> {
                 started: session.start.get(),
                 ended: session.end,
                 streamed: session.streamed,
-                has_result: ended.contains(key) || session.sources.iter().any(nameless),
-                complete: bill.is_none_or(|bill| !bill.is_unfinished() && bill.unpriced().next().is_none()),
-                unpriced: bill.into_iter().flat_map(|bill| bill.unpriced().cloned()).collect(),
+                has_result: self.settled.has_result(key, session),
+                complete: true,
+                unpriced: BTreeSet::new(),
                 steps: Vec::new(),
             });
+        }
+    }
+
+    /// Notes which sessions have a figure that is not complete.
+    fn settle_sessions(&mut self, bills: &[Bill<'_>]) {
+        for bill in bills {
+            let Some(&at) = self.sessions.get(bill.key) else { continue };
+            let session = &mut self.ledger.sessions[at];
+            session.complete = bill.is_complete();
+            session.unpriced = bill.unpriced().cloned().collect();
         }
     }
 
@@ -170,7 +156,7 @@ impl<'a> Book<'a> {
     pub(super) fn at(&self, seat: Seat) -> Option<At> {
         seat.spot.is_somewhere().then(|| {
             let (source, offset) = (seat.source(), seat.spot.offset());
-            At { source, line: self.lines.get(source, offset, u64::from(seat.line)), offset }
+            At { source, line: self.settled.lines.get(source, offset, u64::from(seat.line)), offset }
         })
     }
 
@@ -206,12 +192,12 @@ impl<'a> Book<'a> {
     /// One row a response, made as it is first told of: rows that are told of together lie together.
     fn responses(&mut self, prices: &Prices) {
         let facts = self.facts;
-        let told_of = gists(&self.details.tellings, |telling| &telling.moment, &self.owners);
+        let told_of = gists(&self.details.tellings, |telling| &telling.moment, &self.settled.owners);
         self.ledger.responses.reserve(told_of.len());
         for (id, gist, telling) in told_of {
             let Some(told) = facts.responses.get(id) else { continue };
             // Events without an id tell of a response, but are no rows.
-            let owner = self.owners.of_response(id, told).unwrap_or(gist.owner);
+            let owner = self.settled.owners.of_response(id, told).unwrap_or(gist.owner);
             let mark = self.mark_in(self.sessions.get(owner).copied(), &gist);
             let model =
                 told.requested.get().or(told.model.get()).cloned().unwrap_or_else(|| Name::from(NO_MODEL));
@@ -236,30 +222,27 @@ impl<'a> Book<'a> {
 
     /// One row a call, in the order of their asks.
     fn calls(&mut self) {
-        let facts = self.facts;
-        let asked = gists(&self.details.asks, |ask| &ask.moment, &self.owners);
+        let asked = gists(&self.details.asks, |ask| &ask.moment, &self.settled.owners);
         self.ledger.calls.reserve(asked.len());
         for (id, gist, ask) in asked {
             // A call belongs to the session of its response.
-            let owner = ask.response.and_then(|id| self.owners.asked_by(id)).unwrap_or(gist.owner);
+            let owner = ask.response.and_then(|id| self.settled.owners.asked_by(id)).unwrap_or(gist.owner);
             let mark = self.mark_in(self.sessions.get(owner).copied(), &gist);
-            let call = facts.calls.get(id);
-            let tool =
-                call.and_then(calls::Call::tool).flatten().cloned().unwrap_or_else(|| Name::from(NO_TOOL));
+            let Some(SettledCall { tool, end, latency }) = self.settled.call(id) else { continue };
             let response = ask.response.and_then(|id| self.responses.get(&id)).copied();
             if let Some(at) = response {
                 self.ledger.responses[at].calls += 1;
-                self.tools.push((at, Name::clone(&tool)));
+                self.tools.push((at, Name::clone(tool)));
             }
             let content = self.details.contents.get(id);
             self.calls.insert(id, CallIndex::new(self.ledger.calls.len()));
             self.ledger.calls.push(Call {
                 mark,
                 id: ask.id.clone(),
-                tool,
+                tool: Name::clone(tool),
                 model: response.map(|at| Name::clone(&self.ledger.responses[at].model)),
-                end: end(call, facts.denied.get(id).is_some()),
-                latency: call.and_then(calls::Call::latency),
+                end,
+                latency,
                 result_bytes: None,
                 input: ask.input,
                 input_text: content.and_then(|content| content.input.get()).cloned(),
@@ -278,7 +261,7 @@ impl<'a> Book<'a> {
             let Some(&at) = self.calls.get(id) else {
                 match orphans.entry(*id) {
                     btree_map::Entry::Occupied(known) => {
-                        known.into_mut().add(&answer.moment, row, &self.owners)
+                        known.into_mut().add(&answer.moment, row, &self.settled.owners)
                     }
                     btree_map::Entry::Vacant(free) => drop(free.insert(Gist::of(&answer.moment, row))),
                 }
@@ -348,20 +331,11 @@ impl<'a> Book<'a> {
     }
 }
 
-fn end(call: Option<&calls::Call>, denied: bool) -> End {
-    match call.map(calls::Call::ending) {
-        _ if denied => End::Denied,
-        Some(Ending::Failed) => End::Error,
-        Some(Ending::Ok) => End::Ok,
-        Some(Ending::Open) | None => End::Open,
-    }
-}
-
 /// What several records tell of one thing: the first of them, its earliest time, and the session that owns it.
 #[derive(Clone, Copy)]
 pub(super) struct Gist<'m> {
     pub(super) first: &'m Moment,
-    owner: &'m SessionKey,
+    pub(super) owner: &'m SessionKey,
     time: Earliest,
     /// Which of the gathered rows is the first: those of one record were gathered in its order.
     row: usize,
@@ -413,32 +387,4 @@ pub(super) fn gists<'m, T>(
     }
     gists.sort_by_key(|(_, gist, _)| gist.order());
     gists
-}
-
-/// How many lines stand before each unit of each source: a row keeps only the line within its unit.
-pub(in crate::facts) struct Lines(HashMap<SourceId, Vec<(u64, u64)>>);
-
-impl Lines {
-    pub(in crate::facts) fn of(facts: &Facts) -> Self {
-        let mut units: HashMap<SourceId, Vec<(u64, u64)>> = HashMap::new();
-        let mut before = 0;
-        // A unit within one long line has no line of its own, and nothing on that line is its.
-        for (&(source, unit), lines) in facts.units.iter().filter(|(_, lines)| lines.count > 0) {
-            let all = units.entry(source).or_default();
-            before = if all.is_empty() { 0 } else { before };
-            // What stands on a line belongs to the unit that the line begins in, wherever it stands itself.
-            all.push((lines.first.unwrap_or(unit), before));
-            before += lines.count;
-        }
-        Self(units)
-    }
-
-    /// The line of a record in its source, from 1.
-    pub(in crate::facts) fn get(&self, source: SourceId, offset: u64, line: u64) -> u64 {
-        let before = self.0.get(&source).map_or(0, |units| {
-            let after = units.partition_point(|&(unit, _)| unit <= offset);
-            after.checked_sub(1).map_or(0, |at| units[at].1)
-        });
-        before + line + 1
-    }
 }

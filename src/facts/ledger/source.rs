@@ -2,17 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{At, Source, build::Book};
-use crate::input::{Place, SourceId};
+use super::{Source, build::Book};
+use crate::input::SourceId;
 
 impl Book<'_> {
     pub(super) fn sources(&mut self) {
         let facts = self.facts;
-        let at = |place: Place| At {
-            source: place.source,
-            line: self.lines.get(place.source, place.offset, place.line),
-            offset: place.offset,
-        };
         let mut sources: BTreeMap<SourceId, Source> = BTreeMap::new();
         for &(id, _) in facts.units.keys() {
             sources.entry(id).or_insert_with(|| Source {
@@ -33,12 +28,12 @@ impl Book<'_> {
         }
         for place in facts.invalids.first.iter().rev().map(|invalid| invalid.place) {
             if let Some(source) = sources.get_mut(&place.source) {
-                source.first_invalid = Some(at(place));
+                source.first_invalid = Some(self.settled.at(place));
             }
         }
         for place in facts.tails.places() {
             if let Some(source) = sources.get_mut(&place.source) {
-                source.truncated = Some(at(place));
+                source.truncated = Some(self.settled.at(place));
             }
         }
         self.ledger.sources = sources.into_values().collect();

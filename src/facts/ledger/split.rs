@@ -4,16 +4,13 @@
 //! divided as `modelUsage` says, within a model in proportion to what the responses' own tokens come to. What belongs to
 //! no response, such as calls of a helper model that no record shows, is an entry of its session alone.
 
-use std::{
-    borrow::Cow,
-    collections::{HashMap, hash_map::Entry as Slot},
-};
+use std::{borrow::Cow, collections::HashMap};
 
 use super::{Entry, Mark, Response, ResponseIndex, SessionIndex, divide::divide};
 use crate::{
     facts::{
         Name,
-        cost::{Bill, Reported},
+        cost::{Bill, Paid, Reported, added},
         sessions::ModelUse,
     },
     measure::{Prices, Terms, Tokens, Usd, canonical},
@@ -51,27 +48,14 @@ impl Split<'_> {
 
     /// The same where responses are not kept one by one: by model alone.
     pub(super) fn bill_by_model(mut self, bill: &Bill<'_>) {
-        let owned = &bill.share.owned;
         let begun = self.entries.len();
-        match &bill.reported {
-            Some(Reported { total, models: Some(models), .. }) => self.by_model(*total, models),
-            reported => {
-                for (model, answered) in owned.iter().filter(|(_, answered)| answered.is_told()) {
-                    let cost = if reported.is_none() { answered.computed } else { None };
-                    self.alone(Some(Name::clone(model)), answered.tokens, cost);
-                }
-                let model = owned.keys().next().filter(|_| owned.len() == 1);
-                if let Some(reported) = reported {
-                    self.alone(model.cloned(), Tokens::default(), Some(reported.total));
-                }
-            }
-        }
+        bill.paid().into_iter().for_each(|Paid { model, tokens, cost }| self.alone(model, tokens, cost));
         self.alone(None, Tokens::default(), None);
         for entry in &mut self.entries[begun..] {
             entry.reported = bill.reported.is_some();
         }
         if let Some(last) = self.entries.last_mut() {
-            last.responses = owned.values().map(|answered| answered.count).sum();
+            last.responses = bill.share.owned.values().map(|answered| answered.count).sum();
         }
     }
 
@@ -204,26 +188,6 @@ impl Split<'_> {
 /// What a response weighs against the others of its session.
 fn weight(part: &Part<'_>) -> u128 {
     part.response.price.map_or(0, |price| price.nanos().unsigned_abs())
-}
-
-/// Uses of the same model added up, in the order they are first named.
-fn added(models: &[ModelUse]) -> Vec<ModelUse> {
-    let mut uses: Vec<ModelUse> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for one in models {
-        match places.entry(one.model.as_str()) {
-            Slot::Occupied(known) => {
-                let known = &mut uses[*known.get()];
-                known.tokens += one.tokens;
-                known.cost += one.cost;
-            }
-            Slot::Vacant(free) => {
-                free.insert(uses.len());
-                uses.push(one.clone());
-            }
-        }
-    }
-    uses
 }
 
 /// Where each model stands among the uses. A stranger's log may name a million, so none is looked for one by one.

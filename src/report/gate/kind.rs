@@ -267,7 +267,7 @@ fn no_result<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
         }
     }
     let begins = |source| At { source, line: 1, offset: 0 };
-    let open = |session: &Session| session.id.is_some() && session.streamed && !session.has_result;
+    let open = |session: &Session| session.lacks_result();
     let open =
         SessionIndex::each(&ledger.sessions).filter(|(_, session)| open(session)).map(|(at, session)| Item {
             session: Some(at),

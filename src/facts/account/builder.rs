@@ -1,0 +1,188 @@
+//! Adds rows up to an account: those of the facts, or those that a filter left of the ledger.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Account, Latencies, ToolCount, Unknown};
+use crate::{
+    facts::{
+        Hashed,
+        ledger::{Call, End},
+    },
+    measure::{Millis, Tokens, Usd, add},
+};
+
+/// An account while it is added up.
+#[derive(Default)]
+pub(in crate::facts) struct AccountBuilder<'a> {
+    /// What is counted directly: everything that no method adds to.
+    pub(in crate::facts) account: Account,
+    tools: Hashed<&'a str, CallSum>,
+    models: BTreeSet<&'a str>,
+}
+
+impl<'a> AccountBuilder<'a> {
+    /// A session: whether it has an id, and whether the CLI printed it without a result.
+    pub(in crate::facts) fn session(&mut self, is_named: bool, lacks_result: bool) {
+        self.account.sessions += u64::from(is_named);
+        self.account.turns.no_result_sessions += u64::from(lacks_result);
+    }
+
+    /// The end of a turn.
+    pub(in crate::facts) fn turn(&mut self, subtype: &str, ok: bool, num_turns: u64) {
+        let turns = &mut self.account.turns;
+        turns.total += 1;
+        *if ok { &mut turns.ok } else { &mut turns.errors } += 1;
+        count(&mut turns.by_subtype, subtype);
+        if !ok {
+            count(&mut turns.failed_by_subtype, subtype);
+        }
+        turns.num_turns = turns.num_turns.saturating_add(num_turns);
+    }
+
+    /// Wall and API time of a turn.
+    pub(in crate::facts) fn time(&mut self, wall: Option<Millis>, api: Option<Millis>) {
+        wall.into_iter().for_each(|wall| add(&mut self.account.duration.wall, wall));
+        api.into_iter().for_each(|api| add(&mut self.account.duration.api, api));
+    }
+
+    pub(in crate::facts) fn call(&mut self, tool: &'a str, end: End, latency: Option<Millis>) {
+        self.tools.entry(tool).or_default().add(end, latency);
+    }
+
+    pub(in crate::facts) fn denial(&mut self, tool: &str) {
+        self.account.denials.total += 1;
+        count(&mut self.account.denials.by_tool, tool);
+    }
+
+    /// A failure of the API, and whether it was tried again.
+    pub(in crate::facts) fn api_failure(&mut self, kind: &str, retried: bool) {
+        let errors = &mut self.account.errors;
+        *if retried { &mut errors.api_retries } else { &mut errors.api } += 1;
+        count(&mut errors.by_type, kind);
+    }
+
+    /// A model that answered.
+    pub(in crate::facts) fn model(&mut self, model: Option<&'a str>) {
+        self.models.extend(model);
+    }
+
+    /// What was paid for some tokens of a model, and whether the CLI said so.
+    pub(in crate::facts) fn paid(
+        &mut self,
+        model: Option<&str>,
+        tokens: Tokens,
+        amount: Option<Usd>,
+        reported: bool,
+    ) {
+        let cost = &mut self.account.cost;
+        if let Some(amount) = amount {
+            add(&mut cost.total, amount);
+            if reported {
+                add(&mut cost.reported, amount);
+            }
+        }
+        let Some(model) = model else { return };
+        let sum = slot(&mut cost.by_model, model);
+        sum.tokens += tokens;
+        self.account.tokens += tokens;
+        amount.into_iter().for_each(|amount| add(&mut sum.total, amount));
+    }
+
+    /// What a response comes to by its tokens.
+    pub(in crate::facts) fn computed(&mut self, amount: Option<Usd>) {
+        amount.into_iter().for_each(|amount| add(&mut self.account.cost.computed, amount));
+    }
+
+    pub(in crate::facts) fn finish(self) -> Account {
+        let Self { mut account, tools, models } = self;
+        let mut all = CallSum::default();
+        for (name, sum) in tools {
+            all.merge(&sum);
+            account.tools.by_name.insert(name.to_owned(), sum.finish());
+        }
+        account.tools.total = all.finish();
+        account.errors.tool = account.tools.total.errors;
+        account.errors.turn = account.turns.errors;
+        account.duration.tool = account.tools.total.latency.map(|latency| latency.total);
+        let charged = account.cost.by_model.keys().map(String::as_str);
+        let models: BTreeSet<&str> = charged.chain(models).collect();
+        account.models = models.into_iter().map(str::to_owned).collect();
+        account
+    }
+}
+
+/// Counts of names and, for those that no table knows, where each stands first.
+#[derive(Default)]
+pub(in crate::facts) struct NameCounts {
+    pub(in crate::facts) counts: BTreeMap<String, u64>,
+    pub(in crate::facts) unknown: BTreeMap<String, Unknown>,
+}
+
+impl NameCounts {
+    /// Counts a name. `first` is called if the name is unknown and was not counted before.
+    pub(in crate::facts) fn add(&mut self, name: &str, known: bool, first: impl FnOnce() -> Option<Unknown>) {
+        count(&mut self.counts, name);
+        if known {
+            return;
+        }
+        match self.unknown.get_mut(name) {
+            Some(unknown) => unknown.count += 1,
+            None => self.unknown.extend(first().map(|first| (name.to_owned(), first))),
+        }
+    }
+}
+
+/// Calls while they are counted.
+#[derive(Default)]
+struct CallSum {
+    count: ToolCount,
+    latencies: Vec<Millis>,
+}
+
+impl CallSum {
+    fn add(&mut self, end: End, latency: Option<Millis>) {
+        self.count.calls += 1;
+        *match end {
+            End::Ok => &mut self.count.ok,
+            End::Error => &mut self.count.errors,
+            End::Denied => &mut self.count.denied,
+            End::Open => &mut self.count.open,
+        } += 1;
+        self.latencies.extend(latency);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        let ToolCount { calls, ok, errors, denied, open, latency: _ } = other.count;
+        self.count.calls += calls;
+        self.count.ok += ok;
+        self.count.errors += errors;
+        self.count.denied += denied;
+        self.count.open += open;
+        self.latencies.extend(&other.latencies);
+    }
+
+    fn finish(self) -> ToolCount {
+        ToolCount { latency: Latencies::of(self.latencies), ..self.count }
+    }
+}
+
+impl ToolCount {
+    /// Counts calls.
+    pub fn of<'a>(calls: impl Iterator<Item = &'a Call>) -> Self {
+        let mut sum = CallSum::default();
+        calls.for_each(|call| sum.add(call.end, call.latency));
+        sum.finish()
+    }
+}
+
+fn count(counts: &mut BTreeMap<String, u64>, name: &str) {
+    *slot(counts, name) += 1;
+}
+
+/// The value of a name. Only a new name is copied.
+fn slot<'m, V: Default>(map: &'m mut BTreeMap<String, V>, name: &str) -> &'m mut V {
+    if !map.contains_key(name) {
+        map.insert(name.to_owned(), V::default());
+    }
+    map.get_mut(name).expect("it was just inserted")
+}

@@ -1,0 +1,297 @@
+//! Closed facts with every rule applied that chooses between records. The account and the ledger are two projections of it.
+
+use std::collections::VecDeque;
+
+use super::{
+    Facts, Hashed, HashedSet, Name,
+    account::{Input, InvalidPlace, Unknown},
+    calls::{Call, Ending},
+    cost::{Bill, Owners, bills},
+    detail::{Happening, What},
+    difference::{Difference, Marks, differences},
+    key::{Id, SessionKey},
+    ledger::{At, End},
+    once::Records,
+    sessions::{Session, TurnEnd},
+};
+use crate::{
+    event::Dialect,
+    input::{Place, SourceId},
+    measure::{Millis, Prices, Usd},
+};
+
+/// Name of a tool that no record names.
+pub(super) static NO_TOOL: Name = arcstr::literal!("unknown");
+
+/// Name of a turn's end that says no `subtype`.
+static NO_SUBTYPE: Name = arcstr::literal!("(none)");
+
+/// What counts of the facts.
+pub(super) struct Settled<'a> {
+    pub(super) facts: &'a Facts,
+    pub(super) owners: Owners<'a>,
+    pub(super) lines: Lines,
+    /// Which version prints where.
+    pub(super) versions: Marks<'a>,
+    /// What each result added, in the order they stand.
+    pub(super) differences: Vec<Difference<'a>>,
+    /// For each difference the copy of its result that counts as a turn, if one does.
+    counted: Vec<Option<&'a TurnEnd>>,
+    events: Vec<(Id, &'a Happening)>,
+    /// Sessions with a result.
+    ended: HashedSet<&'a SessionKey>,
+    /// Sessions with a result that says its wall time.
+    timed: HashedSet<&'a SessionKey>,
+}
+
+impl<'a> Settled<'a> {
+    /// Applies the rules to facts that are closed. `records` are theirs, and may be dropped afterwards.
+    pub(super) fn of(facts: &'a Facts, records: &Records) -> Self {
+        let differences = differences(&facts.chain);
+        let results = &facts.chain.results;
+        let counts = |uuid: Option<Id>, spot| uuid.is_none_or(|uuid| records.counted(uuid) == Some(spot));
+        // Of a result in several files one copy has the smallest difference, and perhaps another one counts.
+        let by_uuid: Hashed<Id, &TurnEnd> = results
+            .iter()
+            .filter_map(|end| Some((end.uuid?, end)))
+            .filter(|(uuid, end)| counts(Some(*uuid), end.place.into()))
+            .collect();
+        let counted = |one: &Difference<'a>| match one.end.uuid {
+            Some(uuid) => by_uuid.get(&uuid).copied(),
+            None => Some(one.end),
+        };
+        let events = facts.happenings.iter();
+        let events =
+            events.filter(|(_, one)| !one.what.is_per_record() || counts(one.uuid, one.moment.seat.spot));
+        Self {
+            facts,
+            owners: Owners::new(facts),
+            lines: Lines::of(facts),
+            versions: Marks::of(&facts.chain),
+            counted: differences.iter().map(counted).collect(),
+            events: without_other_dialect(events.map(|(id, one)| (*id, one)).collect()),
+            ended: results.iter().map(|end| &end.session).collect(),
+            timed: differences
+                .iter()
+                .filter(|one| one.end.wall.is_some())
+                .map(|one| &one.end.session)
+                .collect(),
+            differences,
+        }
+    }
+
+    /// The ends of turns, in the order they stand.
+    pub(super) fn turns(&self) -> impl Iterator<Item = Turn<'_>> {
+        let all = self.differences.iter().zip(&self.counted);
+        all.map(|(difference, &counted)| Turn { difference, counted })
+    }
+
+    /// API failures, denials without an id, and the other events where they are kept. Those that count once per record
+    /// are here once, and retries in one dialect.
+    pub(super) fn events(&self) -> &[(Id, &'a Happening)] {
+        &self.events
+    }
+
+    /// The calls that were asked for, in no order.
+    pub(super) fn calls(&self) -> impl Iterator<Item = (Id, SettledCall<'a>)> {
+        self.facts.calls.iter().filter_map(|(id, call)| Some((id, self.settled_call(id, call)?)))
+    }
+
+    /// A call, if it was asked for.
+    pub(super) fn call(&self, id: Id) -> Option<SettledCall<'a>> {
+        self.settled_call(id, self.facts.calls.get(id)?)
+    }
+
+    fn settled_call(&self, id: Id, call: &'a Call) -> Option<SettledCall<'a>> {
+        let end = match call.ending() {
+            _ if self.facts.denied.get(id).is_some() => End::Denied,
+            Ending::Failed => End::Error,
+            Ending::Ok => End::Ok,
+            Ending::Open => End::Open,
+        };
+        Some(SettledCall { tool: call.tool()?.unwrap_or(&NO_TOOL), end, latency: call.latency() })
+    }
+
+    /// The denials that name their call, in no order, and the tool of each: the one that was asked for, else the one that the denial
+    /// names.
+    pub(super) fn denials(&self) -> impl Iterator<Item = (Id, &'a Name)> {
+        let facts = self.facts;
+        facts.denied.iter().map(|(id, told)| {
+            let asked = facts.calls.get(id).and_then(Call::tool);
+            (id, asked.unwrap_or_else(|| told.get()).unwrap_or(&NO_TOOL))
+        })
+    }
+
+    /// Whether a session has a result: its own, or one without a session in one of its sources.
+    pub(super) fn has_result(&self, key: &SessionKey, session: &Session) -> bool {
+        let nameless = |source: &SourceId| self.ended.contains(&SessionKey::Nameless(*source));
+        self.ended.contains(key) || session.sources.iter().any(nameless)
+    }
+
+    /// Whether the durations of a session's interactive turns count: not if its results say their wall time.
+    pub(super) fn counts_durations(&self, owner: &SessionKey) -> bool {
+        !self.timed.contains(owner)
+    }
+
+    /// What every session costs, and what all responses come to by their tokens.
+    pub(super) fn bills(&self, prices: &Prices) -> (Vec<Bill<'_>>, Option<Usd>) {
+        bills(self.facts, &self.differences, prices)
+    }
+
+    /// A place with its line.
+    pub(super) fn at(&self, place: Place) -> At {
+        let Place { source, offset, unit: _, line } = place;
+        At { source, line: self.lines.get(source, offset, line), offset }
+    }
+
+    /// What is known of a name that no table knows: its own version, else the one that prints there.
+    pub(super) fn unknown(&self, count: u64, place: Place, version: Option<&Name>) -> Unknown {
+        let version = version.map(Name::as_str).or_else(|| self.versions.version(place));
+        let At { source, line, offset: _ } = self.at(place);
+        Unknown { count, source, line, version: version.map(str::to_owned) }
+    }
+
+    /// The bytes and what they held.
+    pub(super) fn input(&self, records: &Records) -> Input {
+        let facts = self.facts;
+        let counts = facts.input;
+        let dialects =
+            Dialect::ALL.into_iter().map(|dialect| (dialect.name(), facts.dialects[dialect as usize]));
+        let place = |invalid: &super::Invalid| {
+            let At { source, line, offset } = self.at(invalid.place);
+            InvalidPlace { source, line, offset, reason: invalid.reason.clone() }
+        };
+        Input {
+            sources: counts.sources,
+            bytes: counts.bytes,
+            lines: counts.lines,
+            blank: counts.blank,
+            records: counts.records,
+            invalid: facts.invalids.count,
+            truncated: facts.tails.truncated(),
+            copies: records.copies(),
+            dialects: dialects.filter(|&(_, count)| count > 0).collect(),
+            invalid_places: facts.invalids.first.iter().map(place).collect(),
+            interrupted: facts.interrupted,
+        }
+    }
+}
+
+/// One end of a turn.
+pub(super) struct Turn<'s> {
+    /// What it added.
+    pub(super) difference: &'s Difference<'s>,
+    /// The copy of its result that counts as a turn, if one does.
+    counted: Option<&'s TurnEnd>,
+}
+
+impl Turn<'_> {
+    pub(super) fn is_counted(&self) -> bool {
+        self.counted.is_some()
+    }
+
+    /// What the turn says of itself.
+    pub(super) fn told(&self) -> &TurnEnd {
+        self.counted.unwrap_or(self.difference.end)
+    }
+
+    pub(super) fn subtype(&self) -> &Name {
+        self.told().subtype.as_ref().unwrap_or(&NO_SUBTYPE)
+    }
+
+    pub(super) fn is_ok(&self) -> bool {
+        self.subtype() == "success" && !self.told().is_error
+    }
+
+    /// The CLI's own count.
+    pub(super) fn num_turns(&self) -> u64 {
+        self.told().num_turns.unwrap_or(0)
+    }
+}
+
+/// A call that was asked for.
+pub(super) struct SettledCall<'a> {
+    pub(super) tool: &'a Name,
+    pub(super) end: End,
+    pub(super) latency: Option<Millis>,
+}
+
+/// Whether a session is one that the CLI printed without a result.
+pub(super) fn lacks_result(is_named: bool, streamed: bool, has_result: bool) -> bool {
+    is_named && streamed && !has_result
+}
+
+/// Leaves the retries of one dialect in each session. A retry has a record in each dialect, under different uuids: the dialect
+/// with more of them counts.
+fn without_other_dialect<'a>(events: Vec<(Id, &'a Happening)>) -> Vec<(Id, &'a Happening)> {
+    let saved = |one: &Happening| match one.what {
+        What::Retry(_, _, dialect) => Some(dialect == Dialect::Transcript),
+        _ => None,
+    };
+    let mut counts: Hashed<&SessionKey, [u64; 2]> = Hashed::default();
+    for (_, one) in &events {
+        if let Some(saved) = saved(one) {
+            counts.entry(&one.moment.session).or_default()[usize::from(saved)] += 1;
+        }
+    }
+    let counts_in = |one: &Happening, saved: bool| {
+        let [streamed, stored] = counts.get(&one.moment.session).copied().unwrap_or_default();
+        saved == (stored > streamed)
+    };
+    events.into_iter().filter(|(_, one)| saved(one).is_none_or(|saved| counts_in(one, saved))).collect()
+}
+
+/// Finds the call of each denial without an id. It stands for a failed call of its tool: the first of its session that no other
+/// denial stands for, else the first of all sessions.
+pub(super) fn failed_calls<'a, C, S>(
+    failed: impl Iterator<Item = (C, &'a Name, S)>,
+    denials: impl Iterator<Item = (&'a Name, S)>,
+) -> Vec<Option<C>>
+where
+    C: Copy + Eq + std::hash::Hash,
+    S: Eq + std::hash::Hash,
+{
+    let mut of_session: Hashed<(&Name, S), VecDeque<C>> = Hashed::default();
+    let mut of_tool: Hashed<&Name, VecDeque<C>> = Hashed::default();
+    for (call, tool, session) in failed {
+        of_session.entry((tool, session)).or_default().push_back(call);
+        of_tool.entry(tool).or_default().push_back(call);
+    }
+    let mut taken: HashedSet<C> = HashedSet::default();
+    let find = |(tool, session): (&'a Name, S)| {
+        let queues = [of_session.get_mut(&(tool, session)), of_tool.get_mut(tool)];
+        queues
+            .into_iter()
+            .flatten()
+            .find_map(|queue| std::iter::from_fn(|| queue.pop_front()).find(|call| taken.insert(*call)))
+    };
+    denials.map(find).collect()
+}
+
+/// How many lines stand before each unit of each source: a row keeps only the line within its unit.
+pub(super) struct Lines(Hashed<SourceId, Vec<(u64, u64)>>);
+
+impl Lines {
+    fn of(facts: &Facts) -> Self {
+        let mut units: Hashed<SourceId, Vec<(u64, u64)>> = Hashed::default();
+        let mut before = 0;
+        // A unit within one long line has no line of its own, and nothing on that line is its.
+        for (&(source, unit), lines) in facts.units.iter().filter(|(_, lines)| lines.count > 0) {
+            let all = units.entry(source).or_default();
+            before = if all.is_empty() { 0 } else { before };
+            // What stands on a line belongs to the unit that the line begins in, wherever it stands itself.
+            all.push((lines.first.unwrap_or(unit), before));
+            before += lines.count;
+        }
+        Self(units)
+    }
+
+    /// The line of a record in its source, from 1.
+    pub(super) fn get(&self, source: SourceId, offset: u64, line: u64) -> u64 {
+        let before = self.0.get(&source).map_or(0, |units| {
+            let after = units.partition_point(|&(unit, _)| unit <= offset);
+            after.checked_sub(1).map_or(0, |at| units[at].1)
+        });
+        before + line + 1
+    }
+}
