@@ -25,6 +25,7 @@
 //! assert_eq!(account.cost.total.map(|usd| usd.to_string()).as_deref(), Some("0.0056"));
 //! ```
 
+mod api;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod error;
@@ -38,4 +39,6 @@ pub mod render;
 pub mod report;
 pub mod scan;
 
+pub use api::{Cell, Column, Logs, Report, Row, Stream, Summary, Unreadable, report_names};
 pub use error::{Error, ExitStatus};
+pub use render::Format;

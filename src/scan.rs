@@ -11,7 +11,7 @@ use std::{
 };
 
 pub use locate::{Chosen, Locator, Target};
-pub use stream::{Observer, scan_observed, scan_stream};
+pub use stream::{LineReader, Observer, scan_observed, scan_stream};
 
 use crate::{
     event::{self, KeyPredictor},
@@ -63,6 +63,19 @@ pub struct Unread {
     pub offset: Option<u64>,
     /// Why.
     pub error: io::Error,
+}
+
+impl Unread {
+    /// What could not be read and why, in one sentence.
+    pub fn describe(&self, name: &str) -> String {
+        match self.offset {
+            None => format!("cannot read `{name}`: {}", self.error),
+            Some(offset) => format!(
+                "cannot read `{name}` to its end: {} after {offset} bytes; what came before is counted",
+                self.error
+            ),
+        }
+    }
 }
 
 /// Reads all sources.

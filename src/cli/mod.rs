@@ -243,14 +243,7 @@ fn spare(search: &Search, output: &args::Output) -> Result<(), Error> {
 }
 
 fn describe(unread: &Unread, sources: &[Source]) -> String {
-    let name = sources.get(unread.source.0 as usize).map_or_else(String::new, Source::name);
-    match unread.offset {
-        None => format!("cannot read `{name}`: {}", unread.error),
-        Some(offset) => format!(
-            "cannot read `{name}` to its end: {} after {offset} bytes; what came before is counted",
-            unread.error
-        ),
-    }
+    unread.describe(&sources.get(unread.source.0 as usize).map_or_else(String::new, Source::name))
 }
 
 fn status(input: &Input, stop: &Option<ExitStatus>, partial: bool, report: &Report) -> ExitStatus {

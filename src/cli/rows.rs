@@ -7,7 +7,7 @@ use super::{
 use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Facts, ledger::Ledger},
-    input::{self, Roots, Source, SourceId},
+    input::{self, Roots, Source},
     measure::{Prices, calendar::Zone},
     render::Style,
     report::{
@@ -133,9 +133,7 @@ impl<'a> Scope<'a> {
     ) -> Result<Self, Error> {
         let (zone, prices) = (asked.narrow.zone()?, plan::prices(&asked.pricing)?);
         let mut scope = Self { asked, outcomes, zone, variables, prices, detail };
-        // Which sessions are left depends on all their records, whichever report asks.
-        scope.detail =
-            if scope.filter()?.is_empty() { detail } else { detail | Detail::ROWS | Detail::RECORDS };
+        scope.detail = scope.filter()?.detail(detail);
         Ok(scope)
     }
 
@@ -171,8 +169,7 @@ impl<'a> Scope<'a> {
         }
         // Records have neither a tool nor a model: what is printed of them is chosen part by part.
         let mut whole = ledger.clone();
-        whole.suggest_projects(|source| folder(&names, source));
-        Filter { tools: Vec::new(), models: Vec::new(), ..filter.clone() }.apply(&mut whole);
+        Filter { tools: Vec::new(), models: Vec::new(), ..filter.clone() }.select(&mut whole, Names(&names));
         let content = Content::of(&whole, &names);
         let narrowed = self.narrowed(ledger, reading, &filter);
         let content = content.choosing(&narrowed.ledger);
@@ -182,9 +179,8 @@ impl<'a> Scope<'a> {
     /// Leaves the rows that count.
     fn narrowed(&self, mut ledger: Ledger, reading: Reading, filter: &Filter) -> Narrowed {
         let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
-        ledger.suggest_projects(|source| folder(&names, source));
         let before = ledger.sessions.len();
-        filter.apply(&mut ledger);
+        filter.select(&mut ledger, Names(&names));
         let nothing = before > 0 && ledger.sessions.is_empty();
         let (zone, whole) = (self.zone.clone(), filter.is_empty());
         let (again, found_prices) = (self.variables.again.clone(), self.variables.found_prices.clone());
@@ -244,12 +240,4 @@ impl Narrowed {
             complain(&nothing_read(input, &self.reading.sources));
         }
     }
-}
-
-/// The folder of saved sessions that a source lies in, by the name that the CLI gives it.
-fn folder(names: &[String], source: SourceId) -> Option<String> {
-    let mut parts = names.get(source.0 as usize)?.split(['/', '\\']);
-    parts.find(|part| *part == "projects")?;
-    let folder = parts.next()?;
-    parts.next().map(|_| folder.to_owned())
 }

@@ -5,7 +5,9 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
+use super::Names;
 use crate::{
+    facts::Detail,
     facts::ledger::{AgentIndex, CallIndex, Ledger, Mark, ResponseIndex, SessionIndex, Turn},
     measure::{Time, Usd},
 };
@@ -80,6 +82,14 @@ fn holds(name: &str, part: &str) -> bool {
     name.to_lowercase().contains(&part.to_lowercase())
 }
 
+/// The folder of saved sessions that a source is in, by the name that the CLI gives it.
+fn project_folder(source: &str) -> Option<String> {
+    let mut parts = source.split(['/', '\\']);
+    parts.find(|part| *part == "projects")?;
+    let folder = parts.next()?;
+    parts.next().map(|_| folder.to_owned())
+}
+
 impl Filter {
     /// Whether all rows count.
     pub fn is_empty(&self) -> bool {
@@ -90,6 +100,17 @@ impl Filter {
             && [projects, models, sessions, tools].iter().all(|patterns| patterns.is_empty())
             && outcomes.is_empty()
             && *agents == Agents::All
+    }
+
+    /// What has to be kept for a report that needs `detail` itself: which sessions remain depends on all their records.
+    pub fn detail(&self, detail: Detail) -> Detail {
+        if self.is_empty() { detail } else { detail | Detail::ROWS | Detail::RECORDS }
+    }
+
+    /// Names the projects of sessions by their folders, then leaves the rows that count.
+    pub fn select(&self, ledger: &mut Ledger, names: Names<'_>) {
+        ledger.suggest_projects(|source| project_folder(names.get(source)));
+        self.apply(ledger);
     }
 
     /// Leaves the rows that count.

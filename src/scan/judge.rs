@@ -23,7 +23,7 @@ pub(super) struct Judge<'a> {
 }
 
 /// What a unit leaves for its end.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rest {
     blank: u64,
     /// The last line so far that is not blank: its offset and its number.

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     event::{Event, KeyPredictor},
     facts::Facts,
-    input::{self, Bytes, Piece, Place, Range, Sink, Source, SourceId},
+    input::{self, Amount, Bytes, Piece, Place, Range, Sink, Source, SourceId},
 };
 
 /// Looks at each record of a stream as it comes, beside the facts.
@@ -113,5 +113,55 @@ impl Sink for Shared<'_> {
 
     fn should_stop(&self) -> bool {
         self.options.stop.is_set()
+    }
+}
+
+/// Lines that are pushed one at a time, instead of being read.
+#[derive(Debug)]
+pub struct LineReader {
+    facts: Facts,
+    predictor: KeyPredictor,
+    rest: Rest,
+    amount: Amount,
+    options: Options,
+    progress: Progress,
+}
+
+impl LineReader {
+    /// No line yet.
+    pub fn new(options: Options) -> Self {
+        Self {
+            facts: Facts::new(options.detail),
+            predictor: KeyPredictor::default(),
+            rest: Rest::default(),
+            amount: Amount { first: 0, bytes: 0, lines: 0 },
+            options,
+            progress: Progress::default(),
+        }
+    }
+
+    /// Takes one line, with or without its line end.
+    pub fn push(&mut self, line: &[u8]) {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let Self { facts, predictor, rest, amount, options, progress } = self;
+        let mut judge = Judge::new(facts, SourceId(0), Count::default(), predictor, options, progress);
+        judge.rest = std::mem::take(rest);
+        // An empty slice would be no line at all.
+        let block = if line.is_empty() { b"\n" } else { line };
+        amount.lines += judge.lines(amount.bytes, amount.lines, block);
+        amount.bytes += line.len() as u64 + 1;
+        *rest = judge.rest;
+    }
+
+    /// The facts of all lines so far, as if the input ended here.
+    pub fn facts(&self) -> Facts {
+        let (mut facts, mut predictor) = (self.facts.clone(), KeyPredictor::default());
+        let count = Count::default();
+        let mut judge =
+            Judge::new(&mut facts, SourceId(0), count, &mut predictor, &self.options, &self.progress);
+        judge.rest = self.rest.clone();
+        judge.finish();
+        judge.tally(self.amount, true);
+        facts
     }
 }
