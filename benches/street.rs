@@ -1,6 +1,7 @@
-//! The street, arrow by arrow and as a whole, beside the newline floor and the obvious path.
+//! Benchmarks of each stage from bytes to reports and of all stages together, next to two baselines: counting
+//! newlines ("floor") and the obvious decoder.
 //!
-//! Every iteration asserts the answer that the corpus knows, so a fast wrong way fails instead of winning.
+//! Every iteration asserts the expected answer of the corpus, so a fast but wrong implementation fails.
 
 use std::hint::black_box;
 use std::io::{Read, Write};
@@ -25,15 +26,15 @@ use serde::de::IgnoredAny;
 use tempfile::NamedTempFile;
 
 use corpus::{Answer, Corpus, Shape};
-use told::Told;
+use totals::Totals;
 
 mod corpus;
-mod told;
+mod totals;
 
 const SEED: u64 = 1;
 const SIZE: u64 = 16_000_000;
 
-/// A corpus in memory and what must be found in it.
+/// A corpus in memory and its expected answer.
 struct Log {
     id: String,
     text: String,
@@ -52,7 +53,7 @@ impl Log {
         Self { id: format!("{name}-{}-{hash:016x}", text.len()), text, answer }
     }
 
-    /// All of these, one after another.
+    /// Concatenates several logs.
     fn joined(logs: &[Self]) -> Self {
         let sum = |of: fn(&Answer) -> u64| logs.iter().map(|log| of(&log.answer)).sum();
         let answer = Answer {
@@ -68,7 +69,7 @@ impl Log {
         [Shape::Transcript, Shape::Stream, Shape::Events].map(Self::new)
     }
 
-    /// The lines in blocks of the size that the street reads.
+    /// Iterates over blocks of whole lines, of the size that `scan` reads.
     fn blocks(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = self.text.as_bytes();
         std::iter::from_fn(move || {
@@ -84,15 +85,15 @@ impl Log {
         lines(self.text.as_bytes())
     }
 
-    /// The core facts, by the obvious path, which the corpus agrees with as far as it knows them.
-    fn told(&self) -> Told {
-        let mut told = Told::default();
-        self.lines().for_each(|line| told.event(&event::obvious(line).expect("a record")));
-        assert_eq!((told.records, told.calls), self.counts());
-        told
+    /// Computes the totals with the obvious decoder, and checks them against the answer of the corpus.
+    fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        self.lines().for_each(|line| totals.event(&event::obvious(line).expect("a record")));
+        assert_eq!((totals.records, totals.calls), self.counts());
+        totals
     }
 
-    /// Records and calls.
+    /// Returns the number of records and of calls.
     fn counts(&self) -> (u64, u64) {
         (self.answer.records, self.answer.calls)
     }
@@ -111,7 +112,7 @@ fn group<'c>(criterion: &'c mut Criterion, arrow: &str) -> Group<'c> {
     group
 }
 
-/// One row that gives the same answer every time.
+/// Adds a benchmark that asserts `answer` in every iteration.
 fn row<T: PartialEq + std::fmt::Debug>(
     group: &mut Group<'_>,
     way: &str,
@@ -145,77 +146,78 @@ fn floor(log: &Log) -> u64 {
     log.blocks().map(newlines).sum()
 }
 
-/// Lines → events, and the same core facts from all that keep anything. All ways check UTF-8 themselves, but for the one
-/// that says so.
+/// Lines → events. Every decoder that keeps anything computes the same totals. All validate UTF-8, except the
+/// one whose name says otherwise.
 fn lines_to_events(criterion: &mut Criterion) {
     let mut group = group(criterion, "decode");
     let shapes = Log::all();
     for log in shapes.iter().chain([&Log::joined(&shapes)]) {
-        let told = &log.told();
+        let totals = &log.totals();
         row(&mut group, "floor", log, &log.answer.lines, floor);
-        row(&mut group, "skim", log, told, |log| {
-            let (mut predictor, mut told) = (event::KeyPredictor::default(), Told::default());
+        row(&mut group, "skim", log, totals, |log| {
+            let (mut predictor, mut totals) = (event::KeyPredictor::default(), Totals::default());
             for block in log.blocks() {
                 let text = simdutf8::basic::from_utf8(block).expect("a corpus is text");
-                skim(kernel::Best, text, &mut predictor, &mut told);
+                skim(kernel::Best, text, &mut predictor, &mut totals);
             }
-            told
+            totals
         });
-        row(&mut group, "skim without UTF-8", log, told, |log| {
-            let mut told = Told::default();
-            skim(kernel::Best, &log.text, &mut event::KeyPredictor::default(), &mut told);
-            told
+        row(&mut group, "skim without UTF-8", log, totals, |log| {
+            let mut totals = Totals::default();
+            skim(kernel::Best, &log.text, &mut event::KeyPredictor::default(), &mut totals);
+            totals
         });
-        row(&mut group, "simd-json tape", log, told, simd_json_tape);
-        row(&mut group, "simd-json tape, new for each line", log, told, simd_json_new_tape);
+        row(&mut group, "simd-json tape", log, totals, simd_json_tape);
+        row(&mut group, "simd-json tape, new for each line", log, totals, simd_json_new_tape);
         row(&mut group, "serde_json, nothing kept", log, &log.answer.records, |log| {
             log.lines().filter(|line| serde_json::from_slice::<IgnoredAny>(line).is_ok()).count() as u64
         });
-        row(&mut group, "obvious", log, told, |log| {
-            let mut told = Told::default();
-            log.lines().for_each(|line| told.event(&event::obvious(line).expect("a record")));
-            told
+        row(&mut group, "obvious", log, totals, |log| {
+            let mut totals = Totals::default();
+            log.lines().for_each(|line| totals.event(&event::obvious(line).expect("a record")));
+            totals
         });
     }
 }
 
-fn skim(kernel: impl Run, text: &str, predictor: &mut event::KeyPredictor, told: &mut Told) {
+fn skim(kernel: impl Run, text: &str, predictor: &mut event::KeyPredictor, totals: &mut Totals) {
     let (mut skimmer, mut start) = (event::Skimmer::new(text, predictor), 0);
     while start < text.len() {
-        let (event, end) = skimmer.read_with(kernel, start).expect("no line of a corpus is odd");
-        told.event(event);
+        let (event, end) =
+            skimmer.read_with(kernel, start).expect("the fast decoder takes every line of a corpus");
+        totals.event(event);
         start = end + 1;
     }
 }
 
-/// Lines → events, without UTF-8, with each kernel that this processor can run.
+/// Lines → events without UTF-8 validation, with each kernel that this processor supports.
 fn kernels(criterion: &mut Criterion) {
-    fn with(kernel: impl Run) -> impl Fn(&Log) -> Told {
+    fn with(kernel: impl Run) -> impl Fn(&Log) -> Totals {
         move |log| {
-            let mut told = Told::default();
-            skim(kernel, &log.text, &mut event::KeyPredictor::default(), &mut told);
-            told
+            let mut totals = Totals::default();
+            skim(kernel, &log.text, &mut event::KeyPredictor::default(), &mut totals);
+            totals
         }
     }
     let mut group = group(criterion, "kernel");
     let shapes = Log::all();
     for log in shapes.iter().chain([&Log::joined(&shapes)]) {
-        let told = &log.told();
-        row(&mut group, "best", log, told, with(kernel::Best));
+        let totals = &log.totals();
+        row(&mut group, "best", log, totals, with(kernel::Best));
         #[cfg(target_arch = "x86_64")]
         if let Some(avx2) = kernel::Avx2::detect() {
-            row(&mut group, "AVX2", log, told, with(avx2));
+            row(&mut group, "AVX2", log, totals, with(avx2));
         }
         #[cfg(target_arch = "x86_64")]
-        row(&mut group, "SSE2", log, told, with(kernel::Sse2));
-        row(&mut group, "portable", log, told, with(kernel::Portable));
+        row(&mut group, "SSE2", log, totals, with(kernel::Sse2));
+        row(&mut group, "portable", log, totals, with(kernel::Portable));
     }
 }
 
-/// simd-json writes into its input, so each line is copied, once: straight into the padding it needs. Buffers and tape
-/// are used again.
-fn simd_json_tape(log: &Log) -> Told {
-    let mut told = Told::default();
+/// simd-json writes into its input, so each line is copied once, into a buffer with the padding it needs.
+/// Buffers and tape are reused.
+fn simd_json_tape(log: &Log) -> Totals {
+    let mut totals = Totals::default();
     let (mut copy, mut buffers) = (Vec::new(), simd_json::Buffers::default());
     let mut tape = simd_json::Tape::null();
     for line in log.lines() {
@@ -224,26 +226,26 @@ fn simd_json_tape(log: &Log) -> Told {
         copy.resize(line.len() + simd_json::INPUT_PADDING, 0);
         let mut filled = tape.reset();
         simd_json::fill_tape_padded(&mut copy, line.len(), &mut buffers, &mut filled).expect("a record");
-        told.value(&filled.as_value());
+        totals.value(&filled.as_value());
         tape = filled.reset();
     }
-    told
+    totals
 }
 
-/// The plainer call: buffers are used again, the tape is not, and the padding is simd-json's own business.
-fn simd_json_new_tape(log: &Log) -> Told {
-    let mut told = Told::default();
+/// The simpler call: buffers are reused, the tape is not, and simd-json adds the padding itself.
+fn simd_json_new_tape(log: &Log) -> Totals {
+    let mut totals = Totals::default();
     let (mut copy, mut buffers) = (Vec::new(), simd_json::Buffers::default());
     for line in log.lines() {
         copy.clear();
         copy.extend_from_slice(line);
         let tape = simd_json::to_tape_with_buffers(&mut copy, &mut buffers).expect("a record");
-        told.value(&tape.as_value());
+        totals.value(&tape.as_value());
     }
-    told
+    totals
 }
 
-/// Events → facts, and what becomes of them.
+/// Events → facts, and facts merged and settled.
 fn events_to_facts(criterion: &mut Criterion) {
     let mut group = group(criterion, "facts");
     let prices = Prices::built_in();
@@ -310,16 +312,16 @@ fn bytes_to_text(criterion: &mut Criterion) {
             row(&mut group, &format!("file to JSON, threads {threads}"), log, &log.counts(), |_| {
                 let options = Options { threads, ..Options::default() };
                 let scan = scan::scan(std::slice::from_ref(&source), &options, &Progress::default());
-                tell(&scan.facts.settle(&Prices::built_in()))
+                render_counts(&scan.facts.settle(&Prices::built_in()))
             });
         }
         let account = absorb(&events(log)).settle(&Prices::built_in());
-        row(&mut group, "render JSON", log, &log.counts(), |_| tell(&account));
+        row(&mut group, "render JSON", log, &log.counts(), |_| render_counts(&account));
     }
 }
 
-/// Renders an account, and gives what it says.
-fn tell(account: &Account) -> (u64, u64) {
+/// Renders an account as JSON, and returns its number of records and of calls.
+fn render_counts(account: &Account) -> (u64, u64) {
     let mut out = Vec::new();
     let report = report::summary(account, Names(&["log.jsonl".to_owned()]));
     render::render(&report, Format::Json, Style::default(), &mut out).expect("a Vec takes everything");
@@ -327,7 +329,8 @@ fn tell(account: &Account) -> (u64, u64) {
     (account.input.records, account.tools.total.calls)
 }
 
-/// Reads a file the way the street does, and adds up what its blocks give. Blocks are cut anywhere.
+/// Reads a file in blocks as `scan` does, and sums up what `take` returns for each. Blocks may end within a
+/// line.
 fn read(file: &NamedTempFile, mut take: impl FnMut(&[u8]) -> u64) -> u64 {
     const LINE: usize = 64; // of a cache, see `examples/floor.rs`
     let mut file = file.reopen().expect("the file is still there");
@@ -343,7 +346,7 @@ fn read(file: &NamedTempFile, mut take: impl FnMut(&[u8]) -> u64) -> u64 {
     }
 }
 
-/// The same street, one thread, every line by serde_json.
+/// From a file to JSON on one thread, with every line decoded by serde_json.
 fn obvious_street(file: &NamedTempFile) -> (u64, u64) {
     let (mut facts, mut rest, mut number) = (Facts::default(), Vec::new(), 0);
     read(file, |block| {
@@ -357,7 +360,7 @@ fn obvious_street(file: &NamedTempFile) -> (u64, u64) {
         rest.drain(..end);
         end as u64
     });
-    tell(&facts.settle(&Prices::built_in()))
+    render_counts(&facts.settle(&Prices::built_in()))
 }
 
 criterion_group!(street, bytes_to_lines, lines_to_events, kernels, events_to_facts, bytes_to_text);

@@ -1,5 +1,5 @@
-//! Laws: the fast decoder equals the obvious one, on what Claude Code writes, on what it could write, and on what nobody
-//! should. The laws themselves are in `fuzz/checks.rs`, which fuzzing runs too.
+//! The fast decoder must agree with the obvious one on recorded lines, on plausible variations of them, and
+//! on invalid input. The checks are in `fuzz/checks.rs`, and fuzzing runs them too.
 
 #![expect(
     clippy::unwrap_used,
@@ -19,7 +19,7 @@ use proptest::{
 };
 use serde_json::Value;
 
-/// The lines of all `.jsonl` files in these folders of `testdata/`.
+/// Returns the lines of all `.jsonl` files below a folder of `testdata/`.
 fn lines(folder: &str) -> Vec<String> {
     fn collect(folder: &Path, lines: &mut Vec<String>) {
         let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -37,25 +37,25 @@ fn lines(folder: &str) -> Vec<String> {
     lines
 }
 
-// What Claude Code writes.
+// Recorded lines.
 
 #[test]
-fn every_recorded_line_takes_the_fast_path_and_tells_the_same() {
+fn the_fast_path_decodes_every_recorded_line_and_agrees() {
     for (folder, at_least, others) in [("recordings", 1000, 4), ("kinds", 70, 0)] {
         let lines = lines(folder);
         assert!(lines.len() >= at_least, "{folder} has {} lines", lines.len());
         lines.iter().for_each(|line| checks::twins(line.as_bytes()));
-        // Two processes were killed within a line, and two wrote one array.
+        // Two processes were killed while they wrote a line, and two wrote one array.
         let left: Vec<&String> = lines.iter().filter(|line| event::skim(line, 0).is_none()).collect();
-        assert_eq!(left.len(), others, "left to the obvious path: {left:#?}");
+        assert_eq!(left.len(), others, "not decoded by the fast path: {left:#?}");
     }
 }
 
-/// A record uses the place of the one before it again.
+/// A record reuses the memory of the one before it.
 #[test]
-fn nothing_of_a_record_or_of_a_torn_one_is_left_for_the_next() {
+fn no_field_of_a_record_or_of_a_truncated_one_leaks_into_the_next() {
     let mut lines = lines("kinds");
-    // What a sample has and the next may lack, in every object that is opened on the way.
+    // Fields that a sample has and the next may lack, in every nested object that the walk reads.
     lines.extend(
         [
             r#"{"type":"user"}"#,
@@ -95,7 +95,7 @@ fn nothing_of_a_record_or_of_a_torn_one_is_left_for_the_next() {
 }
 
 #[test]
-fn a_record_cut_at_any_byte_gets_the_same_verdict() {
+fn the_decoders_agree_on_a_record_cut_at_any_byte() {
     for line in lines("kinds") {
         for end in 0..line.len() {
             checks::twins(&line.as_bytes()[..end]);
@@ -104,7 +104,7 @@ fn a_record_cut_at_any_byte_gets_the_same_verdict() {
 }
 
 #[test]
-fn depth_changes_nothing_but_the_path() {
+fn the_decoders_agree_at_any_depth() {
     const PLACES: [(&str, &str); 9] = [
         (r#"{"type":"a","x":"#, "}"),
         (r#"{"type":"user","message":"#, r#","uuid":"u"}"#),
@@ -132,12 +132,12 @@ fn depth_changes_nothing_but_the_path() {
     }
 }
 
-// What it could write.
+// Plausible variations.
 
 /// Keys, with their quotes, and values.
 type Fields = Vec<(String, Tree)>;
 
-/// JSON as text, since no parser keeps what is odd about it.
+/// JSON as text, since a parser would normalise unusual spellings.
 #[derive(Clone, Debug)]
 enum Tree {
     Leaf(String),
@@ -170,20 +170,20 @@ impl Tree {
         }
     }
 
-    /// Does this to all that is in it and to itself, in some order.
+    /// Calls `act` with this tree and everything below it.
     fn each(&mut self, act: &mut dyn FnMut(&mut Self)) {
         act(self);
         self.children().into_iter().for_each(|child| child.each(act));
     }
 
-    /// Does this to one of the trees in it that fit.
+    /// Calls `act` with one of the matching trees, chosen by `at`.
     fn one(&mut self, at: Index, fits: fn(&Self) -> bool, mut act: impl FnMut(&mut Self)) {
-        let mut left = 0;
-        self.each(&mut |tree| left += usize::from(fits(tree)));
-        if left == 0 {
+        let mut count = 0;
+        self.each(&mut |tree| count += usize::from(fits(tree)));
+        if count == 0 {
             return;
         }
-        let (wanted, mut number) = (at.index(left), 0);
+        let (wanted, mut number) = (at.index(count), 0);
         self.each(&mut |tree| {
             if fits(tree) {
                 number += 1;
@@ -198,7 +198,7 @@ impl Tree {
         matches!(self, Self::Object(_))
     }
 
-    /// Its text, with these blanks between its parts, over and over.
+    /// Writes the tree as JSON, with whitespace from `blanks` between the tokens.
     fn write(&self, blanks: &mut dyn Iterator<Item = &'static str>, text: &mut String) {
         let mut token = |text: &mut String, token: &str| {
             text.push_str(token);
@@ -236,7 +236,7 @@ impl Tree {
     }
 }
 
-/// Records of every kind, and the shorter lines of a few recordings.
+/// Records of every kind, and some of the shorter recorded lines.
 static TEMPLATES: LazyLock<Vec<Tree>> = LazyLock::new(|| {
     let recorded = lines("recordings").into_iter().filter(|line| line.len() < 1500).step_by(7);
     lines("kinds").into_iter().chain(recorded).map(|line| Tree::parse(&line)).collect()
@@ -258,7 +258,7 @@ static KEYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     keys
 });
 
-/// Values that a field may have and should not, and those that decide what a record means.
+/// Values of every type, unusual ones, and those that decide the meaning of a record.
 const VALUES: &[&str] = &[
     "null",
     "true",
@@ -330,7 +330,7 @@ const VALUES: &[&str] = &[
 fn value() -> impl Strategy<Value = Tree> {
     prop_oneof![
         4 => select(VALUES).prop_map(Tree::parse),
-        // As it is written: a parser would not keep `1e400`, nor a lone surrogate.
+        // Unparsed: a parser would keep neither `1e400` nor a lone surrogate.
         4 => select(VALUES).prop_map(|text| Tree::Leaf(text.to_owned())),
         1 => "-?(0|[1-9][0-9]{0,25})(\\.[0-9]{1,5})?([eE][+-]?[0-9]{1,4})?".prop_map(Tree::Leaf),
         2 => r#""([ -!#-\[\]-~é€😀]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4}){0,90}""#.prop_map(Tree::Leaf),
@@ -342,20 +342,20 @@ fn value() -> impl Strategy<Value = Tree> {
     ]
 }
 
-/// A change to a record that keeps it JSON.
+/// A change to a record that keeps it valid JSON.
 #[derive(Clone, Debug)]
 enum Change {
-    /// Another value, of another type perhaps.
+    /// Replaces a value, possibly by one of another type.
     Replace(Index, Tree),
-    /// A key that is new or a duplicate, somewhere among the others.
+    /// Inserts a key, which may be a duplicate, at any position.
     Add(Index, Index, Index, Tree),
-    /// Another value under a key that the object has already.
+    /// Adds a second value for a key of the object.
     Repeat(Index, Index, Tree),
-    /// A key, one character of it spelt as an escape.
-    Spell(Index, Index),
+    /// Writes one character of a key as an escape.
+    Escape(Index, Index),
     Remove(Index, Index),
     Rotate(Index, Index),
-    /// So many arrays or objects around a value.
+    /// Nests a value in that many arrays or objects.
     Wrap(Index, usize, bool),
 }
 
@@ -365,7 +365,7 @@ fn change() -> impl Strategy<Value = Change> {
         4 => (at(), value()).prop_map(|(at, value)| Change::Replace(at, value)),
         3 => (at(), at(), at(), value()).prop_map(|(at, key, place, value)| Change::Add(at, key, place, value)),
         3 => (at(), at(), value()).prop_map(|(at, key, value)| Change::Repeat(at, key, value)),
-        1 => (at(), at()).prop_map(|(at, key)| Change::Spell(at, key)),
+        1 => (at(), at()).prop_map(|(at, key)| Change::Escape(at, key)),
         2 => (at(), at()).prop_map(|(at, key)| Change::Remove(at, key)),
         3 => (at(), at()).prop_map(|(at, by)| Change::Rotate(at, by)),
         1 => (at(), prop_oneof![1usize..4, 50usize..70, 200usize..3000], any::<bool>())
@@ -393,15 +393,15 @@ impl Change {
                     all.push((all[key].0.clone(), value.clone()));
                 }
             }),
-            Self::Spell(at, key) => fields(*at, record, &mut |all| {
+            Self::Escape(at, key) => fields(*at, record, &mut |all| {
                 if let Some(key) = some(key, all) {
                     let (quote, rest) = all[key].0.split_at(1);
                     let Some(letter) = rest.chars().next().filter(|letter| !"\"\\".contains(*letter)) else {
                         return;
                     };
-                    let spelt =
+                    let escaped =
                         format!("{quote}\\u{:04x}{}", u32::from(letter) & 0xffff, &rest[letter.len_utf8()..]);
-                    all[key].0 = spelt;
+                    all[key].0 = escaped;
                 }
             }),
             Self::Remove(at, key) => fields(*at, record, &mut |all| {
@@ -430,7 +430,7 @@ impl Change {
     }
 }
 
-/// A record that Claude Code, or a version of it, or its neighbour, could have written.
+/// A record that some version of Claude Code, or a similar program, could have written.
 fn plausible() -> impl Strategy<Value = String> {
     let blanks = prop_oneof![
         2 => Just(vec![""]),
@@ -445,10 +445,10 @@ fn plausible() -> impl Strategy<Value = String> {
     })
 }
 
-// What nobody should write.
+// Invalid input.
 
-/// Text that breaks JSON in most places.
-const DEBRIS: &[&[u8]] = &[
+/// Text that is invalid in most places of JSON.
+const INVALID: &[&[u8]] = &[
     b"\"",
     b"\\",
     b"\\x",
@@ -509,9 +509,9 @@ enum Edit {
     Drop(Index),
     Cut(Index),
     Insert(Index, &'static [u8]),
-    /// A bracket becomes another.
+    /// Replaces a bracket by another.
     Bracket(Index, u8),
-    /// Two bytes change places.
+    /// Swaps two bytes.
     Swap(Index, Index),
 }
 
@@ -521,7 +521,7 @@ fn edit() -> impl Strategy<Value = Edit> {
         2 => (at(), 0u8..8).prop_map(|(at, bit)| Edit::Flip(at, 1 << bit)),
         2 => at().prop_map(Edit::Drop),
         1 => at().prop_map(Edit::Cut),
-        4 => (at(), select(DEBRIS)).prop_map(|(at, debris)| Edit::Insert(at, debris)),
+        4 => (at(), select(INVALID)).prop_map(|(at, text)| Edit::Insert(at, text)),
         1 => (at(), select(&b"{}[]"[..])).prop_map(|(at, bracket)| Edit::Bracket(at, bracket)),
         1 => (at(), at()).prop_map(|(one, other)| Edit::Swap(one, other)),
     ]
@@ -537,9 +537,9 @@ impl Edit {
             Self::Flip(at, bit) => line[at.index(length)] ^= bit,
             Self::Drop(at) => drop(line.remove(at.index(length))),
             Self::Cut(at) => line.truncate(at.index(length)),
-            Self::Insert(at, debris) => {
+            Self::Insert(at, text) => {
                 let at = at.index(length + 1);
-                line.splice(at..at, debris.iter().copied());
+                line.splice(at..at, text.iter().copied());
             }
             Self::Bracket(at, bracket) => {
                 let brackets: Vec<usize> = (0..length).filter(|&at| b"{}[]".contains(&line[at])).collect();
@@ -552,8 +552,8 @@ impl Edit {
     }
 }
 
-/// A plausible record that something happened to, on one line.
-fn broken() -> impl Strategy<Value = Vec<u8>> {
+/// A plausible record that was corrupted, on one line.
+fn corrupt() -> impl Strategy<Value = Vec<u8>> {
     (plausible(), vec(edit(), 1..4)).prop_map(|(line, edits)| {
         let mut line = line.into_bytes();
         edits.iter().for_each(|edit| edit.apply(&mut line));
@@ -562,14 +562,14 @@ fn broken() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// A source: lines of all sorts.
+/// A source of valid, corrupt, blank and joined lines.
 fn source() -> impl Strategy<Value = Vec<u8>> {
-    let odd: &[&str] =
+    let special: &[&str] =
         &["", " \t", "\0\0", "oops", "42", "[1]", "{", "}", "{}", "{\"type\":\"a\"", "[{\"type\":\"a\"}]"];
     let line = prop_oneof![
         4 => plausible().prop_map(String::into_bytes),
-        2 => broken(),
-        1 => select(odd).prop_map(|line| line.as_bytes().to_vec()),
+        2 => corrupt(),
+        1 => select(special).prop_map(|line| line.as_bytes().to_vec()),
         1 => (plausible(), plausible()).prop_map(|(one, other)| (one + &other).into_bytes()),
     ];
     (vec((line, select(&["\n", "\n", "\n", "\r\n", "\n\n"][..])), 0..6), any::<bool>()).prop_map(
@@ -588,23 +588,23 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_plausible_record_tells_the_same_on_both_paths(line in plausible()) {
+    fn the_decoders_agree_on_plausible_records(line in plausible()) {
         checks::twins(line.as_bytes());
     }
 
     #[test]
-    fn a_broken_record_gets_the_same_verdict_on_both_paths(line in broken()) {
+    fn the_decoders_agree_on_corrupt_records(line in corrupt()) {
         checks::skim(&line);
         checks::twins(&line);
     }
 
     #[test]
-    fn debris_inside_a_record_gets_the_same_verdict_on_both_paths(parts in vec(select(DEBRIS), 0..5)) {
+    fn the_decoders_agree_on_records_with_invalid_text_inside(parts in vec(select(INVALID), 0..5)) {
         checks::spliced(&parts.concat());
     }
 
     #[test]
-    fn any_value_in_any_place_tells_the_same_on_both_paths(value in value()) {
+    fn the_decoders_agree_on_any_value_in_any_field(value in value()) {
         let mut text = String::new();
         value.write(&mut std::iter::empty(), &mut text);
         checks::spliced(text.as_bytes());
@@ -615,7 +615,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_source_tells_the_same_in_any_pieces_and_line_by_line(source in source(), block in 0usize..300, unit in 20u64..3000) {
+    fn a_source_gives_the_same_account_in_any_units_and_line_by_line(source in source(), block in 0usize..300, unit in 20u64..3000) {
         let _ = checks::scan(&source, block, unit);
     }
 }

@@ -1,4 +1,5 @@
-//! The core facts of a log, as every decoder must tell them: so that all of them do the same work, and the answer proves it.
+//! Totals over the core facts of a log. Every benchmarked decoder computes them, so that all do the same work
+//! and prove it.
 
 use ccstat::{
     event::{Body, Event, Kind, Response, StreamPayload, ToolPart, Usage},
@@ -9,37 +10,37 @@ use simd_json::{
     tape::{Object, Value},
 };
 
-/// What is read from the records of a log, added up.
+/// Sums over the records of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Totals {
     pub(crate) records: u64,
-    /// Rows of the table of kinds, by their index.
+    /// Sum of the indices of record kinds.
     kinds: u64,
     uuids: u64,
     sessions: u64,
     times: u64,
     versions: u64,
     pub(crate) calls: u64,
-    /// Bytes of the ids and tools of calls.
-    called: u64,
-    answers: u64,
-    /// Bytes of the ids of answers.
-    answered: u64,
+    /// Bytes of the ids and tool names of calls.
+    call_bytes: u64,
+    results: u64,
+    /// Bytes of the call ids of results.
+    result_bytes: u64,
     failed: u64,
     responses: u64,
-    /// Bytes of the ids of responses and of their models.
-    responded: u64,
+    /// Bytes of the ids and model names of responses.
+    response_bytes: u64,
     stopped: u64,
     lanes: u64,
-    /// Input, output, read, written, written for an hour.
+    /// Input, output, cache read, cache write, cache write for an hour.
     tokens: [u64; 5],
     ends: u64,
-    /// Total costs, and the costs of models.
+    /// Total costs, and costs by model.
     nanos: [i128; 2],
 }
 
-impl Told {
-    /// Adds what an event tells.
+impl Totals {
+    /// Adds an event of ccstat's decoders.
     pub(crate) fn event(&mut self, event: &Event<'_>) {
         self.records += 1;
         self.kind(&event.kind);
@@ -56,7 +57,7 @@ impl Told {
                 self.lanes += u64::from(stream.lane.is_some());
                 match &stream.payload {
                     StreamPayload::Start(model, usage) => {
-                        self.responded += length(stream.id.as_deref()) + length(model.as_deref());
+                        self.response_bytes += length(stream.id.as_deref()) + length(model.as_deref());
                         self.usage(usage.as_ref());
                     }
                     StreamPayload::Delta(usage, stopped) => {
@@ -84,21 +85,21 @@ impl Told {
     fn tool_part(&mut self, part: &ToolPart<'_>) {
         match part {
             ToolPart::None | ToolPart::Server(_) => {}
-            ToolPart::Call(ask) => {
+            ToolPart::Call(call) => {
                 self.calls += 1;
-                self.called += length(ask.id.as_deref()) + length(ask.tool.as_deref());
+                self.call_bytes += length(call.id.as_deref()) + length(call.tool.as_deref());
             }
-            ToolPart::Result(answer) => {
-                self.answers += 1;
-                self.answered += length(answer.id.as_deref());
-                self.failed += u64::from(answer.is_error);
+            ToolPart::Result(result) => {
+                self.results += 1;
+                self.result_bytes += length(result.id.as_deref());
+                self.failed += u64::from(result.is_error);
             }
         }
     }
 
     fn response(&mut self, response: &Response<'_>) {
         self.responses += 1;
-        self.responded += length(response.id.as_deref()) + length(response.model.as_deref());
+        self.response_bytes += length(response.id.as_deref()) + length(response.model.as_deref());
         self.stopped += u64::from(response.stopped);
         self.usage(response.usage.as_ref());
     }
@@ -109,7 +110,8 @@ impl Told {
         self.tokens.iter_mut().zip(tokens).for_each(|(sum, tokens)| *sum += tokens);
     }
 
-    /// Adds what a tape tells: each object is gone through once, and what no core fact needs is passed over.
+    /// Adds a record on a simd-json tape. Goes through each object once and skips fields that the totals do
+    /// not need.
     pub(crate) fn value(&mut self, record: &Value<'_, '_>) {
         let Some(record) = record.as_object() else { return };
         let mut kind = None;
@@ -178,7 +180,7 @@ impl Told {
         }
         if assistant && model != Some("<synthetic>") {
             self.responses += 1;
-            self.responded += length(id) + length(model);
+            self.response_bytes += length(id) + length(model);
             self.stopped += u64::from(stopped);
             self.tape_usage(usage.as_ref());
         }
@@ -200,18 +202,18 @@ impl Told {
         match kind {
             Some("tool_use") => {
                 self.calls += 1;
-                self.called += length(id) + length(name);
+                self.call_bytes += length(id) + length(name);
             }
             Some("tool_result") => {
-                self.answers += 1;
-                self.answered += length(call);
+                self.results += 1;
+                self.result_bytes += length(call);
                 self.failed += u64::from(failed);
             }
             _ => {}
         }
     }
 
-    /// Adds a streamed part; the type of its event.
+    /// Adds a streaming event, and returns its type.
     fn stream<'i>(&mut self, event: &Object<'_, 'i>, lane: Option<&str>) -> Option<&'i str> {
         let (mut kind, mut message, mut delta, mut usage) = (None, None, None, None);
         for (key, value) in event {
@@ -227,7 +229,7 @@ impl Told {
             (Some("message_start"), Some(message)) => {
                 let text = |key| message.get(key).and_then(ValueIntoString::into_string);
                 self.lanes += u64::from(lane.is_some());
-                self.responded += length(text("id")) + length(text("model"));
+                self.response_bytes += length(text("id")) + length(text("model"));
                 self.tape_usage(message.get("usage").and_then(|usage| usage.as_object()).as_ref());
             }
             (Some("message_delta"), _) => {
