@@ -1,4 +1,4 @@
-//! Arguments become sources: files, folders, patterns that the shell left alone, and the saved sessions.
+//! Finds the logs to read: files, folders, patterns that the shell did not expand, and saved sessions.
 
 use std::{
     collections::HashSet,
@@ -9,12 +9,13 @@ use std::{
 use globset::GlobBuilder;
 use walkdir::{DirEntry, WalkDir};
 
-/// One place to read records from.
+/// A file or stream to read records from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// Where the bytes come from.
     pub origin: Origin,
-    /// A `.json` file that was found, not named: it is a source only if it begins with a record.
+    /// Whether the content has to be checked first: a `.json` file found in a folder is a log only if it
+    /// begins with a record.
     pub unverified: bool,
 }
 
@@ -28,34 +29,34 @@ pub enum Origin {
 }
 
 impl Source {
-    /// How it is called in reports.
+    /// The name in reports.
     pub fn name(&self) -> String {
         match &self.origin {
             Origin::Stdin => "-".to_owned(),
-            Origin::File(path) => spelled(path),
+            Origin::File(path) => display_name(path),
         }
     }
 }
 
-/// A path as text. Bytes that are no UTF-8 are spelled out, so that two names that differ only there look different. On Windows
-/// all separators are backslashes, also those that were typed as slashes.
-fn spelled(path: &Path) -> String {
+/// A path as text. Bytes that are not UTF-8 are escaped, so that two different names never look the same. On
+/// Windows all separators are backslashes, also those that were typed as slashes.
+fn display_name(path: &Path) -> String {
     let mut text = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
         text.push_str(chunk.valid());
         chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
     }
-    // After this prefix a slash is a letter of a name.
+    // After this prefix a slash is part of a name.
     if cfg!(windows) && !text.starts_with(r"\\?\") {
         return text.replace('/', r"\");
     }
     text
 }
 
-/// What the environment says about where sessions are saved.
+/// The environment variables that say where sessions are saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// `CLAUDE_CONFIG_DIR`.
+    /// The value of `CLAUDE_CONFIG_DIR`: folders separated by commas.
     pub config_dir: Option<String>,
     /// The home folder.
     pub home: Option<PathBuf>,
@@ -66,9 +67,12 @@ impl Environment {
     pub fn saved_sessions(&self) -> Vec<PathBuf> {
         let configured = self.config_dir.as_deref().filter(|list| !list.trim().is_empty());
         let folders: Vec<PathBuf> = match configured {
-            Some(list) => {
-                list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(projects).collect()
-            }
+            Some(list) => list
+                .split(',')
+                .map(str::trim)
+                .filter(|entry| !entry.is_empty())
+                .map(projects_folder)
+                .collect(),
             None => {
                 let below = |parts: &str| self.home.as_ref().map(|home| home.join(parts));
                 [below(".config/claude/projects"), below(".claude/projects")].into_iter().flatten().collect()
@@ -78,115 +82,119 @@ impl Environment {
     }
 }
 
-/// An entry of `CLAUDE_CONFIG_DIR` is the config folder or its `projects/`.
-fn projects(entry: &str) -> PathBuf {
+/// The projects folder of an entry of `CLAUDE_CONFIG_DIR`, which may name the config folder or its
+/// `projects/`.
+fn projects_folder(entry: &str) -> PathBuf {
     let entry = Path::new(entry);
     if entry.file_name() == Some(OsStr::new("projects")) { entry.to_owned() } else { entry.join("projects") }
 }
 
-/// What to look for.
+/// Where to search for logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Roots {
-    /// What was named: `-`, files, folders, patterns.
+    /// The arguments: `-`, files, folders, patterns.
     Paths(Vec<PathBuf>),
-    /// The saved sessions.
+    /// The folders of saved sessions.
     SavedSessions(Environment),
 }
 
-/// What was found.
+/// The result of [`find`].
 #[derive(Debug, Default)]
 pub struct Search {
-    /// Each source once, in the order of their names.
+    /// The sources, sorted by name, without duplicates.
     pub sources: Vec<Source>,
-    /// What was named and could not be had.
+    /// Arguments that could not be read or matched nothing.
     pub errors: Vec<FindError>,
-    /// A link was followed, so one file may have two names.
+    /// Whether a link was followed. Then a file may have two names.
     linked: bool,
 }
 
-/// Something that was named and could not be had.
+/// An argument that could not be read or matched nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindError {
-    /// It cannot be looked at.
-    #[error("cannot read `{}`: {source}", spelled(path))]
+    /// A file or folder that cannot be read.
+    #[error("cannot read `{}`: {source}", display_name(path))]
     Unreadable {
-        /// What was named.
+        /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: std::io::Error,
     },
     /// A folder without logs.
-    #[error("no logs below `{}`: looked for .jsonl, .ndjson and .json, also with .gz or .zst", spelled(path))]
+    #[error(
+        "no logs below `{}`: looked for .jsonl, .ndjson and .json, also with .gz or .zst",
+        display_name(path)
+    )]
     Empty {
         /// The folder.
         path: PathBuf,
     },
-    /// A pattern that fits nothing.
-    #[error("no file matches `{}`", spelled(path))]
+    /// A pattern that matches nothing.
+    #[error("no file matches `{}`", display_name(path))]
     NoMatch {
         /// The pattern.
         path: PathBuf,
     },
-    /// A pattern that is none.
-    #[error("`{}` is neither a file nor a pattern: {reason}", spelled(path))]
+    /// An invalid pattern.
+    #[error("`{}` is neither a file nor a pattern: {reason}", display_name(path))]
     BadPattern {
-        /// What was named.
+        /// The pattern.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Finds the sources.
+/// Finds the sources below the roots.
 pub fn find(wanted: &Roots) -> Search {
     let mut search = Search::default();
     match wanted {
-        Roots::Paths(paths) => paths.iter().for_each(|path| search.named(path)),
+        Roots::Paths(paths) => paths.iter().for_each(|path| search.add_named(path)),
         Roots::SavedSessions(environment) => {
-            environment.saved_sessions().iter().for_each(|folder| search.folder(folder))
+            environment.saved_sessions().iter().for_each(|folder| search.add_folder(folder))
         }
     }
-    search.sources.sort_by_cached_key(|source| order(&source.origin));
+    search.sources.sort_by_cached_key(|source| sort_key(&source.origin));
     search.sources.dedup_by(|one, two| one.origin == two.origin);
     let named_once = matches!(wanted, Roots::Paths(paths) if paths.len() == 1);
     if !named_once || search.linked {
-        search.drop_other_names();
+        search.remove_aliases();
     }
     search
 }
 
-/// Bytes that compare as origins do. A path that is compared is taken apart each time, and to sort ten thousand took as long as to
-/// open them.
-fn order(origin: &Origin) -> Vec<u8> {
+/// A byte string that sorts as the origin does. Comparing paths parses both of them each time: sorting ten
+/// thousand took as long as opening them.
+fn sort_key(origin: &Origin) -> Vec<u8> {
     let Origin::File(path) = origin else { return Vec::new() };
-    let mut order = Vec::with_capacity(path.as_os_str().len() + 16);
+    let mut key = Vec::with_capacity(path.as_os_str().len() + 16);
     for component in path.components() {
-        let (sort, name) = match component {
+        let (rank, name) = match component {
             Component::Prefix(prefix) => (1, prefix.as_os_str()),
             Component::RootDir => (2, OsStr::new("")),
             Component::CurDir => (3, OsStr::new("")),
             Component::ParentDir => (4, OsStr::new("")),
             Component::Normal(name) => (5, name),
         };
-        order.push(sort);
-        order.extend(name.as_encoded_bytes());
-        order.push(0); // no name holds it, and it is below all that a longer name goes on with
+        key.push(rank);
+        key.extend(name.as_encoded_bytes());
+        key.push(0); // no name contains 0, and 0 sorts before every byte of a longer name
     }
-    order
+    key
 }
 
 impl Search {
-    /// Some of the sources, chosen by index, in the same order. Says nothing of what could not be found.
+    /// The sources whose index is chosen, in the same order and without the errors.
     pub fn some(&self, chosen: impl Fn(usize) -> bool) -> Self {
         let sources = self.sources.iter().enumerate().filter(|&(at, _)| chosen(at));
         let sources = sources.map(|(_, source)| source.clone()).collect();
         Self { sources, errors: Vec::new(), linked: self.linked }
     }
 
-    /// The same file by two names, or through a link, is one source. Asking for the true name of each of ten thousand
-    /// files takes longer than reading them, so that is done only where it can matter.
-    fn drop_other_names(&mut self) {
+    /// Keeps each file once, even if it was named twice or reached through a link. Only called if that can
+    /// happen: canonicalizing ten thousand paths takes longer than reading the files.
+    fn remove_aliases(&mut self) {
         let mut seen = HashSet::new();
         self.sources.retain(|source| match &source.origin {
             Origin::Stdin => true,
@@ -194,31 +202,31 @@ impl Search {
         });
     }
 
-    fn named(&mut self, path: &Path) {
+    fn add_named(&mut self, path: &Path) {
         if path == Path::new("-") {
             return self.sources.push(Source { origin: Origin::Stdin, unverified: false });
         }
         match path.metadata() {
-            Ok(about) if about.is_dir() => self.folder(path),
-            Ok(_) => self.file(path.to_owned(), false),
-            Err(_) if is_pattern(path) => self.pattern(path),
+            Ok(metadata) if metadata.is_dir() => self.add_folder(path),
+            Ok(_) => self.add_file(path.to_owned(), false),
+            Err(_) if is_pattern(path) => self.add_matches(path),
             Err(source) => self.errors.push(FindError::Unreadable { path: path.to_owned(), source }),
         }
     }
 
-    fn file(&mut self, path: PathBuf, unverified: bool) {
+    fn add_file(&mut self, path: PathBuf, unverified: bool) {
         self.sources.push(Source { origin: Origin::File(path), unverified });
     }
 
-    fn folder(&mut self, folder: &Path) {
+    fn add_folder(&mut self, folder: &Path) {
         let before = (self.sources.len(), self.errors.len());
         let walk = WalkDir::new(folder).follow_links(true);
-        for entry in walk.into_iter().filter_entry(|entry| !holds_results(entry)) {
+        for entry in walk.into_iter().filter_entry(|entry| !is_tool_results(entry)) {
             self.linked |= entry.as_ref().is_ok_and(DirEntry::path_is_symlink);
             match entry {
                 Ok(entry) if entry.file_type().is_file() => {
-                    if let Some(unverified) = is_log_name(entry.file_name()) {
-                        self.file(entry.into_path(), unverified);
+                    if let Some(unverified) = classify_name(entry.file_name()) {
+                        self.add_file(entry.into_path(), unverified);
                     }
                 }
                 Ok(_) => {}
@@ -232,18 +240,19 @@ impl Search {
 
     fn walk_error(&mut self, folder: &Path, error: walkdir::Error) {
         if error.loop_ancestor().is_some() {
-            return; // a link to a folder above: what it holds is found without it
+            return; // a link to a parent folder: its content is found without the link
         }
         let path = error.path().unwrap_or(folder).to_owned();
-        if path.is_symlink() && path.file_name().is_none_or(|name| is_log_name(name).is_none()) {
-            return; // a link to nowhere or to itself, and not by the name of a log: nobody misses it
+        if path.is_symlink() && path.file_name().is_none_or(|name| classify_name(name).is_none()) {
+            return; // a dangling or circular link that is not named like a log
         }
-        let source = error.into_io_error().unwrap_or_else(|| std::io::Error::other("cannot be looked into"));
+        let source = error.into_io_error().unwrap_or_else(|| std::io::Error::other("cannot be searched"));
         self.errors.push(FindError::Unreadable { path, source });
     }
 
-    /// A pattern that the shell did not expand. A folder that fits it is searched like one that was named.
-    fn pattern(&mut self, pattern: &Path) {
+    /// Adds the matches of a pattern that the shell did not expand. A folder that matches is searched like a
+    /// folder argument.
+    fn add_matches(&mut self, pattern: &Path) {
         let text = pattern.to_string_lossy();
         let glob = match GlobBuilder::new(&text).literal_separator(true).build() {
             Ok(glob) => glob.compile_matcher(),
@@ -255,22 +264,23 @@ impl Search {
         let before = (self.sources.len(), self.errors.len());
         let root: PathBuf = pattern.components().take_while(|part| !is_pattern(Path::new(part))).collect();
         let walked = if root.as_os_str().is_empty() { Path::new(".") } else { &root };
-        let deepest = if text.contains("**") {
+        let max_depth = if text.contains("**") {
             usize::MAX
         } else {
             pattern.components().count() - root.components().count()
         };
         for entry in
-            WalkDir::new(walked).max_depth(deepest).follow_links(true).into_iter().filter_map(Result::ok)
+            WalkDir::new(walked).max_depth(max_depth).follow_links(true).into_iter().filter_map(Result::ok)
         {
-            let path = if root.as_os_str().is_empty() { below_here(entry.path()) } else { entry.path() };
+            let path =
+                if root.as_os_str().is_empty() { strip_current_dir(entry.path()) } else { entry.path() };
             if !glob.is_match(path) {
                 continue;
             }
             match entry.file_type() {
-                kind if kind.is_dir() => self.folder(path),
-                kind if kind.is_file() => self.file(path.to_owned(), false),
-                _ => {} // to open a pipe that was only found could wait for ever
+                kind if kind.is_dir() => self.add_folder(path),
+                kind if kind.is_file() => self.add_file(path.to_owned(), false),
+                _ => {} // a pipe could block forever: it is read only if it is an argument itself
             }
         }
         if (self.sources.len(), self.errors.len()) == before {
@@ -279,7 +289,7 @@ impl Search {
     }
 }
 
-fn below_here(path: &Path) -> &Path {
+fn strip_current_dir(path: &Path) -> &Path {
     path.strip_prefix(Component::CurDir).unwrap_or(path)
 }
 
@@ -287,13 +297,14 @@ fn is_pattern(path: &Path) -> bool {
     path.to_string_lossy().contains(['*', '?', '[', '{'])
 }
 
-/// Large tool outputs are saved beside the sessions; they are no records.
-fn holds_results(entry: &DirEntry) -> bool {
+/// Returns whether this is the folder where Claude Code saves large tool outputs, which are not records.
+fn is_tool_results(entry: &DirEntry) -> bool {
     entry.depth() > 0 && entry.file_type().is_dir() && entry.file_name() == OsStr::new("tool-results")
 }
 
-/// Whether a file found in a folder is a log by its name, and if so, whether only its content can tell.
-fn is_log_name(name: &OsStr) -> Option<bool> {
+/// Returns whether a file in a folder may be a log by its name: `None` if not, `Some(true)` if its content
+/// must be checked.
+fn classify_name(name: &OsStr) -> Option<bool> {
     let name = name.to_string_lossy();
     let plain = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
     if plain.ends_with(".jsonl") || plain.ends_with(".ndjson") {
@@ -307,8 +318,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn logs_are_known_by_their_names() {
-        let name = |name: &str| is_log_name(OsStr::new(name));
+    fn logs_are_recognized_by_their_names() {
+        let name = |name: &str| classify_name(OsStr::new(name));
         assert_eq!(name("a.jsonl"), Some(false));
         assert_eq!(name("a.ndjson.zst"), Some(false));
         assert_eq!(name("a.json.gz"), Some(true));
@@ -318,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_sorted_as_their_paths_compare() {
+    fn sort_keys_order_sources_like_their_paths() {
         let names =
             ["-", "a", "a-b", "a.b", "a/b", "a/b/c", "a b", "b", "..", "../a", ".", "./a", "é", "Z", "~"];
         let below = ["", "/", "x/", "/-/"].map(|folder| names.map(|name| format!("{folder}{name}")));
@@ -326,7 +337,7 @@ mod tests {
         let all: Vec<Origin> = files.chain([Origin::Stdin, Origin::File("/".into())]).collect();
         for one in &all {
             for two in &all {
-                assert_eq!(order(one).cmp(&order(two)), one.cmp(two), "{one:?} {two:?}");
+                assert_eq!(sort_key(one).cmp(&sort_key(two)), one.cmp(two), "{one:?} {two:?}");
             }
         }
     }
@@ -335,15 +346,15 @@ mod tests {
     #[test]
     fn separators_are_not_mixed() {
         let saved = Path::new(r"C:\Users\me").join(".config/claude/projects");
-        assert_eq!(spelled(&saved), r"C:\Users\me\.config\claude\projects");
-        assert_eq!(spelled(&Path::new("logs/deep").join("a.jsonl")), r"logs\deep\a.jsonl");
-        assert_eq!(spelled(Path::new("//server/share").join("a").as_path()), r"\\server\share\a");
-        assert_eq!(spelled(Path::new(r"\\?\C:\a/b")), r"\\?\C:\a/b");
+        assert_eq!(display_name(&saved), r"C:\Users\me\.config\claude\projects");
+        assert_eq!(display_name(&Path::new("logs/deep").join("a.jsonl")), r"logs\deep\a.jsonl");
+        assert_eq!(display_name(Path::new("//server/share").join("a").as_path()), r"\\server\share\a");
+        assert_eq!(display_name(Path::new(r"\\?\C:\a/b")), r"\\?\C:\a/b");
     }
 
     #[test]
     fn the_config_folder_may_be_named_with_or_without_projects() {
-        assert_eq!(projects("/x/claude"), Path::new("/x/claude/projects"));
-        assert_eq!(projects("/x/claude/projects"), Path::new("/x/claude/projects"));
+        assert_eq!(projects_folder("/x/claude"), Path::new("/x/claude/projects"));
+        assert_eq!(projects_folder("/x/claude/projects"), Path::new("/x/claude/projects"));
     }
 }

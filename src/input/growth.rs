@@ -1,4 +1,4 @@
-//! Files that are written while they are followed: what tells that one has changed, and how far it can be kept.
+//! Detects how a followed file has changed, and how much of what was read from it can be reused.
 
 use std::{
     fs::{File, Metadata},
@@ -12,20 +12,21 @@ use siphasher::sip::SipHasher13;
 
 use super::{
     Bytes, Limits, Shape,
-    open::{check_regular, open_seen},
-    read::settled_shape,
+    open::{check_regular, open_checked},
+    read::decided_shape,
 };
 
-/// Bytes at the beginning of what is kept, and at its end, by which a file is known again.
-const KNOWN_BY: u64 = 4096;
+/// Bytes at the start and at the end of the reused part that the fingerprint covers.
+const FINGERPRINT_BYTES: u64 = 4096;
 
-/// Bytes that are searched at once for the end of a line, from the back.
-const STEP: u64 = 64 << 10;
+/// Block size of the backward search for a line feed.
+const SEARCH_BLOCK: u64 = 64 << 10;
 
-/// What a folder says of a file: if none of it has changed, nothing was written.
+/// The metadata of a file. While it is unchanged, the file was not written, within the resolution of file
+/// times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Its length.
+    /// Length in bytes.
     pub length: u64,
     identity: (u64, u64),
     modified: Option<SystemTime>,
@@ -33,57 +34,59 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// That of a regular file. A pipe or a device cannot be read twice, and so not be followed.
+    /// Reads the metadata of a regular file. A pipe or a device is an error: it cannot be read twice, so it
+    /// cannot be followed.
     pub fn of(path: &Path) -> io::Result<Self> {
-        let about = path.metadata()?;
-        check_regular(&about)?;
-        let (identity, changed) = identity(path, &about)?;
-        Ok(Self { length: about.len(), identity, modified: about.modified().ok(), changed })
+        let metadata = path.metadata()?;
+        check_regular(&metadata)?;
+        let (identity, changed) = identity(path, &metadata)?;
+        Ok(Self { length: metadata.len(), identity, modified: metadata.modified().ok(), changed })
     }
 
-    /// Whether the file may be the earlier one with more behind it.
+    /// Returns whether the file may be the earlier one with bytes appended: it is the same file and longer.
     pub fn may_continue(&self, earlier: &Self) -> bool {
         self.identity == earlier.identity && self.length > earlier.length
     }
 
-    /// When it was written last; for an order only.
+    /// Time of the last write. Used for ordering only.
     pub fn modified(&self) -> Option<SystemTime> {
         self.modified
     }
 }
 
-/// Which file it is, whatever its name, and when anything about it changed.
+/// Device and inode, and the time of the last change of the inode.
 #[cfg(unix)]
-fn identity(_: &Path, about: &Metadata) -> io::Result<((u64, u64), (i64, i64))> {
+fn identity(_: &Path, metadata: &Metadata) -> io::Result<((u64, u64), (i64, i64))> {
     use std::os::unix::fs::MetadataExt;
-    Ok(((about.dev(), about.ino()), (about.ctime(), about.ctime_nsec())))
+    Ok(((metadata.dev(), metadata.ino()), (metadata.ctime(), metadata.ctime_nsec())))
 }
 
-/// The same on Windows: the serial number of the volume, the index of the file on it, and nothing about changes but the time
-/// of the last write, which every system has.
+/// Serial number of the volume and index of the file. Windows has no change time; the time of the last write
+/// has to do.
 #[cfg(windows)]
 fn identity(path: &Path, _: &Metadata) -> io::Result<((u64, u64), (i64, i64))> {
-    let about = winapi_util::file::information(winapi_util::Handle::from_path_any(path)?)?;
-    Ok(((about.volume_serial_number(), about.file_index()), (0, 0)))
+    let metadata = winapi_util::file::information(winapi_util::Handle::from_path_any(path)?)?;
+    Ok(((metadata.volume_serial_number(), metadata.file_index()), (0, 0)))
 }
 
-/// When something was added to a folder or removed from it; `None` if it cannot be looked at.
+/// Time of the last addition to or removal from a folder; `None` if it cannot be read.
 pub fn folder_modified(folder: &Path) -> Option<SystemTime> {
-    folder.metadata().and_then(|about| about.modified()).ok()
+    folder.metadata().and_then(|metadata| metadata.modified()).ok()
 }
 
-/// How a file is read that may grow.
+/// How a file that may grow has to be followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FollowMode {
-    /// Line by line; all lines before this offset are whole.
+    /// Line by line. All lines before this offset are complete and can be reused.
     Lines(u64),
-    /// Packed, or a document: more of it may change the meaning of what was read.
+    /// As a whole, since it is compressed or a document: appended bytes may change the meaning of what was
+    /// read.
     Whole,
-    /// There is too little of it to tell, whatever may follow.
+    /// Unknown: the file is too short to detect its shape.
     Undecided,
 }
 
-/// Beginning and end of what is kept of a file: a file that was written anew has others.
+/// A hash of the start and the end of the reused part of a file. It detects files that were rewritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     until: u64,
@@ -91,58 +94,61 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Of the file as it is now.
+    /// Computes the fingerprint of the first `until` bytes.
     fn of(file: &mut File, until: u64) -> io::Result<Self> {
         let mut hasher = SipHasher13::new();
         let mut bytes = Vec::new();
-        for start in [0, until.saturating_sub(KNOWN_BY)] {
+        for start in [0, until.saturating_sub(FINGERPRINT_BYTES)] {
             bytes.clear();
             file.seek(SeekFrom::Start(start))?;
-            file.by_ref().take(KNOWN_BY.min(until)).read_to_end(&mut bytes)?;
+            file.by_ref().take(FINGERPRINT_BYTES.min(until)).read_to_end(&mut bytes)?;
             hasher.write(&bytes);
             hasher.write_usize(bytes.len());
         }
         Ok(Self { until, hash: hasher.finish() })
     }
 
-    /// Whether a file still has it.
+    /// Returns whether a file still has this fingerprint.
     pub fn matches(&self, path: &Path) -> bool {
-        open_seen(path).and_then(|mut file| Self::of(&mut file, self.until)).is_ok_and(|mark| mark == *self)
+        open_checked(path)
+            .and_then(|mut file| Self::of(&mut file, self.until))
+            .is_ok_and(|fingerprint| fingerprint == *self)
     }
 }
 
-/// How a file of this length can be read from now on, and what it is known by.
+/// Returns how a file of this length has to be followed, and the fingerprint of the part that can be reused.
 pub fn follow_mode(path: &Path, length: u64, limits: &Limits) -> io::Result<(FollowMode, Fingerprint)> {
-    let growth = match Bytes::file(path)? {
+    let mode = match Bytes::file(path)? {
         Bytes::Stream(_) => FollowMode::Whole,
-        Bytes::File(mut file) => match settled_shape(&mut file, limits)? {
+        Bytes::File(mut file) => match decided_shape(&mut file, limits)? {
             None => FollowMode::Undecided,
             Some(Shape::Document) => FollowMode::Whole,
             Some(Shape::Lines) => FollowMode::Lines(last_line_end(&mut file, 0, length)?),
         },
     };
-    let until = match growth {
+    let until = match mode {
         FollowMode::Lines(until) => until,
         FollowMode::Whole => length,
         FollowMode::Undecided => 0,
     };
-    // A packed file is known by its bytes as they are stored.
-    Ok((growth, Fingerprint::of(&mut open_seen(path)?, until)?))
+    // For a compressed file, the fingerprint covers the compressed bytes.
+    Ok((mode, Fingerprint::of(&mut open_checked(path)?, until)?))
 }
 
-/// How far the lines are whole in a file that has grown to this length, and what it is known by then.
+/// Returns where the last complete line ends in a file that has grown to this length, and the fingerprint up
+/// to there.
 pub fn complete_lines(path: &Path, kept: u64, length: u64) -> io::Result<(u64, Fingerprint)> {
-    let mut file = open_seen(path)?;
+    let mut file = open_checked(path)?;
     let until = last_line_end(&mut file, kept, length)?;
     Ok((until, Fingerprint::of(&mut file, until)?))
 }
 
-/// The offset after the last line that ends between two offsets; the first one if none does.
+/// The offset after the last line feed between two offsets, or `from` if there is none.
 fn last_line_end(file: &mut File, from: u64, to: u64) -> io::Result<u64> {
     let mut block = Vec::new();
     let mut end = to;
     while end > from {
-        let start = end.saturating_sub(STEP).max(from);
+        let start = end.saturating_sub(SEARCH_BLOCK).max(from);
         block.clear();
         file.seek(SeekFrom::Start(start))?;
         file.by_ref().take(end - start).read_to_end(&mut block)?;
@@ -171,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_is_settled_only_when_nothing_that_follows_can_change_it() {
+    fn a_shape_is_decided_only_when_appended_bytes_cannot_change_it() {
         for unsure in [&b""[..], b"\n", b"{\n", b"[", b"noise\n", b"\xef\xbb", b"\x28\xb5", b"{\"a\":1"] {
             assert_eq!(growth_of(unsure), FollowMode::Undecided, "{unsure:?}");
         }
@@ -184,8 +190,8 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_last_line_is_found_however_long_the_rest_is() {
-        for rest in [0, 1, STEP - 1, STEP, STEP + 1, 3 * STEP] {
+    fn the_last_line_feed_is_found_before_a_rest_of_any_length() {
+        for rest in [0, 1, SEARCH_BLOCK - 1, SEARCH_BLOCK, SEARCH_BLOCK + 1, 3 * SEARCH_BLOCK] {
             let mut bytes = b"{}\n".to_vec();
             bytes.extend(vec![b'x'; usize::try_from(rest).unwrap()]);
             let log = file(&bytes);
@@ -197,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_takes_the_place_of_another_does_not_continue_it() {
+    fn a_file_that_replaces_another_does_not_continue_it() {
         let folder = tempfile::tempdir().unwrap();
         let (log, other) = (folder.path().join("log"), folder.path().join("other"));
         std::fs::write(&log, "{}\n").unwrap();
@@ -210,16 +216,16 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_tells_a_file_that_was_written_anew_from_one_that_has_grown() {
+    fn a_fingerprint_distinguishes_a_rewritten_file_from_one_that_has_grown() {
         let mut log = file(&[b'a'; 10_000]);
-        let (_, mark) = complete_lines(log.path(), 10_000, 10_000).unwrap();
+        let (_, fingerprint) = complete_lines(log.path(), 10_000, 10_000).unwrap();
         log.write_all(b"more").unwrap();
-        assert!(mark.matches(log.path()));
+        assert!(fingerprint.matches(log.path()));
         for at in [0, 4095, 5904, 9999] {
             let mut bytes = vec![b'a'; 12_000];
             bytes[at] = b'b';
-            assert!(!mark.matches(file(&bytes).path()), "{at}");
+            assert!(!fingerprint.matches(file(&bytes).path()), "{at}");
         }
-        assert!(!mark.matches(file(&[b'a'; 9_999]).path()), "shorter");
+        assert!(!fingerprint.matches(file(&[b'a'; 9_999]).path()), "shorter");
     }
 }

@@ -1,4 +1,6 @@
-//! Bytes: the only module that opens files. It knows where records begin and end, not what they mean.
+//! Finds logs, reads them and splits them into records.
+//!
+//! This is the only module that opens logs. It knows where a record begins and ends, not what it means.
 
 mod buffer;
 mod find;

@@ -1,4 +1,4 @@
-//! Opening: files and streams, packed or not.
+//! Opens files and streams, and decompresses gzip and zstd.
 
 use std::{
     fs::{File, Metadata},
@@ -8,80 +8,83 @@ use std::{
 
 use super::{
     Origin,
-    gzip::Gunzip,
+    gzip::GzipReader,
     pipe::{self, Stop},
 };
 
 /// The bytes of a source.
 pub enum Bytes {
-    /// A file that may be read in several places at once.
+    /// An uncompressed file, which can be read from any offset.
     File(File),
-    /// What can only be read from front to back.
+    /// A pipe or compressed data, which can only be read from front to back.
     Stream(Box<dyn Read + Send>),
 }
 
 impl Bytes {
-    /// Opens a source. What is compressed is known by its first bytes, whatever its name.
+    /// Opens a source. Compression is detected by the first bytes, not by the name.
     pub fn open(origin: &Origin, stop: &Stop) -> io::Result<Self> {
         match origin {
-            Origin::Stdin => Self::stream(pipe::stream(stop, || Ok(io::stdin().lock()))),
+            Origin::Stdin => Self::stream(pipe::spawn_reader(stop, || Ok(io::stdin().lock()))),
             Origin::File(path) => {
-                // To open what is no file could wait for ever.
-                let about = path.metadata()?;
-                if about.is_dir() {
+                // Opening a pipe or a device may block forever, so a thread does that.
+                let metadata = path.metadata()?;
+                if metadata.is_dir() {
                     return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder"));
                 }
-                if about.is_file() {
+                if metadata.is_file() {
                     return Self::file(path);
                 }
                 let path = path.to_owned();
-                Self::stream(pipe::stream(stop, move || open(&path)))
+                Self::stream(pipe::spawn_reader(stop, move || open(&path)))
             }
         }
     }
 
-    /// What comes from elsewhere, packed or not.
+    /// Wraps a stream and decompresses it if necessary.
     pub fn stream(mut stream: Box<dyn Read + Send>) -> io::Result<Self> {
         let (head, length) = magic(&mut stream)?;
-        let packing = Packing::of(&head[..length]);
+        let compression = Compression::of(&head[..length]);
         let head = Cursor::new(head[..length].to_vec());
         let whole: Box<dyn Read + Send> = Box::new(head.chain(stream));
-        Ok(Self::Stream(match packing {
+        Ok(Self::Stream(match compression {
             None => whole,
-            Some(packing) => packing.unpack(whole)?,
+            Some(compression) => compression.decompress(whole)?,
         }))
     }
 
-    /// Opens what was seen to be a regular file; refuses anything else that took its place since. The type is not asked for
-    /// by name a second time: on ten thousand small files that took a tenth of the time.
+    /// Opens a path that was a regular file a moment ago. Fails if something else has replaced it since.
+    ///
+    /// The type is checked on the open file only: a second lookup by name took a tenth of the time for ten
+    /// thousand small files.
     pub(crate) fn file(path: &Path) -> io::Result<Self> {
-        let mut file = open_seen(path)?;
-        Ok(match packing_of(&mut file)? {
+        let mut file = open_checked(path)?;
+        Ok(match compression_of(&mut file)? {
             None => Self::File(file),
-            Some(packing) => Self::Stream(packing.unpack(Box::new(file))?),
+            Some(compression) => Self::Stream(compression.decompress(Box::new(file))?),
         })
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the one place")]
+#[expect(clippy::disallowed_methods, reason = "pipes and devices are opened here alone")]
 fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Opens a regular file, or a link to one. Never waits: a named pipe, a device or a folder is an error.
+/// Opens a regular file, or a link to one. Never blocks: a named pipe, a device or a folder is an error.
 ///
-/// The type is checked before opening, since opening a device can have effects, and again afterwards, since the file may
-/// have been replaced in between.
+/// The type is checked before opening, since opening a device can have effects, and again afterwards, since
+/// the file may have been replaced in between.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     check_regular(&path.metadata()?)?;
-    open_seen(path)
+    open_checked(path)
 }
 
-/// The same for a path whose type was checked just before.
-pub(super) fn open_seen(path: &Path) -> io::Result<File> {
+/// Like [`open_regular`], for a path whose type was checked a moment ago.
+pub(super) fn open_checked(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true);
-    // Without this flag, opening a named pipe waits until someone writes into it. It changes nothing for regular files.
+    // Without this flag, opening a named pipe blocks until someone writes to it. It changes nothing for
+    // regular files.
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(
         &mut options,
@@ -92,15 +95,15 @@ pub(super) fn open_seen(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-pub(super) fn check_regular(about: &Metadata) -> io::Result<()> {
+pub(super) fn check_regular(metadata: &Metadata) -> io::Result<()> {
     match () {
-        () if about.is_file() => Ok(()),
-        () if about.is_dir() => Err(is_directory()),
+        () if metadata.is_file() => Ok(()),
+        () if metadata.is_dir() => Err(is_directory()),
         () => Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file")),
     }
 }
 
-/// What the system says about reading a folder.
+/// The error that the system gives for reading a folder.
 #[cfg(unix)]
 fn is_directory() -> io::Error {
     rustix::io::Errno::ISDIR.into()
@@ -111,9 +114,9 @@ fn is_directory() -> io::Error {
     io::ErrorKind::IsADirectory.into()
 }
 
-/// How a file is packed. It is read from its beginning afterwards.
+/// Detects the compression of a file. Leaves the file position at the start.
 #[cfg(unix)]
-fn packing_of(file: &mut File) -> io::Result<Option<Packing>> {
+fn compression_of(file: &mut File) -> io::Result<Option<Compression>> {
     use std::os::unix::fs::FileExt;
     let mut head = [0; 4];
     let length = loop {
@@ -122,17 +125,18 @@ fn packing_of(file: &mut File) -> io::Result<Option<Packing>> {
             done => break done?,
         }
     };
-    Ok(Packing::of(&head[..length]))
+    Ok(Compression::of(&head[..length]))
 }
 
-/// How a file is packed. It is read from its beginning afterwards.
+/// Detects the compression of a file. Leaves the file position at the start.
 #[cfg(not(unix))]
-fn packing_of(file: &mut File) -> io::Result<Option<Packing>> {
+fn compression_of(file: &mut File) -> io::Result<Option<Compression>> {
     let (head, length) = magic(file)?;
     std::io::Seek::rewind(file)?;
-    Ok(Packing::of(&head[..length]))
+    Ok(Compression::of(&head[..length]))
 }
 
+/// Reads up to four bytes: as many as it takes to detect the compression.
 fn magic(reader: &mut dyn Read) -> io::Result<([u8; 4], usize)> {
     let mut head = [0; 4];
     let mut length = 0;
@@ -143,34 +147,34 @@ fn magic(reader: &mut dyn Read) -> io::Result<([u8; 4], usize)> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        if !b"\x1f\x8b".starts_with(&head[..length.min(2)]) && !ZSTD.starts_with(&head[..length]) {
-            break; // a live pipe must not wait for four bytes
+        if !b"\x1f\x8b".starts_with(&head[..length.min(2)]) && !ZSTD_MAGIC.starts_with(&head[..length]) {
+            break; // do not wait for four bytes of a live pipe
         }
     }
     Ok((head, length))
 }
 
-const ZSTD: &[u8; 4] = b"\x28\xb5\x2f\xfd";
+const ZSTD_MAGIC: &[u8; 4] = b"\x28\xb5\x2f\xfd";
 
-enum Packing {
+enum Compression {
     Gzip,
     Zstd,
 }
 
-impl Packing {
+impl Compression {
     fn of(head: &[u8]) -> Option<Self> {
         match head {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            _ if head == ZSTD => Some(Self::Zstd),
+            _ if head == ZSTD_MAGIC => Some(Self::Zstd),
             _ => None,
         }
     }
 
-    /// All members or frames, one after another.
-    fn unpack(self, packed: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+    /// Decompresses all members or frames, one after another.
+    fn decompress(self, compressed: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Self::Gzip => Box::new(Gunzip::new(BufReader::with_capacity(128 << 10, packed))),
-            Self::Zstd => Box::new(zstd::stream::read::Decoder::new(packed)?),
+            Self::Gzip => Box::new(GzipReader::new(BufReader::with_capacity(128 << 10, compressed))),
+            Self::Zstd => Box::new(zstd::stream::read::Decoder::new(compressed)?),
         })
     }
 }

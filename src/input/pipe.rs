@@ -1,4 +1,4 @@
-//! What may keep its reader waiting, and the wish to stop reading it.
+//! Reads pipes and devices on a thread of their own, so that a stop request is noticed while nothing arrives.
 
 use std::{
     io::{self, Read},
@@ -11,9 +11,9 @@ use std::{
     time::Duration,
 };
 
-use super::buffer::LINE;
+use super::buffer::CACHE_LINE;
 
-/// A wish to stop reading, which anyone may set at any time.
+/// A request to stop reading, shared by all clones. Any thread or signal handler may set it.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
@@ -23,47 +23,49 @@ impl Stop {
         Arc::clone(&self.0)
     }
 
-    /// Whether it was set.
+    /// Returns whether a stop was requested.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const BLOCK: usize = 256 << 10;
 
-/// Blocks on their way: so many are read ahead, and no more are ever made.
-const BLOCKS: usize = 4;
+/// Capacity of the channel: the thread reads this many blocks ahead and then waits.
+const READ_AHEAD: usize = 4;
 
-/// How often a reader that waits looks whether it should stop.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How often a waiting reader checks whether it should stop.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A block of memory, and which of its bytes were read.
+/// A buffer and the range of it that holds data.
 type Block = (Vec<u8>, Range<usize>);
 
-/// What may keep its reader waiting: standard input, a named pipe, a device. A thread of its own opens and reads it, and
-/// waits only when its few blocks are full. So a stop is noticed while nothing arrives, even while nobody holds the other
-/// end.
-pub(super) fn stream<T, F>(stop: &Stop, open: F) -> Box<dyn Read + Send>
+/// Reads standard input, a named pipe or a device through a thread.
+///
+/// The thread opens and reads the input, and waits only while its channel is full. The returned reader ends
+/// when a stop is requested, even if nothing arrives and even if nobody has opened the other end of the pipe.
+pub(super) fn spawn_reader<T, F>(stop: &Stop, open: F) -> Box<dyn Read + Send>
 where
     T: Read,
     F: FnOnce() -> io::Result<T> + Send + 'static,
 {
-    let (sender, receiver) = sync_channel::<io::Result<Block>>(BLOCKS);
-    // Blocks come back when they were read: fresh ones would cost a page fault every 4 KiB.
-    let (give_back, free) = channel::<Vec<u8>>();
+    let (sender, receiver) = sync_channel::<io::Result<Block>>(READ_AHEAD);
+    // Blocks are recycled: fresh memory would cost a page fault every 4 KiB.
+    let (recycle, free) = channel::<Vec<u8>>();
     std::thread::spawn(move || {
         let mut from = match open() {
             Ok(from) => from,
             Err(error) => {
-                let _ = sender.send(Err(error)); // whoever would read it may be gone already
+                let _ = sender.send(Err(error)); // fails if the reader was dropped
                 return;
             }
         };
         loop {
-            let mut block = free.try_recv().unwrap_or_else(|_| vec![0; BLOCK + LINE]);
-            // A pipe's pages are filled from their beginnings: memory as it comes would be a few bytes further on in its page.
-            let start = block.as_ptr().align_offset(LINE);
+            let mut block = free.try_recv().unwrap_or_else(|_| vec![0; BLOCK + CACHE_LINE]);
+            // A pipe's pages are filled from their start, so reads go to an aligned address, see
+            // `BlockReader::aligned_start`.
+            let start = block.as_ptr().align_offset(CACHE_LINE);
             let read = from.read(&mut block[start..start + BLOCK]);
             let result = read.map(|count| (block, start..start + count));
             let over = !matches!(&result, Ok((_, read)) if !read.is_empty());
@@ -73,21 +75,21 @@ where
             }
         }
     });
-    Box::new(Piped { receiver, give_back, block: (Vec::new(), 0..0), stop: stop.clone() })
+    Box::new(PipeReader { receiver, recycle, block: (Vec::new(), 0..0), stop: stop.clone() })
 }
 
-struct Piped {
+struct PipeReader {
     receiver: Receiver<io::Result<Block>>,
-    give_back: Sender<Vec<u8>>,
-    /// What is left of a block.
+    recycle: Sender<Vec<u8>>,
+    /// The current block and the range of it that is not read yet.
     block: Block,
     stop: Stop,
 }
 
-impl Read for Piped {
+impl Read for PipeReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.block.1.is_empty() {
-            let next = match self.receiver.recv_timeout(PATIENCE) {
+            let next = match self.receiver.recv_timeout(POLL_INTERVAL) {
                 Ok(next) => next?,
                 Err(RecvTimeoutError::Timeout) if !self.stop.is_set() => continue,
                 Err(_) => return Ok(0),
@@ -97,8 +99,8 @@ impl Read for Piped {
             }
             let (used, _) = std::mem::replace(&mut self.block, next);
             if !used.is_empty() {
-                // Whoever fills blocks may be gone already, and then nobody needs it.
-                let _ = self.give_back.send(used);
+                // Fails if the thread has ended, and then nobody needs the block.
+                let _ = self.recycle.send(used);
             }
         }
         let (block, left) = &mut self.block;
@@ -113,12 +115,13 @@ impl Read for Piped {
 mod tests {
     use super::*;
 
-    /// Gives so many bytes, a few hundred at once, and tells where in a cache line it was asked to put them.
-    struct Told(usize, Sender<usize>);
+    /// Yields a number of bytes, a few hundred per read, and sends the position of each target within its
+    /// cache line.
+    struct AlignmentProbe(usize, Sender<usize>);
 
-    impl Read for Told {
+    impl Read for AlignmentProbe {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            self.1.send(buffer.as_ptr().addr() % LINE).unwrap();
+            self.1.send(buffer.as_ptr().addr() % CACHE_LINE).unwrap();
             let count = self.0.min(buffer.len()).min(333);
             self.0 -= count;
             Ok(count)
@@ -126,12 +129,12 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_is_read_to_the_beginning_of_a_cache_line_and_nothing_of_it_is_lost() {
-        let (told, places) = channel();
+    fn reads_of_a_pipe_are_aligned_to_cache_lines_and_lose_nothing() {
+        let (sender, positions) = channel();
         let mut all = Vec::new();
-        stream(&Stop::default(), || Ok(Told(100_000, told))).read_to_end(&mut all).unwrap();
+        spawn_reader(&Stop::default(), || Ok(AlignmentProbe(100_000, sender))).read_to_end(&mut all).unwrap();
         assert_eq!(all.len(), 100_000);
-        let places: Vec<usize> = places.iter().collect();
-        assert!(places.len() > 300 && places.iter().all(|place| *place == 0), "{places:?}");
+        let positions: Vec<usize> = positions.iter().collect();
+        assert!(positions.len() > 300 && positions.iter().all(|position| *position == 0), "{positions:?}");
     }
 }

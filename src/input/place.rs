@@ -1,24 +1,28 @@
-//! Where a record stands.
+//! Positions in logs.
 
 use std::cmp::Ordering;
 
-/// Number of a source, in the order of their names.
+/// Index of a source. Sources are numbered in the order of their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceId(pub u32);
 
-/// Where a record stands: choices between records compare places, never the time of arrival.
+/// The position of a record: its source and byte offset.
 ///
-/// A source may be read in several units at once, and a unit does not know how many lines are before it; so a place
-/// keeps the line within its unit, and the lines of earlier units are added when it is shown.
+/// Ties between records are decided by place, never by the time of arrival, so the result does not depend on
+/// threads.
+///
+/// A source may be read in several units at once, and a unit does not know how many lines precede it. A place
+/// therefore keeps the line within its unit; the lines of earlier units are added when the place is shown.
+/// Only source and offset are compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Which source.
+    /// The source of the record.
     pub source: SourceId,
     /// Byte offset where the record begins.
     pub offset: u64,
-    /// Byte offset where the unit begins in which it was read.
+    /// Byte offset where the unit of the record begins.
     pub unit: u64,
-    /// Line within that unit, counted from 0.
+    /// Line within the unit, counted from 0.
     pub line: u64,
 }
 

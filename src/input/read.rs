@@ -1,4 +1,5 @@
-//! Reading: a reused buffer, whole lines at a time, compressed or not, in flat memory.
+//! Reads a source and hands it over in whole lines or split values. Memory does not grow with the length of
+//! the source.
 
 use std::{
     fs::File,
@@ -7,18 +8,18 @@ use std::{
 
 use super::{
     Bytes, Piece, Shape, Splitter,
-    buffer::Reader,
+    buffer::BlockReader,
     shape::{Sniff, sniff},
 };
 
-/// How much is read, kept and cut at once.
+/// Sizes that govern reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// A record larger than this many bytes is one invalid record.
+    /// Maximum size of a record in bytes. A larger record counts as one invalid record.
     pub max_record: usize,
-    /// Bytes that are read at once. Reads of 128 KiB to 4 MiB cost the same.
+    /// Bytes per read. Reads of 128 KiB to 4 MiB cost the same.
     pub block: usize,
-    /// Files larger than this many bytes are read in several units.
+    /// Files larger than this many bytes are split into units of this size, which threads read in parallel.
     pub unit: u64,
 }
 
@@ -28,50 +29,52 @@ impl Default for Limits {
     }
 }
 
-/// The byte order mark.
-const MARK: &[u8] = b"\xef\xbb\xbf";
+/// The UTF-8 byte order mark.
+const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Who takes what is read.
+/// Receives the content of a source.
 pub trait Sink {
-    /// Whole lines, the last one perhaps without its end; how many they are.
+    /// Receives whole lines and returns their number. Only the last line of a source may lack its line feed.
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64;
-    /// A piece of something that is not simply one object per line.
+    /// Receives one piece of a document, or of a line that is longer than a record may be.
     fn piece(&mut self, offset: u64, line: u64, found: Piece<'_>);
-    /// Bytes that are not handed over as lines, all of them, before what is found in them.
+    /// Receives all bytes that are not handed over by `lines`, before the pieces that are split from them.
     fn raw(&mut self, _bytes: &[u8]) {}
-    /// Whether to stop here.
+    /// Returns whether reading should stop.
     fn should_stop(&self) -> bool;
 }
 
-/// Which lines of a source to read: those that begin in here.
+/// The part of a source to read: all lines that begin in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// Offset of the first byte.
     pub start: u64,
-    /// Offset after the last byte; `None` up to the end of the source.
+    /// Offset after the last byte; `None` for the end of the source.
     pub end: Option<u64>,
-    /// The shape, where it is known already.
+    /// The shape of the source; `None` to detect it.
     pub shape: Option<Shape>,
 }
 
 impl Range {
-    /// The whole source, whatever its shape.
+    /// The whole source, of any shape.
     pub const ALL: Self = Self { start: 0, end: None, shape: None };
 }
 
 /// Bytes and lines that were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Where the first line begins.
+    /// Offset where the first line begins.
     pub first: u64,
-    /// Bytes, after decompression.
+    /// Number of bytes after decompression.
     pub bytes: u64,
-    /// Physical lines.
+    /// Number of lines.
     pub lines: u64,
 }
 
-/// Reads what begins in a range, and how much that was; after an error, how much it was until then. The buffer is the
-/// caller's, so that ten thousand small files need but one.
+/// Reads the lines that begin in a range and hands them to a sink. Returns how much was read, also after an
+/// error.
+///
+/// The caller owns the buffer, so that ten thousand small files share one.
 pub fn read_all(
     bytes: &mut Bytes,
     range: Range,
@@ -82,7 +85,7 @@ pub fn read_all(
     let mut reader: Box<dyn Read + '_> = match bytes {
         Bytes::Stream(stream) => Box::new(stream),
         Bytes::File(file) => {
-            // The line that begins at `start` is ours only if the byte before it ends a line.
+            // A line begins at `start` only if the byte before it is a line feed.
             if range.start > 0
                 && let Err(error) = file.seek(SeekFrom::Start(range.start - 1))
             {
@@ -91,37 +94,37 @@ pub fn read_all(
             Box::new(file)
         }
     };
-    let mut reader = Reader::new(&mut *reader, range.start.saturating_sub(1), limits, buffer);
+    let mut reader = BlockReader::new(&mut *reader, range.start.saturating_sub(1), limits, buffer);
     let result = reader.run(range, sink);
     let bytes = reader.offset.saturating_sub(reader.first);
     (Amount { first: reader.first, bytes, lines: reader.line }, result)
 }
 
-/// The shape of a file; of one that ends before it is decided, what it is by then.
+/// Detects the shape of a file as it is now.
 pub fn shape_of(file: &mut File, limits: &Limits) -> io::Result<Shape> {
-    // Where nothing is decided there was no object to go on, and no array of any.
-    Ok(settled_shape(file, limits)?.unwrap_or(Shape::Lines))
+    // An undecided file has neither an object over several lines nor an array of objects.
+    Ok(decided_shape(file, limits)?.unwrap_or(Shape::Lines))
 }
 
-/// The shape of a file, if it is decided whatever may be written behind it.
-pub(super) fn settled_shape(file: &mut File, limits: &Limits) -> io::Result<Option<Shape>> {
+/// The shape of a file, or `None` if bytes appended later could still decide it.
+pub(super) fn decided_shape(file: &mut File, limits: &Limits) -> io::Result<Option<Shape>> {
     file.seek(SeekFrom::Start(0))?;
     let mut buffer = Vec::new();
-    let mut reader = Reader::new(file, 0, limits, &mut buffer);
-    reader.skip_mark()?;
+    let mut reader = BlockReader::new(file, 0, limits, &mut buffer);
+    reader.skip_bom()?;
     loop {
-        match sniff(reader.held(), false, limits.max_record) {
-            Sniff::Is(shape) => return Ok(Some(shape)),
-            Sniff::More(noise) => reader.consume(noise),
+        match sniff(reader.buffered(), false, limits.max_record) {
+            Sniff::Decided(shape) => return Ok(Some(shape)),
+            Sniff::Undecided(noise) => reader.consume(noise),
         }
-        if reader.ended {
+        if reader.at_eof {
             return Ok(None);
         }
         reader.fill()?;
     }
 }
 
-impl Reader<'_> {
+impl BlockReader<'_> {
     fn run(&mut self, range: Range, sink: &mut dyn Sink) -> io::Result<()> {
         let mut end = range.end;
         if range.start > 0 {
@@ -131,67 +134,69 @@ impl Reader<'_> {
                 return Ok(());
             }
         } else {
-            if self.skip_mark()? {
-                sink.raw(MARK);
+            if self.skip_bom()? {
+                sink.raw(BOM);
             }
-            end = end.map(|end| end.max(self.offset + 1)); // the line that the mark begins is ours too
+            // The line that begins with the byte order mark is in the range too.
+            end = end.map(|end| end.max(self.offset + 1));
         }
         let shape = match range.shape {
             Some(shape) => shape,
-            None => self.find_shape(sink)?,
+            None => self.detect_shape(sink)?,
         };
         match shape {
-            Shape::Lines => self.lines(end, sink),
-            Shape::Document => self.document(sink),
+            Shape::Lines => self.read_lines(end, sink),
+            Shape::Document => self.read_document(sink),
         }
     }
 
-    /// Passes over the rest of a line that begins before the range, but not beyond the range: a line as long as a hundred
-    /// units would be read by each of them to its end.
+    /// Skips the rest of a line that begins before the range, but not beyond the range: otherwise each of a
+    /// hundred units within one long line would read that line to its end.
     fn skip_line(&mut self, end: Option<u64>) -> io::Result<()> {
         loop {
             let inside = end.map_or(u64::MAX, |end| end.saturating_sub(self.offset));
-            let seen = self.held().len().min(usize::try_from(inside).unwrap_or(usize::MAX));
-            if let Some(line_end) = memchr::memchr(b'\n', &self.held()[..seen]) {
+            let seen = self.buffered().len().min(usize::try_from(inside).unwrap_or(usize::MAX));
+            if let Some(line_end) = memchr::memchr(b'\n', &self.buffered()[..seen]) {
                 self.consume(line_end + 1);
                 return Ok(());
             }
             self.consume(seen);
-            if self.ended || end.is_some_and(|end| self.offset >= end) {
+            if self.at_eof || end.is_some_and(|end| self.offset >= end) {
                 return Ok(());
             }
             self.fill()?;
         }
     }
 
-    /// Passes over a byte order mark, if there is one.
-    fn skip_mark(&mut self) -> io::Result<bool> {
-        while !self.ended && self.held().len() < MARK.len() && MARK.starts_with(self.held()) {
+    /// Skips a byte order mark, and returns whether there was one.
+    fn skip_bom(&mut self) -> io::Result<bool> {
+        while !self.at_eof && self.buffered().len() < BOM.len() && BOM.starts_with(self.buffered()) {
             self.fill()?;
         }
-        let marked = self.held().starts_with(MARK);
-        if marked {
-            self.consume(MARK.len());
+        let has_bom = self.buffered().starts_with(BOM);
+        if has_bom {
+            self.consume(BOM.len());
         }
-        Ok(marked)
+        Ok(has_bom)
     }
 
     fn sniff(&self) -> Sniff {
-        sniff(self.held(), self.ended, self.limits.max_record)
+        sniff(self.buffered(), self.at_eof, self.limits.max_record)
     }
 
-    /// Reads on until the shape is known; noise before the first value is noise in either shape.
-    fn find_shape(&mut self, sink: &mut dyn Sink) -> io::Result<Shape> {
-        let mut next_look = 0;
+    /// Reads until the shape is known. Lines of noise before the first value are handed over at once.
+    fn detect_shape(&mut self, sink: &mut dyn Sink) -> io::Result<Shape> {
+        let mut next_check = 0;
         loop {
-            let news = &self.held()[self.held().len().min(next_look / 2)..];
-            // A long first value is looked at again when there is a line's end or twice as much of it.
-            if self.ended || self.held().len() >= next_look || memchr::memchr(b'\n', news).is_some() {
+            let unseen = &self.buffered()[self.buffered().len().min(next_check / 2)..];
+            // A long first value is examined again after a line feed, or when twice as much of it is
+            // buffered.
+            if self.at_eof || self.buffered().len() >= next_check || memchr::memchr(b'\n', unseen).is_some() {
                 match self.sniff() {
-                    Sniff::Is(shape) => return Ok(shape),
-                    Sniff::More(noise) => self.hand_over(noise, sink),
+                    Sniff::Decided(shape) => return Ok(shape),
+                    Sniff::Undecided(noise) => self.emit_lines(noise, sink),
                 }
-                next_look = self.held().len() * 2;
+                next_check = self.buffered().len() * 2;
             }
             if sink.should_stop() {
                 return Ok(Shape::Lines);
@@ -200,97 +205,98 @@ impl Reader<'_> {
         }
     }
 
-    fn hand_over(&mut self, count: usize, sink: &mut dyn Sink) {
+    fn emit_lines(&mut self, count: usize, sink: &mut dyn Sink) {
         if count > 0 {
             self.line += sink.lines(self.offset, self.line, &self.buffer[self.start..self.start + count]);
             self.consume(count);
         }
     }
 
-    fn lines(&mut self, end: Option<u64>, sink: &mut dyn Sink) -> io::Result<()> {
+    fn read_lines(&mut self, end: Option<u64>, sink: &mut dyn Sink) -> io::Result<()> {
         let mut searched = 0;
         loop {
             if let Some(last) = self.last_line_of_range(end) {
-                self.hand_over(last, sink);
+                self.emit_lines(last, sink);
                 return Ok(());
             }
-            if let Some(last) = memchr::memrchr(b'\n', &self.held()[searched..]) {
-                self.hand_over(searched + last + 1, sink);
+            if let Some(last) = memchr::memrchr(b'\n', &self.buffered()[searched..]) {
+                self.emit_lines(searched + last + 1, sink);
             }
             if sink.should_stop() {
                 return Ok(());
             }
-            if self.ended {
-                self.hand_over(self.held().len(), sink);
+            if self.at_eof {
+                self.emit_lines(self.buffered().len(), sink);
                 return Ok(());
             }
-            if self.held().len() > self.limits.max_record {
-                if self.long_line(sink)? && end.is_some_and(|end| self.offset >= end) {
+            if self.buffered().len() > self.limits.max_record {
+                if self.split_long_line(sink)? && end.is_some_and(|end| self.offset >= end) {
                     return Ok(());
                 }
                 searched = 0;
                 continue;
             }
-            searched = self.held().len();
+            searched = self.buffered().len();
             self.fill()?;
         }
     }
 
-    /// How many bytes the last lines of the range take, if their end is in sight.
+    /// Length of the remaining lines of the range, if the end of the last one is buffered.
     fn last_line_of_range(&self, end: Option<u64>) -> Option<usize> {
         let inside = usize::try_from(end?.saturating_sub(self.offset)).ok()?;
         let Some(from) = inside.checked_sub(1) else { return Some(0) };
-        let line_end = memchr::memchr(b'\n', self.held().get(from..)?)?;
+        let line_end = memchr::memchr(b'\n', self.buffered().get(from..)?)?;
         Some(from + line_end + 1)
     }
 
-    /// A line that is longer than a record may be: cut as it comes, and not kept. Whether its end was seen.
-    fn long_line(&mut self, sink: &mut dyn Sink) -> io::Result<bool> {
+    /// Splits a line that is longer than a record may be, block by block. Returns whether the line feed was
+    /// reached.
+    fn split_long_line(&mut self, sink: &mut dyn Sink) -> io::Result<bool> {
         let mut splitter = Splitter::line(self.offset, self.line, self.limits.max_record);
         let mut found = |sink: &mut dyn Sink, bytes: Option<&[u8]>| {
-            let mut tell = |offset, line, what: Piece<'_>| sink.piece(offset, line, what);
+            let mut emit = |offset, line, piece: Piece<'_>| sink.piece(offset, line, piece);
             match bytes {
-                Some(bytes) => splitter.feed(bytes, &mut tell),
-                None => splitter.end(&mut tell),
+                Some(bytes) => splitter.feed(bytes, &mut emit),
+                None => splitter.end(&mut emit),
             }
         };
         loop {
-            let line_end = memchr::memchr(b'\n', self.held());
-            let rest = line_end.unwrap_or(self.held().len());
+            let line_end = memchr::memchr(b'\n', self.buffered());
+            let rest = line_end.unwrap_or(self.buffered().len());
             let blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r');
-            let solid = rest - self.held()[..rest].iter().rev().take_while(blank).count();
-            if line_end.is_some() || self.ended || sink.should_stop() {
-                sink.raw(&self.held()[..line_end.map_or(rest, |end| end + 1)]);
-                found(sink, Some(&self.held()[..solid]));
+            let content = rest - self.buffered()[..rest].iter().rev().take_while(blank).count();
+            if line_end.is_some() || self.at_eof || sink.should_stop() {
+                sink.raw(&self.buffered()[..line_end.map_or(rest, |end| end + 1)]);
+                found(sink, Some(&self.buffered()[..content]));
                 found(sink, None);
                 self.consume(line_end.map_or(rest, |end| end + 1));
                 self.line += 1;
                 return Ok(line_end.is_some());
             }
-            // Blanks may turn out to be the end of the line, where they mean nothing even in a torn string.
-            let endless = solid == 0 && rest > self.limits.max_record;
-            let taken = if endless { rest } else { solid };
-            sink.raw(&self.held()[..taken]);
-            found(sink, Some(&self.held()[..taken]));
+            // Blanks are held back: at the end of a line they mean nothing, even within a truncated string.
+            let only_blanks = content == 0 && rest > self.limits.max_record;
+            let taken = if only_blanks { rest } else { content };
+            sink.raw(&self.buffered()[..taken]);
+            found(sink, Some(&self.buffered()[..taken]));
             self.consume(taken);
             self.fill()?;
         }
     }
 
-    fn document(&mut self, sink: &mut dyn Sink) -> io::Result<()> {
+    fn read_document(&mut self, sink: &mut dyn Sink) -> io::Result<()> {
         let mut splitter = Splitter::document(self.offset, self.line, self.limits.max_record);
         let mut ends_line = true;
         let result = loop {
-            let held = self.held().len();
-            if let Some(last) = self.held().last() {
+            let held = self.buffered().len();
+            if let Some(last) = self.buffered().last() {
                 ends_line = *last == b'\n';
-                self.line += memchr::memchr_iter(b'\n', self.held()).count() as u64;
+                self.line += memchr::memchr_iter(b'\n', self.buffered()).count() as u64;
             }
-            sink.raw(self.held());
-            let tell = &mut |offset, line, what: Piece<'_>| sink.piece(offset, line, what);
-            splitter.feed(&self.buffer[self.start..self.end], tell);
+            sink.raw(self.buffered());
+            let emit = &mut |offset, line, piece: Piece<'_>| sink.piece(offset, line, piece);
+            splitter.feed(&self.buffer[self.start..self.end], emit);
             self.consume(held);
-            if self.ended || sink.should_stop() {
+            if self.at_eof || sink.should_stop() {
                 break Ok(());
             }
             if let Err(error) = self.fill() {
@@ -298,7 +304,7 @@ impl Reader<'_> {
             }
         };
         self.line += u64::from(!ends_line);
-        splitter.end(&mut |offset, line, what| sink.piece(offset, line, what));
+        splitter.end(&mut |offset, line, piece| sink.piece(offset, line, piece));
         result
     }
 }
@@ -309,7 +315,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts lines and forgets them.
+    /// Counts lines.
     struct Lines(u64);
 
     impl Sink for Lines {
@@ -325,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_inside_of_a_long_line_is_not_read_beyond_its_end() {
+    fn a_unit_within_a_long_line_is_not_read_beyond_its_end() {
         let mut log = tempfile::tempfile().unwrap();
         log.write_all(&[&[b'x'; 100_000][..], b"\nshort\n"].concat()).unwrap();
         let limits = Limits { block: 1000, ..Limits::default() };
@@ -341,7 +347,7 @@ mod tests {
         let (amount, lines, until) = read(10_000, 20_000);
         assert_eq!((amount, lines), (Amount { first: 20_000, bytes: 0, lines: 0 }, 0));
         assert!(until < 22_000, "{until}");
-        // The line that begins with the next unit is not this one's, and the next unit finds it.
+        // A line that begins at the start of the next unit belongs to the next unit.
         assert_eq!(read(90_000, 100_001).1, 0);
         assert_eq!(read(100_001, 100_007).1, 1);
         assert_eq!(read(90_000, 100_002).1, 1);

@@ -1,76 +1,89 @@
-//! Which shape a source has: its first value decides.
+//! Detects by its first value whether a source has one record per line.
 
 use super::validator::{Validation, Validator};
 
-/// How the records of a source are written.
+/// The layout of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Each line is judged alone, so the source may be cut at any line.
+    /// One record per line. Lines are independent, so the source may be split at any line feed.
     Lines,
-    /// An array, or objects that go on over several lines: read from front to back.
+    /// An array, or objects over several lines. It is read from front to back.
     Document,
 }
 
-/// What the beginning of a source tells of its shape.
+/// The result of [`sniff`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sniff {
-    /// It is decided.
-    Is(Shape),
-    /// Nothing but noise before this byte, and from there on more has to be seen.
-    More(usize),
+    /// The shape is known.
+    Decided(Shape),
+    /// More bytes are needed. All bytes before this index are noise.
+    Undecided(usize),
 }
 
-/// Looks at the beginning of a source; `ends` tells whether there is no more of it.
+/// Detects the shape of a source from its first bytes. `ends` means that these are all bytes of the source.
 pub(super) fn sniff(head: &[u8], ends: bool, max: usize) -> Sniff {
     let mut at = 0;
     while at < head.len() {
         let line_end = memchr::memchr(b'\n', &head[at..]).map(|end| at + end);
-        let begin =
+        let value_start =
             at + head[at..].iter().take_while(|byte| matches!(byte, 0 | b' ' | b'\t' | b'\r')).count();
-        // A line that is too large, of blanks or of noise, is passed over piece by piece, which only lines are. Looking for its
-        // end would take as much memory as it is long.
+        // An overlong line of blanks or noise would have to be buffered to find its end. The shape is
+        // `Lines`, since only lines can be skipped in parts.
         let seen = line_end.unwrap_or(head.len());
-        if begin - at > max || !matches!(head.get(begin), Some(b'{' | b'[')) && seen - at > max {
-            return Sniff::Is(Shape::Lines);
+        if value_start - at > max || !matches!(head.get(value_start), Some(b'{' | b'[')) && seen - at > max {
+            return Sniff::Decided(Shape::Lines);
         }
-        match head.get(begin) {
-            Some(b'{') => return object(head, at, begin, line_end, ends, max),
+        match head.get(value_start) {
+            Some(b'{') => return object(head, at, value_start, line_end, ends, max),
             Some(b'[') => {
-                let blanks = head[begin + 1..].iter().take_while(|byte| b" \t\r\n".contains(byte)).count();
-                match head.get(begin + 1 + blanks) {
-                    _ if blanks > max => return Sniff::Is(Shape::Lines),
-                    Some(b'{' | b']') => return Sniff::Is(Shape::Document),
-                    None if !ends => return Sniff::More(at),
-                    Some(_) if seen - at > max => return Sniff::Is(Shape::Lines),
+                let blanks =
+                    head[value_start + 1..].iter().take_while(|byte| b" \t\r\n".contains(byte)).count();
+                match head.get(value_start + 1 + blanks) {
+                    _ if blanks > max => return Sniff::Decided(Shape::Lines),
+                    Some(b'{' | b']') => return Sniff::Decided(Shape::Document),
+                    None if !ends => return Sniff::Undecided(at),
+                    Some(_) if seen - at > max => return Sniff::Decided(Shape::Lines),
                     _ => {}
                 }
             }
-            None if !ends => return Sniff::More(at),
+            None if !ends => return Sniff::Undecided(at),
             _ => {}
         }
         match line_end {
             Some(end) => at = end + 1,
             None if ends => break,
-            None => return Sniff::More(at),
+            None => return Sniff::Undecided(at),
         }
     }
-    if ends { Sniff::Is(Shape::Lines) } else { Sniff::More(at) }
+    if ends { Sniff::Decided(Shape::Lines) } else { Sniff::Undecided(at) }
 }
 
-fn object(head: &[u8], line: usize, begin: usize, line_end: Option<usize>, ends: bool, max: usize) -> Sniff {
-    // Of a value that is too large no more is looked at, so that the answer does not depend on how much was read.
-    let seen = &head[begin..head.len().min(begin.saturating_add(max).saturating_add(1))];
-    let goes_on = |end: usize| line_end.is_some_and(|line_end| begin + end > line_end);
+fn object(
+    head: &[u8],
+    line: usize,
+    value_start: usize,
+    line_end: Option<usize>,
+    ends: bool,
+    max: usize,
+) -> Sniff {
+    // At most one byte more than the maximum is examined, so that the answer does not depend on how much was
+    // read.
+    let seen = &head[value_start..head.len().min(value_start.saturating_add(max).saturating_add(1))];
+    let spans_lines = |end: usize| line_end.is_some_and(|line_end| value_start + end > line_end);
     match Validator::new().feed(seen) {
-        Validation::Complete(end) if goes_on(end) => Sniff::Is(Shape::Document),
-        Validation::Incomplete if seen.len() > max && goes_on(seen.len()) => Sniff::Is(Shape::Document),
-        Validation::Incomplete if seen.len() <= max && !ends => Sniff::More(line),
-        Validation::Complete(_) | Validation::Invalid(_) | Validation::Incomplete => Sniff::Is(Shape::Lines),
+        Validation::Complete(end) if spans_lines(end) => Sniff::Decided(Shape::Document),
+        Validation::Incomplete if seen.len() > max && spans_lines(seen.len()) => {
+            Sniff::Decided(Shape::Document)
+        }
+        Validation::Incomplete if seen.len() <= max && !ends => Sniff::Undecided(line),
+        Validation::Complete(_) | Validation::Invalid(_) | Validation::Incomplete => {
+            Sniff::Decided(Shape::Lines)
+        }
     }
 }
 
-/// The first value of a source, or the first element if it is an array: what tells a log from other JSON. `None` if it
-/// does not begin with one within these bytes.
+/// The first value of a source, or its first element if it is an array. It shows whether a JSON file is a
+/// log. `None` if these bytes hold no complete value.
 pub fn first_value(head: &[u8]) -> Option<&[u8]> {
     let blank = |byte: &u8| matches!(byte, 0 | b' ' | b'\t' | b'\r' | b'\n');
     let skip = |text: &'_ [u8]| text.iter().take_while(|byte| blank(byte)).count();
@@ -91,24 +104,24 @@ mod tests {
     use super::*;
 
     fn shape(text: &str) -> Shape {
-        // However little is seen at first, the answer is the same in the end.
+        // A decision from the first bytes must agree with the decision from all bytes.
         for end in 0..text.len() {
-            if let Sniff::Is(early) = sniff(&text.as_bytes()[..end], false, 100) {
+            if let Sniff::Decided(early) = sniff(&text.as_bytes()[..end], false, 100) {
                 assert_eq!(
-                    Sniff::Is(early),
+                    Sniff::Decided(early),
                     sniff(text.as_bytes(), true, 100),
                     "after {end} bytes of {text:?}"
                 );
             }
         }
         match sniff(text.as_bytes(), true, 100) {
-            Sniff::Is(shape) => shape,
-            Sniff::More(_) => panic!("undecided at the end of {text:?}"),
+            Sniff::Decided(shape) => shape,
+            Sniff::Undecided(_) => panic!("undecided at the end of {text:?}"),
         }
     }
 
     #[test]
-    fn the_first_value_decides() {
+    fn the_first_value_decides_the_shape() {
         for text in [
             "",
             "\n\n",
@@ -140,18 +153,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_to_be_held_decides_before_its_end() {
-        for (begin, end) in [("\0", ""), (" ", "{\n}"), ("x", "\n{\n}"), ("[x", "\n{\n}"), ("[", "{}]")] {
-            let text = begin.to_owned() + &begin[begin.len() - 1..].replace('[', " ").repeat(200) + end;
-            assert_eq!(shape(&text), Shape::Lines, "{begin:?}");
-            assert_eq!(sniff(&text.as_bytes()[..150], false, 100), Sniff::Is(Shape::Lines), "{begin:?}");
+    fn an_overlong_line_decides_before_its_end() {
+        for (value_start, end) in [("\0", ""), (" ", "{\n}"), ("x", "\n{\n}"), ("[x", "\n{\n}"), ("[", "{}]")]
+        {
+            let text = value_start.to_owned()
+                + &value_start[value_start.len() - 1..].replace('[', " ").repeat(200)
+                + end;
+            assert_eq!(shape(&text), Shape::Lines, "{value_start:?}");
+            assert_eq!(
+                sniff(&text.as_bytes()[..150], false, 100),
+                Sniff::Decided(Shape::Lines),
+                "{value_start:?}"
+            );
         }
     }
 
     #[test]
-    fn noise_can_be_let_go_before_the_shape_is_known() {
-        assert_eq!(sniff(b"noise\nmore\n{\n", false, 100), Sniff::More(11));
-        assert_eq!(sniff(b"noise\nmore\n", false, 100), Sniff::More(11));
+    fn noise_can_be_dropped_before_the_shape_is_known() {
+        assert_eq!(sniff(b"noise\nmore\n{\n", false, 100), Sniff::Undecided(11));
+        assert_eq!(sniff(b"noise\nmore\n", false, 100), Sniff::Undecided(11));
     }
 
     #[test]

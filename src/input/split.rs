@@ -1,69 +1,70 @@
-//! Cuts text that is not simply one object per line: glued objects, arrays, pretty-printed objects.
+//! Splits text into JSON values if it is not one object per line: adjacent objects, arrays, pretty-printed
+//! objects.
 
 use super::validator::{Validation, Validator};
 
-/// Indentation beyond this is not remembered: a crashed machine can leave gigabytes of NULs on a line.
-const DEEPEST_INDENT: usize = 1024;
+/// Maximum indentation that is stored. A crashed machine can leave gigabytes of NULs on a line.
+const MAX_INDENT: usize = 1024;
 
-/// What stands in a source, one thing after another.
+/// A piece of a source, in the order of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// The bytes of one JSON value.
     Value(&'a [u8]),
-    /// Something that does not begin a record.
+    /// Text that is not the beginning of a record.
     Noise,
-    /// An object that breaks the grammar.
+    /// An object with a syntax error.
     Broken,
-    /// An object that is not finished where its line or the input ends.
+    /// An object that is incomplete at the end of its line or of the input.
     Unfinished,
     /// A value larger than the limit.
     TooLarge,
-    /// A line with nothing on it.
+    /// An empty line.
     Blank,
 }
 
-/// Cuts bytes that come in blocks of any size into values, in flat memory.
+/// Splits bytes into values. The bytes may be fed in blocks of any size; at most one value is kept in memory.
 ///
-/// For a *line* the end of the line ends everything; what is unreadable makes the rest of it one piece of noise. In a
-/// *document* a value may go on over many lines, and after a broken object reading goes on at the next line, at or after
-/// the break, that begins an object with the same indentation.
+/// A *line* ends all values that it contains, and unreadable text makes the rest of the line one piece of
+/// noise. In a *document* a value may span lines. After a broken object, splitting resumes at the first line,
+/// beginning with the line of the error, that begins an object with the same indentation.
 #[derive(Clone, Debug)]
 pub struct Splitter {
     document: bool,
     max: usize,
-    /// Inside an array of records.
+    /// Whether the position is inside an array of records.
     array: bool,
     state: State,
     /// Offset of the next byte.
     offset: u64,
-    /// Number of the line it is on.
+    /// Line of the next byte.
     line: u64,
-    /// Blank bytes at the beginning of the line.
+    /// Blank bytes at the start of the line.
     indent: Vec<u8>,
-    /// Something else stands on the line already.
-    busy: bool,
+    /// Whether the line has anything but blanks so far.
+    has_content: bool,
 }
 
 #[derive(Clone, Debug)]
 enum State {
     /// Between values.
     Between,
-    /// After a `[` that begins an array if an object or its end follows; where it stands.
+    /// After a `[` at this position. It begins an array if `{` or `]` follows.
     Bracket { offset: u64, line: u64 },
     /// In a value.
     Value(Box<OpenValue>),
-    /// In noise, up to the end of the line.
+    /// In noise, which ends with the line.
     Skip,
-    /// After a broken object: looking for a line that begins with this and `{`.
+    /// After a broken object: searching for a line that begins with this indentation and `{`.
     Resync {
         indent: Vec<u8>,
-        /// Where the object began, if all that follows it so far are blanks: at the end of the input it is not broken but
-        /// torn, since a torn string and a line's end look like a broken one.
-        torn: Option<(u64, u64)>,
+        /// Start of the object if only blanks follow it so far. At the end of the input such an object is
+        /// unfinished, not broken: a truncated string followed by a line feed looks like a syntax error.
+        maybe_unfinished: Option<(u64, u64)>,
     },
 }
 
-/// A value on its way.
+/// A value that is not complete yet.
 #[derive(Clone, Debug)]
 struct OpenValue {
     validator: Validator,
@@ -71,26 +72,26 @@ struct OpenValue {
     line: u64,
     indent: Vec<u8>,
     bytes: Vec<u8>,
-    /// It outgrew the limit, and its bytes are not kept.
+    /// Whether it exceeds the maximum size. Then its bytes are dropped.
     too_large: bool,
-    /// Where its latest line begins in `bytes`; 0 is the line it began on.
+    /// Start of its latest line in `bytes`; 0 for its first line.
     line_start: usize,
     object: bool,
 }
 
 impl Splitter {
-    /// For one line at an offset.
+    /// Splits one line that begins at an offset.
     pub fn line(offset: u64, line: u64, max: usize) -> Self {
         Self { document: false, ..Self::document(offset, line, max) }
     }
 
-    /// For a document, or what is left of it from an offset on.
+    /// Splits a document, or the rest of one from an offset on.
     pub fn document(offset: u64, line: u64, max: usize) -> Self {
-        let (indent, busy, array) = (Vec::new(), false, false);
-        Self { document: true, max, array, state: State::Between, offset, line, indent, busy }
+        let (indent, has_content, array) = (Vec::new(), false, false);
+        Self { document: true, max, array, state: State::Between, offset, line, indent, has_content }
     }
 
-    /// Goes on with these bytes and tells what it finds, with the offset and line where it begins.
+    /// Continues with these bytes. Calls `found` for each piece with its offset and line.
     pub fn feed(&mut self, bytes: &[u8], found: &mut dyn FnMut(u64, u64, Piece<'_>)) {
         let mut at = 0;
         while at < bytes.len() {
@@ -98,8 +99,8 @@ impl Splitter {
                 State::Value(_) => self.value(&bytes[at..], found),
                 State::Skip => self.skip(&bytes[at..]),
                 State::Resync { .. } => self.resync(&bytes[at..], found),
-                State::Between | State::Bracket { .. } if bytes[at] == 0 && !self.busy => {
-                    self.hole(&bytes[at..])
+                State::Between | State::Bracket { .. } if bytes[at] == 0 && !self.has_content => {
+                    self.skip_nuls(&bytes[at..])
                 }
                 State::Between | State::Bracket { .. } => {
                     self.between(bytes[at], found);
@@ -109,35 +110,38 @@ impl Splitter {
         }
     }
 
-    /// The line or the input ends here.
+    /// Ends the line or the input, and reports a piece that is still open.
     pub fn end(&mut self, found: &mut dyn FnMut(u64, u64, Piece<'_>)) {
         match std::mem::replace(&mut self.state, State::Between) {
-            State::Value(piece) if piece.too_large => found(piece.offset, piece.line, Piece::TooLarge),
-            State::Value(piece) if piece.object => self.unfinished(&piece, found),
-            State::Value(piece) if piece.validator.is_whole() => {
-                found(piece.offset, piece.line, Piece::Value(&piece.bytes))
+            State::Value(value) if value.too_large => found(value.offset, value.line, Piece::TooLarge),
+            State::Value(value) if value.object => self.unfinished(&value, found),
+            State::Value(value) if value.validator.is_complete() => {
+                found(value.offset, value.line, Piece::Value(&value.bytes))
             }
-            State::Value(piece) => found(piece.offset, piece.line, Piece::Noise),
+            State::Value(value) => found(value.offset, value.line, Piece::Noise),
             State::Bracket { offset, line } => found(offset, line, Piece::Noise),
-            // A last line that ends with the input is blank if it has blanks on it; after a line's end there is none.
-            State::Between if !self.busy && !self.indent.is_empty() => {
+            // Blanks after the last line feed are a blank line; without them there is no further line.
+            State::Between if !self.has_content && !self.indent.is_empty() => {
                 found(self.offset, self.line, Piece::Blank)
             }
-            State::Resync { torn: Some((offset, line)), .. } => found(offset, line, Piece::Unfinished),
+            State::Resync { maybe_unfinished: Some((offset, line)), .. } => {
+                found(offset, line, Piece::Unfinished)
+            }
             State::Between | State::Skip | State::Resync { .. } => {}
         }
     }
 
-    /// The input ends inside an object. In a document it swallowed what follows, unless the last line begins another.
-    fn unfinished(&mut self, piece: &OpenValue, found: &mut dyn FnMut(u64, u64, Piece<'_>)) {
-        let Some(tail) = piece.last_line().filter(|_| self.document) else {
-            return found(piece.offset, piece.line, Piece::Unfinished);
+    /// Handles an input that ends inside an object. If the last line of a document begins another object, the
+    /// open object is broken, and the last line is split by itself.
+    fn unfinished(&mut self, value: &OpenValue, found: &mut dyn FnMut(u64, u64, Piece<'_>)) {
+        let Some(tail) = value.last_line().filter(|_| self.document) else {
+            return found(value.offset, value.line, Piece::Unfinished);
         };
-        found(piece.offset, piece.line, Piece::Broken);
+        found(value.offset, value.line, Piece::Broken);
         self.offset -= tail.len() as u64;
         self.line -= memchr::memchr_iter(b'\n', tail).count() as u64;
         self.indent.clear();
-        self.busy = false;
+        self.has_content = false;
         self.feed(tail, found);
         self.end(found);
     }
@@ -146,14 +150,14 @@ impl Splitter {
         self.offset += 1;
         self.line += 1;
         self.indent.clear();
-        self.busy = false;
+        self.has_content = false;
     }
 
-    /// One byte between values.
+    /// Handles one byte between values.
     fn between(&mut self, byte: u8, found: &mut dyn FnMut(u64, u64, Piece<'_>)) {
         match byte {
             b'\n' => {
-                if !self.busy {
+                if !self.has_content {
                     found(self.offset, self.line, Piece::Blank);
                 }
                 return self.newline();
@@ -164,16 +168,17 @@ impl Splitter {
         self.offset += 1;
     }
 
-    /// NULs before the first value of a line, all at once: a sparse file may have gigabytes of them. How many they are.
-    fn hole(&mut self, bytes: &[u8]) -> usize {
+    /// Skips NULs before the first value of a line and returns their number. A sparse file may have gigabytes
+    /// of them.
+    fn skip_nuls(&mut self, bytes: &[u8]) -> usize {
         let count = bytes.iter().position(|byte| *byte != 0).unwrap_or(bytes.len());
-        (0..count.min(DEEPEST_INDENT)).for_each(|_| self.blank(0));
+        (0..count.min(MAX_INDENT)).for_each(|_| self.blank(0));
         self.offset += count as u64;
         count
     }
 
     fn blank(&mut self, byte: u8) {
-        if !self.busy && self.indent.len() < DEEPEST_INDENT {
+        if !self.has_content && self.indent.len() < MAX_INDENT {
             self.indent.push(byte);
         }
     }
@@ -191,7 +196,7 @@ impl Splitter {
                 }
             }
         }
-        self.busy = true;
+        self.has_content = true;
         match byte {
             b',' if self.array => self.offset += 1,
             b']' if self.array => {
@@ -212,7 +217,7 @@ impl Splitter {
     }
 
     fn begin_value(&mut self, byte: u8, found: &mut dyn FnMut(u64, u64, Piece<'_>)) {
-        let piece = OpenValue {
+        let value = OpenValue {
             validator: Validator::new(),
             offset: self.offset,
             line: self.line,
@@ -222,7 +227,7 @@ impl Splitter {
             line_start: 0,
             object: byte == b'{',
         };
-        self.state = State::Value(Box::new(piece));
+        self.state = State::Value(Box::new(value));
         let taken = self.value(&[byte], found);
         if taken == 0 {
             // The byte cannot begin any value, and `value` left it to be skipped.
@@ -230,26 +235,26 @@ impl Splitter {
         }
     }
 
-    /// Bytes of a value; how many of them were taken.
+    /// Adds bytes to the open value and returns how many were used.
     fn value(&mut self, bytes: &[u8], found: &mut dyn FnMut(u64, u64, Piece<'_>)) -> usize {
-        let State::Value(piece) = &mut self.state else { return 0 };
-        let step = piece.validator.feed(bytes);
-        let taken = match step {
+        let State::Value(value) = &mut self.state else { return 0 };
+        let validation = value.validator.feed(bytes);
+        let taken = match validation {
             Validation::Incomplete => bytes.len(),
             Validation::Complete(end) | Validation::Invalid(end) => end,
         };
-        let start = piece.bytes.len();
-        piece.keep(&bytes[..taken], self.max);
+        let start = value.bytes.len();
+        value.keep(&bytes[..taken], self.max);
         if let Some(last) = memchr::memrchr(b'\n', &bytes[..taken]) {
-            piece.line_start = start + last + 1;
+            value.line_start = start + last + 1;
             self.line += memchr::memchr_iter(b'\n', &bytes[..taken]).count() as u64;
         }
         self.offset += taken as u64;
-        match step {
+        match validation {
             Validation::Incomplete => {}
             Validation::Complete(_) => {
-                let result = if piece.too_large { Piece::TooLarge } else { Piece::Value(&piece.bytes) };
-                found(piece.offset, piece.line, result);
+                let result = if value.too_large { Piece::TooLarge } else { Piece::Value(&value.bytes) };
+                found(value.offset, value.line, result);
                 self.state = State::Between;
             }
             Validation::Invalid(at) => self.broken(bytes[at], found),
@@ -257,32 +262,34 @@ impl Splitter {
         taken
     }
 
-    fn broken(&mut self, by: u8, found: &mut dyn FnMut(u64, u64, Piece<'_>)) {
-        let State::Value(piece) = std::mem::replace(&mut self.state, State::Skip) else { return };
-        if self.document && by == b'\n' && piece.object && !piece.too_large && !piece.latest_line_restarts() {
-            self.busy = true;
-            self.state = State::Resync { torn: Some((piece.offset, piece.line)), indent: piece.indent };
+    fn broken(&mut self, byte: u8, found: &mut dyn FnMut(u64, u64, Piece<'_>)) {
+        let State::Value(value) = std::mem::replace(&mut self.state, State::Skip) else { return };
+        if self.document && byte == b'\n' && value.object && !value.too_large && !value.latest_line_restarts()
+        {
+            self.has_content = true;
+            self.state =
+                State::Resync { maybe_unfinished: Some((value.offset, value.line)), indent: value.indent };
             return;
         }
-        let what = match piece {
-            _ if piece.too_large => Piece::TooLarge,
-            _ if piece.object => Piece::Broken,
+        let piece = match value {
+            _ if value.too_large => Piece::TooLarge,
+            _ if value.object => Piece::Broken,
             _ => Piece::Noise,
         };
-        found(piece.offset, piece.line, what);
-        if !self.document || !piece.object {
+        found(value.offset, value.line, piece);
+        if !self.document || !value.object {
             return;
         }
-        self.state = State::Resync { indent: piece.indent, torn: None };
-        // The line of the break is where reading may go on, unless the broken object began on it.
-        if piece.line_start > 0 && !piece.too_large {
-            let tail = &piece.bytes[piece.line_start..];
+        self.state = State::Resync { indent: value.indent, maybe_unfinished: None };
+        // The line of the error may begin the next object, unless the broken object began on it.
+        if value.line_start > 0 && !value.too_large {
+            let tail = &value.bytes[value.line_start..];
             self.offset -= tail.len() as u64;
             self.indent.clear();
-            self.busy = false;
+            self.has_content = false;
             self.feed(tail, found);
         } else {
-            self.busy = true;
+            self.has_content = true;
         }
     }
 
@@ -297,12 +304,12 @@ impl Splitter {
         end + 1
     }
 
-    /// Looks, byte by byte at the beginning of a line, for the indentation and `{`.
+    /// Searches for a line that begins with the indentation and `{`, byte by byte at the start of each line.
     fn resync(&mut self, bytes: &[u8], found: &mut dyn FnMut(u64, u64, Piece<'_>)) -> usize {
-        let State::Resync { indent: wanted, torn } = &mut self.state else { return 0 };
+        let State::Resync { indent: wanted, maybe_unfinished } = &mut self.state else { return 0 };
         let byte = bytes[0];
         if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
-            && let Some((offset, line)) = torn.take()
+            && let Some((offset, line)) = maybe_unfinished.take()
         {
             found(offset, line, Piece::Broken);
         }
@@ -310,8 +317,8 @@ impl Splitter {
             self.newline();
             return 1;
         }
-        if self.busy {
-            let blank = torn.is_some(); // only blanks so far: every byte counts
+        if self.has_content {
+            let blank = maybe_unfinished.is_some(); // only blanks so far: examine every byte
             let end = if blank { 1 } else { memchr::memchr(b'\n', bytes).unwrap_or(bytes.len()) };
             self.offset += end as u64;
             return end;
@@ -323,7 +330,7 @@ impl Splitter {
         if wanted.get(self.indent.len()) == Some(&byte) {
             self.indent.push(byte);
         } else {
-            self.busy = true;
+            self.has_content = true;
         }
         self.offset += 1;
         1
@@ -331,13 +338,14 @@ impl Splitter {
 }
 
 impl OpenValue {
-    /// Whether its latest line, not being its first, looks like the beginning of another object.
+    /// Returns whether its latest line, if that is not its first, looks like the start of another object.
     fn latest_line_restarts(&self) -> bool {
         let latest = &self.bytes[self.line_start..];
         self.line_start > 0 && latest.strip_prefix(&*self.indent).is_some_and(|rest| rest.starts_with(b"{"))
     }
 
-    /// The last line that is not blank and all after it, if it is not the first and begins an object like this one.
+    /// The last non-blank line and everything after it, if it is not the first line and begins an object with
+    /// the same indentation.
     fn last_line(&self) -> Option<&[u8]> {
         let text = self.bytes.trim_ascii_end();
         let start = memchr::memrchr(b'\n', text)? + 1;
@@ -358,16 +366,16 @@ impl OpenValue {
 mod tests {
     use super::*;
 
-    /// What is found, in blocks of every size: `(offset, line, what)`.
-    fn cut(text: &str, document: bool, max: usize) -> Vec<(u64, u64, String)> {
+    /// Splits a text in blocks of every size, and returns `(offset, line, piece)` for each piece.
+    fn split(text: &str, document: bool, max: usize) -> Vec<(u64, u64, String)> {
         let run = |size: usize| {
             let mut all = Vec::new();
-            let mut found = |offset, line, what: Piece<'_>| {
-                let what = match what {
+            let mut found = |offset, line, piece: Piece<'_>| {
+                let piece = match piece {
                     Piece::Value(bytes) => String::from_utf8_lossy(bytes).into_owned(),
                     other => format!("{other:?}"),
                 };
-                all.push((offset, line, what));
+                all.push((offset, line, piece));
             };
             let mut splitter =
                 if document { Splitter::document(0, 0, max) } else { Splitter::line(0, 0, max) };
@@ -383,15 +391,15 @@ mod tests {
     }
 
     fn found(text: &str, document: bool) -> Vec<(u64, String)> {
-        cut(text, document, 1000).into_iter().map(|(_, line, what)| (line, what)).collect()
+        split(text, document, 1000).into_iter().map(|(_, line, piece)| (line, piece)).collect()
     }
 
-    fn is(line: u64, what: &str) -> (u64, String) {
-        (line, what.to_owned())
+    fn is(line: u64, piece: &str) -> (u64, String) {
+        (line, piece.to_owned())
     }
 
     #[test]
-    fn glued_objects_are_cut_and_the_unreadable_rest_is_one_piece_of_noise() {
+    fn adjacent_objects_are_split_and_the_unreadable_rest_is_one_piece_of_noise() {
         assert_eq!(
             found(r#"{"a":1}{"b":2} {"c":3}"#, false),
             [is(0, r#"{"a":1}"#), is(0, r#"{"b":2}"#), is(0, r#"{"c":3}"#)]
@@ -402,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_on_a_line_gives_its_elements() {
+    fn an_array_on_a_line_yields_its_elements() {
         assert_eq!(
             found(r#"[{"a":1},5,"x",[2]]{}"#, false),
             [is(0, r#"{"a":1}"#), is(0, "5"), is(0, "\"x\""), is(0, "[2]"), is(0, "{}")]
@@ -413,15 +421,15 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_its_line_does_not_finish_is_unfinished() {
+    fn an_object_that_is_incomplete_at_the_end_of_its_line_is_unfinished() {
         assert_eq!(found(r#"{}{"a":"#, false), [is(0, "{}"), is(0, "Unfinished")]);
         assert_eq!(found(r#"{"a":1x"#, false), [is(0, "Broken")]);
     }
 
     #[test]
-    fn a_pretty_document_gives_its_objects_with_the_lines_where_they_begin() {
+    fn a_pretty_printed_document_yields_its_objects_with_their_first_lines() {
         let text = "[\n  {\n    \"a\": 1\n  },\n\n  {\n    \"b\": 2\n  }\n]\n";
-        let objects = cut(text, true, 1000);
+        let objects = split(text, true, 1000);
         assert_eq!(objects[0], (4, 1, "{\n    \"a\": 1\n  }".to_owned()));
         assert_eq!(objects[1], (22, 4, "Blank".to_owned()));
         assert_eq!(objects[2].1, 5);
@@ -429,19 +437,19 @@ mod tests {
     }
 
     #[test]
-    fn after_a_broken_object_reading_goes_on_at_the_same_indentation() {
+    fn after_a_broken_object_splitting_resumes_at_the_same_indentation() {
         let text = "[\n  {\n    \"a\": oops\n    {\n    }\n  },\n  {\n    \"b\": 2\n  }\n]";
         assert_eq!(found(text, true), [is(1, "Broken"), is(6, "{\n    \"b\": 2\n  }")]);
     }
 
     #[test]
-    fn the_line_of_the_break_may_begin_the_next_object() {
+    fn the_line_of_the_error_may_begin_the_next_object() {
         let text = "{\n \"a\": 1\n{\n \"b\": 2\n}\n";
         assert_eq!(found(text, true), [is(0, "Broken"), is(2, "{\n \"b\": 2\n}")]);
     }
 
     #[test]
-    fn without_such_a_line_the_rest_belongs_to_the_broken_one() {
+    fn without_a_line_of_the_same_indentation_the_rest_belongs_to_the_broken_object() {
         assert_eq!(found("[\n  {\"a\": 1,},\n {}\n", true), [is(1, "Broken")]);
         assert_eq!(found("[\n {\"a\": 1,},\n {}\n", true), [is(1, "Broken"), is(2, "{}")]);
     }
@@ -457,14 +465,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_above_the_limit_is_passed_over() {
+    fn a_value_above_the_maximum_size_is_skipped() {
         let text = format!("[{{\"a\":\"{}\"}},{{\"b\":1}}]", "x".repeat(50));
-        let what: Vec<String> = cut(&text, true, 20).into_iter().map(|(_, _, what)| what).collect();
-        assert_eq!(what, ["TooLarge", "{\"b\":1}"]);
+        let pieces: Vec<String> = split(&text, true, 20).into_iter().map(|(_, _, piece)| piece).collect();
+        assert_eq!(pieces, ["TooLarge", "{\"b\":1}"]);
     }
 
     #[test]
-    fn a_string_torn_at_the_end_of_a_document_is_unfinished_whatever_blanks_follow() {
+    fn a_string_truncated_at_the_end_of_a_document_is_unfinished_even_if_blanks_follow() {
         assert_eq!(found("[{}]\n{\"b\":\"y\n", true), [is(0, "{}"), is(1, "Unfinished")]);
         assert_eq!(found("[{}]\n{\"b\":\"y\n \n\n", true), [is(0, "{}"), is(1, "Unfinished")]);
         assert_eq!(found("[{}]\n{\"b\":\"y\n  x\n", true), [is(0, "{}"), is(1, "Broken")]);
@@ -472,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_in_a_document_is_one_a_line() {
+    fn each_line_of_noise_in_a_document_is_one_piece() {
         assert_eq!(found("{\n}\nnoise {} \n{\n}\n", true), [is(0, "{\n}"), is(2, "Noise"), is(3, "{\n}")]);
     }
 }

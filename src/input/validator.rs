@@ -1,20 +1,21 @@
-//! The JSON grammar as a machine that is fed piece by piece.
+//! An incremental JSON validator.
 //!
-//! It answers where a value ends or breaks, needs no memory but a bit per level of nesting, and when its input stops it
-//! knows whether what it saw is the beginning of a value: that is what tells a torn record from a wrong one.
+//! It finds where a value ends or becomes invalid, and needs one bit of memory per level of nesting. At the
+//! end of the input it knows whether the bytes are the beginning of a valid value, which distinguishes a
+//! truncated record from a broken one.
 
-/// What came of feeding bytes.
+/// The state of a value after some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validation {
-    /// All bytes fit; the value goes on.
+    /// All bytes are valid, and the value needs more of them.
     Incomplete,
-    /// The value ends before this byte.
+    /// The value ends before the byte at this index.
     Complete(usize),
-    /// This byte cannot follow.
+    /// The byte at this index is invalid.
     Invalid(usize),
 }
 
-/// One value on its way through the grammar.
+/// Validates one JSON value that is fed in pieces of any size.
 #[derive(Clone, Debug)]
 pub struct Validator {
     state: State,
@@ -33,11 +34,11 @@ enum State {
     Colon,
     /// After a value inside a container.
     Next,
-    /// In a string; whether it is a key.
+    /// In a string. The flag says whether it is a key.
     String(bool),
     Escape(bool),
     Hex(bool, u8),
-    /// What is still to come of `true`, `false` or `null`.
+    /// The remaining letters of `true`, `false` or `null`.
     Literal(&'static [u8]),
     Minus,
     Zero,
@@ -47,7 +48,7 @@ enum State {
     Exponent,
     ExponentSign,
     ExponentDigits,
-    End,
+    Invalid,
 }
 
 impl Default for Validator {
@@ -57,12 +58,12 @@ impl Default for Validator {
 }
 
 impl Validator {
-    /// Before the first byte of a value.
+    /// Expects the first byte of a value.
     pub fn new() -> Self {
         Self { state: State::Value, levels: Levels::default() }
     }
 
-    /// Goes on with these bytes.
+    /// Continues with these bytes.
     pub fn feed(&mut self, bytes: &[u8]) -> Validation {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
@@ -71,7 +72,7 @@ impl Validator {
                 let Some(plain) = plain else { return Validation::Incomplete };
                 at += plain;
                 self.in_string(bytes[at]);
-                if self.state == State::End {
+                if self.state == State::Invalid {
                     return Validation::Invalid(at);
                 }
                 at += 1;
@@ -92,8 +93,9 @@ impl Validator {
         Validation::Incomplete
     }
 
-    /// Whether the value is whole if nothing follows: only a number can be without having said so.
-    pub fn is_whole(&self) -> bool {
+    /// Returns whether the value is complete if nothing follows. Only a number can be: all other values
+    /// report their end.
+    pub fn is_complete(&self) -> bool {
         let number =
             matches!(self.state, State::Zero | State::Digits | State::Fraction | State::ExponentDigits);
         number && self.levels.is_empty()
@@ -103,18 +105,19 @@ impl Validator {
         (self.state == State::Next && self.levels.is_empty()).then_some(Validation::Complete(at))
     }
 
-    /// A byte in a string that is not plain; `State::End` stands for one that breaks it.
+    /// Handles a quote, a backslash or a control character in a string. The last sets `State::Invalid`.
     fn in_string(&mut self, byte: u8) {
         let State::String(key) = self.state else { return };
         self.state = match byte {
             b'"' if key => State::Colon,
             b'"' => State::Next,
             b'\\' => State::Escape(key),
-            _ => State::End,
+            _ => State::Invalid,
         };
     }
 
-    /// Takes one byte outside a string's plain part. `Some(false)`: a number ended, look at the byte again.
+    /// Handles one byte outside the plain part of a string. Returns `Some(false)` if a number ended before
+    /// the byte, which must then be handled again, and `None` if the byte is invalid.
     fn byte(&mut self, byte: u8) -> Option<bool> {
         if matches!(byte, b' ' | b'\t' | b'\r' | b'\n') && self.allows_space() {
             return Some(true);
@@ -210,7 +213,7 @@ impl Validator {
     }
 }
 
-/// The open containers, a bit each: set for an object.
+/// A stack of the open containers. A bit is set for an object and clear for an array.
 #[derive(Clone, Debug, Default)]
 struct Levels {
     bits: Vec<u64>,
@@ -252,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_ends_where_it_ends() {
+    fn the_end_of_a_value_is_found() {
         for text in
             [r#"{"a":[1,-0.5e+3,{"b":"\u00e9\\\""},true,null,[],{}]}"#, "[]", r#""x""#, "{ }", "[ 1 , 2 ]"]
         {
@@ -262,16 +265,16 @@ mod tests {
     }
 
     #[test]
-    fn the_same_value_in_single_bytes_gives_the_same_end() {
+    fn a_value_fed_byte_by_byte_has_the_same_end() {
         let text = r#"{"a":[1,-0.5e+3,{"b":"\u00e9\\\""},true,null,[],{}]}"#;
         let mut validator = Validator::new();
-        let steps: Vec<Validation> = text.bytes().map(|byte| validator.feed(&[byte])).collect();
-        assert!(steps[..text.len() - 1].iter().all(|step| *step == Validation::Incomplete));
-        assert_eq!(steps[text.len() - 1], Validation::Complete(1));
+        let results: Vec<Validation> = text.bytes().map(|byte| validator.feed(&[byte])).collect();
+        assert!(results[..text.len() - 1].iter().all(|result| *result == Validation::Incomplete));
+        assert_eq!(results[text.len() - 1], Validation::Complete(1));
     }
 
     #[test]
-    fn a_byte_that_cannot_follow_breaks_it() {
+    fn a_byte_that_cannot_follow_is_invalid() {
         for (text, at) in [
             (r#"{"a":01}"#, 6),
             (r#"{"a" 1}"#, 5),
@@ -294,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn every_beginning_of_a_record_may_go_on() {
+    fn every_prefix_of_a_record_is_incomplete() {
         let text = r#"{"a":[1.5e-7,"\u00e9",true,{"b":-3}],"c":null}"#;
         for end in 0..text.len() {
             assert_eq!(whole(&text[..end]), Validation::Incomplete, "{}", &text[..end]);
@@ -302,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_costs_a_bit_a_level() {
+    fn a_level_of_nesting_takes_one_bit() {
         let mut validator = Validator::new();
         assert_eq!(validator.feed("[".repeat(1_000_000).as_bytes()), Validation::Incomplete);
         assert!(validator.levels.bits.len() < 16_000);
@@ -310,11 +313,11 @@ mod tests {
     }
 
     #[test]
-    fn a_number_alone_is_whole_when_it_could_stop() {
+    fn a_number_alone_is_complete_if_it_could_end_there() {
         let whole = |text: &str| {
             let mut validator = Validator::new();
             assert_eq!(validator.feed(text.as_bytes()), Validation::Incomplete, "{text}");
-            validator.is_whole()
+            validator.is_complete()
         };
         assert!(whole("12") && whole("0") && whole("1.5") && whole("1e5"));
         assert!(!whole("-") && !whole("1.") && !whole("1e") && !whole("[1"));

@@ -1,7 +1,8 @@
-//! A stream that is passed on byte for byte before anyone looks at it.
+//! Forwards a stream byte for byte, and keeps a copy for the parser.
 //!
-//! One thread reads and writes; what it passed on is put aside for the one that looks. So a slow or broken parser never
-//! delays a byte. A stream is read until its end, or until the reader of an essential outlet is gone.
+//! One thread reads the stream, writes it to the outlets and then queues it for the parser. A slow or broken
+//! parser therefore never delays a byte. The stream is read until its end, or until the reader of an
+//! essential outlet has closed it.
 
 mod spool;
 
@@ -17,50 +18,51 @@ use std::{
 use super::Stop;
 use spool::{Chunk, Spool};
 
-/// For `fuzz/fuzz_targets/spool.rs` alone: `cargo fuzz` sets this cfg, no other build does.
+/// Entry point of `fuzz/fuzz_targets/spool.rs`. Only `cargo fuzz` sets this cfg.
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub fn check_spool(steps: &[u8]) {
     spool::check(steps);
 }
 
-/// Bytes that are read at once. A pipe rarely holds more.
+/// Bytes per read. A pipe rarely holds more.
 const BLOCK: usize = 256 << 10;
 
-/// How often a reader that waits looks whether it should stop.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How often a waiting reader checks whether it should stop.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Where a stream goes on to.
+/// A destination of the stream.
 pub struct Outlet {
-    /// What it is called, where something has to be said about it.
+    /// The name in messages.
     pub name: String,
-    /// Takes the bytes.
+    /// Receives the bytes.
     pub write: Box<dyn Write + Send>,
-    /// The stream is not read any further when the reader of this outlet is gone.
+    /// Whether reading the stream stops when the reader of this outlet has closed it.
     pub essential: bool,
 }
 
-/// An outlet that could not take everything.
+/// An outlet that could not be written to its end.
 #[derive(Debug)]
 pub struct FailedOutlet {
-    /// What it is called.
+    /// The name of the outlet.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub error: io::Error,
 }
 
-/// A stream on its way.
+/// A stream that is being forwarded. Clones share it.
 #[derive(Clone)]
 pub struct Relay(Arc<Shared>);
 
 struct Shared {
     state: Mutex<State>,
-    news: Condvar,
-    /// Held while bytes are written, so that the end of the program tears no line.
+    /// Notified when bytes arrive and when the stream ends.
+    changed: Condvar,
+    /// Locked while bytes are written, so that the program does not exit in the middle of a line.
     writing: Mutex<()>,
     started: Instant,
-    /// When the bytes came that are being looked at, in milliseconds from the start.
-    looked: AtomicU64,
+    /// Arrival time of the bytes that the parser reads now, in milliseconds since the start.
+    current_arrival: AtomicU64,
 }
 
 #[derive(Default)]
@@ -68,45 +70,45 @@ struct State {
     spool: Spool,
     ended: bool,
     error: Option<io::Error>,
-    lost: Vec<FailedOutlet>,
-    /// When something came last.
-    last: Option<Instant>,
-    /// Nothing more is passed on.
+    failed: Vec<FailedOutlet>,
+    /// When bytes arrived last.
+    last_arrival: Option<Instant>,
+    /// Set by [`Relay::close`]: nothing more is forwarded.
     closed: bool,
-    /// The stream was left before its end, because nobody reads it any more.
-    left: bool,
+    /// Whether reading stopped before the end because an essential outlet was closed.
+    abandoned: bool,
 }
 
 impl Relay {
-    /// Starts to pass a stream on. A reader that fails with `BrokenPipe` says that nobody wants the rest.
+    /// Starts forwarding a stream. If `from` fails with `BrokenPipe`, the rest of the stream is abandoned.
     pub fn start(from: impl Read + Send + 'static, outlets: Vec<Outlet>) -> Self {
         let relay = Self(Arc::new(Shared {
             state: Mutex::default(),
-            news: Condvar::new(),
+            changed: Condvar::new(),
             writing: Mutex::default(),
             started: Instant::now(),
-            looked: AtomicU64::new(0),
+            current_arrival: AtomicU64::new(0),
         }));
-        let passing = relay.clone();
-        std::thread::spawn(move || passing.pass(from, outlets));
+        let forwarder = relay.clone();
+        std::thread::spawn(move || forwarder.forward(from, outlets));
         relay
     }
 
-    /// Who panicked with a lock in hand left nothing half done here.
+    /// Locks the state. A poisoned lock is safe to use, since no update leaves the state inconsistent.
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn pass(&self, mut from: impl Read, mut outlets: Vec<Outlet>) {
+    fn forward(&self, mut from: impl Read, mut outlets: Vec<Outlet>) {
         let mut block = vec![0; BLOCK];
         loop {
-            let read = retrying(|| from.read(&mut block));
+            let read = retry(|| from.read(&mut block));
             let arrived = Instant::now();
             let bytes = match &read {
                 Ok(count) => &block[..*count],
                 Err(_) => &[],
             };
-            let mut left = matches!(&read, Err(error) if is_gone(error));
+            let mut abandoned = matches!(&read, Err(error) if is_broken_pipe(error));
             {
                 let _writing = self.0.writing.lock();
                 if self.state().closed {
@@ -115,23 +117,23 @@ impl Relay {
                 outlets.retain_mut(|outlet| match write_all(&mut *outlet.write, bytes) {
                     Ok(()) => true,
                     Err(error) => {
-                        left |= outlet.essential && is_gone(&error);
-                        self.state().lost.push(FailedOutlet { name: outlet.name.clone(), error });
+                        abandoned |= outlet.essential && is_broken_pipe(&error);
+                        self.state().failed.push(FailedOutlet { name: outlet.name.clone(), error });
                         false
                     }
                 });
             }
             let mut state = self.state();
-            state.last = Some(arrived);
-            state.left = left;
-            state.ended = bytes.is_empty() || left;
+            state.last_arrival = Some(arrived);
+            state.abandoned = abandoned;
+            state.ended = bytes.is_empty() || abandoned;
             let (ended, filled) = (state.ended, bytes.len());
-            state.error = read.err().filter(|error| !is_gone(error));
+            state.error = read.err().filter(|error| !is_broken_pipe(error));
             if filled > 0 {
                 state.spool.push(&mut block, filled, self.millis(arrived));
             }
             drop(state);
-            self.0.news.notify_all();
+            self.0.changed.notify_all();
             if ended {
                 return;
             }
@@ -142,64 +144,66 @@ impl Relay {
         moment.duration_since(self.0.started).as_millis().try_into().unwrap_or(u64::MAX)
     }
 
-    /// When the bytes came that are being looked at now, in milliseconds from the start.
+    /// Arrival time of the bytes that the parser reads now, in milliseconds since the start.
     pub fn current_arrival(&self) -> u64 {
-        self.0.looked.load(Ordering::Relaxed)
+        self.0.current_arrival.load(Ordering::Relaxed)
     }
 
-    /// Milliseconds from the start until now.
+    /// Milliseconds since the start.
     pub fn elapsed(&self) -> u64 {
         self.millis(Instant::now())
     }
 
-    /// Waits for the end of the stream, but only so long; whether it has ended.
-    pub fn wait_for_end(&self, patience: Duration) -> bool {
-        let waited = self.0.news.wait_timeout_while(self.state(), patience, |state| !state.ended);
+    /// Waits for the end of the stream, up to a timeout. Returns whether the stream has ended.
+    pub fn wait_for_end(&self, timeout: Duration) -> bool {
+        let waited = self.0.changed.wait_timeout_while(self.state(), timeout, |state| !state.ended);
         waited.map_or_else(|poisoned| poisoned.into_inner().0.ended, |(state, _)| state.ended)
     }
 
-    /// How long nothing has come.
+    /// Time since bytes arrived last, or since the start.
     pub fn idle_time(&self) -> Duration {
-        self.state().last.unwrap_or(self.0.started).elapsed()
+        self.state().last_arrival.unwrap_or(self.0.started).elapsed()
     }
 
-    /// Passes nothing more on: what came so far is all there is. Waits until what is being written is written, but not for a
-    /// reader that sleeps.
+    /// Stops forwarding and ends the stream for the parser. Waits up to a second for a write that is under
+    /// way.
     pub fn close(&self) {
         let mut state = self.state();
         (state.closed, state.ended) = (true, true);
         drop(state);
-        self.0.news.notify_all();
+        self.0.changed.notify_all();
         let deadline = Instant::now() + Duration::from_secs(1);
         while self.0.writing.try_lock().is_err() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// Whether the stream was left before its end, because nobody reads it any more.
+    /// Returns whether reading stopped before the end because an essential outlet was closed.
     pub fn was_abandoned(&self) -> bool {
-        self.state().left
+        self.state().abandoned
     }
 
-    /// The outlets that could not take everything.
+    /// Takes the list of outlets that failed so far.
     pub fn take_failed(&self) -> Vec<FailedOutlet> {
-        std::mem::take(&mut self.state().lost)
+        std::mem::take(&mut self.state().failed)
     }
 
-    /// What was passed on, for the one that looks. A stop is noticed while nothing comes.
+    /// A reader of the forwarded bytes, for the parser. It ends when a stop is requested, even while nothing
+    /// arrives.
     pub fn reader(&self, stop: &Stop) -> impl Read + Send + use<> {
-        Looked { relay: self.clone(), stop: stop.clone(), piece: Chunk::default(), taken: 0 }
+        RelayReader { relay: self.clone(), stop: stop.clone(), chunk: Chunk::default(), taken: 0 }
     }
 }
 
-fn is_gone(error: &io::Error) -> bool {
+fn is_broken_pipe(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
 }
 
-/// A pipe may be set to never wait by whoever shares it; then it is asked again.
-fn retrying<T>(mut step: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+/// Retries an interrupted operation, and one that would block: another process that shares the pipe may have
+/// made it non-blocking.
+fn retry<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
-        match step() {
+        match operation() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 std::thread::sleep(Duration::from_millis(1));
@@ -211,30 +215,30 @@ fn retrying<T>(mut step: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 
 fn write_all(write: &mut dyn Write, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
-        match retrying(|| write.write(bytes))? {
+        match retry(|| write.write(bytes))? {
             0 => return Err(io::ErrorKind::WriteZero.into()),
             count => bytes = &bytes[count..],
         }
     }
-    retrying(|| write.flush())
+    retry(|| write.flush())
 }
 
-struct Looked {
+struct RelayReader {
     relay: Relay,
     stop: Stop,
-    piece: Chunk,
+    chunk: Chunk,
     taken: usize,
 }
 
-impl Looked {
-    /// The next piece; nothing at the end.
+impl RelayReader {
+    /// The next chunk; `None` at the end.
     fn next(&mut self) -> io::Result<Option<(Chunk, u64)>> {
         let mut state = self.relay.state();
-        state.spool.give_back(std::mem::take(&mut self.piece), BLOCK);
+        state.spool.recycle(std::mem::take(&mut self.chunk), BLOCK);
         self.taken = 0;
         loop {
-            if let Some(piece) = state.spool.pop() {
-                return piece.map(Some);
+            if let Some(chunk) = state.spool.pop() {
+                return chunk.map(Some);
             }
             if let Some(error) = state.error.take() {
                 return Err(error);
@@ -242,20 +246,20 @@ impl Looked {
             if state.ended || self.stop.is_set() {
                 return Ok(None);
             }
-            let waited = self.relay.0.news.wait_timeout(state, PATIENCE);
+            let waited = self.relay.0.changed.wait_timeout(state, POLL_INTERVAL);
             state = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
         }
     }
 }
 
-impl Read for Looked {
+impl Read for RelayReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.taken == self.piece.bytes().len() {
-            let Some((piece, at)) = self.next()? else { return Ok(0) };
-            self.relay.0.looked.store(at, Ordering::Relaxed);
-            (self.piece, self.taken) = (piece, 0);
+        if self.taken == self.chunk.bytes().len() {
+            let Some((chunk, at)) = self.next()? else { return Ok(0) };
+            self.relay.0.current_arrival.store(at, Ordering::Relaxed);
+            (self.chunk, self.taken) = (chunk, 0);
         }
-        let left = &self.piece.bytes()[self.taken..];
+        let left = &self.chunk.bytes()[self.taken..];
         let count = buffer.len().min(left.len());
         buffer[..count].copy_from_slice(&left[..count]);
         self.taken += count;
@@ -267,7 +271,7 @@ impl Read for Looked {
 mod tests {
     use super::*;
 
-    /// An outlet that remembers.
+    /// An outlet that keeps what is written.
     #[derive(Clone, Default)]
     struct Memory(Arc<Mutex<Vec<u8>>>);
 
@@ -281,10 +285,10 @@ mod tests {
         }
     }
 
-    /// An outlet whose reader went away.
-    struct Gone;
+    /// An outlet whose reader has closed it.
+    struct ClosedOutlet;
 
-    impl Write for Gone {
+    impl Write for ClosedOutlet {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
             Err(io::ErrorKind::BrokenPipe.into())
         }
@@ -298,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_passed_on_although_nobody_looks() {
+    fn everything_is_forwarded_even_if_the_parser_does_not_read() {
         let bytes: Vec<u8> = (0..60_000_000u32).map(|byte| byte.to_le_bytes()[1]).collect();
         let (memory, from) = (Memory::default(), io::Cursor::new(bytes.clone()));
         let relay = Relay::start(from, vec![outlet("memory", memory.clone())]);
@@ -310,31 +314,31 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_goes_away_is_named_and_the_others_get_everything() {
+    fn a_closed_outlet_is_reported_and_the_others_get_everything() {
         let memory = Memory::default();
-        let outlets = vec![outlet("gone", Gone), outlet("memory", memory.clone())];
+        let outlets = vec![outlet("gone", ClosedOutlet), outlet("memory", memory.clone())];
         let relay = Relay::start(io::Cursor::new(b"abc\n".repeat(1000)), outlets);
         let mut seen = Vec::new();
         relay.reader(&Stop::default()).read_to_end(&mut seen).unwrap();
         assert_eq!(seen, b"abc\n".repeat(1000));
         assert_eq!(*memory.0.lock().unwrap(), seen);
-        assert_eq!(relay.take_failed().iter().map(|lost| &*lost.name).collect::<Vec<_>>(), ["gone"]);
+        assert_eq!(relay.take_failed().iter().map(|outlet| &*outlet.name).collect::<Vec<_>>(), ["gone"]);
     }
 
     #[test]
-    fn a_stream_is_left_when_the_reader_of_an_essential_outlet_is_gone() {
+    fn a_stream_is_abandoned_when_an_essential_outlet_is_closed() {
         let (from, mut to) = io::pipe().unwrap();
-        let relay = Relay::start(from, vec![Outlet { essential: true, ..outlet("gone", Gone) }]);
+        let relay = Relay::start(from, vec![Outlet { essential: true, ..outlet("gone", ClosedOutlet) }]);
         to.write_all(b"abc\n").unwrap();
         assert!(relay.wait_for_end(Duration::from_secs(60)) && relay.was_abandoned());
         let mut seen = Vec::new();
         relay.reader(&Stop::default()).read_to_end(&mut seen).unwrap();
-        assert_eq!(seen, b"abc\n", "what was read is counted");
-        while to.write_all(b"abc\n").is_ok() {} // its writer meets a closed pipe
+        assert_eq!(seen, b"abc\n", "bytes read before are not lost");
+        while to.write_all(b"abc\n").is_ok() {} // the writer gets a broken pipe
     }
 
     #[test]
-    fn a_stop_is_noticed_while_nothing_comes() {
+    fn a_stop_is_noticed_while_nothing_arrives() {
         let (from, _to) = io::pipe().unwrap();
         let relay = Relay::start(from, Vec::new());
         let stop = Stop::default();
