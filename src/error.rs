@@ -1,31 +1,31 @@
-//! How the program ends, and the few errors that end it early.
+//! Errors that end the program, and its exit codes.
 
 use std::{io, path::PathBuf, process::ExitCode};
 
 use crate::{measure::PricingError, report::UnknownColumn};
 
-/// What keeps the program from its work. A bad record is not an error but a fact.
+/// An error that ends the program early. A broken record is not an error: it is counted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file that was named for something else than records.
+    /// A file other than a log, such as a settings file, that cannot be read.
     #[error("cannot read `{}`: {source}", path.display())]
     Open {
         /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
     /// A pricing file that cannot be used.
     #[error(transparent)]
     Pricing(#[from] PricingError),
-    /// A column that was asked for and is not there.
+    /// A column that the report does not have.
     #[error(transparent)]
     Column(#[from] UnknownColumn),
-    /// A file that is asked for as a report and read as a log.
+    /// An output file that is also read as a log.
     #[error("a report would take the place of a log, give it another name than `{}`", .0.display())]
     Overwrite(PathBuf),
-    /// An argument that means nothing.
+    /// An invalid argument.
     #[error("{0}")]
     Usage(String),
     /// A file that could not be written.
@@ -33,7 +33,7 @@ pub enum Error {
     WriteFile {
         /// Its path.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
     /// The report could not be written.
@@ -42,12 +42,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// The reader of our output went away: `ccstat | head` is not a failure.
+    /// Returns whether the reader of the output has closed it. `ccstat | head` is not a failure.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Write(source) if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// How the program ends with it.
+    /// The exit status for this error.
     pub fn status(&self) -> ExitStatus {
         match self {
             Self::Write(_) | Self::WriteFile { .. } => ExitStatus::Partial,
@@ -58,14 +58,14 @@ impl Error {
     }
 }
 
-/// How the program ends.
+/// The exit status of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitStatus {
-    /// Done.
+    /// Success.
     Done,
-    /// Done, and a gate that was asked for did not hold.
+    /// Done, but a gate failed.
     GateFailed,
-    /// Wrong usage.
+    /// Invalid arguments, or a file for configuration or prices that cannot be used.
     Usage,
     /// Nothing could be read.
     NothingRead,
@@ -73,16 +73,16 @@ pub enum ExitStatus {
     Partial,
     /// Stopped by an interrupt, after the report of what was read.
     Interrupted,
-    /// Following or passing on was ended by the end of its terminal, after the last report.
+    /// Stopped by the end of the terminal, after the last report.
     HungUp,
-    /// Following or passing on was ended from outside, after the last report.
+    /// Stopped by a request to terminate, after the last report.
     Terminated,
-    /// As the command of `run` ended: its own code.
+    /// The exit code of the command that `run` started.
     Child(u8),
 }
 
 impl ExitStatus {
-    /// All, in the order of their numbers.
+    /// All but `Child`, in the order of their codes.
     pub const ALL: [Self; 8] = [
         Self::Done,
         Self::GateFailed,
@@ -94,7 +94,7 @@ impl ExitStatus {
         Self::Terminated,
     ];
 
-    /// What it says.
+    /// A description for the help.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Done => "done",
@@ -113,7 +113,7 @@ impl ExitStatus {
         }
     }
 
-    /// The number that a shell sees.
+    /// The exit code.
     pub fn code(self) -> u8 {
         match self {
             Self::Done => 0,

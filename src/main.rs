@@ -1,4 +1,4 @@
-//! The program: run it, and turn how it ended into an exit code.
+//! The command-line program: runs ccstat and turns the outcome into an exit code.
 
 use std::process::ExitCode;
 

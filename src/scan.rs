@@ -1,7 +1,7 @@
-//! The conductor: input → event → facts, on as many threads as there is work for.
+//! Reads sources into facts, on several threads: input → event → facts.
 
+mod decoder;
 pub mod follow;
-mod judge;
 mod locate;
 mod stream;
 
@@ -18,37 +18,37 @@ use crate::{
     facts::{Detail, Facts},
     input::{self, Bytes, Limits, Origin, Range, Shape, Source, SourceId, Stop},
 };
-use judge::Judge;
+use decoder::UnitDecoder;
 
-/// Below this many bytes no thread is started: a pool costs a millisecond.
-const WORTH_A_POOL: u64 = 1 << 20;
+/// Minimum input in bytes for which threads are started: starting a pool takes a millisecond.
+const MIN_POOL_BYTES: u64 = 1 << 20;
 
-/// How to read.
+/// Options of a scan.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Threads; 0 for as many as there are processors, 1 for none but the caller's.
+    /// Number of threads: 0 for one per processor, 1 for the caller's thread alone.
     pub threads: usize,
-    /// What is read, kept and cut at once.
+    /// Sizes of records, blocks and units.
     pub limits: Limits,
-    /// A wish to stop early.
+    /// A request to stop early.
     pub stop: Stop,
-    /// How much is kept of what is read.
+    /// What to keep beside totals.
     pub detail: Detail,
 }
 
-/// How far reading is. Anyone may look at it meanwhile.
+/// Progress of a scan. Other threads may read it at any time.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Bytes read, after decompression.
     pub done: AtomicU64,
-    /// Bytes in all; 0 if that is not known.
+    /// Total bytes; 0 if unknown.
     pub total: AtomicU64,
 }
 
-/// What came of reading.
+/// The result of a scan.
 #[derive(Debug, Default)]
 pub struct Scan {
-    /// What was learnt.
+    /// The facts of everything that was read.
     pub facts: Facts,
     /// Sources that could not be opened, or not read to their end.
     pub unread: Vec<Unread>,
@@ -57,16 +57,16 @@ pub struct Scan {
 /// A source that could not be read to its end.
 #[derive(Debug)]
 pub struct Unread {
-    /// Which.
+    /// Index of the source.
     pub source: SourceId,
-    /// How far it was read; `None` if it could not be opened.
+    /// Offset up to which it was read; `None` if it could not be opened.
     pub offset: Option<u64>,
-    /// Why.
+    /// The reason.
     pub error: io::Error,
 }
 
 impl Unread {
-    /// What could not be read and why, in one sentence.
+    /// A sentence for people that names the source and the reason.
     pub fn describe(&self, name: &str) -> String {
         match self.offset {
             None => format!("cannot read `{name}`: {}", self.error),
@@ -80,72 +80,72 @@ impl Unread {
 
 /// Reads all sources.
 pub fn scan(sources: &[Source], options: &Options, progress: &Progress) -> Scan {
-    carry_out(Plan::of(sources, options), sources, options, progress)
+    run(Plan::of(sources, options), sources, options, progress)
 }
 
 /// Reads all units of a plan.
-fn carry_out(mut plan: Plan, sources: &[Source], options: &Options, progress: &Progress) -> Scan {
+fn run(mut plan: Plan, sources: &[Source], options: &Options, progress: &Progress) -> Scan {
     progress.total.store(plan.total.unwrap_or(0), Ordering::Relaxed);
     plan.units.sort_by_key(|unit| std::cmp::Reverse(unit.size));
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
-    let threads = if plan.size < WORTH_A_POOL { 1 } else { threads.min(plan.units.len()) };
+    let threads = if plan.size < MIN_POOL_BYTES { 1 } else { threads.min(plan.units.len()) };
     let next = AtomicUsize::new(0);
     let work = || worker(sources, &plan.units, &next, options, progress);
-    let mut all = if threads > 1 { in_pool(threads, &work) } else { work() };
+    let mut all = if threads > 1 { run_in_pool(threads, &work) } else { work() };
     if all.facts.is_interrupted() {
         let total = progress.total.load(Ordering::Relaxed);
         all.facts.interrupt((total > 0).then_some(total));
     }
     all.unread.extend(plan.unread);
-    // Where a file is gone, each of its units finds that out.
+    // If a file was removed, each of its units reports that.
     all.unread.sort_by_key(|unread| (unread.source, unread.offset));
     all.unread.dedup_by_key(|unread| unread.source);
     all
 }
 
-/// Lets several workers do the work, and puts together what they learnt. Without a pool the caller does it all.
-fn in_pool(threads: usize, work: &(impl Fn() -> Scan + Sync)) -> Scan {
+/// Runs the work on several threads and merges the results. Without a pool, the caller's thread does
+/// everything.
+fn run_in_pool(threads: usize, work: &(impl Fn() -> Scan + Sync)) -> Scan {
     let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(threads).build() else { return work() };
     let parts = pool.broadcast(|_| work());
     pool.install(|| {
         parts.into_iter().fold(Scan::default(), |mut all, part| {
-            all.add(part);
+            all.merge(part);
             all
         })
     })
 }
 
-/// What one worker reads at a time.
+/// A part of a source that one worker reads.
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     source: SourceId,
     range: Range,
     size: u64,
-    count: Count,
-    /// Whether its source was seen to be a file.
+    line_base: LineBase,
+    /// Whether the source was a regular file when the plan was made.
     is_file: bool,
 }
 
-/// Where lines are counted from: a unit that goes on with an earlier one counts on.
+/// The offset from which lines are counted. A unit that continues an earlier one continues its count.
 #[derive(Clone, Copy, Debug, Default)]
-struct Count {
-    /// Offset where counting began.
-    since: u64,
-    /// Lines counted already.
+struct LineBase {
+    offset: u64,
+    /// Lines between the offset and the start of the unit.
     lines: u64,
 }
 
-/// All units, largest first when they are read.
+/// The units to read. They are read largest first.
 #[derive(Debug, Default)]
 struct Plan {
     units: Vec<Unit>,
     unread: Vec<Unread>,
-    /// Bytes to read, as far as they are known.
+    /// Bytes to read, without sources of unknown size.
     size: u64,
-    /// The same, if all are known.
+    /// Bytes to read, if the sizes of all sources are known.
     total: Option<u64>,
 }
 
@@ -162,7 +162,7 @@ impl Plan {
         let stored = match &source.origin {
             Origin::Stdin => None,
             Origin::File(path) => {
-                path.metadata().ok().filter(std::fs::Metadata::is_file).map(|about| about.len())
+                path.metadata().ok().filter(std::fs::Metadata::is_file).map(|metadata| metadata.len())
             }
         };
         self.total = self.total.zip(stored).map(|(total, stored)| total + stored);
@@ -176,42 +176,44 @@ impl Plan {
             Ok(Bytes::File(mut file)) => {
                 let shape = input::shape_of(&mut file, &options.limits).unwrap_or(Shape::Document);
                 match shape {
-                    Shape::Lines => self.cut(id, length, None, options.limits.unit),
+                    Shape::Lines => self.split(id, length, None, options.limits.unit),
                     Shape::Document => self.units.push(whole),
                 }
             }
             Ok(_) => {
-                self.total = None; // packed: how much comes out is not known
+                self.total = None; // compressed: the size of the content is unknown
                 self.units.push(whole);
             }
             Err(error) => self.unread.push(Unread { source: id, offset: None, error }),
         }
     }
 
-    /// Cuts a file of lines. The last unit goes on to this end, or to whatever it is by then.
-    fn cut(&mut self, source: SourceId, length: u64, last: Option<u64>, unit: u64) {
+    /// Splits a file of lines into units. The last unit ends at `last`, or at the end of the file when it is
+    /// read.
+    fn split(&mut self, source: SourceId, length: u64, last: Option<u64>, unit: u64) {
         let mut start = 0;
         while start < length {
             let next = start + unit.max(1);
             let end = if next < length { Some(next) } else { last };
             let range = Range { start, end, shape: Some(Shape::Lines) };
-            let count = Count { since: start, lines: 0 };
-            self.units.push(Unit { source, range, size: unit, count, is_file: true });
+            let line_base = LineBase { offset: start, lines: 0 };
+            self.units.push(Unit { source, range, size: unit, line_base, is_file: true });
             start = next;
         }
     }
 }
 
 impl Unit {
-    /// A source that is read by one worker.
+    /// A whole source.
     fn whole(source: SourceId, size: u64) -> Self {
-        Self { source, range: Range::ALL, size, count: Count::default(), is_file: false }
+        Self { source, range: Range::ALL, size, line_base: LineBase::default(), is_file: false }
     }
 }
 
-/// Of so many records a worker reads units by themselves and then puts them together, since the tables have left the caches:
-/// what is put in by the thousand waits for memory together. Ten million calls take three quarters of the time.
-const LARGE: u64 = 1 << 20;
+/// From this many records on, a worker reads each unit into facts of its own and merges them. The tables no
+/// longer fit into the caches then, and a merge of thousands of rows overlaps its memory accesses. It takes
+/// three quarters of the time for ten million calls.
+const MERGE_THRESHOLD: u64 = 1 << 20;
 
 fn worker(
     sources: &[Source],
@@ -221,54 +223,55 @@ fn worker(
     progress: &Progress,
 ) -> Scan {
     let mut done = Scan { facts: Facts::new(options.detail), unread: Vec::new() };
-    let mut desk = Desk::default();
+    let mut scratch = Scratch::default();
     while let Some(&unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
         if options.stop.is_set() {
             done.facts.interrupt(None);
             break;
         }
-        if done.facts.records() < LARGE {
-            done.take(unit, sources, options, progress, &mut desk);
+        if done.facts.records() < MERGE_THRESHOLD {
+            done.read_unit(unit, sources, options, progress, &mut scratch);
         } else {
             let mut part = Scan { facts: Facts::new(options.detail), unread: Vec::new() };
-            part.take(unit, sources, options, progress, &mut desk);
-            done.add(part);
+            part.read_unit(unit, sources, options, progress, &mut scratch);
+            done.merge(part);
         }
     }
     done
 }
 
 impl Scan {
-    /// Takes in what another worker, or this one by itself, has learnt.
-    fn add(&mut self, part: Self) {
+    fn merge(&mut self, part: Self) {
         self.facts.merge(part.facts);
         self.unread.extend(part.unread);
     }
 
-    /// Reads one more unit.
-    fn take(
+    /// Reads one unit into the result.
+    fn read_unit(
         &mut self,
         unit: Unit,
         sources: &[Source],
         options: &Options,
         progress: &Progress,
-        desk: &mut Desk,
+        scratch: &mut Scratch,
     ) {
         let source = &sources[unit.source.0 as usize];
         let opened = match &source.origin {
-            Origin::File(path) if unit.is_file => if_log(source, options, || Bytes::file(path)),
+            Origin::File(path) if unit.is_file => open_if_log(source, options, || Bytes::file(path)),
             _ => open(source, options),
         };
         match opened {
             Ok(Some(mut bytes)) => {
                 if matches!(bytes, Bytes::Stream(_)) {
-                    progress.total.store(0, Ordering::Relaxed); // packed: how much comes out is not known
+                    // Compressed: the size of the content is unknown.
+                    progress.total.store(0, Ordering::Relaxed);
                 }
-                read(&mut bytes, unit, options, progress, desk, self);
+                read(&mut bytes, unit, options, progress, scratch, self);
             }
             Ok(None) => {}
             Err(error) => {
-                // It could be opened when the plan was made, and what stands before this unit is read by others.
+                // The file could be opened when the plan was made, and other workers read the bytes before
+                // this unit.
                 let offset = (unit.range.start > 0).then_some(unit.range.start);
                 self.unread.push(Unread { source: unit.source, offset, error });
             }
@@ -276,13 +279,13 @@ impl Scan {
     }
 }
 
-/// Opens a source, unless it was only found and turns out to be no log.
+/// Opens a source. `None` if it is unverified and turns out not to be a log.
 pub fn open(source: &Source, options: &Options) -> io::Result<Option<Bytes>> {
-    if_log(source, options, || Bytes::open(&source.origin, &options.stop))
+    open_if_log(source, options, || Bytes::open(&source.origin, &options.stop))
 }
 
-/// The bytes of a source, unless it was only found and does not begin with a record.
-fn if_log(
+/// Opens a source with `open`. `None` if it is unverified and does not begin with a record.
+fn open_if_log(
     source: &Source,
     options: &Options,
     open: impl Fn() -> io::Result<Bytes>,
@@ -299,7 +302,7 @@ fn begins_with_record(bytes: Bytes, limits: &Limits) -> io::Result<bool> {
         Bytes::Stream(stream) => stream,
     };
     let mut head = Vec::new();
-    let mut wanted = limits.block.max(1); // nothing would stay nothing, however often it is doubled
+    let mut wanted = limits.block.max(1); // doubling 0 would give 0
     loop {
         let more = (wanted - head.len()) as u64;
         let read = reader.by_ref().take(more).read_to_end(&mut head)?;
@@ -313,9 +316,9 @@ fn begins_with_record(bytes: Bytes, limits: &Limits) -> io::Result<bool> {
     }
 }
 
-/// What is used again from unit to unit.
+/// Memory that a worker reuses for every unit.
 #[derive(Debug, Default)]
-struct Desk {
+struct Scratch {
     buffer: Vec<u8>,
     predictor: KeyPredictor,
 }
@@ -325,16 +328,16 @@ fn read(
     unit: Unit,
     options: &Options,
     progress: &Progress,
-    desk: &mut Desk,
+    scratch: &mut Scratch,
     done: &mut Scan,
 ) {
     let source = unit.source;
     let start = unit.range.start == 0;
-    let Desk { buffer, predictor } = desk;
-    let mut judge = Judge::new(&mut done.facts, source, unit.count, predictor, options, progress);
-    let (amount, result) = input::read_all(bytes, unit.range, &options.limits, buffer, &mut judge);
-    judge.finish();
-    judge.tally(amount, start);
+    let Scratch { buffer, predictor } = scratch;
+    let mut decoder = UnitDecoder::new(&mut done.facts, source, unit.line_base, predictor, options, progress);
+    let (amount, result) = input::read_all(bytes, unit.range, &options.limits, buffer, &mut decoder);
+    decoder.finish();
+    decoder.tally(amount, start);
     if options.stop.is_set() {
         done.facts.interrupt(None);
     }

@@ -1,14 +1,14 @@
-//! Sources that are read on while they are written.
+//! Follows sources while they are written.
 //!
-//! Facts merge, so a file that has grown is more of the same: whole lines are added to what is known, once. What stands
-//! behind the last whole line is read for each snapshot anew and forgotten again, so that a snapshot is always what
-//! [`scan`](super::scan) would make of the same files. Whatever is not growth (a file that was cut, replaced, written
-//! anew, removed, or found before others in the order of names, which decides ties) makes everything be read again:
-//! that is rare, and right.
+//! Facts merge, so the complete lines that were appended to a file are added to the facts once. An incomplete
+//! last line is read for each snapshot and not includable, so that a snapshot always equals a
+//! [`scan`](super::scan) of the same files. Any other change makes the follower read everything again: a file
+//! that was truncated, replaced, rewritten or removed, or a new file that sorts before others, since the
+//! order of names decides ties. Such changes are rare.
 //!
-//! Files are looked at, not watched: looking works on network file systems and in containers, needs no watch for each of
-//! ten thousand folders, and tells nothing wrong when events are lost. What that costs is up to who calls
-//! [`Follower::check`].
+//! Files are polled, not watched. Polling works on network file systems and in containers, needs no watch for
+//! each of ten thousand folders, and cannot lose events. The caller of [`Follower::check`] decides how often
+//! to poll.
 
 use std::{
     cmp::Reverse,
@@ -18,141 +18,142 @@ use std::{
     time::SystemTime,
 };
 
-use super::{Count, Desk, Options, Plan, Progress, Scan, Unit, Unread, begins_with_record, carry_out};
+use super::{LineBase, Options, Plan, Progress, Scan, Scratch, Unit, Unread, begins_with_record, run};
 use crate::input::{
     self, Bytes, FindError, Fingerprint, FollowMode, Limits, Origin, Range, Roots, Search, Shape, Source,
     SourceId, Stamp, Stop,
 };
 
-/// So many files, those that were written last, are looked at by a glance.
-const HOT: usize = 64;
+/// Number of recently written files that [`Check::Recent`] examines.
+const RECENT_FILES: usize = 64;
 
-/// How far a look goes.
+/// The extent of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
-    /// The files that were written last: cheap, however many there are.
+    /// The files that were written last. Cheap for any number of files.
     Recent,
-    /// All files, and whether there are others by now.
+    /// All files, and a search for new ones.
     Full,
 }
 
-/// What a look has seen.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
-    /// All is as it was.
+    /// Nothing has changed.
     Nothing,
-    /// A folder where something lives has changed: a sweep may find more.
+    /// A folder with recently written files has changed: a full check may find new files.
     Folder,
-    /// News, and they are read.
+    /// Files have changed, and the changes are read.
     Content,
 }
 
-/// Sources that are followed.
+/// Follows the sources below some roots.
 pub struct Follower {
-    wanted: Roots,
+    roots: Roots,
     options: Options,
     search: Search,
     /// In the order of the sources.
     files: Vec<File>,
-    /// Files that were written last, the latest first.
-    hot: Vec<usize>,
-    /// The folders that they are in, and when these changed last.
+    /// Indices of the files that were written last, the latest first.
+    recent: Vec<usize>,
+    /// The folders of the recent files, and when they changed last.
     folders: Vec<(PathBuf, Option<SystemTime>)>,
-    /// What is known of whole lines and whole files.
+    /// The facts of complete lines and whole files.
     base: Scan,
-    desk: Desk,
+    scratch: Scratch,
 }
 
-/// What is known of one file.
+/// The state of one file.
 struct File {
-    /// As it was when it was looked at; `None` if it could not be.
+    /// Metadata at the last check; `None` if they could not be read.
     stamp: Option<Stamp>,
-    /// What it is known by as far as it is kept; `None` if nothing is kept.
-    mark: Option<Fingerprint>,
-    held: Held,
-    /// It was written just now. The clock of files has ticks, and whoever writes twice within one leaves the same stamp.
-    fresh: bool,
+    /// Fingerprint of the part that is in the base; `None` if nothing is.
+    fingerprint: Option<Fingerprint>,
+    included: Included,
+    /// Whether it was just written. Two writes within one tick of the file clock leave the same stamp, so the
+    /// fingerprint is compared once more.
+    just_written: bool,
 }
 
 /// How much of a file is in the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Held {
-    /// Nothing: its shape is not decided, it is no log, or it cannot be read. It is read for each snapshot.
+enum Included {
+    /// Nothing: its shape is undecided, it is not a log, or it cannot be read. It is read for each snapshot.
     Nothing,
-    /// All lines before an offset, the last of them counted from another one.
+    /// All lines before `until`. `unit` is the offset from which the last of them are counted.
     Lines { until: u64, unit: u64 },
-    /// All of it, as it was.
+    /// The whole file.
     Whole,
 }
 
-/// What became of a file.
-enum News {
+/// The change of a file since the last check.
+enum FileUpdate {
     None,
-    /// Nothing was held of it, and now it looks like this.
-    Known(File),
-    /// It has grown; what is held goes up to here now.
+    /// Nothing of it was in the base. This is its new state.
+    First(File),
+    /// It has grown. This is its new state.
     Grown(File),
-    /// What is held of it is not what it says.
-    Other,
+    /// The part in the base is no longer what the file contains.
+    Replaced,
 }
 
 impl Follower {
     /// Finds the sources and reads them for the first time.
-    pub fn start(wanted: Roots, options: Options, progress: &Progress) -> Self {
+    pub fn start(roots: Roots, options: Options, progress: &Progress) -> Self {
         let mut followed = Self {
-            wanted,
+            roots,
             options,
             search: Search::default(),
             files: Vec::new(),
-            hot: Vec::new(),
+            recent: Vec::new(),
             folders: Vec::new(),
             base: Scan::default(),
-            desk: Desk::default(),
+            scratch: Scratch::default(),
         };
         followed.rebuild(progress);
-        // Who wishes to stop the first read gets what was read until then; a later one is short and comes to its end.
+        // A stop request ends the first read early; later reads are short and are completed.
         followed.options.stop = Stop::default();
         followed
     }
 
-    /// The sources as they were found last.
+    /// The sources found by the last search.
     pub fn sources(&self) -> &[Source] {
         &self.search.sources
     }
 
-    /// What was named and could not be had when it was looked for last.
+    /// The errors of the last search.
     pub fn errors(&self) -> &[FindError] {
         &self.search.errors
     }
 
-    /// Looks for news and reads them.
+    /// Checks for changes and reads them.
     pub fn check(&mut self, check: Check) -> Update {
-        let news = self.has_news(check);
+        let changed = self.read_changes(check);
         if check == Check::Full {
-            self.note_folders();
+            self.record_folder_times();
         }
-        if news {
-            return Update::Content; // whether a folder has changed too is seen next time
+        if changed {
+            return Update::Content; // the next check sees whether a folder has changed too
         }
         if self.folders.iter().all(|(folder, time)| input::folder_modified(folder) == *time) {
             return Update::Nothing;
         }
-        self.note_folders();
+        self.record_folder_times();
         Update::Folder
     }
 
-    /// Where new files are to be expected: where others were written last.
-    fn note_folders(&mut self) {
+    /// Records the times of the folders of recent files, where new files are most likely to appear.
+    fn record_folder_times(&mut self) {
         let folders: BTreeSet<&Path> =
-            self.hot.iter().filter_map(|at| path(&self.search.sources[*at]).ok()?.parent()).collect();
+            self.recent.iter().filter_map(|at| path(&self.search.sources[*at]).ok()?.parent()).collect();
         self.folders =
             folders.into_iter().map(|folder| (folder.to_owned(), input::folder_modified(folder))).collect();
     }
 
-    fn has_news(&mut self, check: Check) -> bool {
+    fn read_changes(&mut self, check: Check) -> bool {
         let mut changed = false;
         if check == Check::Full {
-            let search = input::find(&self.wanted);
+            let search = input::find(&self.roots);
             if !search.sources.starts_with(&self.search.sources) {
                 return self.rebuild(&Progress::default());
             }
@@ -161,36 +162,36 @@ impl Follower {
             for at in self.files.len()..self.search.sources.len() {
                 self.files.push(File::new(&self.search.sources[at], &self.options.limits));
                 self.read(at, 0);
-                self.heat(at);
+                self.mark_recent(at);
             }
         }
         let looked_at = match check {
-            Check::Recent => self.hot.clone(),
+            Check::Recent => self.recent.clone(),
             Check::Full => (0..self.files.len()).collect(),
         };
         for at in looked_at {
-            let news = self.files[at].news(&self.search.sources[at], &self.options.limits);
-            let (file, from) = match news {
-                News::None => continue,
-                News::Other => return self.rebuild(&Progress::default()),
-                News::Known(file) => (file, 0),
-                News::Grown(file) => (file, self.files[at].held.until()),
+            let update = self.files[at].update(&self.search.sources[at], &self.options.limits);
+            let (file, from) = match update {
+                FileUpdate::None => continue,
+                FileUpdate::Replaced => return self.rebuild(&Progress::default()),
+                FileUpdate::First(file) => (file, 0),
+                FileUpdate::Grown(file) => (file, self.files[at].included.until()),
             };
             self.files[at] = file;
             self.read(at, from);
-            self.heat(at);
+            self.mark_recent(at);
             changed = true;
         }
         changed
     }
 
-    /// What [`scan`](super::scan) would make of the sources now.
+    /// Returns what [`scan`](super::scan) would return for the sources now.
     pub fn snapshot(&mut self) -> Scan {
-        let unread = self.base.unread.iter().map(again).collect();
+        let unread = self.base.unread.iter().map(copy_of).collect();
         let mut scan = Scan { facts: self.base.facts.clone(), unread };
         for ((file, named), id) in self.files.iter().zip(&self.search.sources).zip(0..) {
             let source = SourceId(id);
-            // To open a pipe or a device could wait for ever, or never come to an end.
+            // Opening a pipe or a device could block forever.
             if file.stamp.is_none()
                 && let Err(error) = path(named).and_then(Stamp::of)
             {
@@ -198,7 +199,13 @@ impl Follower {
                 continue;
             }
             let Some(unit) = file.rest(source, &scan) else { continue };
-            scan.take(unit, &self.search.sources, &self.options, &Progress::default(), &mut self.desk);
+            scan.read_unit(
+                unit,
+                &self.search.sources,
+                &self.options,
+                &Progress::default(),
+                &mut self.scratch,
+            );
         }
         scan.unread.sort_by_key(|unread| unread.source);
         scan
@@ -206,59 +213,67 @@ impl Follower {
 
     /// Reads everything again.
     fn rebuild(&mut self, progress: &Progress) -> bool {
-        self.search = input::find(&self.wanted);
+        self.search = input::find(&self.roots);
         let sources = &self.search.sources;
         self.files = sources.iter().map(|source| File::new(source, &self.options.limits)).collect();
         let mut plan = Plan { total: Some(0), ..Plan::default() };
         for (file, id) in self.files.iter().zip(0..) {
             file.plan(SourceId(id), self.options.limits.unit, &mut plan);
         }
-        self.base = Scan::default(); // let go before the new one is made
-        self.base = carry_out(plan, sources, &self.options, progress);
-        self.hot = (0..self.files.len()).collect();
+        self.base = Scan::default(); // free the memory before reading again
+        self.base = run(plan, sources, &self.options, progress);
+        self.recent = (0..self.files.len()).collect();
         let modified = |at: &usize| self.files[*at].stamp.as_ref().and_then(Stamp::modified);
-        self.hot.sort_by_key(|at| Reverse(modified(at)));
-        // What was written long before others was not written just now, and ten thousand marks take their time.
-        self.hot.drain(self.hot.len().min(HOT)..).for_each(|at| self.files[at].fresh = false);
-        self.note_folders();
+        self.recent.sort_by_key(|at| Reverse(modified(at)));
+        // Files that are not recent need no second comparison; ten thousand fingerprints take long.
+        self.recent
+            .drain(self.recent.len().min(RECENT_FILES)..)
+            .for_each(|at| self.files[at].just_written = false);
+        self.record_folder_times();
         true
     }
 
-    /// Reads into the base what is held of a file from an offset on.
+    /// Reads the included part of a file into the base, from an offset on.
     fn read(&mut self, at: usize, from: u64) {
         let source = SourceId(u32::try_from(at).unwrap_or(u32::MAX));
-        let unit = match self.files[at].held {
-            Held::Nothing => return,
-            Held::Whole => Unit::of_file(source, 0),
-            Held::Lines { until, .. } if until == from => return,
-            Held::Lines { until, unit } => Unit::lines(source, from, Some(until), unit, &self.base),
+        let unit = match self.files[at].included {
+            Included::Nothing => return,
+            Included::Whole => Unit::of_file(source, 0),
+            Included::Lines { until, .. } if until == from => return,
+            Included::Lines { until, unit } => Unit::lines(source, from, Some(until), unit, &self.base),
         };
-        self.base.take(unit, &self.search.sources, &self.options, &Progress::default(), &mut self.desk);
+        self.base.read_unit(
+            unit,
+            &self.search.sources,
+            &self.options,
+            &Progress::default(),
+            &mut self.scratch,
+        );
     }
 
-    /// A file that was written just now is looked at more often.
-    fn heat(&mut self, at: usize) {
-        self.hot.retain(|hot| *hot != at);
-        self.hot.insert(0, at);
-        self.hot.truncate(HOT);
+    /// Moves a file to the front of the recent ones.
+    fn mark_recent(&mut self, at: usize) {
+        self.recent.retain(|recent| *recent != at);
+        self.recent.insert(0, at);
+        self.recent.truncate(RECENT_FILES);
     }
 }
 
 impl Unit {
-    /// A regular file that is read by one worker; whatever replaces it is refused.
+    /// A whole regular file. Fails to open if something else has replaced it.
     fn of_file(source: SourceId, size: u64) -> Self {
         Self { is_file: true, ..Self::whole(source, size) }
     }
 
-    /// Lines that go on where others were counted already.
+    /// Lines that follow lines which are counted already.
     fn lines(source: SourceId, start: u64, end: Option<u64>, unit: u64, known: &Scan) -> Self {
         let range = Range { start, end, shape: Some(Shape::Lines) };
-        let count = Count { since: unit, lines: known.facts.lines_of(source, unit) };
-        Self { source, range, size: 0, count, is_file: true }
+        let line_base = LineBase { offset: unit, lines: known.facts.lines_of(source, unit) };
+        Self { source, range, size: 0, line_base, is_file: true }
     }
 }
 
-impl Held {
+impl Included {
     fn until(self) -> u64 {
         match self {
             Self::Lines { until, .. } => until,
@@ -268,66 +283,69 @@ impl Held {
 }
 
 impl File {
-    /// Looks at a file for the first time. Its stamp is taken before anything else: what is written after that shows
-    /// when it is looked at again.
+    /// Examines a file for the first time. Its stamp is taken first, so that the next check notices later
+    /// writes.
     fn new(source: &Source, limits: &Limits) -> Self {
         let stamp = path(source).and_then(Stamp::of).ok();
-        let kept = stamp.as_ref().and_then(|stamp| kept(source, stamp, limits).ok()?);
-        let (held, mark) = kept.map_or((Held::Nothing, None), |(held, mark)| (held, Some(mark)));
-        Self { stamp, mark, held, fresh: true }
+        let includable = stamp.as_ref().and_then(|stamp| includable(source, stamp, limits).ok()?);
+        let (included, fingerprint) = includable
+            .map_or((Included::Nothing, None), |(included, fingerprint)| (included, Some(fingerprint)));
+        Self { stamp, fingerprint, included, just_written: true }
     }
 
-    /// What became of it since it was looked at.
-    fn news(&mut self, source: &Source, limits: &Limits) -> News {
-        let Ok(path) = path(source) else { return News::None };
+    /// Returns the change since the last check.
+    fn update(&mut self, source: &Source, limits: &Limits) -> FileUpdate {
+        let Ok(path) = path(source) else { return FileUpdate::None };
         let stamp = Stamp::of(path).ok();
         if stamp == self.stamp {
-            let fresh = std::mem::take(&mut self.fresh);
-            let same = !fresh || self.mark.is_none_or(|mark| mark.matches(path));
-            return if same { News::None } else { News::Other };
+            let just_written = std::mem::take(&mut self.just_written);
+            let same = !just_written || self.fingerprint.is_none_or(|fingerprint| fingerprint.matches(path));
+            return if same { FileUpdate::None } else { FileUpdate::Replaced };
         }
-        match (self.held, &self.stamp, stamp) {
-            (Held::Nothing, ..) => News::Known(Self::new(source, limits)),
-            (Held::Lines { until, unit }, Some(before), Some(now)) if now.may_continue(before) => {
+        match (self.included, &self.stamp, stamp) {
+            (Included::Nothing, ..) => FileUpdate::First(Self::new(source, limits)),
+            (Included::Lines { until, unit }, Some(before), Some(now)) if now.may_continue(before) => {
                 self.grown(path, until, unit, now)
             }
-            // Written, and no longer than before: the lines that are held may be others.
-            (Held::Lines { .. } | Held::Whole, ..) => News::Other,
+            // Written but not longer: the lines in the base may have changed.
+            (Included::Lines { .. } | Included::Whole, ..) => FileUpdate::Replaced,
         }
     }
 
-    /// The new mark is taken before the old one is compared: a file that is written anew in between has one of them wrong.
-    fn grown(&self, path: &Path, until: u64, unit: u64, now: Stamp) -> News {
-        let Ok((until, mark)) = input::complete_lines(path, until, now.length) else { return News::Other };
-        match self.mark {
-            Some(before) if before.matches(path) => News::Grown(Self {
+    /// The new fingerprint is taken before the old one is compared, so that a rewrite in between is noticed.
+    fn grown(&self, path: &Path, until: u64, unit: u64, now: Stamp) -> FileUpdate {
+        let Ok((until, fingerprint)) = input::complete_lines(path, until, now.length) else {
+            return FileUpdate::Replaced;
+        };
+        match self.fingerprint {
+            Some(before) if before.matches(path) => FileUpdate::Grown(Self {
                 stamp: Some(now),
-                mark: Some(mark),
-                held: Held::Lines { until, unit },
-                fresh: true,
+                fingerprint: Some(fingerprint),
+                included: Included::Lines { until, unit },
+                just_written: true,
             }),
-            _ => News::Other,
+            _ => FileUpdate::Replaced,
         }
     }
 
-    /// Adds what is held of it to what has to be read.
+    /// Adds the part that belongs in the base to the plan.
     fn plan(&self, source: SourceId, unit: u64, plan: &mut Plan) {
         let size = self.stamp.as_ref().map_or(0, |stamp| stamp.length);
-        match self.held {
-            Held::Nothing => return,
-            Held::Whole => plan.units.push(Unit::of_file(source, size)),
-            Held::Lines { until, .. } => plan.cut(source, until, Some(until), unit),
+        match self.included {
+            Included::Nothing => return,
+            Included::Whole => plan.units.push(Unit::of_file(source, size)),
+            Included::Lines { until, .. } => plan.split(source, until, Some(until), unit),
         }
         plan.size += size;
         plan.total = plan.total.map(|total| total + size);
     }
 
-    /// What is not in the base, for a snapshot that has all that is.
+    /// The part that is not in the base, to be added to a snapshot.
     fn rest(&self, source: SourceId, known: &Scan) -> Option<Unit> {
-        match self.held {
-            Held::Nothing => Some(Unit::of_file(source, 0)),
-            Held::Whole => None,
-            Held::Lines { until, unit } => {
+        match self.included {
+            Included::Nothing => Some(Unit::of_file(source, 0)),
+            Included::Whole => None,
+            Included::Lines { until, unit } => {
                 let all = until > 0 && self.stamp.as_ref().is_some_and(|stamp| stamp.length == until);
                 (!all).then(|| Unit::lines(source, until, None, unit, known))
             }
@@ -335,20 +353,25 @@ impl File {
     }
 }
 
-/// How much of a file can be held, and what it is known by then; `None` if it is no log, or none yet.
-fn kept(source: &Source, stamp: &Stamp, limits: &Limits) -> io::Result<Option<(Held, Fingerprint)>> {
+/// Returns the part of a file that can go into the base, with its fingerprint. `None` if it is not a log, or
+/// not yet.
+fn includable(
+    source: &Source,
+    stamp: &Stamp,
+    limits: &Limits,
+) -> io::Result<Option<(Included, Fingerprint)>> {
     let path = path(source)?;
     if source.unverified && !begins_with_record(Bytes::file(path)?, limits)? {
         return Ok(None);
     }
-    let (growth, mark) = input::follow_mode(path, stamp.length, limits)?;
-    Ok(match growth {
+    let (mode, fingerprint) = input::follow_mode(path, stamp.length, limits)?;
+    Ok(match mode {
         FollowMode::Undecided => None,
-        FollowMode::Whole => Some((Held::Whole, mark)),
-        // Lines are counted from where the last unit begins, see `Plan::cut`.
+        FollowMode::Whole => Some((Included::Whole, fingerprint)),
+        // Lines are counted from the start of the last unit, see `Plan::split`.
         FollowMode::Lines(until) => {
             let unit = limits.unit.max(1);
-            Some((Held::Lines { until, unit: until.saturating_sub(1) / unit * unit }, mark))
+            Some((Included::Lines { until, unit: until.saturating_sub(1) / unit * unit }, fingerprint))
         }
     })
 }
@@ -356,12 +379,12 @@ fn kept(source: &Source, stamp: &Stamp, limits: &Limits) -> io::Result<Option<(H
 fn path(source: &Source) -> io::Result<&Path> {
     match &source.origin {
         Origin::File(path) => Ok(path),
-        Origin::Stdin => Err(io::Error::new(io::ErrorKind::InvalidInput, "is no file")),
+        Origin::Stdin => Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a file")),
     }
 }
 
-/// The same error once more: a snapshot tells it too.
-fn again(unread: &Unread) -> Unread {
+/// Copies an error, since `io::Error` is not `Clone`.
+fn copy_of(unread: &Unread) -> Unread {
     let Unread { source, offset, error } = unread;
     Unread { source: *source, offset: *offset, error: io::Error::new(error.kind(), error.to_string()) }
 }

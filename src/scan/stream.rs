@@ -1,10 +1,10 @@
-//! Streams, read as they come, while someone looks on.
+//! Reads streams as they arrive, and shows each record to an observer.
 
 use std::{io::Read, sync::Mutex};
 
 use super::{
-    Count, Options, Progress, Scan, Unread,
-    judge::{Judge, Rest},
+    LineBase, Options, Progress, Scan, Unread,
+    decoder::{UnitDecoder, UnitState},
     open,
 };
 use crate::{
@@ -13,35 +13,36 @@ use crate::{
     input::{self, Amount, Bytes, Piece, Place, Range, Sink, Source, SourceId},
 };
 
-/// Looks at each record of a stream as it comes, beside the facts.
+/// Sees each record of a stream when it is absorbed.
 pub trait Observer {
-    /// A record, where it stands, and its text.
+    /// Called for each record, with its place and text.
     fn record(&mut self, place: Place, event: &Event<'_>, text: &[u8]);
-    /// Nothing more of what came at once.
+    /// Called after the records of one read.
     fn batch_end(&mut self);
 }
 
-/// Reads one stream as it comes. The facts are shared: whoever holds the lock sees those of all that came so far.
+/// Reads one stream as it arrives. While another thread holds the lock, it sees the facts of everything read
+/// so far.
 pub fn scan_stream(
     stream: Box<dyn Read + Send>,
     options: &Options,
     facts: &Mutex<Facts>,
-    watch: &mut dyn Observer,
+    observer: &mut dyn Observer,
 ) -> Option<Unread> {
     let source = SourceId(0);
     match Bytes::stream(stream) {
-        Ok(bytes) => watched(source, bytes, options, facts, watch),
+        Ok(bytes) => observe(source, bytes, options, facts, observer),
         Err(error) => Some(Unread { source, offset: None, error }),
     }
 }
 
-/// Reads sources one after another, front to back, while someone looks on.
-pub fn scan_observed(sources: &[Source], options: &Options, watch: &mut dyn Observer) -> Scan {
+/// Reads sources one after another, from front to back, and shows each record to an observer.
+pub fn scan_observed(sources: &[Source], options: &Options, observer: &mut dyn Observer) -> Scan {
     let facts = Mutex::new(Facts::new(options.detail));
     let mut unread = Vec::new();
     for (source, id) in sources.iter().zip(0..).take_while(|_| !options.stop.is_set()) {
         unread.extend(match open(source, options) {
-            Ok(Some(bytes)) => watched(SourceId(id), bytes, options, &facts, watch),
+            Ok(Some(bytes)) => observe(SourceId(id), bytes, options, &facts, observer),
             Ok(None) => None,
             Err(error) => Some(Unread { source: SourceId(id), offset: None, error }),
         });
@@ -53,21 +54,21 @@ pub fn scan_observed(sources: &[Source], options: &Options, watch: &mut dyn Obse
     Scan { facts, unread }
 }
 
-fn watched(
+fn observe(
     source: SourceId,
     mut bytes: Bytes,
     options: &Options,
     facts: &Mutex<Facts>,
-    watch: &mut dyn Observer,
+    observer: &mut dyn Observer,
 ) -> Option<Unread> {
     let progress = Progress::default();
-    let (predictor, rest) = (KeyPredictor::default(), Rest::default());
-    let mut feed = Shared { facts, source, watch, options, progress: &progress, predictor, rest };
+    let (predictor, state) = (KeyPredictor::default(), UnitState::default());
+    let mut sink = SharedSink { facts, source, observer, options, progress: &progress, predictor, state };
     let (amount, result) =
-        input::read_all(&mut bytes, Range::ALL, &options.limits, &mut Vec::new(), &mut feed);
-    feed.judge(|judge| {
-        judge.finish();
-        judge.tally(amount, true);
+        input::read_all(&mut bytes, Range::ALL, &options.limits, &mut Vec::new(), &mut sink);
+    sink.with_decoder(|decoder| {
+        decoder.finish();
+        decoder.tally(amount, true);
     });
     if options.stop.is_set() {
         facts.lock().unwrap_or_else(std::sync::PoisonError::into_inner).interrupt(None);
@@ -75,40 +76,41 @@ fn watched(
     result.err().map(|error| Unread { source, offset: Some(amount.bytes), error })
 }
 
-/// A feed that holds the facts only while it judges what came at once.
-struct Shared<'a> {
+/// A sink that locks the facts only while it decodes the lines of one read.
+struct SharedSink<'a> {
     facts: &'a Mutex<Facts>,
     source: SourceId,
-    watch: &'a mut dyn Observer,
+    observer: &'a mut dyn Observer,
     options: &'a Options,
     progress: &'a Progress,
     predictor: KeyPredictor,
-    rest: Rest,
+    state: UnitState,
 }
 
-impl Shared<'_> {
-    fn judge<R>(&mut self, judge: impl FnOnce(&mut Judge<'_>) -> R) -> R {
+impl SharedSink<'_> {
+    fn with_decoder<R>(&mut self, run: impl FnOnce(&mut UnitDecoder<'_>) -> R) -> R {
         let mut facts = self.facts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let (count, predictor) = (Count::default(), &mut self.predictor);
-        let mut one = Judge::new(&mut facts, self.source, count, predictor, self.options, self.progress);
-        one.watch = Some(&mut *self.watch);
-        one.rest = std::mem::take(&mut self.rest);
-        let done = judge(&mut one);
-        self.rest = one.rest;
-        done
+        let (line_base, predictor) = (LineBase::default(), &mut self.predictor);
+        let mut decoder =
+            UnitDecoder::new(&mut facts, self.source, line_base, predictor, self.options, self.progress);
+        decoder.observer = Some(&mut *self.observer);
+        decoder.state = std::mem::take(&mut self.state);
+        let result = run(&mut decoder);
+        self.state = decoder.state;
+        result
     }
 }
 
-impl Sink for Shared<'_> {
+impl Sink for SharedSink<'_> {
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
-        let lines = self.judge(|judge| judge.lines(offset, line, block));
-        self.watch.batch_end();
+        let lines = self.with_decoder(|decoder| decoder.lines(offset, line, block));
+        self.observer.batch_end();
         lines
     }
 
-    fn piece(&mut self, offset: u64, line: u64, found: Piece<'_>) {
-        self.judge(|judge| judge.piece(offset, line, found));
-        self.watch.batch_end();
+    fn piece(&mut self, offset: u64, line: u64, piece: Piece<'_>) {
+        self.with_decoder(|decoder| decoder.piece(offset, line, piece));
+        self.observer.batch_end();
     }
 
     fn should_stop(&self) -> bool {
@@ -121,7 +123,7 @@ impl Sink for Shared<'_> {
 pub struct LineReader {
     facts: Facts,
     predictor: KeyPredictor,
-    rest: Rest,
+    state: UnitState,
     amount: Amount,
     options: Options,
     progress: Progress,
@@ -133,7 +135,7 @@ impl LineReader {
         Self {
             facts: Facts::new(options.detail),
             predictor: KeyPredictor::default(),
-            rest: Rest::default(),
+            state: UnitState::default(),
             amount: Amount { first: 0, bytes: 0, lines: 0 },
             options,
             progress: Progress::default(),
@@ -143,25 +145,26 @@ impl LineReader {
     /// Takes one line, with or without its line end.
     pub fn push(&mut self, line: &[u8]) {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let Self { facts, predictor, rest, amount, options, progress } = self;
-        let mut judge = Judge::new(facts, SourceId(0), Count::default(), predictor, options, progress);
-        judge.rest = std::mem::take(rest);
+        let Self { facts, predictor, state, amount, options, progress } = self;
+        let mut decoder =
+            UnitDecoder::new(facts, SourceId(0), LineBase::default(), predictor, options, progress);
+        decoder.state = std::mem::take(state);
         // An empty slice would be no line at all.
         let block = if line.is_empty() { b"\n" } else { line };
-        amount.lines += judge.lines(amount.bytes, amount.lines, block);
+        amount.lines += decoder.lines(amount.bytes, amount.lines, block);
         amount.bytes += line.len() as u64 + 1;
-        *rest = judge.rest;
+        *state = decoder.state;
     }
 
     /// The facts of all lines so far, as if the input ended here.
     pub fn facts(&self) -> Facts {
         let (mut facts, mut predictor) = (self.facts.clone(), KeyPredictor::default());
-        let count = Count::default();
-        let mut judge =
-            Judge::new(&mut facts, SourceId(0), count, &mut predictor, &self.options, &self.progress);
-        judge.rest = self.rest.clone();
-        judge.finish();
-        judge.tally(self.amount, true);
+        let count = LineBase::default();
+        let mut decoder =
+            UnitDecoder::new(&mut facts, SourceId(0), count, &mut predictor, &self.options, &self.progress);
+        decoder.state = self.state.clone();
+        decoder.finish();
+        decoder.tally(self.amount, true);
         facts
     }
 }

@@ -1,78 +1,79 @@
-//! Lines become facts: each is judged by itself, and what is no record is noted with its place.
+//! Decodes lines into facts. Text that is not a record is counted as invalid, with its place.
 
 use std::sync::atomic::Ordering;
 
-use super::{Count, Observer, Options, Progress};
+use super::{LineBase, Observer, Options, Progress};
 use crate::{
     event::{self, DecodeError, Event, KeyPredictor, Skimmer},
     facts::{Counts, Facts},
     input::{Amount, Piece, Place, Sink, SourceId, Splitter, Stop},
 };
 
-/// Judges the lines of one unit.
-pub(super) struct Judge<'a> {
+/// Decodes the lines of one unit, each by itself, and absorbs the events into facts.
+pub(super) struct UnitDecoder<'a> {
     facts: &'a mut Facts,
     source: SourceId,
-    count: Count,
+    line_base: LineBase,
     max_record: usize,
     predictor: &'a mut KeyPredictor,
-    pub(super) rest: Rest,
+    pub(super) state: UnitState,
     stop: &'a Stop,
     progress: &'a Progress,
-    pub(super) watch: Option<&'a mut dyn Observer>,
+    pub(super) observer: Option<&'a mut dyn Observer>,
 }
 
-/// What a unit leaves for its end.
+/// State that is evaluated at the end of a unit.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rest {
+pub(super) struct UnitState {
     blank: u64,
-    /// The last line so far that is not blank: its offset and its number.
+    /// Offset and number of the last non-blank line so far.
     last: Option<(u64, u64)>,
-    /// Why it is unfinished, if it is.
+    /// Why that line is unfinished, if it is. At the end of the source it is truncated, otherwise invalid.
     unfinished: Option<String>,
 }
 
-impl<'a> Judge<'a> {
+impl<'a> UnitDecoder<'a> {
     pub(super) fn new(
         facts: &'a mut Facts,
         source: SourceId,
-        count: Count,
+        line_base: LineBase,
         predictor: &'a mut KeyPredictor,
         options: &'a Options,
         progress: &'a Progress,
     ) -> Self {
         let Options { limits, stop, .. } = options;
-        let (max_record, rest) = (limits.max_record, Rest::default());
-        Self { facts, source, count, max_record, predictor, rest, stop, progress, watch: None }
+        let (max_record, state) = (limits.max_record, UnitState::default());
+        Self { facts, source, line_base, max_record, predictor, state, stop, progress, observer: None }
     }
 
-    /// Takes in a record; its text is for whoever looks on.
+    /// Absorbs a record, and passes it with its text to the observer.
     #[inline]
     fn absorb(&mut self, place: Place, event: &Event<'_>, text: &[u8]) {
         self.facts.absorb(place, event);
-        if let Some(watch) = &mut self.watch {
-            watch.record(place, event, text);
+        if let Some(observer) = &mut self.observer {
+            observer.record(place, event, text);
         }
     }
 
     fn place(&self, offset: u64, line: u64) -> Place {
-        Place { source: self.source, offset, unit: self.count.since, line }
+        Place { source: self.source, offset, unit: self.line_base.offset, line }
     }
 
-    /// A line that is not blank, or a thing that was cut out: what was unfinished before it was not the last.
+    /// Notes a non-blank line or a piece of one. An unfinished line before it was not the last one, so it is
+    /// invalid.
     #[inline]
-    fn follow(&mut self, place: Place) {
-        if let Some((last, reason)) = self.last().zip(self.rest.unfinished.take()) {
+    fn note_content(&mut self, place: Place) {
+        if let Some((last, reason)) = self.last().zip(self.state.unfinished.take()) {
             self.facts.invalid(last, reason);
         }
-        self.rest.last = Some((place.offset, place.line));
+        self.state.last = Some((place.offset, place.line));
     }
 
     fn last(&self) -> Option<Place> {
-        self.rest.last.map(|(offset, line)| self.place(offset, line))
+        self.state.last.map(|(offset, line)| self.place(offset, line))
     }
 
-    /// Takes in a line that is simply one record; the end of that line.
+    /// Absorbs a line that is one record, if the fast decoder accepts it, and returns the end of the line.
     #[inline]
     fn skim(
         &mut self,
@@ -87,7 +88,7 @@ impl<'a> Judge<'a> {
             return None;
         }
         let place = self.place(offset, line);
-        self.follow(place);
+        self.note_content(place);
         self.absorb(place, event, &block[from..end]);
         Some(end)
     }
@@ -98,48 +99,49 @@ impl<'a> Judge<'a> {
         let trailing = whole[skipped..].iter().rev().take_while(|byte| blank(byte)).count();
         let bytes = &whole[skipped..whole.len() - trailing];
         if bytes.is_empty() {
-            self.rest.blank += 1;
+            self.state.blank += 1;
             return;
         }
         let place = self.place(offset + skipped as u64, line);
-        self.follow(place);
+        self.note_content(place);
         if whole.len() > self.max_record {
-            // It was held by chance: had less been read at once, it would have been cut as it came.
-            return self.cut_line(place, bytes, |_| "broken JSON".to_owned());
+            // Treated as a line that did not fit into the buffer, so that the result does not depend on the
+            // block size.
+            return self.split_line(place, bytes, |_| "broken JSON".to_owned());
         }
         match event::decode(bytes) {
             Ok(event) => self.absorb(place, &event, bytes),
-            Err(_) => self.cut_line(place, bytes, reason),
+            Err(_) => self.split_line(place, bytes, reason),
         }
     }
 
-    /// A line that is not one record: glued objects, an array, or noise.
-    fn cut_line(&mut self, place: Place, bytes: &[u8], reason: fn(&[u8]) -> String) {
+    /// Handles a line that is not one record: adjacent objects, an array, or noise.
+    fn split_line(&mut self, place: Place, bytes: &[u8], reason: fn(&[u8]) -> String) {
         let mut splitter = Splitter::line(place.offset, place.line, self.max_record);
-        let mut tell = |offset: u64, line, found: Piece<'_>| match found {
+        let mut emit = |offset: u64, line, piece: Piece<'_>| match piece {
             Piece::Broken => {
                 let at = usize::try_from(offset - place.offset).unwrap_or(bytes.len());
                 self.facts.invalid(self.place(offset, line), reason(&bytes[at..]));
             }
             other => self.absorb_piece(offset, line, other),
         };
-        splitter.feed(bytes, &mut tell);
-        splitter.end(&mut tell);
+        splitter.feed(bytes, &mut emit);
+        splitter.end(&mut emit);
     }
 
-    /// A piece of something that is not simply one object per line.
-    fn absorb_piece(&mut self, offset: u64, line: u64, found: Piece<'_>) {
+    /// Absorbs or counts a piece of a document or of a line that was split.
+    fn absorb_piece(&mut self, offset: u64, line: u64, piece: Piece<'_>) {
         let place = self.place(offset, line);
-        if found != Piece::Blank {
-            self.follow(place);
+        if piece != Piece::Blank {
+            self.note_content(place);
         }
-        match found {
+        match piece {
             Piece::Value(bytes) => self.value(place, bytes),
             Piece::Noise => self.facts.invalid(place, "expected a JSON object".to_owned()),
             Piece::Broken => self.facts.invalid(place, "broken JSON".to_owned()),
-            Piece::Unfinished => self.rest.unfinished = Some("unfinished object".to_owned()),
+            Piece::Unfinished => self.state.unfinished = Some("unfinished object".to_owned()),
             Piece::TooLarge => self.facts.invalid(place, "larger than --max-record".to_owned()),
-            Piece::Blank => self.rest.blank += 1,
+            Piece::Blank => self.state.blank += 1,
         }
     }
 
@@ -150,22 +152,22 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Notes what there was in all.
+    /// Adds the counts of the unit to the facts.
     pub(super) fn tally(&mut self, amount: Amount, is_start: bool) {
         let Amount { first, bytes, lines } = amount;
-        self.facts.unit(self.source, self.count.since, first, lines);
-        let (sources, blank) = (u64::from(is_start), self.rest.blank);
+        self.facts.unit(self.source, self.line_base.offset, first, lines);
+        let (sources, blank) = (u64::from(is_start), self.state.blank);
         self.facts.count(Counts { sources, bytes, lines, blank, records: 0 });
     }
 
     pub(super) fn finish(&mut self) {
         if let Some(last) = self.last() {
-            self.facts.tail(last, self.rest.unfinished.take());
+            self.facts.tail(last, self.state.unfinished.take());
         }
     }
 }
 
-/// What is wrong with a broken object, in the words of the parser.
+/// The parser's message for a broken object.
 fn reason(bytes: &[u8]) -> String {
     match event::decode(bytes) {
         Err(DecodeError::NotJson(what, byte)) => format!("broken JSON: {what} at byte {byte} of the record"),
@@ -174,13 +176,13 @@ fn reason(bytes: &[u8]) -> String {
     }
 }
 
-impl Sink for Judge<'_> {
+impl Sink for UnitDecoder<'_> {
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
-        // UTF-8 is checked for all lines at once, and line by line only where that fails.
+        // UTF-8 is validated for the whole block at once, and line by line only if that fails.
         let mut predictor = std::mem::replace(self.predictor, KeyPredictor::NONE);
         let text = simdutf8::basic::from_utf8(block);
         let mut skimmer = text.ok().map(|text| Skimmer::new(text, &mut predictor));
-        let line = self.count.lines + line;
+        let line = self.line_base.lines + line;
         let (mut start, mut count) = (0, 0);
         while start < block.len() {
             let (here, number) = (offset + start as u64, line + count);
@@ -198,8 +200,8 @@ impl Sink for Judge<'_> {
         count
     }
 
-    fn piece(&mut self, offset: u64, line: u64, found: Piece<'_>) {
-        self.absorb_piece(offset, self.count.lines + line, found);
+    fn piece(&mut self, offset: u64, line: u64, piece: Piece<'_>) {
+        self.absorb_piece(offset, self.line_base.lines + line, piece);
     }
 
     fn raw(&mut self, bytes: &[u8]) {
