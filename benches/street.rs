@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::io::{Read, Write};
 
-use ccstat::{
+use ccstat::internal::{
     event::{
         self, Event,
         kernel::{self, Run},

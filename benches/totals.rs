@@ -1,7 +1,7 @@
 //! Totals over the core facts of a log. Every benchmarked decoder computes them, so that all do the same work
 //! and prove it.
 
-use ccstat::{
+use ccstat::internal::{
     event::{Body, Event, Kind, Response, StreamPayload, ToolPart, Usage},
     measure::{Time, Usd},
 };

@@ -5,7 +5,7 @@
 
 use std::{env, fs, hint::black_box, io, process::ExitCode};
 
-use ccstat::event::{self, KeyPredictor, Skimmer};
+use ccstat::internal::event::{self, KeyPredictor, Skimmer};
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "the count is its output")]
 fn main() -> io::Result<ExitCode> {

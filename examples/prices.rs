@@ -12,7 +12,7 @@ use std::{
     process::ExitCode,
 };
 
-use ccstat::measure::{Price, Prices, Rates, canonical};
+use ccstat::internal::measure::{Price, Prices, Rates, canonical};
 use serde_json::Value;
 
 const USAGE: &str = "usage: scripts/prices FILE [--date YYYY-MM-DD]";

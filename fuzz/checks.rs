@@ -3,7 +3,7 @@
 
 use std::{cell::RefCell, io::Write, path::Path, sync::LazyLock};
 
-use ccstat::{
+use ccstat::internal::{
     event::{self, DecodeError, Event, kernel::Portable},
     facts::{Account, Facts},
     input::{self, Limits, Origin, Place, Source, SourceId},

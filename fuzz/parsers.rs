@@ -1,7 +1,7 @@
 //! What holds for the parsers of what people write: rules, commands, settings, prices, times. No text makes them panic, and
 //! what they understand they can say again. The fuzz targets and `tests/replay.rs` share this file.
 
-use ccstat::{
+use ccstat::internal::{
     measure::{
         Prices, Terms, Time, Tokens,
         calendar::{self, Zone},

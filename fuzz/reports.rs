@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use ccstat::{
+use ccstat::internal::{
     facts::{Detail, Facts, ledger::SessionIndex},
     input::{Origin, Source},
     measure::{Millis, Prices, Usd, calendar::Zone},

@@ -1,44 +1,99 @@
-//! What a Claude Code run really did: reads its JSON logs and accounts for every line.
+//! Reads the JSON logs of Claude Code and accounts for every line: what a run did, what it cost, what was denied and what failed.
 //!
-//! > Bytes become lines, lines become events, events become facts, facts become reports, reports become text.
-//!
-//! Each arrow is one module, and nothing points backwards:
-//!
-//! * [`input`] finds and reads sources, and cuts them into records;
-//! * [`event`] judges one record and borrows what facts need of it;
-//! * [`facts`] owns, merges in any order, and settles at the end;
-//! * [`report`] sorts, groups and cuts, without a word about looks;
-//! * [`render`] writes, without a word about facts;
-//! * [`scan`] conducts the first three in parallel; [`measure`] has the words with units;
-//! * [`redact`] writes a log without its texts, so that it can be shown to others;
-//! * [`permission`] is a model of Claude Code's permission system: rules, modes, and what they would decide.
+//! [`Logs`] names what to read and which rows count. [`Logs::summary`] adds everything up; [`Logs::report`] gives any report of the
+//! program as typed rows. Both can be written in every [`Format`].
 //!
 //! ```
-//! use ccstat::{event, facts::Facts, input::{Place, SourceId}, measure::Prices};
+//! use ccstat::{Format, Logs};
 //!
-//! let line = br#"{"type":"result","subtype":"success","session_id":"s","num_turns":1,"total_cost_usd":0.0056}"#;
-//! let event = event::decode(line).expect("a record");
-//! let mut facts = Facts::default();
-//! facts.absorb(Place { source: SourceId(0), offset: 0, unit: 0, line: 0 }, &event);
-//! let account = facts.settle(&Prices::built_in());
-//! assert_eq!(account.turns.ok, 1);
-//! assert_eq!(account.cost.total.map(|usd| usd.to_string()).as_deref(), Some("0.0056"));
+//! # fn main() -> Result<(), ccstat::Error> {
+//! let summary = Logs::paths(["testdata/logs"]).summary()?;
+//! if summary.denials.total > 0 {
+//!     println!("{} calls were denied", summary.denials.total);
+//! }
+//! let tools = Logs::paths(["testdata/logs"]).since("2026-01-01").report("tools")?;
+//! for row in tools.rows() {
+//!     println!("{:?} {:?}", row.get("tool"), row.get("errors"));
+//! }
+//! let mut csv = Vec::new();
+//! tools.write(Format::Csv, &mut csv).expect("memory takes everything");
+//! # Ok(())
+//! # }
 //! ```
+//!
+//! [`Stream`] takes the lines of a run one at a time, while it is running.
+//!
+//! # What is promised
+//!
+//! * A broken record is counted, with its place; it is never an error and never a panic. [`Error`] is for mistakes of the caller.
+//! * Missing is not zero: a figure that the log does not give is `None` or [`Cell::Missing`].
+//! * Figures do not depend on the number of threads or the order of sources.
+//! * Costs are estimates at API prices.
+//!
+//! Types that may grow are `#[non_exhaustive]`. The program itself and everything behind this page are in [`internal`], which may
+//! change with every version.
 
 mod api;
 #[cfg(feature = "cli")]
-pub mod cli;
+mod cli;
 mod error;
-pub mod event;
-pub mod facts;
-pub mod input;
-pub mod measure;
-pub mod permission;
-pub mod redact;
-pub mod render;
-pub mod report;
-pub mod scan;
+mod event;
+mod facts;
+mod input;
+mod measure;
+mod permission;
+mod redact;
+mod render;
+mod report;
+mod scan;
 
 pub use api::{Cell, Column, Logs, Report, Row, Stream, Summary, Unreadable, report_names};
 pub use error::{Error, ExitStatus};
+pub use facts::{
+    Account, Cost, Denials, Durations, Errors, Input, Interrupted, InvalidPlace, Latencies, ModelCost,
+    ToolCount, Tools, Turns, Unknown,
+};
+pub use input::SourceId;
+pub use measure::{Millis, PricingError, Time, Tokens, Usd};
 pub use render::Format;
+pub use report::UnknownColumn;
+
+/// The stages behind the public interface, for the program, its tests, benches and fuzzing. Nothing here is a promise.
+///
+/// > Bytes become lines, lines become events, events become facts, facts become reports, reports become text.
+///
+/// Each stage is a module, and none calls back: [`input`](internal::input) finds and reads sources and splits them into records,
+/// [`event`](internal::event) decodes one record, [`facts`](internal::facts) owns and merges in any order,
+/// [`report`](internal::report) groups and sorts, [`render`](internal::render) writes. [`scan`](internal::scan) runs the first
+/// three in parallel.
+pub mod internal {
+    macro_rules! stages {
+        ($($(#[$about:meta])* $stage:ident)*) => {
+            $($(#[$about])* pub mod $stage { pub use crate::$stage::*; })*
+        };
+    }
+
+    stages! {
+        /// Finds and reads sources, and splits them into records.
+        input
+        /// Decodes one record, borrowing from its text.
+        event
+        /// Owns what was learnt from records, merges in any order, settles at the end.
+        facts
+        /// Groups, sorts and cuts facts into tables of typed values.
+        report
+        /// Writes reports.
+        render
+        /// Runs input, event and facts in parallel.
+        scan
+        /// Money, tokens, times, prices.
+        measure
+        /// A model of Claude Code's permission system.
+        permission
+        /// Writes a log without its texts.
+        redact
+        /// The program.
+        #[cfg(feature = "cli")]
+        cli
+    }
+}

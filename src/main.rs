@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use ccstat::{ExitStatus, cli};
+use ccstat::{ExitStatus, internal::cli};
 
 fn main() -> ExitCode {
     match cli::run(std::env::args_os()) {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use allocation_counter::measure;
-use ccstat::{
+use ccstat::internal::{
     event::{self, Body, Event},
     facts::Facts,
     input::{Place, SourceId},

@@ -128,7 +128,7 @@ fn the_public_items_are_these() {
     let library = fs::read_to_string("src/lib.rs").unwrap();
     for item in library.split(';').map(str::trim).filter_map(|item| item.rsplit("\n\n").next()) {
         let item = item.trim_start_matches(|letter: char| letter == '#' || letter == '[');
-        if let Some(at) = item.find("pub use ").or_else(|| item.find("pub mod ")) {
+        if let Some(at) = item.find("pub use ").filter(|_| !item.contains("$stage")) {
             let words: Vec<&str> = item[at..].split_whitespace().collect();
             writeln!(items, "{}", words.join(" ")).unwrap();
         }

@@ -5,7 +5,7 @@
 
 use std::{fmt::Write as _, path::PathBuf};
 
-use ccstat::{
+use ccstat::internal::{
     event::{self, DecodeError},
     facts::{Account, Counts, Detail, Facts},
     input::{Limits, Origin, Place, Source, SourceId},

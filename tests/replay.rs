@@ -156,9 +156,12 @@ fn seeds_of_the_files_of_people_hold() {
 #[test]
 fn what_stands_on_the_line_after_a_record_is_not_passed_over() {
     let bytes = include_bytes!("../testdata/fuzz/skim/text-on-the-line-after-a-record");
-    assert!(ccstat::event::decode(bytes).is_err(), "the whole must be one record");
-    assert_eq!(ccstat::event::decode(b"{\"type\":\"a\"}\n"), ccstat::event::obvious(b"{\"type\":\"a\"}\n"));
-    assert!(ccstat::event::decode(b"{\"type\":\"a\"}\n \n").is_ok(), "blanks are nothing");
+    assert!(ccstat::internal::event::decode(bytes).is_err(), "the whole must be one record");
+    assert_eq!(
+        ccstat::internal::event::decode(b"{\"type\":\"a\"}\n"),
+        ccstat::internal::event::obvious(b"{\"type\":\"a\"}\n")
+    );
+    assert!(ccstat::internal::event::decode(b"{\"type\":\"a\"}\n \n").is_ok(), "blanks are nothing");
     checks::skim(bytes);
 }
 

@@ -11,7 +11,7 @@ mod checks;
 
 use std::{fs, path::Path, sync::LazyLock};
 
-use ccstat::event;
+use ccstat::internal::event;
 use proptest::{
     collection::vec,
     prelude::*,

@@ -5,6 +5,6 @@
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let bytes: Box<[u8]> = bytes.into();
     for from in 0..=bytes.len().min(70) {
-        ccstat::event::kernels_agree(&bytes, from);
+        ccstat::internal::event::kernels_agree(&bytes, from);
     }
 });

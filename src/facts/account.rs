@@ -13,6 +13,7 @@ use crate::{
 
 /// What happened, in all the records that were read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Account {
     /// The bytes and what they held.
     pub input: Input,
@@ -52,6 +53,7 @@ pub struct Account {
 
 /// The bytes and what they held.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Input {
     /// Sources that could be opened.
     pub sources: u64,
@@ -79,6 +81,7 @@ pub struct Input {
 
 /// A read that was stopped before its end. Of two, the one that knows more is the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Interrupted {
     /// Bytes that would have been read, if every source has a known length.
     pub total: Option<u64>,
@@ -86,6 +89,7 @@ pub struct Interrupted {
 
 /// Where something stands that is no record.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct InvalidPlace {
     /// Which source.
     pub source: SourceId,
@@ -99,6 +103,7 @@ pub struct InvalidPlace {
 
 /// A name that no table knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Unknown {
     /// How often.
     pub count: u64,
@@ -112,6 +117,7 @@ pub struct Unknown {
 
 /// Ends of turns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Turns {
     /// `result` records.
     pub total: u64,
@@ -131,6 +137,7 @@ pub struct Turns {
 
 /// Tool calls and how they ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Tools {
     /// All of them.
     pub total: ToolCount,
@@ -142,6 +149,7 @@ pub struct Tools {
 
 /// The calls of one tool: each ended in exactly one of four ways.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolCount {
     /// How often it was called.
     pub calls: u64,
@@ -159,6 +167,7 @@ pub struct ToolCount {
 
 /// How long answers took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Latencies {
     /// Of how many calls it is known.
     pub count: u64,
@@ -195,6 +204,7 @@ impl Latencies {
 
 /// Refused calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Denials {
     /// All of them.
     pub total: u64,
@@ -204,6 +214,7 @@ pub struct Denials {
 
 /// Failures, by where they happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Errors {
     /// Tools that failed.
     pub tool: u64,
@@ -219,6 +230,7 @@ pub struct Errors {
 
 /// What it cost. An estimate at API prices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Cost {
     /// Reported where the CLI said it, computed for the other sessions.
     pub total: Option<Usd>,
@@ -236,6 +248,7 @@ pub struct Cost {
 
 /// What one model was used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ModelCost {
     /// Its part of the total, where it is known.
     pub total: Option<Usd>,
@@ -245,6 +258,7 @@ pub struct ModelCost {
 
 /// How long it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Durations {
     /// Wall time of the turns.
     pub wall: Option<Millis>,

@@ -24,6 +24,7 @@ use crate::report::{Data, Report, ReportSpec, Value, Verdict};
 /// The formats, each once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[non_exhaustive]
 pub enum Format {
     /// Tables for people
     #[cfg(feature = "cli")]

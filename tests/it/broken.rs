@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ccstat::{event, facts::Account, input::Limits};
+use ccstat::internal::{event, facts::Account, input::Limits};
 
 use crate::support::{account, account_of, invalid_lines, log, read, recording, testdata};
 

@@ -13,7 +13,7 @@ use crate::{
     formats::{tables_are_whole, words},
     support::{ccstat, log, run, run_with},
 };
-use ccstat::report::REPORTS;
+use ccstat::internal::report::REPORTS;
 
 /// One series: its labels and its number.
 type Series = (BTreeMap<String, String>, f64);

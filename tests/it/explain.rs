@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ccstat::{
+use ccstat::internal::{
     facts::{
         Detail,
         ledger::{Ledger, SessionIndex, Told},

@@ -1,6 +1,6 @@
 //! `export`: the rows of a report with all columns, for other programs.
 
-use ccstat::report::ReportSpec;
+use ccstat::internal::report::ReportSpec;
 use serde_json::Value;
 
 use crate::support::run_with;

@@ -10,7 +10,7 @@ use std::{
 #[cfg(unix)]
 use std::{io::Read, process::Stdio};
 
-use ccstat::{
+use ccstat::internal::{
     facts::Detail,
     input::{self, Limits, Roots},
     measure::Prices,

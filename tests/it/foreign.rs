@@ -9,7 +9,7 @@ use crate::{
     plain,
     support::{ccstat, log, run, run_with, testdata},
 };
-use ccstat::report::REPORTS;
+use ccstat::internal::report::REPORTS;
 
 /// Texts that want to be more than texts.
 const HOSTILE: &[&str] = &[

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ccstat::{
+use ccstat::internal::{
     render::Format,
     report::{REPORTS, Reads, ReportSpec, Shape, Shown},
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ccstat::report::Kind;
+use ccstat::internal::report::Kind;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 

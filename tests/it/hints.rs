@@ -32,7 +32,7 @@ fn commands(text: &str) -> Vec<String> {
             found.push(rest[..end.unwrap_or(rest.len())].trim_end_matches(';').to_owned());
         }
     }
-    let names = ccstat::cli::args::Cli::command();
+    let names = ccstat::internal::cli::args::Cli::command();
     let is_command = |text: &String| {
         let name = text.split(' ').nth(1).unwrap_or_default();
         names.find_subcommand(name).is_some()
@@ -191,7 +191,7 @@ fn without_help(code: &str) -> Vec<&str> {
 /// A command in a report is a part that the command line types, with its paths; as a mere text it would work by chance.
 #[test]
 fn reports_name_no_command_by_themselves() {
-    let names = ccstat::cli::args::Cli::command();
+    let names = ccstat::internal::cli::args::Cli::command();
     for entry in walkdir::WalkDir::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report")) {
         let path = entry.unwrap().into_path();
         if !path.is_file() || path.ends_with("line.rs") {

@@ -5,7 +5,7 @@ use std::{
     fs,
 };
 
-use ccstat::event::{self, Body, KindId};
+use ccstat::internal::event::{self, Body, KindId};
 
 use crate::{
     plain::{self, records},

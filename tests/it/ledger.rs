@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ccstat::{
+use ccstat::internal::{
     facts::{Account, Detail, ledger::Ledger},
     input::{self, Roots},
     measure::{Prices, Time, calendar::Zone},

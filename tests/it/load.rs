@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ccstat::permission::{self, Call, Rule, Unsplit};
+use ccstat::internal::permission::{self, Call, Rule, Unsplit};
 use serde_json::{Value, json};
 
 use crate::support::{log, run_with};

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use ccstat::permission::{
+use ccstat::internal::permission::{
     Behaviour, Breadth, Call, Context, Decision, Mode, Rule, Scope, Settings, check, folder_after, split,
     suggest,
 };
@@ -319,9 +319,10 @@ fn commands_are_taken_apart_as_bash_does() {
         let Some(ran) = bash(command) else { return };
         let parts = split(command).unwrap_or_else(|why| panic!("{command}: {why}"));
         for one in &ran {
-            let same =
-                |(word, other): (&ccstat::permission::Word, &String)| word.text == *other || word.expands;
-            let known = |part: &ccstat::permission::Part| {
+            let same = |(word, other): (&ccstat::internal::permission::Word, &String)| {
+                word.text == *other || word.expands
+            };
+            let known = |part: &ccstat::internal::permission::Part| {
                 part.core().len() == one.len() && part.core().iter().zip(one).all(same)
             };
             assert!(parts.iter().any(known), "bash runs {one:?} of `{command}`, the parts are {parts:?}");

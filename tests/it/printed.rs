@@ -82,7 +82,7 @@ fn every_filter_narrows_what_is_printed() {
 
 #[test]
 fn every_filter_that_can_be_typed_is_tried() {
-    let cli = <ccstat::cli::args::Cli as clap::CommandFactory>::command();
+    let cli = <ccstat::internal::cli::args::Cli as clap::CommandFactory>::command();
     let summarize = cli.find_subcommand("summarize").unwrap();
     let filters = summarize.get_arguments().filter(|one| one.get_help_heading() == Some("Filters"));
     let longs =

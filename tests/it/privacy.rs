@@ -3,7 +3,7 @@
 
 use std::{cell::Cell, collections::BTreeSet};
 
-use ccstat::report::{REPORTS, ReportSpec};
+use ccstat::internal::report::{REPORTS, ReportSpec};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 

@@ -6,7 +6,7 @@ use std::{
     sync::LazyLock,
 };
 
-use ccstat::{
+use ccstat::internal::{
     facts::{Account, ToolCount},
     measure::{Tokens, Usd},
 };

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ccstat::{
+use ccstat::internal::{
     event,
     input::{self, Bytes, Limits, Range, Roots, Source, Stop},
     redact::{Redactor, StreamRedactor},

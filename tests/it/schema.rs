@@ -8,7 +8,7 @@ use crate::{
     plain,
     support::{json, log, run_with, testdata},
 };
-use ccstat::report::REPORTS;
+use ccstat::internal::report::REPORTS;
 
 fn schema(report: &str) -> Value {
     let (code, stdout, stderr) = run_with(&["schema", report]);
@@ -105,7 +105,7 @@ fn a_schema_finds_what_is_wrong() {
 fn without_a_name_the_reports_are_listed() {
     let (code, stdout, _) = run_with(&["schema"]);
     assert_eq!(code, 0);
-    for entry in ccstat::report::REPORTS {
+    for entry in ccstat::internal::report::REPORTS {
         assert!(stdout.contains(entry.name) && stdout.contains(entry.doc), "{stdout}");
     }
     let (code, _, stderr) = run_with(&["schema", "sumary"]);

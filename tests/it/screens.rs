@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ccstat::{
+use ccstat::internal::{
     input::Limits,
     render::{self, Format, Style},
     report::{self, Names, Report},

@@ -1,7 +1,7 @@
 //! The 29 scenarios of the seed documents, in the documents' own spelling (`testdata/logs/seed`), and beside each what the
 //! CLI really printed: where the two differ, the table says why.
 
-use ccstat::facts::Account;
+use ccstat::internal::facts::Account;
 
 use crate::support::{account, account_of, cases, recording, run_with, testdata};
 
@@ -179,7 +179,7 @@ fn path(seed: &Seed) -> String {
 
 /// Calls by tool and end, in that order.
 fn calls(account: &Account) -> Vec<(&str, &'static str, u64)> {
-    let of = |(tool, count): (&'_ String, &ccstat::facts::ToolCount)| {
+    let of = |(tool, count): (&'_ String, &ccstat::internal::facts::ToolCount)| {
         [("ok", count.ok), ("error", count.errors), ("denied", count.denied), ("open", count.open)]
             .map(|(end, calls)| (tool.clone(), end, calls))
     };

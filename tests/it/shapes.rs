@@ -2,7 +2,7 @@
 
 use std::{fs, io::Write, path::PathBuf};
 
-use ccstat::{
+use ccstat::internal::{
     facts::Detail,
     input::{self, Limits, Roots},
     measure::Prices,

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ccstat::input::{self, Environment, Roots, Search, Source};
+use ccstat::internal::input::{self, Environment, Roots, Search, Source};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -104,7 +104,7 @@ fn closed(words: &[&str], home: &Path) -> i32 {
 
 #[test]
 fn every_command_that_reads_logs_is_in_the_list() {
-    let cli = ccstat::cli::args::Cli::command();
+    let cli = ccstat::internal::cli::args::Cli::command();
     let names = cli.get_subcommands().map(clap::Command::get_name);
     let mut listed: Vec<&str> = COMMANDS.iter().map(|words| words[0]).chain(OTHERS.iter().copied()).collect();
     listed.sort_unstable();

@@ -1,6 +1,6 @@
 //! Short stories for rules that no recording tells apart. The numbers N1 … N20 are the contract's settled cases.
 
-use ccstat::{facts::Account, measure::Usd};
+use ccstat::internal::{facts::Account, measure::Usd};
 
 use crate::support::account_of;
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use assert_cmd::Command;
-use ccstat::{
+use ccstat::internal::{
     facts::Account,
     input::{self, Limits, Roots, Source},
     measure::Prices,

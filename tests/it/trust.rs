@@ -18,7 +18,7 @@ use crate::{
     formats::words,
     support::{recording, testdata},
 };
-use ccstat::report::REPORTS;
+use ccstat::internal::report::REPORTS;
 
 /// What it takes to speak to another machine, or to another process that listens. A pair of sockets is none of these: both
 /// ends stay here, and by one a signal wakes the thread that waits for it.

@@ -5,7 +5,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use ccstat::event;
+use ccstat::internal::event;
 
 use crate::{checks, edit::Random, story::Stories};
 

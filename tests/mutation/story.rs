@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use ccstat::{
+use ccstat::internal::{
     event,
     facts::{Account, Facts},
     input::{Place, SourceId},
