@@ -8,7 +8,7 @@ use ccstat::internal::{
     },
     permission::{
         Behaviour, Breadth, Call, Context, Decision, Mode, Rule, Scope, Settings, Word, check, danger,
-        rule_list, split, suggest, unmatched,
+        rule_list, split, suggest, unmatched_rules,
     },
 };
 use serde_json::json;
@@ -21,7 +21,7 @@ const SPLIT: char = '\0';
 pub(crate) fn rule(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let (written, tried) = text.split_once(SPLIT).unwrap_or((text, text));
-    let halves = ["Bash", "Edit", "WebFetch"].map(|tool| Rule::of(tool, Some(written)));
+    let halves = ["Bash", "Edit", "WebFetch"].map(|tool| Rule::new(tool, Some(written)));
     let parsed = [Rule::parse(written), Rule::parse(&format!("Bash({written})"))];
     let input = json!({"command": tried, "file_path": tried, "url": tried, "pattern": tried});
     for rule in parsed.iter().chain(&halves).flatten() {
@@ -32,7 +32,7 @@ pub(crate) fn rule(bytes: &[u8]) {
             let call = Call { tool, input: &input, cwd: Some("/home/dev/project") };
             let denied = check(&context, &call).decision == Decision::Deny;
             assert!(denied || !rule.matches(&call), "{rule} matches and does not deny {tool} in {text:?}");
-            assert_eq!(unmatched(&context, [call]).is_empty(), denied, "{text:?}");
+            assert_eq!(unmatched_rules(&context, [call]).is_empty(), denied, "{text:?}");
         }
     }
     for rule in rule_list(written).iter().flatten() {
@@ -112,13 +112,13 @@ pub(crate) fn settings(bytes: &[u8]) {
     };
     let again = json!({"permissions": {
         "allow": rules(Behaviour::Allow), "deny": rules(Behaviour::Deny), "ask": rules(Behaviour::Ask),
-        "defaultMode": read.mode.map(Mode::word), "additionalDirectories": read.directories,
+        "defaultMode": read.mode.map(Mode::name), "additionalDirectories": read.directories,
     }});
     let again = Settings::read(".claude/settings.json", &again.to_string(), None).expect("what was read");
     // Broken rules and rules that do nothing are not written again.
     let counts = Settings { broken: Vec::new(), ignored_mode: None, ..read.clone() };
     assert_eq!(again, counts, "{text:?}");
-    let context = Context::of_settings([&read]);
+    let context = Context::from_settings([&read]);
     assert_eq!(context.mode, read.mode.unwrap_or(Mode::Default));
     let known =
         |(behaviour, rule): &(Behaviour, Rule)| context.rules(*behaviour).any(|placed| placed.rule == rule);

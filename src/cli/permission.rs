@@ -62,7 +62,7 @@ pub struct Files {
     #[arg(
         long,
         requires = "settings",
-        value_parser = PossibleValuesParser::new(Scope::ALL.iter().map(|scope| scope.word()))
+        value_parser = PossibleValuesParser::new(Scope::ALL.iter().map(|scope| scope.name()))
     )]
     pub scope: Vec<String>,
     /// Ignore what a project's settings.json allows, as the CLI does in a folder that nobody trusted
@@ -72,7 +72,7 @@ pub struct Files {
     #[arg(long, requires = "settings")]
     pub untrusted: bool,
     /// Try them in this mode; without it in defaultMode of the settings, else in the mode of each call
-    #[arg(long, value_parser = PossibleValuesParser::new(Mode::ALL.iter().map(|mode| mode.word())))]
+    #[arg(long, value_parser = PossibleValuesParser::new(Mode::ALL.iter().map(|mode| mode.name())))]
     pub mode: Option<String>,
 }
 
@@ -216,7 +216,7 @@ impl Files {
         }
         let broken: Vec<BrokenRule> = all.iter().flat_map(|settings| settings.broken.clone()).collect();
         broken.iter().for_each(|broken| complain(&broken.to_string()));
-        let context = Context::of_settings(&all);
+        let context = Context::from_settings(&all);
         let named = all.iter().any(|settings| settings.mode.is_some()).then_some(context.mode);
         Ok(Some(Trial {
             mode: mode.or(named),

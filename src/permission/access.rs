@@ -1,107 +1,107 @@
-//! Where files are: inside the working folders, or where a rule lets them be read or written.
+//! Decides whether files may be read and written: by the working folders and by allow rules for paths.
 
 use super::{
-    context::{Context, Placed},
+    context::{Context, ScopedRule},
     path::{below, resolve},
-    pattern::{Ground, Use},
+    pattern::{Folders, RuleRole},
     protect::is_protected,
     scope::{Behaviour, Mode},
     shell::Word,
 };
 
-/// Where a call looks from.
-pub(super) struct Place<'c, 'g> {
+/// The folders of a call and the context with the rules.
+pub(super) struct Workspace<'c, 'g> {
     pub(super) context: &'c Context,
-    pub(super) ground: &'g Ground,
+    pub(super) folders: &'g Folders,
 }
 
-/// What is known of a path.
+/// Where a path is, relative to the working folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub(super) enum Area {
     /// In a working folder.
     Inside,
-    /// In none.
+    /// In no working folder.
     Outside,
-    /// No folder is known that it could be compared with.
+    /// The working folders are unknown.
     Unknown,
 }
 
-impl Access {
-    /// The path that a word of a command names; of a pattern, the folder that all its files are in.
-    pub(super) fn path(word: &Word) -> Option<String> {
-        let text = word.text.as_str();
-        if word.raw.starts_with('~') && !(text == "~" || text.starts_with("~/")) {
-            return None;
-        }
-        if !word.varies {
-            return Some(text.to_owned());
-        }
-        let fixed: Vec<&str> = text.split('/').take_while(|name| !name.contains(['*', '?', '['])).collect();
-        Some(match fixed.join("/") {
-            fixed if fixed.is_empty() && text.starts_with('/') => "/".to_owned(),
-            fixed if fixed.is_empty() => ".".to_owned(),
-            fixed => fixed,
-        })
-    }
-}
-
-impl<'c> Place<'c, '_> {
-    /// Where a resolved path is.
-    pub(super) fn find(&self, path: &str) -> Access {
-        let project = self.ground.project.as_deref();
+impl<'c> Workspace<'c, '_> {
+    /// Returns where a resolved path is.
+    pub(super) fn area_of(&self, path: &str) -> Area {
+        let project = self.folders.project.as_deref();
         let further = self.context.directories.iter().filter_map(|(folder, _)| resolve(folder, project));
         let mut folders = further.chain(project.map(str::to_owned));
         match project {
-            _ if folders.any(|folder| below(path, &folder).is_some()) => Access::Inside,
-            Some(_) => Access::Outside,
-            None => Access::Unknown,
+            _ if folders.any(|folder| below(path, &folder).is_some()) => Area::Inside,
+            Some(_) => Area::Outside,
+            None => Area::Unknown,
         }
     }
 
-    /// The same for a path as it is written; a relative one without a folder to start from is inside, unless it climbs.
-    pub(super) fn find_written(&self, path: &str) -> Access {
-        match self.ground.resolve(path) {
-            Some(path) => self.find(&path),
-            None if path.split('/').any(|name| name == "..") => Access::Unknown,
-            None => Access::Inside,
+    /// Returns where a path as written is. A relative path counts as inside if the working folder is unknown,
+    /// unless it has `..`.
+    pub(super) fn area_of_unresolved(&self, path: &str) -> Area {
+        match self.folders.resolve(path) {
+            Some(path) => self.area_of(&path),
+            None if path.split('/').any(|name| name == "..") => Area::Unknown,
+            None => Area::Inside,
         }
     }
 
-    /// An allow rule for a path, of one of these tools.
-    pub(super) fn allowing(&self, tools: &[&str], path: &str) -> Option<Placed<'c>> {
-        let path = self.ground.resolve(path)?;
-        let fits = |placed: &Placed<'_>| {
-            let of = Use { behaviour: Behaviour::Allow, scope: placed.scope };
-            tools.contains(&placed.rule.tool.as_str()) && placed.rule.is_about(&path, self.ground, of)
+    /// Returns an allow rule of one of these tools that matches a path.
+    pub(super) fn allow_rule(&self, tools: &[&str], path: &str) -> Option<ScopedRule<'c>> {
+        let path = self.folders.resolve(path)?;
+        let fits = |scoped: &ScopedRule<'_>| {
+            let role = RuleRole { behaviour: Behaviour::Allow, scope: scoped.scope };
+            tools.contains(&scoped.rule.tool.as_str()) && scoped.rule.matches_path(&path, self.folders, role)
         };
         self.context.rules(Behaviour::Allow).find(fits)
     }
 
-    /// Whether a command may read a file, and by which rule if it needs one.
-    pub(super) fn reads(&self, word: &Word) -> Option<Option<Placed<'c>>> {
-        let path = Access::path(word)?;
-        match self.find_written(&path) {
-            Access::Inside => Some(None),
-            Access::Outside | Access::Unknown => self.allowing(&["Read"], &path).map(Some),
+    /// Returns whether a command may read a file, and the rule that allows it if one is needed.
+    pub(super) fn may_read(&self, word: &Word) -> Option<Option<ScopedRule<'c>>> {
+        let path = word_path(word)?;
+        match self.area_of_unresolved(&path) {
+            Area::Inside => Some(None),
+            Area::Outside | Area::Unknown => self.allow_rule(&["Read"], &path).map(Some),
         }
     }
 
-    /// Whether a command that may run may write a file, and by which rule if it needs one.
-    pub(super) fn writes(&self, word: &Word) -> Option<Option<Placed<'c>>> {
-        let path = Access::path(word)?;
-        match self.find_written(&path) {
-            Access::Inside => Some(None),
-            Access::Outside | Access::Unknown => self.allowing(&["Edit"], &path).map(Some),
+    /// Returns whether an allowed command may write a file, and the rule that allows it if one is needed.
+    pub(super) fn may_write(&self, word: &Word) -> Option<Option<ScopedRule<'c>>> {
+        let path = word_path(word)?;
+        match self.area_of_unresolved(&path) {
+            Area::Inside => Some(None),
+            Area::Outside | Area::Unknown => self.allow_rule(&["Edit"], &path).map(Some),
         }
     }
 
-    /// Whether a redirection may write a file: `acceptEdits` inside, else by a rule.
-    pub(super) fn redirects(&self, word: &Word) -> Option<Option<Placed<'c>>> {
-        let path = Access::path(word)?;
+    /// Returns whether a redirection may write a file: inside the working folders in `acceptEdits`, otherwise
+    /// by a rule.
+    pub(super) fn may_redirect(&self, word: &Word) -> Option<Option<ScopedRule<'c>>> {
+        let path = word_path(word)?;
         let accepts = self.context.mode == Mode::AcceptEdits && !is_protected(&path);
-        if accepts && self.find_written(&path) == Access::Inside {
+        if accepts && self.area_of_unresolved(&path) == Area::Inside {
             return Some(None);
         }
-        self.allowing(&["Edit"], &path).map(Some)
+        self.allow_rule(&["Edit"], &path).map(Some)
     }
+}
+
+/// Returns the path that a word of a command names; for a pattern, the folder that contains all its files.
+pub(super) fn word_path(word: &Word) -> Option<String> {
+    let text = word.text.as_str();
+    if word.raw.starts_with('~') && !(text == "~" || text.starts_with("~/")) {
+        return None;
+    }
+    if !word.has_pattern {
+        return Some(text.to_owned());
+    }
+    let fixed: Vec<&str> = text.split('/').take_while(|name| !name.contains(['*', '?', '['])).collect();
+    Some(match fixed.join("/") {
+        fixed if fixed.is_empty() && text.starts_with('/') => "/".to_owned(),
+        fixed if fixed.is_empty() => ".".to_owned(),
+        fixed => fixed,
+    })
 }

@@ -1,7 +1,7 @@
-//! Shell commands: what becomes of each part of one, where no rule decides about the whole tool.
+//! Checks shell commands part by part, if no rule decides about the whole tool.
 //!
-//! The order in which a part is looked at, as measured on 2.1.326: text that cannot be checked, the files that it reads
-//! and writes, rules, `acceptEdits`, and at last whether it only reads.
+//! The order of the checks (outcomes measured on 2.1.326): text that the CLI does not check, files that are
+//! read and written, read-only commands, allow rules, and `acceptEdits`.
 
 mod files;
 mod list;
@@ -13,15 +13,15 @@ use read_only::{expands_harmlessly, is_read_only};
 use strip::{sets_harmless, stripped};
 
 use super::{
-    access::{Access, Place},
-    context::{Context, Placed},
+    access::{Workspace, word_path},
+    context::{Context, ScopedRule},
     danger::is_in_place,
     flow::{By, Decision, Outcome, Step},
-    pattern::{Ground, Use},
+    pattern::{Folders, RuleRole},
     protect::is_protected,
     rule::{Content, Rule},
     scope::{Behaviour, Mode},
-    shell::{Part, Pieces, Word, joined},
+    shell::{ParsedCommand, Part, Word, joined},
 };
 
 pub(super) const OUTSIDE: &str = "a file outside the working folders";
@@ -36,10 +36,10 @@ const NOTHING: &str = "it has no command";
 const READS: &str = "read-only command";
 const ASSIGNS: &str = "sets a variable";
 
-/// Commands that `acceptEdits` takes for edits, with `sed -i`.
+/// Commands that `acceptEdits` treats as edits, apart from `sed -i`.
 const EDITING: &[&str] = &["touch", "mkdir", "rm", "rmdir", "mv", "cp"];
 
-/// What a rule has to be about.
+/// What a rule has to allow.
 #[derive(Debug)]
 pub(super) enum Need<'p> {
     /// Reading this file or folder.
@@ -50,21 +50,21 @@ pub(super) enum Need<'p> {
     Command(&'p Part),
 }
 
-/// A command in its context.
-pub(super) struct Judge<'c, 'a> {
+/// A parsed command and the context to check it in.
+pub(super) struct CommandCheck<'c, 'a> {
     pub(super) context: &'c Context,
-    pub(super) ground: &'a Ground,
+    pub(super) folders: &'a Folders,
     pub(super) command: &'a str,
-    pub(super) pieces: &'a Pieces,
+    pub(super) parsed: &'a ParsedCommand,
 }
 
-impl<'c> Judge<'c, '_> {
-    /// What becomes of the whole: it runs if every part does.
-    pub(super) fn whole(&self) -> Outcome<'c> {
-        if let Some(outcome) = self.refused() {
+impl<'c> CommandCheck<'c, '_> {
+    /// Returns the outcome of the whole command: it runs if every part may run.
+    pub(super) fn outcome(&self) -> Outcome<'c> {
+        if let Some(outcome) = self.asked_as_whole() {
             return outcome;
         }
-        let mut used: Vec<Placed<'c>> = Vec::new();
+        let mut used: Vec<ScopedRule<'c>> = Vec::new();
         let mut by_mode = None;
         for outcome in self.parts() {
             if outcome.decision != Decision::Allow {
@@ -77,28 +77,29 @@ impl<'c> Judge<'c, '_> {
                     }
                 }),
                 By::Mode(mode) => by_mode = Some(By::Mode(mode)),
-                By::Own(_) | By::Asks(_) | By::Depends(_) => {}
+                By::Tool(_) | By::ToolAsks(_) | By::Depends(_) => {}
                 By::Interaction | By::NoPrompts | By::Default => {}
             }
         }
         match by_mode {
             Some(by) => Outcome { decision: Decision::Allow, step: Step::Mode, by },
-            None if used.is_empty() => allows(Step::Tool, By::Own(READS)),
+            None if used.is_empty() => allows(Step::Tool, By::Tool(READS)),
             None => allows(Step::Allow, By::Rules(used)),
         }
     }
 
-    /// Why the command is asked about as a whole, before its parts are looked at.
-    fn refused(&self) -> Option<Outcome<'c>> {
-        let Pieces { parts, doubt, unchecked } = self.pieces;
-        let why = doubt.as_ref().map(ToString::to_string).or_else(|| unchecked.map(|why| why.to_string()));
+    /// Returns the outcome if the command is asked about as a whole, before its parts are checked.
+    fn asked_as_whole(&self) -> Option<Outcome<'c>> {
+        let ParsedCommand { parts, split_error, unchecked } = self.parsed;
+        let why =
+            split_error.as_ref().map(ToString::to_string).or_else(|| unchecked.map(|why| why.to_string()));
         if let Some(why) = why {
             return Some(asks(why));
         }
         if parts.is_empty() {
             return Some(asks(NOTHING));
         }
-        let moves = parts.iter().filter(|part| self.target(part).is_some()).count();
+        let moves = parts.iter().filter(|part| self.folder_change(part).is_some()).count();
         let all: Vec<Files<'_>> = parts.iter().map(files).collect();
         let writes = all.iter().any(|files| !files.written.is_empty() || !files.redirected.is_empty());
         let git = parts.iter().any(|part| name(part) == "git");
@@ -111,14 +112,14 @@ impl<'c> Judge<'c, '_> {
         }
     }
 
-    /// What becomes of each part.
+    /// Returns the outcome of each part.
     pub(super) fn parts(&self) -> Vec<Outcome<'c>> {
-        self.pieces.parts.iter().map(|part| self.part(part)).collect()
+        self.parsed.parts.iter().map(|part| self.part(part)).collect()
     }
 
     fn part(&self, part: &Part) -> Outcome<'c> {
         if part.core().is_empty() && part.redirects.is_empty() && sets_harmless(&part.words) {
-            return allows(Step::Tool, By::Own(ASSIGNS));
+            return allows(Step::Tool, By::Tool(ASSIGNS));
         }
         let core = stripped(&part.words);
         let mut used = match self.files(part) {
@@ -131,15 +132,15 @@ impl<'c> Judge<'c, '_> {
         if is_read_only(&part.words) {
             return match () {
                 () if accepts && writes && used.is_empty() => by_mode(),
-                () if used.is_empty() => allows(Step::Tool, By::Own(READS)),
+                () if used.is_empty() => allows(Step::Tool, By::Tool(READS)),
                 () => allows(Step::Allow, By::Rules(used)),
             };
         }
         if part.words.iter().any(|word| word.expands) {
             return asks(EXPANDS);
         }
-        if let Some(placed) = self.covering(part, core) {
-            used.insert(0, placed);
+        if let Some(scoped) = self.allow_rule(part, core) {
+            used.insert(0, scoped);
             return allows(Step::Allow, By::Rules(used));
         }
         if accepts && is_edit(core) {
@@ -148,56 +149,56 @@ impl<'c> Judge<'c, '_> {
         Outcome { decision: Decision::Ask, step: Step::Default, by: By::Default }
     }
 
-    /// The rules that let the files of a part be read and written, or why it is asked about.
-    fn files(&self, part: &Part) -> Result<Vec<Placed<'c>>, &'static str> {
+    /// Returns the rules that allow a part to read and write its files, or why it is asked about.
+    fn files(&self, part: &Part) -> Result<Vec<ScopedRule<'c>>, &'static str> {
         let files = files(part);
         let mut used = Vec::new();
-        let grounds = self.grounds();
+        let start_folders = self.start_folders();
         for word in &files.read {
             if word.expands && !expands_harmlessly(word) {
                 return Err(EXPANDS);
             }
-            for ground in &grounds {
-                used.extend(self.place(ground).reads(word).ok_or(OUTSIDE)?);
+            for folders in &start_folders {
+                used.extend(self.workspace(folders).may_read(word).ok_or(OUTSIDE)?);
             }
         }
         for word in files.written.iter().chain(&files.redirected) {
             match word {
                 word if word.expands => return Err(EXPANDS),
-                word if word.varies => return Err(VARIES),
+                word if word.has_pattern => return Err(VARIES),
                 _ => {}
             }
         }
         for word in &files.written {
-            used.extend(self.place(self.ground).writes(word).ok_or(WRITES_OUTSIDE)?);
+            used.extend(self.workspace(self.folders).may_write(word).ok_or(WRITES_OUTSIDE)?);
         }
         for word in &files.redirected {
-            used.extend(self.place(self.ground).redirects(word).ok_or(REDIRECTS)?);
+            used.extend(self.workspace(self.folders).may_redirect(word).ok_or(REDIRECTS)?);
         }
         Ok(used)
     }
 
-    /// What a rule has to say for each part that needs one, or why no rule can let the command through.
+    /// Returns what rules have to allow so that the command runs, or why no rule can allow it.
     pub(super) fn needs(&self) -> Result<Vec<Need<'_>>, String> {
-        if let Some(Outcome { by, .. }) = self.refused() {
+        if let Some(Outcome { by, .. }) = self.asked_as_whole() {
             return Err(by.to_string());
         }
         let mut needs = Vec::new();
-        for part in &self.pieces.parts {
+        for part in &self.parsed.parts {
             let files = files(part);
-            let unsure = |word: &&&Word| word.expands && !expands_harmlessly(word) || word.document;
+            let unsure = |word: &&&Word| word.expands && !expands_harmlessly(word) || word.is_heredoc;
             let all = || files.read.iter().chain(&files.written).chain(&files.redirected);
             if all().any(|word| unsure(&word)) {
                 return Err(EXPANDS.to_owned());
             }
-            if files.written.iter().chain(&files.redirected).any(|word| word.varies) {
+            if files.written.iter().chain(&files.redirected).any(|word| word.has_pattern) {
                 return Err(VARIES.to_owned());
             }
-            let place = self.place(self.ground);
-            let path = |word: &Word| Access::path(word).and_then(|path| self.ground.resolve(&path));
-            let outside = |word: &&&Word| place.reads(word).is_none();
+            let workspace = self.workspace(self.folders);
+            let path = |word: &Word| word_path(word).and_then(|path| self.folders.resolve(&path));
+            let outside = |word: &&&Word| workspace.may_read(word).is_none();
             needs.extend(files.read.iter().filter(outside).filter_map(|word| path(word)).map(Need::Read));
-            let outside = |word: &&&Word| place.writes(word).is_none();
+            let outside = |word: &&&Word| workspace.may_write(word).is_none();
             needs.extend(files.written.iter().filter(outside).filter_map(|word| path(word)).map(Need::Edit));
             needs.extend(files.redirected.iter().filter_map(|word| path(word)).map(Need::Edit));
             let sets = part.core().is_empty() && part.redirects.is_empty() && sets_harmless(&part.words);
@@ -212,90 +213,92 @@ impl<'c> Judge<'c, '_> {
         Ok(needs)
     }
 
-    fn place<'g>(&self, ground: &'g Ground) -> Place<'c, 'g> {
-        Place { context: self.context, ground }
+    fn workspace<'g>(&self, folders: &'g Folders) -> Workspace<'c, 'g> {
+        Workspace { context: self.context, folders }
     }
 
-    /// The folders that a relative path may start from: in a command with `cd`, also the project's. From a folder below
-    /// it, `cd ..` is asked about and `cat ../x` is not (measured).
-    fn grounds(&self) -> Vec<Ground> {
-        let mut grounds = vec![self.ground.clone()];
-        let changes = self.pieces.parts.iter().any(|part| name(part) == "cd");
-        if changes && self.ground.cwd != self.ground.project {
-            grounds.push(self.ground.within(self.ground.project.clone()));
+    /// Returns the folders that relative paths may start from. In a command with `cd` these include the
+    /// project's folder: from a folder below it, `cd ..` is asked about and `cat ../x` is not (measured).
+    fn start_folders(&self) -> Vec<Folders> {
+        let mut start_folders = vec![self.folders.clone()];
+        let changes = self.parsed.parts.iter().any(|part| name(part) == "cd");
+        if changes && self.folders.cwd != self.folders.project {
+            start_folders.push(self.folders.within(self.folders.project.clone()));
         }
-        grounds
+        start_folders
     }
 
-    /// The folder that a part changes to, if it is another one than the folder of the call and the project's.
-    fn target(&self, part: &Part) -> Option<String> {
+    /// Returns the folder that a part changes to, unless it is the working folder or the project's folder.
+    fn folder_change(&self, part: &Part) -> Option<String> {
         let (first, rest) = part.core().split_first()?;
         let word = rest.first().filter(|_| first.text == "cd")?;
-        let target = self.ground.resolve(&word.text);
-        let stays = target.is_some() && (target == self.ground.cwd || target == self.ground.project);
+        let target = self.folders.resolve(&word.text);
+        let stays = target.is_some() && (target == self.folders.cwd || target == self.folders.project);
         (!stays).then(|| target.unwrap_or_default())
     }
 
-    /// The rule that covers a part, or the whole command.
-    fn covering(&self, part: &Part, core: &[Word]) -> Option<Placed<'c>> {
+    /// Returns the allow rule that matches a part or the whole command.
+    fn allow_rule(&self, part: &Part, core: &[Word]) -> Option<ScopedRule<'c>> {
         let bare = joined(core);
         let bare = bare.strip_prefix('\\').unwrap_or(&bare);
-        let spelt = if core.len() == part.words.len() { part.spelt() } else { bare.to_owned() };
+        let exact_text = if core.len() == part.words.len() { part.rule_text() } else { bare.to_owned() };
         let covers = |rule: &Rule| match rule.content {
-            Some(Content::Command(_)) => rule.says(&spelt) || rule.says(self.command),
-            Some(Content::Prefix(_) | Content::Wildcard(_)) => rule.says(bare),
+            Some(Content::Command(_)) => {
+                rule.matches_command(&exact_text) || rule.matches_command(self.command)
+            }
+            Some(Content::Prefix(_) | Content::Wildcard(_)) => rule.matches_command(bare),
             Some(Content::Path(_) | Content::Domain(_) | Content::Other(_)) | None => false,
-            Some(Content::Named(_) | Content::NamedLike(_)) => false,
+            Some(Content::Name(_) | Content::NamePrefix(_)) => false,
         };
-        let mut rules = self.context.rules(Behaviour::Allow).filter(|placed| placed.rule.tool == "Bash");
-        rules.find(|placed| covers(placed.rule))
+        let mut rules = self.context.rules(Behaviour::Allow).filter(|scoped| scoped.rule.tool == "Bash");
+        rules.find(|scoped| covers(scoped.rule))
     }
 }
 
-/// The rule that keeps a command from a file (measured: `cat`, `cp`, `<` and others by `Read`, `touch`, `>` and others by
-/// `Edit`).
-pub(super) fn kept_away<'c>(judge: &Judge<'c, '_>) -> Option<Placed<'c>> {
-    judge.context.rules(Behaviour::Deny).find(|placed| is_about_files(judge, placed))
+/// Returns the deny rule that matches a file of a command (measured: `Read` rules apply to `cat`, `cp`, `<`
+/// and others, `Edit` rules to `touch`, `>` and others).
+pub(super) fn denying_file_rule<'c>(check: &CommandCheck<'c, '_>) -> Option<ScopedRule<'c>> {
+    check.context.rules(Behaviour::Deny).find(|scoped| matches_files(check, scoped))
 }
 
-/// Whether the path of a rule is about a file that a command reads or writes. Commands that cannot be checked, and words
-/// that only the shell knows, are not reached.
-pub(super) fn is_about_files(judge: &Judge<'_, '_>, placed: &Placed<'_>) -> bool {
-    if judge.pieces.doubt.is_some() || judge.pieces.unchecked.is_some() {
+/// Returns whether the path of a rule matches a file that a command reads or writes. Commands that cannot be
+/// checked and words with expansions never match.
+pub(super) fn matches_files(check: &CommandCheck<'_, '_>, scoped: &ScopedRule<'_>) -> bool {
+    if check.parsed.split_error.is_some() || check.parsed.unchecked.is_some() {
         return false;
     }
-    let of = Use { behaviour: placed.behaviour, scope: placed.scope };
-    let grounds = judge.grounds();
+    let role = RuleRole { behaviour: scoped.behaviour, scope: scoped.scope };
+    let start_folders = check.start_folders();
     let about = |word: &&Word| {
-        let path = Access::path(word).filter(|_| !word.expands);
-        let hits = |ground: &Ground| {
-            let full = path.as_deref().and_then(|path| ground.resolve(path));
-            full.is_some_and(|full| placed.rule.is_about(&full, ground, of))
+        let path = word_path(word).filter(|_| !word.expands);
+        let hits = |folders: &Folders| {
+            let full = path.as_deref().and_then(|path| folders.resolve(path));
+            full.is_some_and(|full| scoped.rule.matches_path(&full, folders, role))
         };
-        grounds.iter().any(hits)
+        start_folders.iter().any(hits)
     };
-    judge.pieces.parts.iter().map(files).any(|files| match placed.rule.tool.as_str() {
+    check.parsed.parts.iter().map(files).any(|files| match scoped.rule.tool.as_str() {
         "Read" => files.read.iter().any(about),
         "Edit" => files.written.iter().chain(&files.redirected).any(about),
         _ => false,
     })
 }
 
-/// Whether a command writes a protected file, as far as it can be checked.
-pub(super) fn writes_protected(ground: &Ground, pieces: &Pieces) -> bool {
-    let protected = |word: &&Word| ground.resolve(&word.text).is_some_and(|path| is_protected(&path));
-    pieces.doubt.is_none()
-        && pieces.parts.iter().any(|part| {
+/// Returns whether a command writes a protected file, as far as it can be checked.
+pub(super) fn writes_protected(folders: &Folders, parsed: &ParsedCommand) -> bool {
+    let protected = |word: &&Word| folders.resolve(&word.text).is_some_and(|path| is_protected(&path));
+    parsed.split_error.is_none()
+        && parsed.parts.iter().any(|part| {
             let files = files(part);
             files.written.iter().chain(&files.redirected).any(protected)
         })
 }
 
-/// Whether a command is one that `acceptEdits` takes for an edit.
+/// Returns whether `acceptEdits` treats a command as an edit.
 fn is_edit(core: &[Word]) -> bool {
     let Some((first, rest)) = core.split_first() else { return false };
     let substitutes = || {
-        let program = files::free(rest, &[]).first().map(|word| list::substitutes(&word.text));
+        let program = files::non_flags(rest, &[]).first().map(|word| list::substitutes(&word.text));
         is_in_place(rest) && program == Some(true)
     };
     EDITING.contains(&first.text.as_str()) || first.text == "sed" && substitutes()
@@ -310,7 +313,7 @@ fn allows<'c>(step: Step, by: By<'c>) -> Outcome<'c> {
 }
 
 fn asks<'c>(why: impl Into<std::borrow::Cow<'static, str>>) -> Outcome<'c> {
-    Outcome { decision: Decision::Ask, step: Step::Tool, by: By::Asks(why.into()) }
+    Outcome { decision: Decision::Ask, step: Step::Tool, by: By::ToolAsks(why.into()) }
 }
 
 #[cfg(test)]

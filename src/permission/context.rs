@@ -1,4 +1,4 @@
-//! The state that a call is checked against (5.5).
+//! The permission state that calls are checked against (5.5).
 
 use super::{
     Call, Settings,
@@ -7,36 +7,36 @@ use super::{
     tool,
 };
 
-/// Mode, rules and folders: all that the flow looks at besides the call.
+/// Mode, rules and folders: everything that decides about a call, apart from the call itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// How much is asked.
+    /// The permission mode.
     pub mode: Mode,
-    /// Folders that count as the project too (`additionalWorkingDirectories`), with where they were named.
+    /// Additional working folders (`additionalWorkingDirectories`), each with the scope that added it.
     pub directories: Vec<(String, Scope)>,
-    /// Whether `bypassPermissions` could be chosen; then `plan` lets everything through (5.7).
+    /// Whether `bypassPermissions` could be chosen. If so, `plan` allows everything (5.7).
     pub bypass_available: bool,
-    /// The folder that the session began in: rules of the project start there, and what is below it is inside. Without it,
-    /// the folder of each call is it.
+    /// The folder in which the session started: a working folder, and the root of the project's rules. `None`
+    /// uses the folder of each call.
     pub project: Option<String>,
-    /// Whether nobody can be asked, so that what would be asked is refused (`-p` without a host).
+    /// Whether nobody can be asked, as in `-p` without a host. Calls that need an answer are then denied.
     pub avoid_prompts: bool,
     rules: Vec<(Behaviour, Scope, Rule)>,
 }
 
-/// A rule, what it does, and where it is kept.
+/// A rule of a context with its behaviour and its scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed<'c> {
-    /// What it does.
+pub struct ScopedRule<'c> {
+    /// What the rule does.
     pub behaviour: Behaviour,
-    /// Where it is kept.
+    /// Where the rule is stored.
     pub scope: Scope,
-    /// The rule.
+    /// The rule itself.
     pub rule: &'c Rule,
 }
 
 impl Context {
-    /// A context without rules.
+    /// Returns a context without rules.
     pub fn new(mode: Mode) -> Self {
         Self {
             mode,
@@ -48,11 +48,11 @@ impl Context {
         }
     }
 
-    /// The context of some settings files, in the mode that the strongest of them names.
+    /// Combines settings files: the rules of all, and the mode of the file with the highest precedence.
     ///
-    /// Strongest are the rules of the organisation, then the settings given at the start, then those nearest to the
-    /// session (published). Rules of all files count together.
-    pub fn of_settings<'s>(settings: impl IntoIterator<Item = &'s Settings>) -> Self {
+    /// Managed settings have the highest precedence, then settings given with `--settings`, then the other
+    /// files in the order of [`Scope`] (published).
+    pub fn from_settings<'s>(settings: impl IntoIterator<Item = &'s Settings>) -> Self {
         let mut context = Self::new(Mode::Default);
         let mut strongest = None;
         for settings in settings {
@@ -71,7 +71,7 @@ impl Context {
         context
     }
 
-    /// Adds a rule, once.
+    /// Adds a rule, unless it exists.
     pub fn add(&mut self, behaviour: Behaviour, scope: Scope, rule: Rule) {
         let row = (behaviour, scope, rule);
         if !self.rules.contains(&row) {
@@ -91,39 +91,40 @@ impl Context {
         self.rules.retain(|(what, at, _)| !(*what == behaviour && *at == scope));
     }
 
-    /// The rules of a behaviour, scope by scope.
-    pub fn rules(&self, behaviour: Behaviour) -> impl Iterator<Item = Placed<'_>> {
-        self.all_rules().filter(move |placed| placed.behaviour == behaviour)
+    /// Returns the rules with this behaviour, sorted by scope.
+    pub fn rules(&self, behaviour: Behaviour) -> impl Iterator<Item = ScopedRule<'_>> {
+        self.all_rules().filter(move |scoped| scoped.behaviour == behaviour)
     }
 
-    /// All rules, behaviour by behaviour and scope by scope.
-    pub fn all_rules(&self) -> impl Iterator<Item = Placed<'_>> {
-        self.rules.iter().map(|(behaviour, scope, rule)| Placed {
+    /// Returns all rules, sorted by behaviour and scope.
+    pub fn all_rules(&self) -> impl Iterator<Item = ScopedRule<'_>> {
+        self.rules.iter().map(|(behaviour, scope, rule)| ScopedRule {
             behaviour: *behaviour,
             scope: *scope,
             rule,
         })
     }
 
-    /// Takes `approve_always` (8.1) or "Yes, for this session" (5.9): an allow rule of the session.
+    /// Applies the answer `approve_always` (8.1) or "Yes, for this session" (5.9): adds an allow rule of the
+    /// session.
     ///
-    /// The rule is as narrow as the call: recording 53 offers the exact command. `None` if the call names nothing
-    /// that a rule could be about.
+    /// The rule matches only this call: recording 53 offers the exact command. `None` if the call has nothing
+    /// that a rule could match.
     pub fn approve_always(&mut self, call: &Call<'_>) -> Option<Rule> {
-        let rule = exact(call)?;
+        let rule = exact_rule(call)?;
         self.add(Behaviour::Allow, Scope::Session, rule.clone());
         Some(rule)
     }
 }
 
-/// The narrowest rule about a call.
+/// Returns the narrowest rule that matches a call.
 ///
-/// Paths are written from the top (`//x`), which means the same in every version and folder. Edits are named `Edit`
-/// and reads `Read`: rules with other names and a path are not looked at by newer versions (published).
-pub(super) fn exact(call: &Call<'_>) -> Option<Rule> {
+/// Paths are absolute (`//x`), which means the same in every version and folder. The tool is `Edit` for all
+/// edits and `Read` for all reads: newer versions ignore rules with a path and another tool (published).
+pub(super) fn exact_rule(call: &Call<'_>) -> Option<Rule> {
     use tool::Family;
-    let of = |tool: &str, content: Option<&str>| Rule::of(tool, content).ok();
-    match tool::known(call.tool).family {
+    let of = |tool: &str, content: Option<&str>| Rule::new(tool, content).ok();
+    match tool::lookup(call.tool).family {
         Family::Command => exact_command(call.text("command")?),
         Family::Read(_) => of("Read", Some(&exact_path(call)?)),
         Family::Edit(_) => of("Edit", Some(&exact_path(call)?)),
@@ -133,20 +134,21 @@ pub(super) fn exact(call: &Call<'_>) -> Option<Rule> {
     }
 }
 
-/// A rule about this very command, if its text can be one: `x:*` and `*` would mean more.
+/// Returns a rule for exactly this command. `None` if the rule would match more, as with `x:*` and `*`.
 pub(super) fn exact_command(command: &str) -> Option<Rule> {
     let command = command.trim_ascii();
-    let rule = Rule::of("Bash", Some(command)).ok()?;
+    let rule = Rule::new("Bash", Some(command)).ok()?;
     matches!(&rule.content, Some(super::Content::Command(text)) if text == command).then_some(rule)
 }
 
 fn exact_path(call: &Call<'_>) -> Option<String> {
     let path = tool::path_of(call).filter(|path| path.trim() == path && !path.is_empty())?;
-    Some(literal(&super::path::resolve(&path, call.cwd).unwrap_or(path)))
+    Some(literal_pattern(&super::path::resolve(&path, call.cwd).unwrap_or(path)))
 }
 
-/// The pattern that means one resolved path and what is below it: from the top, with all that is special escaped.
-pub(super) fn literal(path: &str) -> String {
+/// Returns the absolute pattern for one resolved path and everything below it, with special characters
+/// escaped.
+pub(super) fn literal_pattern(path: &str) -> String {
     let mut pattern = if path.starts_with('/') { "/".to_owned() } else { String::new() };
     for letter in path.chars() {
         if "*?[]\\!#".contains(letter) {
@@ -168,39 +170,39 @@ mod tests {
     }
 
     #[test]
-    fn rules_come_in_the_order_of_their_scopes() {
+    fn rules_are_sorted_by_scope() {
         let mut context = Context::new(Mode::Default);
         for scope in Scope::ALL.iter().rev() {
             context.add(Behaviour::Allow, *scope, rule("Read"));
             context.add(Behaviour::Deny, *scope, rule("Read"));
             context.add(Behaviour::Deny, *scope, rule("Read"));
         }
-        let scopes: Vec<Scope> = context.rules(Behaviour::Deny).map(|placed| placed.scope).collect();
+        let scopes: Vec<Scope> = context.rules(Behaviour::Deny).map(|scoped| scoped.scope).collect();
         assert_eq!(scopes, Scope::ALL, "each once");
         assert_eq!(context.rules(Behaviour::Ask).count(), 0);
     }
 
     #[test]
-    fn a_rule_is_removed_from_its_place_only() {
+    fn a_rule_is_removed_only_from_its_scope() {
         let mut context = Context::new(Mode::Default);
         context.add(Behaviour::Allow, Scope::Session, rule("Bash(*)"));
         context.add(Behaviour::Allow, Scope::User, rule("Bash"));
         context.remove(Behaviour::Allow, Scope::Session, &rule("Bash"));
-        let left: Vec<Scope> = context.all_rules().map(|placed| placed.scope).collect();
+        let left: Vec<Scope> = context.all_rules().map(|scoped| scoped.scope).collect();
         assert_eq!(left, [Scope::User]);
     }
 
     #[test]
-    fn approving_always_makes_a_narrow_rule_of_the_session() {
+    fn approving_always_adds_a_narrow_rule_to_the_session() {
         let approve = |tool: &str, input: Value| {
             let mut context = Context::new(Mode::Default);
             let rule = context.approve_always(&Call { tool, input: &input, cwd: Some("/home/dev/project") });
-            assert!(context.rules(Behaviour::Allow).all(|placed| placed.scope == Scope::Session));
+            assert!(context.rules(Behaviour::Allow).all(|scoped| scoped.scope == Scope::Session));
             rule.map(|rule| rule.to_string())
         };
         let ok = |text: &str| Some(text.to_owned());
         assert_eq!(approve("Bash", json!({"command": "touch ok.txt"})), ok("Bash(touch ok.txt)"));
-        assert_eq!(approve("Bash", json!({"command": "npm:*"})), None, "it would mean more");
+        assert_eq!(approve("Bash", json!({"command": "npm:*"})), None, "it would match more");
         assert_eq!(approve("Write", json!({"file_path": "a/b"})), ok("Edit(//home/dev/project/a/b)"));
         assert_eq!(approve("Grep", json!({"pattern": "x"})), ok("Read(//home/dev/project)"));
         assert_eq!(approve("Write", json!({"file_path": "a*"})), ok(r"Edit(//home/dev/project/a\*)"));

@@ -1,28 +1,29 @@
-//! Calls that destroy, or that reach further than a project: what a rule must not let through unseen.
+//! Recognizes dangerous calls: those that destroy data or write outside the project.
 //!
-//! The lists are judgement, not documentation. They name what is common and hard to undo; they cannot know all.
+//! The lists are our own judgement. They name common commands that are hard to undo, and are not complete.
 
 mod list;
 
 use list::ROWS;
-pub(super) use list::{Operands, WRITERS, may_destroy, operands};
+pub(super) use list::{WRITERS, WrittenOperands, may_destroy, operands};
 
 use super::{
     Call,
     path::{below, resolve},
-    shell::{Part, Word, pieces, program, unversioned},
+    shell::{Part, Word, parse, program, unversioned},
     tool::{self, Family},
 };
 
-/// Why a call is dangerous, if it is: it destroys, or writes outside the project's folder or where programs start from.
+/// Returns why a call is dangerous: it destroys data, writes outside the project's folder, or writes files
+/// that programs run or trust. `None` if it is not known to be dangerous.
 ///
-/// Without a project, the folder that the call ran in is it. A command that cannot be split is judged by all parts that
-/// can be seen in it.
+/// Without a project, the working folder is the project. A command that cannot be split is checked by all
+/// parts that can be recognized in it.
 pub fn danger(call: &Call<'_>, project: Option<&str>) -> Option<&'static str> {
-    let ground = Ground { project: project.or(call.cwd).and_then(|folder| resolve(folder, None)) };
-    match tool::known(call.tool).family {
-        Family::Command => ground.command(call.text("command")?, call.cwd),
-        Family::Edit(_) => ground.place(&tool::path_of(call)?, call.cwd),
+    let check = WriteCheck { project: project.or(call.cwd).and_then(|folder| resolve(folder, None)) };
+    match tool::lookup(call.tool).family {
+        Family::Command => check.command(call.text("command")?, call.cwd),
+        Family::Edit(_) => check.path_danger(&tool::path_of(call)?, call.cwd),
         Family::Read(_) | Family::Web | Family::Agent | Family::Skill | Family::Other => None,
     }
 }
@@ -35,7 +36,7 @@ const DOWNLOADED: &str = "runs what it downloads";
 const PIPED: &str = "runs text from a pipe as commands";
 const REMOVES_INPUT: &str = "removes whatever its input names";
 
-/// Names in a path that make writing there dangerous even within a project.
+/// Names in a path that make writing dangerous even inside the project.
 const SENSITIVE: &[(&str, &str)] = &[
     (".git", "writes into the folder of git"),
     (".claude", "writes to the settings of Claude Code"),
@@ -55,21 +56,21 @@ const SENSITIVE: &[(&str, &str)] = &[
     (".gitconfig", "changes what git runs"),
 ];
 
-/// Devices that may be written.
+/// Devices that are safe to write to.
 const HARMLESS: &[&str] = &["null", "stdout", "stderr", "tty", "full", "zero"];
 
 const DOWNLOADERS: &[&str] = &["curl", "wget", "fetch", "aria2c"];
 const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "fish"];
 const INTERPRETERS: &[&str] = &["python", "perl", "ruby", "node", "php"];
 
-/// The folder within which writing is no danger.
-struct Ground {
+/// Checks writes against the project's folder.
+struct WriteCheck {
     project: Option<String>,
 }
 
-impl Ground {
+impl WriteCheck {
     fn command(&self, command: &str, cwd: Option<&str>) -> Option<&'static str> {
-        let parts = pieces(command).parts;
+        let parts = parse(command).parts;
         let mut folder = cwd.and_then(|cwd| resolve(cwd, None));
         for part in &parts {
             let found = listed(part.core())
@@ -87,19 +88,20 @@ impl Ground {
         parts.iter().enumerate().find_map(|(at, part)| piped(part, &parts[..at]))
     }
 
-    /// What a part writes: by redirections, and by programs whose operands are files that they write.
+    /// Returns why the files that a part writes, by redirections or as operands of programs, are dangerous.
     fn writes(&self, part: &Part, folder: Option<&str>) -> Option<&'static str> {
-        let judge = |word: &Word| if word.expands { Some(SOMEWHERE) } else { self.place(&word.text, folder) };
-        if let Some(reason) = part.written().find_map(judge) {
+        let danger_of =
+            |word: &Word| if word.expands { Some(SOMEWHERE) } else { self.path_danger(&word.text, folder) };
+        if let Some(reason) = part.written().find_map(danger_of) {
             return Some(reason);
         }
         let (first, rest) = part.core().split_first()?;
         let (_, which) = WRITERS.iter().find(|(name, _)| *name == program(&first.text))?;
-        written_operands(which, rest).into_iter().find_map(judge)
+        written_operands(which, rest).into_iter().find_map(danger_of)
     }
 
-    /// Why writing at a path is dangerous.
-    fn place(&self, path: &str, folder: Option<&str>) -> Option<&'static str> {
+    /// Returns why writing to a path is dangerous.
+    fn path_danger(&self, path: &str, folder: Option<&str>) -> Option<&'static str> {
         let full = resolve(path, folder);
         let shown = full.as_deref().unwrap_or(path);
         if let Some(device) = shown.strip_prefix("/dev/") {
@@ -107,7 +109,7 @@ impl Ground {
             return (!harmless).then_some(DEVICE);
         }
         let sensitive = |name: &str| SENSITIVE.iter().find(|(sensitive, _)| *sensitive == name);
-        // Only what is below the project: a project may itself stand in such a folder.
+        // Only names below the project count: the project itself may be in such a folder.
         let inside =
             full.as_deref().zip(self.project.as_deref()).and_then(|(path, folder)| below(path, folder));
         if let Some((_, reason)) = inside.unwrap_or(shown).split('/').find_map(sensitive) {
@@ -116,34 +118,34 @@ impl Ground {
         match (&full, &self.project) {
             (Some(_), Some(_)) if inside.is_some() => None,
             (Some(_), Some(_)) => Some(OUTSIDE),
-            // Without a folder a path without `..` is in it, wherever that is.
+            // A relative path without `..` is inside the working folder, even if that is unknown.
             (None, None) if !path.split('/').any(|name| name == "..") => None,
             (Some(_), None) | (None, Some(_) | None) => Some(SOMEWHERE),
         }
     }
 }
 
-/// The files that a program is given to write.
-pub(super) fn written_operands<'w>(which: &Operands, rest: &'w [Word]) -> Vec<&'w Word> {
+/// Returns the operands that a program writes.
+pub(super) fn written_operands<'w>(which: &WrittenOperands, rest: &'w [Word]) -> Vec<&'w Word> {
     let files = operands(rest);
     match which {
-        Operands::All => files,
-        Operands::Last => files.last().copied().into_iter().collect(),
-        Operands::InPlace if is_in_place(rest) => files.into_iter().skip(1).collect(),
-        Operands::InPlace => Vec::new(),
-        Operands::After(flags) => {
+        WrittenOperands::All => files,
+        WrittenOperands::Last => files.last().copied().into_iter().collect(),
+        WrittenOperands::InPlace if is_in_place(rest) => files.into_iter().skip(1).collect(),
+        WrittenOperands::InPlace => Vec::new(),
+        WrittenOperands::After(flags) => {
             let named = rest.windows(2).filter(|pair| flags.contains(&pair[0].text.as_str()));
             named.map(|pair| &pair[1]).collect()
         }
     }
 }
 
-/// Whether `sed` changes the files that it is given.
+/// Returns whether `sed` edits its files in place.
 pub(super) fn is_in_place(rest: &[Word]) -> bool {
     rest.iter().any(|word| word.text.starts_with("-i") || word.text.starts_with("--in-place"))
 }
 
-/// What the list of destructive commands says about these words.
+/// Looks a command up in the list of destructive commands.
 fn listed(words: &[Word]) -> Option<&'static str> {
     let (first, rest) = words.split_first()?;
     if program(&first.text) == "find" {
@@ -155,13 +157,13 @@ fn listed(words: &[Word]) -> Option<&'static str> {
     ROWS.iter().find(|row| row.fits(program(&first.text), rest)).map(|row| row.reason)
 }
 
-/// What a command does that runs for each file that was found.
+/// Checks the command of `find -exec`.
 fn found(words: &[Word]) -> Option<&'static str> {
     let removes = words.first().is_some_and(|word| program(&word.text) == "rm");
     if removes { Some(REMOVES_INPUT) } else { listed(words) }
 }
 
-/// What wrappers make of a command: other rights, or operands that only the input knows.
+/// Checks wrappers: other rights, or operands that come from the input.
 fn wrapped(part: &Part) -> Option<&'static str> {
     let first = part.core().first().map(|word| program(&word.text));
     for wrapper in part.wrappers() {
@@ -176,14 +178,14 @@ fn wrapped(part: &Part) -> Option<&'static str> {
     None
 }
 
-/// The folder that a part changes to; within, `None` if it cannot be known.
+/// Returns the folder that a part changes to, if it does; `Some(None)` if the folder is unknown.
 fn changed_folder(part: &Part) -> Option<Option<&Word>> {
     let (first, rest) = part.core().split_first()?;
     let changes = ["cd", "pushd", "popd"].contains(&first.text.as_str());
     changes.then(|| rest.iter().find(|word| !word.text.starts_with('-')))
 }
 
-/// Whether a part runs what the parts before it in its pipeline say.
+/// Returns why it is dangerous that a part runs the output of earlier parts of its pipeline.
 fn piped(part: &Part, before: &[Part]) -> Option<&'static str> {
     let (first, rest) = part.core().split_first()?;
     let name = program(&first.text);

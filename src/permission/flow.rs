@@ -1,81 +1,81 @@
-//! The check flow (5.7): deny, ask, the tool, the mode, allow, and at last a question.
+//! The check flow (5.7): deny rules, ask rules, the tool, the mode, allow rules, and finally a question.
 
 use std::{borrow::Cow, fmt};
 
 use super::{
     Call,
-    access::{Access, Place},
-    command::{self, Judge},
-    context::{Context, Placed},
+    access::{Area, Workspace},
+    command::{self, CommandCheck},
+    context::{Context, ScopedRule},
     host::is_documentation,
-    pattern::{Ground, Use},
+    pattern::{Folders, RuleRole},
     protect::is_protected,
     scope::{Behaviour, Mode},
-    shell::{Pieces, Spoken, pieces},
-    tool::{self, Family, Own},
+    shell::{ParsedCommand, Spellings, parse},
+    tool::{self, Family, ToolPolicy},
 };
 
-/// What would have happened to a call, where in the flow, and by what.
+/// The result of checking a call: the decision, and what made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome<'c> {
-    /// What would have happened.
+    /// The decision.
     pub decision: Decision,
     /// The step of the flow that decided.
     pub step: Step,
-    /// By what.
+    /// What made the decision.
     pub by: By<'c>,
 }
 
-/// What happens to a call.
+/// A decision about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Decision {
-    /// It runs.
+    /// The call runs.
     Allow,
-    /// It is refused.
+    /// The call is denied.
     Deny,
     /// A person is asked.
     Ask,
-    /// It depends on what a log does not hold.
+    /// The decision depends on information that logs do not have.
     ToolDecides,
 }
 
-/// The steps of the flow, in their order.
+/// The steps of the flow, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
-    /// 1: rules that deny.
+    /// 1: deny rules.
     Deny,
-    /// 2: rules that ask.
+    /// 2: ask rules.
     Ask,
-    /// 3 and 4: the tool's own answer.
+    /// 3 and 4: the tool's own check.
     Tool,
-    /// 5: the tool is a question to a person.
+    /// 5: the tool asks a person by itself.
     Interaction,
     /// 6: the mode.
     Mode,
-    /// 7: rules that allow.
+    /// 7: allow rules.
     Allow,
-    /// 8: nothing decided.
+    /// 8: no step decided, so a person is asked.
     Default,
 }
 
-/// By what a call was decided.
+/// What made a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum By<'c> {
-    /// By a rule; by several if the parts of a command needed several.
-    Rules(Vec<Placed<'c>>),
-    /// By the mode.
+    /// A rule, or several if the parts of a command needed several.
+    Rules(Vec<ScopedRule<'c>>),
+    /// The mode.
     Mode(Mode),
-    /// By the need for a person.
+    /// The tool asks a person by itself.
     Interaction,
-    /// By nobody being there to ask.
+    /// Nobody can be asked.
     NoPrompts,
-    /// By the tool itself, which lets it run for this reason.
-    Own(&'static str),
-    /// By the tool itself, which asks for this reason.
-    Asks(Cow<'static, str>),
-    /// By this, which a log does not hold.
+    /// The tool, which allows the call for this reason.
+    Tool(&'static str),
+    /// The tool, which asks for this reason.
+    ToolAsks(Cow<'static, str>),
+    /// This information, which logs do not have.
     Depends(&'static str),
-    /// By nothing: that is asked.
+    /// Nothing, so a person is asked.
     Default,
 }
 
@@ -95,14 +95,14 @@ impl fmt::Display for By<'_> {
         match self {
             Self::Rules(rules) => {
                 let rules: Vec<String> =
-                    rules.iter().map(|placed| format!("{} ({})", placed.rule, placed.scope)).collect();
+                    rules.iter().map(|scoped| format!("{} ({})", scoped.rule, scoped.scope)).collect();
                 f.write_str(&rules.join(" + "))
             }
             Self::Mode(mode) => write!(f, "mode {mode}"),
             Self::Interaction => f.write_str("needs a person"),
             Self::NoPrompts => f.write_str("nobody to ask"),
-            Self::Own(why) => f.write_str(why),
-            Self::Asks(why) => f.write_str(why),
+            Self::Tool(why) => f.write_str(why),
+            Self::ToolAsks(why) => f.write_str(why),
             Self::Depends(on) => write!(f, "depends on {on}"),
             Self::Default => f.write_str("no rule"),
         }
@@ -117,22 +117,22 @@ const OTHER_TOOL: &str = "the tool, which is not known here";
 const NO_FOLDER: &str = "the folder of the session, which is not known";
 const CLASSIFIER: &str = "the classifier of mode auto";
 
-/// What would happen to a call in a context.
+/// Returns what would happen to a call in a context.
 pub fn check<'c>(context: &'c Context, call: &Call<'_>) -> Outcome<'c> {
-    let subject = Subject::of(context, call);
-    if let Some(placed) = subject.stopped(Behaviour::Deny) {
-        return Outcome { decision: Decision::Deny, step: Step::Deny, by: By::Rules(vec![placed]) };
+    let call_check = CallCheck::of(context, call);
+    if let Some(scoped) = call_check.first_rule(Behaviour::Deny) {
+        return Outcome { decision: Decision::Deny, step: Step::Deny, by: By::Rules(vec![scoped]) };
     }
-    if let Some(placed) = subject.stopped(Behaviour::Ask) {
-        return asked(context, Step::Ask, By::Rules(vec![placed]));
+    if let Some(scoped) = call_check.first_rule(Behaviour::Ask) {
+        return asked(context, Step::Ask, By::Rules(vec![scoped]));
     }
-    if subject.tool.own == Own::Interacts {
+    if call_check.tool.policy == ToolPolicy::Interactive {
         return asked(context, Step::Interaction, By::Interaction);
     }
-    if context.mode != Mode::BypassPermissions && subject.writes_protected() {
-        return asked(context, Step::Tool, By::Asks(PROTECTED.into()));
+    if context.mode != Mode::BypassPermissions && call_check.writes_protected() {
+        return asked(context, Step::Tool, By::ToolAsks(PROTECTED.into()));
     }
-    if let Some(decision) = subject.by_mode() {
+    if let Some(decision) = call_check.mode_decision() {
         let by = By::Mode(context.mode);
         return match decision {
             Decision::Ask => asked(context, Step::Mode, by),
@@ -141,126 +141,133 @@ pub fn check<'c>(context: &'c Context, call: &Call<'_>) -> Outcome<'c> {
             }
         };
     }
-    if let Some(placed) = subject.allowed_whole() {
-        return Outcome { decision: Decision::Allow, step: Step::Allow, by: By::Rules(vec![placed]) };
+    if let Some(scoped) = call_check.tool_rule() {
+        return Outcome { decision: Decision::Allow, step: Step::Allow, by: By::Rules(vec![scoped]) };
     }
-    let outcome = subject.looked_at();
+    let outcome = call_check.tool_outcome();
     if outcome.decision == Decision::Ask { asked(context, outcome.step, outcome.by) } else { outcome }
 }
 
-/// A part of a command, and what becomes of it.
+/// A part of a command with its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judged<'c> {
-    /// The part as it was written.
+pub struct PartOutcome<'c> {
+    /// The part as written.
     pub text: String,
-    /// What becomes of it alone.
+    /// The outcome of the part as a command of its own.
     pub outcome: Outcome<'c>,
 }
 
-/// What would happen to each part of a command by itself. Empty for other tools, and for commands that cannot be checked.
-pub fn check_parts<'c>(context: &'c Context, call: &Call<'_>) -> Vec<Judged<'c>> {
-    let subject = Subject::of(context, call);
-    if subject.pieces.doubt.is_some() {
+/// Returns what would happen to each part of a command as a command of its own.
+///
+/// Empty for other tools, and for commands that cannot be split.
+pub fn check_parts<'c>(context: &'c Context, call: &Call<'_>) -> Vec<PartOutcome<'c>> {
+    let call_check = CallCheck::of(context, call);
+    if call_check.parsed.split_error.is_some() {
         return Vec::new();
     }
     let part = |part: &super::Part| {
-        let input = serde_json::json!({ "command": part.unguarded() });
+        let input = serde_json::json!({ "command": part.without_keywords() });
         let call = Call { tool: call.tool, input: &input, cwd: call.cwd };
-        Judged { text: part.text.clone(), outcome: check(context, &call) }
+        PartOutcome { text: part.text.clone(), outcome: check(context, &call) }
     };
-    subject.pieces.parts.iter().map(part).collect()
+    call_check.parsed.parts.iter().map(part).collect()
 }
 
-/// The rules of a context that are about none of the calls.
-pub fn unmatched<'c, 'a>(context: &'c Context, calls: impl IntoIterator<Item = Call<'a>>) -> Vec<Placed<'c>> {
-    let mut left: Vec<Placed<'c>> = context.all_rules().collect();
+/// Returns the rules of a context that match none of the calls.
+pub fn unmatched_rules<'c, 'a>(
+    context: &'c Context,
+    calls: impl IntoIterator<Item = Call<'a>>,
+) -> Vec<ScopedRule<'c>> {
+    let mut left: Vec<ScopedRule<'c>> = context.all_rules().collect();
     for call in calls {
         if left.is_empty() {
             break;
         }
-        let subject = Subject::of(context, &call);
-        left.retain(|placed| !subject.is_met_by(placed));
+        let call_check = CallCheck::of(context, &call);
+        left.retain(|scoped| !call_check.is_matched_by(scoped));
     }
     left
 }
 
-/// The folder that later commands run in after a call that ran, if it changes: a command that ends elsewhere in the
-/// working folders stays there, one that leaves them is taken back to the project's folder.
+/// Returns the working folder after a call ran, if it changes.
+///
+/// A `cd` inside the working folders persists; after a `cd` out of them, the CLI returns to the project's
+/// folder.
 pub fn folder_after(context: &Context, call: &Call<'_>) -> Option<String> {
-    let subject = Subject::of(context, call);
-    if subject.pieces.doubt.is_some() {
+    let call_check = CallCheck::of(context, call);
+    if call_check.parsed.split_error.is_some() {
         return None;
     }
     let alone = |part: &super::Part| {
-        subject.pieces.parts.iter().filter(|other| other.pipeline == part.pipeline).count() == 1
+        call_check.parsed.parts.iter().filter(|other| other.pipeline == part.pipeline).count() == 1
     };
-    let mut ground = subject.ground.clone();
-    for part in subject.pieces.parts.iter().filter(|part| alone(part)) {
+    let mut folders = call_check.folders.clone();
+    for part in call_check.parsed.parts.iter().filter(|part| alone(part)) {
         if let [first, target] = part.core()
             && first.text == "cd"
             && !target.expands
             && target.text != "-"
         {
-            ground = ground.within(ground.resolve(&target.text));
+            folders = folders.within(folders.resolve(&target.text));
         }
     }
-    let new = ground.cwd.clone().filter(|new| Some(new) != subject.ground.cwd.as_ref())?;
-    let inside = Place { context, ground: &ground }.find(&new) == Access::Inside;
-    Some(new).filter(|_| inside).or_else(|| subject.ground.project.clone())
+    let new = folders.cwd.clone().filter(|new| Some(new) != call_check.folders.cwd.as_ref())?;
+    let inside = Workspace { context, folders: &folders }.area_of(&new) == Area::Inside;
+    Some(new).filter(|_| inside).or_else(|| call_check.folders.project.clone())
 }
 
-/// A call in its context, with its command taken apart.
-struct Subject<'c, 'a> {
+/// A call with its command parsed, and the context to check it in.
+struct CallCheck<'c, 'a> {
     context: &'c Context,
     call: Call<'a>,
     tool: &'static tool::Tool,
-    ground: Ground,
+    folders: Folders,
     command: Option<&'a str>,
-    pieces: Pieces,
-    spoken: Spoken,
+    parsed: ParsedCommand,
+    spellings: Spellings,
 }
 
-impl<'c, 'a> Subject<'c, 'a> {
+impl<'c, 'a> CallCheck<'c, 'a> {
     fn of(context: &'c Context, call: &Call<'a>) -> Self {
-        let tool = tool::known(call.tool);
+        let tool = tool::lookup(call.tool);
         let command = call.text("command").filter(|_| tool.family == Family::Command);
-        let pieces = command.map(pieces).unwrap_or_default();
-        let ground = Ground::new(call.cwd, context.project.as_deref());
-        let spoken = Spoken::of(&pieces.parts);
-        Self { context, call: *call, tool, ground, command, pieces, spoken }
+        let parsed = command.map(parse).unwrap_or_default();
+        let folders = Folders::new(call.cwd, context.project.as_deref());
+        let spellings = Spellings::of(&parsed.parts);
+        Self { context, call: *call, tool, folders, command, parsed, spellings }
     }
 
-    fn judge(&self) -> Judge<'c, '_> {
+    fn command_check(&self) -> CommandCheck<'c, '_> {
         let command = self.command.unwrap_or_default();
-        Judge { context: self.context, ground: &self.ground, command, pieces: &self.pieces }
+        CommandCheck { context: self.context, folders: &self.folders, command, parsed: &self.parsed }
     }
 
-    fn place(&self) -> Place<'c, '_> {
-        Place { context: self.context, ground: &self.ground }
+    fn workspace(&self) -> Workspace<'c, '_> {
+        Workspace { context: self.context, folders: &self.folders }
     }
 
-    /// The first rule that denies or asks.
-    fn stopped(&self, behaviour: Behaviour) -> Option<Placed<'c>> {
-        let stops = |placed: &Placed<'_>| {
-            let of = Use { behaviour, scope: placed.scope };
-            placed.rule.stops(&self.call, &self.spoken, &self.ground, of)
+    /// Returns the first deny or ask rule that matches.
+    fn first_rule(&self, behaviour: Behaviour) -> Option<ScopedRule<'c>> {
+        let stops = |scoped: &ScopedRule<'_>| {
+            let role = RuleRole { behaviour, scope: scoped.scope };
+            scoped.rule.matches_call(&self.call, &self.spellings, &self.folders, role)
         };
         let rule = self.context.rules(behaviour).find(stops);
-        // Paths of rules that ask do not reach commands.
+        // Ask rules for paths do not apply to commands.
         let reaches = behaviour == Behaviour::Deny && self.command.is_some();
-        rule.or_else(|| if reaches { command::kept_away(&self.judge()) } else { None })
+        rule.or_else(|| if reaches { command::denying_file_rule(&self.command_check()) } else { None })
     }
 
     fn writes_protected(&self) -> bool {
         match self.tool.family {
-            Family::Command => command::writes_protected(&self.ground, &self.pieces),
+            Family::Command => command::writes_protected(&self.folders, &self.parsed),
             Family::Edit(_) => tool::path_of(&self.call).is_some_and(|path| is_protected(&path)),
             Family::Read(_) | Family::Web | Family::Agent | Family::Skill | Family::Other => false,
         }
     }
 
-    /// What the mode decides.
-    fn by_mode(&self) -> Option<Decision> {
+    /// Returns what the mode decides.
+    fn mode_decision(&self) -> Option<Decision> {
         let edits = matches!(self.tool.family, Family::Edit(_));
         match self.context.mode {
             Mode::BypassPermissions => Some(Decision::Allow),
@@ -268,80 +275,87 @@ impl<'c, 'a> Subject<'c, 'a> {
             Mode::Plan if edits || tool::is_mcp(self.call.tool) => Some(Decision::Ask),
             Mode::AcceptEdits if edits => {
                 let path = tool::path_of(&self.call)?;
-                (self.place().find_written(&path) == Access::Inside).then_some(Decision::Allow)
+                (self.workspace().area_of_unresolved(&path) == Area::Inside).then_some(Decision::Allow)
             }
             Mode::AcceptEdits | Mode::Default | Mode::Plan => None,
             Mode::Delegate | Mode::DontAsk | Mode::Auto => None,
         }
     }
 
-    /// An allow rule for any use of the tool.
-    fn allowed_whole(&self) -> Option<Placed<'c>> {
-        let whole = |placed: &Placed<'_>| {
-            placed.rule.content.is_none()
-                && placed.rule.names(self.call.tool, Behaviour::Allow)
-                && placed.rule.idle(Behaviour::Allow).is_none()
+    /// Returns an allow rule for the whole tool.
+    fn tool_rule(&self) -> Option<ScopedRule<'c>> {
+        let whole = |scoped: &ScopedRule<'_>| {
+            scoped.rule.content.is_none()
+                && scoped.rule.covers_tool(self.call.tool, Behaviour::Allow)
+                && scoped.rule.no_effect(Behaviour::Allow).is_none()
         };
         self.context.rules(Behaviour::Allow).find(whole)
     }
 
-    /// What the tool decides by its input.
-    fn looked_at(&self) -> Outcome<'c> {
-        let runs = |why| Outcome { decision: Decision::Allow, step: Step::Tool, by: By::Own(why) };
+    /// Returns what the tool decides by its input.
+    fn tool_outcome(&self) -> Outcome<'c> {
+        let runs = |why| Outcome { decision: Decision::Allow, step: Step::Tool, by: By::Tool(why) };
         let asks = Outcome { decision: Decision::Ask, step: Step::Default, by: By::Default };
         let by_rule =
-            |placed| Outcome { decision: Decision::Allow, step: Step::Allow, by: By::Rules(vec![placed]) };
-        match (self.tool.family, self.tool.own) {
-            (Family::Command, _) => self.judge().whole(),
+            |scoped| Outcome { decision: Decision::Allow, step: Step::Allow, by: By::Rules(vec![scoped]) };
+        match (self.tool.family, self.tool.policy) {
+            (Family::Command, _) => self.command_check().outcome(),
             (Family::Read(_), _) => self.read(),
             (Family::Edit(_), _) => {
                 let path = tool::path_of(&self.call);
-                let rule = path.and_then(|path| self.place().allowing(&["Edit"], &path));
+                let rule = path.and_then(|path| self.workspace().allow_rule(&["Edit"], &path));
                 rule.map_or(asks, by_rule)
             }
             (Family::Web, _) => {
-                let named =
-                    |placed: &Placed<'_>| placed.rule.tool == self.call.tool && placed.rule.fits(&self.call);
+                let named = |scoped: &ScopedRule<'_>| {
+                    scoped.rule.tool == self.call.tool && scoped.rule.matches_name(&self.call)
+                };
                 let rule = self.context.rules(Behaviour::Allow).find(named);
                 let host = tool::host_of(&self.call).unwrap_or_default();
                 let known = is_documentation(&host, self.call.text("url").unwrap_or_default());
                 rule.map_or_else(|| if known { runs(DOCUMENTATION) } else { asks }, by_rule)
             }
-            (Family::Agent | Family::Skill | Family::Other, Own::Runs) => runs(RUNS),
-            (Family::Agent | Family::Skill | Family::Other, Own::Unknown) => depends(OTHER_TOOL),
-            (Family::Agent | Family::Skill | Family::Other, Own::Asks | Own::Looks | Own::Interacts) => asks,
+            (Family::Agent | Family::Skill | Family::Other, ToolPolicy::Allow) => runs(RUNS),
+            (Family::Agent | Family::Skill | Family::Other, ToolPolicy::Unknown) => depends(OTHER_TOOL),
+            (
+                Family::Agent | Family::Skill | Family::Other,
+                ToolPolicy::Ask | ToolPolicy::ByInput | ToolPolicy::Interactive,
+            ) => asks,
         }
     }
 
-    /// A tool that reads: inside it runs, elsewhere a rule must let it. In `plan`, which uses `auto`, it runs everywhere.
+    /// Checks a tool that reads: it runs inside the working folders, and elsewhere by a rule. In `plan`,
+    /// which uses `auto`, it runs everywhere.
     fn read(&self) -> Outcome<'c> {
-        let inside = Outcome { decision: Decision::Allow, step: Step::Tool, by: By::Own(INSIDE) };
+        let inside = Outcome { decision: Decision::Allow, step: Step::Tool, by: By::Tool(INSIDE) };
         let Some(path) = tool::path_of(&self.call) else { return inside };
-        let access = self.place().find_written(&path);
-        if access == Access::Inside {
+        let access = self.workspace().area_of_unresolved(&path);
+        if access == Area::Inside {
             return inside;
         }
-        if let Some(placed) = self.place().allowing(&["Read", "Edit"], &path) {
-            return Outcome { decision: Decision::Allow, step: Step::Allow, by: By::Rules(vec![placed]) };
+        if let Some(scoped) = self.workspace().allow_rule(&["Read", "Edit"], &path) {
+            return Outcome { decision: Decision::Allow, step: Step::Allow, by: By::Rules(vec![scoped]) };
         }
         match access {
             _ if matches!(self.context.mode, Mode::Plan | Mode::Auto) => {
                 Outcome { decision: Decision::Allow, step: Step::Mode, by: By::Mode(self.context.mode) }
             }
-            Access::Unknown => depends(NO_FOLDER),
-            Access::Inside | Access::Outside => {
-                Outcome { decision: Decision::Ask, step: Step::Tool, by: By::Asks(command::OUTSIDE.into()) }
-            }
+            Area::Unknown => depends(NO_FOLDER),
+            Area::Inside | Area::Outside => Outcome {
+                decision: Decision::Ask,
+                step: Step::Tool,
+                by: By::ToolAsks(command::OUTSIDE.into()),
+            },
         }
     }
 
-    /// Whether a rule is about the call or a part of it.
-    fn is_met_by(&self, placed: &Placed<'_>) -> bool {
-        let of = Use { behaviour: placed.behaviour, scope: placed.scope };
-        if placed.rule.stops(&self.call, &self.spoken, &self.ground, of) {
+    /// Returns whether a rule matches the call or a part of it.
+    fn is_matched_by(&self, scoped: &ScopedRule<'_>) -> bool {
+        let role = RuleRole { behaviour: scoped.behaviour, scope: scoped.scope };
+        if scoped.rule.matches_call(&self.call, &self.spellings, &self.folders, role) {
             return true;
         }
-        placed.behaviour != Behaviour::Ask && command::is_about_files(&self.judge(), placed)
+        scoped.behaviour != Behaviour::Ask && command::matches_files(&self.command_check(), scoped)
     }
 }
 
@@ -349,8 +363,8 @@ fn depends<'c>(on: &'static str) -> Outcome<'c> {
     Outcome { decision: Decision::ToolDecides, step: Step::Tool, by: By::Depends(on) }
 }
 
-/// What becomes of a question: `dontAsk` refuses it, in `auto` a classifier answers it unless a rule or the tool wants
-/// a person, and where nobody is there it is refused.
+/// Returns the outcome of a question: `dontAsk` denies it, in `auto` a classifier answers it unless a rule or
+/// the tool needs a person, and it is denied if nobody can be asked.
 fn asked<'c>(context: &Context, step: Step, by: By<'c>) -> Outcome<'c> {
     let (decision, by) = match context.mode {
         Mode::DontAsk => (Decision::Deny, By::Mode(Mode::DontAsk)),

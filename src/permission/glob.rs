@@ -1,20 +1,20 @@
-//! Wildcards: in names of tools and commands, and in the patterns of paths.
+//! Wildcard matching for names of tools, commands and paths.
 
-/// A piece of a pattern.
+/// An element of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
-    /// This letter.
+    /// This character.
     Letter(char),
-    /// Any letter.
+    /// Any character.
     Any,
     /// Any text.
     Star,
-    /// A letter of these ranges, or of none of them.
+    /// A character in one of these ranges, or, if inverted, in none of them.
     Class(Vec<(char, char)>, bool),
 }
 
-/// Matches a pattern with `*` and `?`; every other character is literal.
-pub(super) fn simple(pattern: &str) -> Vec<Token> {
+/// Parses a pattern with `*` and `?`; every other character is literal.
+pub(super) fn parse_glob(pattern: &str) -> Vec<Token> {
     let token = |letter| match letter {
         '*' => Token::Star,
         '?' => Token::Any,
@@ -23,8 +23,9 @@ pub(super) fn simple(pattern: &str) -> Vec<Token> {
     pattern.chars().map(token).collect()
 }
 
-/// Reads a pattern in which only `*` is special, and `\*` is a star (rules for commands, measured on 2.1.326).
-pub(super) fn starred(pattern: &str) -> Vec<Token> {
+/// Parses a pattern in which only `*` is special and `\*` is a literal star (rules for commands, measured on
+/// 2.1.326).
+pub(super) fn parse_wildcard(pattern: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut letters = pattern.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -39,8 +40,8 @@ pub(super) fn starred(pattern: &str) -> Vec<Token> {
     tokens
 }
 
-/// Reads a name of a gitignore pattern, in lower case: `*`, `?`, classes and escapes.
-pub(super) fn ignored(pattern: &str) -> Vec<Token> {
+/// Parses one name of a gitignore pattern, in lower case: `*`, `?`, classes and escapes.
+pub(super) fn parse_gitignore(pattern: &str) -> Vec<Token> {
     let letters: Vec<char> = pattern.to_lowercase().chars().collect();
     let (mut tokens, mut at) = (Vec::new(), 0);
     while let Some(&letter) = letters.get(at) {
@@ -65,11 +66,11 @@ pub(super) fn ignored(pattern: &str) -> Vec<Token> {
     tokens
 }
 
-/// The class after `[`, and how long it is with its `]`.
+/// Parses the character class after `[`; returns it with its length, including the `]`.
 fn class(letters: &[char]) -> Option<(Token, usize)> {
     let inverted = matches!(letters.first(), Some('!' | '^'));
     let start = usize::from(inverted);
-    // A `]` right after the opening is one of the letters.
+    // A `]` right after the opening bracket is part of the class.
     let length = letters.iter().skip(start + 1).position(|letter| *letter == ']')? + 1;
     let mut inside =
         letters[start..start + length].iter().copied().filter(|letter| *letter != '\\').peekable();
@@ -88,7 +89,7 @@ fn class(letters: &[char]) -> Option<(Token, usize)> {
     Some((Token::Class(ranges, inverted), start + length + 1))
 }
 
-/// Whether a text is one that the pattern describes.
+/// Returns whether a pattern matches a whole text.
 pub(super) fn matches(pattern: &[Token], text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let (mut p, mut t) = (0, 0);
@@ -100,7 +101,7 @@ pub(super) fn matches(pattern: &[Token], text: &str) -> bool {
                 star = Some((p, t));
                 p += 1;
             }
-            Some(token) if token.takes(text[t]) => {
+            Some(token) if token.accepts(text[t]) => {
                 p += 1;
                 t += 1;
             }
@@ -116,7 +117,7 @@ pub(super) fn matches(pattern: &[Token], text: &str) -> bool {
 }
 
 impl Token {
-    fn takes(&self, letter: char) -> bool {
+    fn accepts(&self, letter: char) -> bool {
         match self {
             Self::Letter(own) => *own == letter,
             Self::Any => true,
@@ -128,9 +129,9 @@ impl Token {
     }
 }
 
-/// Whether a name matches a pattern with `*` and `?`.
+/// Returns whether a pattern with `*` and `?` matches a whole name.
 pub(super) fn glob(pattern: &str, name: &str) -> bool {
-    if pattern.contains(['*', '?']) { matches(&simple(pattern), name) } else { pattern == name }
+    if pattern.contains(['*', '?']) { matches(&parse_glob(pattern), name) } else { pattern == name }
 }
 
 #[cfg(test)]
@@ -138,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn classes_and_escapes_are_those_of_gitignore() {
+    fn classes_and_escapes_work_as_in_gitignore() {
         for (pattern, name, expected) in [
             ("[id].txt", "i.txt", true),
             ("[id].txt", "[id].txt", false),
@@ -154,9 +155,9 @@ mod tests {
             ("a\\*", "ab", false),
             ("A*", "abc", true),
         ] {
-            assert_eq!(matches(&ignored(pattern), name), expected, "{pattern} and {name}");
+            assert_eq!(matches(&parse_gitignore(pattern), name), expected, "{pattern} and {name}");
         }
-        assert!(matches(&starred("a\\*?"), "a*?") && !matches(&starred("a\\*"), "ab"));
+        assert!(matches(&parse_wildcard("a\\*?"), "a*?") && !matches(&parse_wildcard("a\\*"), "ab"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Documentation hosts that `WebFetch` reads without a rule: as measured on 2.1.326.
+//! Documentation hosts that `WebFetch` reads without a rule (measured on 2.1.326).
 
-/// Hosts; with a path, only what is below it.
+/// Hosts, each with the path below which pages need no rule; empty for all pages.
 const HOSTS: &[(&str, &str)] = &[
     ("angular.io", ""),
     ("cloud.google.com", ""),
@@ -40,7 +40,7 @@ const HOSTS: &[(&str, &str)] = &[
     ("www.typescriptlang.org", ""),
 ];
 
-/// Whether an address on a host is read without a rule.
+/// Returns whether `WebFetch` reads an address without a rule.
 pub(super) fn is_documentation(host: &str, url: &str) -> bool {
     let after = url.split_once("://").map_or("", |(_, rest)| rest);
     let path = after.find('/').map_or("", |at| &after[at..]);
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_listed_once_and_a_path_narrows_one() {
+    fn hosts_are_unique_and_a_path_limits_one() {
         assert!(HOSTS.is_sorted() && HOSTS.windows(2).all(|pair| pair[0].0 != pair[1].0));
         assert!(is_documentation("github.com", "https://github.com/anthropics/x"));
         assert!(!is_documentation("github.com", "https://github.com/anthropics-x/y"));

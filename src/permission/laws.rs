@@ -1,11 +1,11 @@
-//! What holds for any text.
+//! Properties that hold for every text.
 
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 
-/// Texts of the letters that matter to rules and shells.
+/// Texts of characters that are special in rules and shells.
 fn hostile() -> impl Strategy<Value = String> {
     prop_oneof![
         proptest::collection::vec(
@@ -24,7 +24,7 @@ fn hostile() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Simple commands without danger, and some with.
+/// Simple commands, harmless and dangerous.
 fn simple() -> impl Strategy<Value = &'static str> {
     proptest::sample::select(
         &[
@@ -59,7 +59,7 @@ fn parts(command: &str) -> Option<Vec<String>> {
     split(command).ok().map(|parts| parts.into_iter().map(|part| part.text).collect())
 }
 
-/// Commands that were refused, of every kind that a suggestion tells apart.
+/// Denied commands of every kind that suggestions distinguish.
 const REFUSED: &[&str] = &[
     "npm test",
     "npm run build && npm test",
@@ -82,7 +82,7 @@ const REFUSED: &[&str] = &[
     "make 'a b'",
 ];
 
-/// Words that may make another command of one.
+/// Words that may change the meaning of a command.
 const WORDS: &[&str] = &[
     "-rf",
     "/",
@@ -147,14 +147,14 @@ proptest! {
             for tool in ["Bash", "Edit", "Glob", "WebFetch", &*rule] {
                 let call = Call { tool, input: &input, cwd: Some(&rule) };
                 let _ = (check(&context, &call), danger(&call, Some(&path)), context.clone().approve_always(&call));
-                let _ = (suggest(&[call], Breadth::Prefix, None), unmatched(&context, [call]));
+                let _ = (suggest(&[call], Breadth::Prefix, None), unmatched_rules(&context, [call]));
             }
         }
     }
 
     #[test]
     fn halves_of_a_rule_survive_writing(content in hostile()) {
-        if let Ok(rule) = Rule::of("Bash", Some(&content)) {
+        if let Ok(rule) = Rule::new("Bash", Some(&content)) {
             prop_assert_eq!(Rule::parse(&rule.to_string()), Ok(rule));
         }
     }
@@ -201,11 +201,11 @@ proptest! {
             let mut known: Vec<String> = denied.iter().filter_map(|command| parts(command)).flatten().collect();
             known.extend(known.clone().into_iter().map(|part| part.split(" > ").next().unwrap().to_owned()));
             let harmless = |part: &str| allows(&Context::new(Mode::Default), part);
-            let spoken = |part: &String| {
+            let spellings = |part: &String| {
                 let bare = part.split(" > ").next().unwrap();
                 known.iter().any(|known| known == part || known == bare) || harmless(part) || harmless(bare)
             };
-            prop_assert!(parts(&probe).is_some_and(|parts| parts.iter().all(spoken)), "{probe}");
+            prop_assert!(parts(&probe).is_some_and(|parts| parts.iter().all(spellings)), "{probe}");
         }
     }
 
@@ -235,7 +235,7 @@ proptest! {
             if changed == denied || !allows(&context, &changed) || allows(&nothing, &changed) {
                 continue;
             }
-            // An exact rule is a command with its words, wherever its output goes and whatever reads beside it.
+            // An exact rule fixes the words of a command, but not its redirections and pipes.
             let kept = |rule: &Rule| match &rule.content {
                 Some(Content::Command(text)) => changed.contains(text.as_str()),
                 Some(Content::Prefix(text)) => breadth == Breadth::Prefix && changed.contains(text.as_str()),
@@ -254,13 +254,13 @@ proptest! {
     fn a_prefix_never_allows_what_is_dangerous(denied in compound(), probe in compound()) {
         let input = json!({ "command": denied });
         let call = Call { tool: "Bash", input: &input, cwd: Some("/p") };
-        // One with a warning allows the danger that it warns of.
+        // A rule with a warning allows the danger that it warns of.
         let mut rules = suggest(&[call], Breadth::Prefix, Some("/p")).rules;
         rules.retain(|one| one.warning.is_none());
         let other = json!({ "command": probe });
         let probed = Call { tool: "Bash", input: &other, cwd: Some("/p") };
         if probe != denied && check(&context(&rules), &probed).decision == Decision::Allow {
-            // A pipe can join harmless parts to something that is not; that is judged where it is run.
+            // Harmless parts can be dangerous in a pipe; that is checked when the command runs.
             prop_assert!(probe.contains('|') || danger(&probed, Some("/p")).is_none(), "{probe} by {rules:?}");
         }
     }

@@ -1,10 +1,10 @@
-//! Lists of rules in one text: `--allowed-tools` (2) and `allowed-tools` of commands (9.3).
+//! Lists of rules in one text: the option `--allowed-tools` (2) and `allowed-tools` of slash commands (9.3).
 
 use super::rule::{Rule, RuleError};
 
-/// The rules of a list with commas or blanks between them: `Bash(git:*) Edit` or `Read, Grep, Bash(git:*)`.
+/// Parses rules separated by commas or whitespace: `Bash(git:*) Edit` or `Read, Grep, Bash(git:*)`.
 ///
-/// Commas and blanks between parentheses belong to the rule.
+/// Commas and whitespace inside parentheses belong to the rule.
 pub fn rule_list(text: &str) -> Result<Vec<Rule>, RuleError> {
     let mut rules = Vec::new();
     let mut open = 0_usize;
@@ -17,17 +17,17 @@ pub fn rule_list(text: &str) -> Result<Vec<Rule>, RuleError> {
             '(' => open += 1,
             ')' => open = open.saturating_sub(1),
             _ if open == 0 && (letter == ',' || letter.is_whitespace()) => {
-                take(&text[start..at], &mut rules)?;
+                push_rule(&text[start..at], &mut rules)?;
                 start = at + letter.len_utf8();
             }
             _ => {}
         }
     }
-    take(&text[start..], &mut rules)?;
+    push_rule(&text[start..], &mut rules)?;
     Ok(rules)
 }
 
-fn take(text: &str, rules: &mut Vec<Rule>) -> Result<(), RuleError> {
+fn push_rule(text: &str, rules: &mut Vec<Rule>) -> Result<(), RuleError> {
     if !text.trim().is_empty() {
         rules.push(Rule::parse(text)?);
     }
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_the_command_line_and_of_commands_are_read() {
+    fn lists_with_commas_and_spaces_are_parsed() {
         assert_eq!(texts("Bash(git:*) Edit"), ["Bash(git:*)", "Edit"]);
         assert_eq!(texts("Read, Grep, Glob, Bash(git:*)"), ["Read", "Grep", "Glob", "Bash(git:*)"]);
         assert_eq!(texts("Bash(git log a, b),Read"), ["Bash(git log a, b)", "Read"]);
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_rule_of_a_list_is_told() {
+    fn an_invalid_rule_in_a_list_is_an_error() {
         assert!(rule_list("Read, Bash(git").is_err_and(|error| matches!(error, RuleError::NotClosed(_))));
     }
 }

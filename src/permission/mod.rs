@@ -1,27 +1,30 @@
 //! Claude Code's permission system: rules, scopes, modes, and the flow that decides whether a tool may run.
 //!
-//! A pure model. It opens no file and knows nothing of logs: whoever has a [`Call`] (a tool, its input, the
-//! folder it ran in) and a [`Context`] (mode and rules) can ask [`check`] what would have happened.
+//! This is a pure model. It opens no files and knows nothing about logs: [`check`] takes a [`Call`] (a tool,
+//! its input and its working folder) and a [`Context`] (mode and rules), and returns what Claude Code would
+//! do.
 //!
-//! What is modelled, and where it comes from:
+//! The model comes from these sources, and comments name them:
 //!
-//! * *measured*: what 2.1.326 did with 1,840 calls under 129 settings (`testdata/permissions`). Most tables of this module
-//!   are lists of that: tools, read-only commands, wrappers and variables, protected files, documentation hosts;
-//! * *documented*: the protocol specification of Claude Code, whose sections 5.1 to 5.9 have the modes, the form of
-//!   rules, the scopes, the operations and the flow;
-//! * *recorded*: what 2.1.325 printed (`testdata/recordings`), where it says more than the specification;
+//! * *measured*: what 2.1.326 did with 1,840 calls under 129 settings (`testdata/permissions`). Most tables
+//!   of this module come from it: tools, read-only commands, wrappers and variables, protected files,
+//!   documentation hosts;
+//! * *documented*: sections 5.1 to 5.9 of the protocol specification of Claude Code, which describe modes,
+//!   the form of rules, scopes, operations and the flow;
+//! * *recorded*: the output of 2.1.325 (`testdata/recordings`), where it says more than the specification;
 //! * *published*: the public settings documentation;
-//! * *guess*: the rest, always called that, and always the choice that asks.
+//! * *guess*: everything else. A guess always chooses to ask.
 //!
-//! # What a log cannot know
+//! # Limits
 //!
-//! [`Decision::ToolDecides`] is left for calls whose outcome depends on what no log holds; [`By::Depends`] says on what:
+//! [`Decision::ToolDecides`] means that the outcome depends on information that logs do not have;
+//! [`By::Depends`] names it:
 //!
-//! * the check of a tool that is not known here;
-//! * in `auto`, the classifier that answers what would be asked;
-//! * the folder of the session, where a log does not name it.
+//! * the check of a tool that is not in the table of tools;
+//! * in mode `auto`, the answer of the classifier;
+//! * the folder of the session, if the log does not name it.
 //!
-//! Links in the file system cannot be known either: a path is judged as it is written.
+//! Symbolic links are not followed: a path is checked as written.
 //!
 //! ```
 //! use ccstat::permission::{Behaviour, Call, Context, Decision, Mode, Rule, Scope, check};
@@ -53,15 +56,15 @@ mod tool;
 mod update;
 mod windows;
 
-pub use context::{Context, Placed};
+pub use context::{Context, ScopedRule};
 pub use danger::danger;
-pub use flow::{By, Decision, Judged, Outcome, Step, check, check_parts, folder_after, unmatched};
+pub use flow::{By, Decision, Outcome, PartOutcome, Step, check, check_parts, folder_after, unmatched_rules};
 pub use list::rule_list;
 pub use pattern::Pattern;
 pub use rule::{Content, Rule, RuleError};
 pub use scope::{Behaviour, Mode, Scope};
 pub use settings::{BrokenRule, Settings, SettingsError};
-pub use shell::{Part, Redirect, Unchecked, Unsplit, Word, split};
+pub use shell::{Part, Redirect, SplitError, Unchecked, Word, split};
 pub use suggest::{
     Breadth, Refused, Suggested, Suggestions, allowed_tools, fits_command_line, snippet, suggest,
 };
@@ -70,19 +73,19 @@ pub use update::{Rules, Update, UpdateError};
 
 use serde_json::Value;
 
-/// One use of a tool, as a log has it.
+/// One use of a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
     /// Name of the tool.
     pub tool: &'a str,
-    /// What it was given.
+    /// The tool's input.
     pub input: &'a Value,
-    /// The folder that it ran in, if known. Relative paths and patterns start there.
+    /// The working folder, if known. Relative paths and patterns start there.
     pub cwd: Option<&'a str>,
 }
 
 impl<'a> Call<'a> {
-    /// A text of the input, if it has one by that name.
+    /// Returns a field of the input, if it is a string.
     pub(crate) fn text(&self, field: &str) -> Option<&'a str> {
         self.input.get(field).and_then(Value::as_str)
     }

@@ -1,13 +1,13 @@
-//! Paths as calls and commands write them: resolved without a file system.
+//! Resolves paths of calls and commands without access to the file system.
 
 use super::windows;
 
-/// Whether a part of a path has a wildcard.
+/// Returns whether a part of a path has a wildcard.
 pub(super) fn is_glob(part: &str) -> bool {
     part.contains(['*', '?'])
 }
 
-/// The names of a path, without `.` and with `..` applied as far as it can be.
+/// Splits a path into names; drops `.` and resolves `..` as far as possible.
 pub(super) fn names(path: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in path.split('/') {
@@ -22,9 +22,9 @@ pub(super) fn names(path: &str) -> Vec<String> {
     names
 }
 
-/// A path from the top, `/x` or `~/x`, without `.` and `..`; `None` for a relative path without a folder.
+/// Makes a path absolute (`/x` or `~/x`) and removes `.` and `..`; `None` for a relative path without `cwd`.
 ///
-/// Links are not followed: a log does not have them.
+/// Symbolic links are not followed: a log does not have them.
 pub(super) fn resolve(path: &str, cwd: Option<&str>) -> Option<String> {
     let path = windows::posix(path, cwd);
     if path == "~" || path.starts_with("~/") {
@@ -40,13 +40,14 @@ pub(super) fn resolve(path: &str, cwd: Option<&str>) -> Option<String> {
     Some(format!("/{}", names.join("/")))
 }
 
-/// What of a resolved path is below a resolved folder, without the slash between; empty for the folder itself.
+/// Returns the part of a resolved path below a resolved folder, without leading slash; empty for the folder
+/// itself.
 pub(super) fn below<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }
 
-/// What of a resolved path is below a home folder: a guess by the usual places.
+/// Returns the part of a resolved path below a home folder, which is guessed by the usual locations.
 pub(super) fn in_home(path: &str) -> Option<&str> {
     if let Some(rest) = path.strip_prefix("~/") {
         return Some(rest);
@@ -59,14 +60,14 @@ pub(super) fn in_home(path: &str) -> Option<&str> {
     }
 }
 
-/// The home folder that a folder lies in, by the usual places: a log does not say where it is.
+/// Returns the home folder that contains a folder, guessed by the usual locations: a log does not name it.
 pub(super) fn home_of(folder: &str) -> Option<String> {
     let below = in_home(folder)?;
     let home = folder.strip_suffix(below)?.trim_end_matches('/');
     (!home.is_empty()).then(|| home.to_owned())
 }
 
-/// A resolved path with `~` replaced by a home folder.
+/// Replaces `~` in a resolved path by a home folder.
 pub(super) fn at_home(path: String, home: Option<&str>) -> String {
     match (path.strip_prefix("~/"), home) {
         (Some(rest), Some(home)) => format!("{home}/{rest}").trim_end_matches('/').to_owned(),
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_home_is_known_by_the_usual_places() {
+    fn a_home_folder_is_guessed_by_the_usual_locations() {
         for (folder, home) in [
             ("/home/dev/project", Some("/home/dev")),
             ("/home/dev", Some("/home/dev")),

@@ -1,32 +1,32 @@
-//! The patterns of rules about paths, as 2.1.326 reads them: those of gitignore, in any case.
+//! Path patterns of rules, as 2.1.326 interprets them: gitignore patterns, ignoring case.
 //!
-//! | form | where it begins |
+//! | form | root |
 //! |---|---|
-//! | `//x` | at the top of the file system |
-//! | `~/x` | in the user's home |
-//! | `/x` | in the project's folder; nowhere in the files of the user and of `--settings` |
-//! | `x/y`, `./x` | in the folder that the call runs in; rules that deny or ask also in the project's |
+//! | `//x` | the root of the file system |
+//! | `~/x` | the user's home folder |
+//! | `/x` | the project's folder; in the user's settings `~/.claude`; none in files of `--settings` |
+//! | `x/y`, `./x` | the working folder of the call; for deny and ask rules also the project's folder |
 //! | `x` | the same, at any depth |
 //!
-//! * `*` and `?` stay within a name, `**` crosses folders, `[id]` is a class, a backslash escapes.
-//! * A pattern that matches a folder matches all below it, so `x/*` covers deeper files too.
-//! * `x/**` is the folder `x` with all below it. In rules that deny or ask it is one at any depth.
+//! * `*` and `?` do not match `/`, `**` does, `[id]` is a character class, a backslash escapes.
+//! * A pattern that matches a folder matches everything below it, so `x/*` also matches deeper files.
+//! * `x/**` matches the folder `x` and everything below it; in deny and ask rules, `x` may be at any depth.
 //! * A pattern with `..` matches nothing.
 
 use super::{
-    glob::{Token, ignored, matches},
+    glob::{Token, matches, parse_gitignore},
     path::{at_home, below, home_of, names, resolve},
     scope::{Behaviour, Scope},
 };
 
-/// A pattern of a rule about paths.
+/// The path pattern of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     start: Start,
-    parts: Vec<Part>,
-    /// It ends in `/**`.
+    parts: Vec<Segment>,
+    /// Ends in `/**`.
     open: bool,
-    /// It ends in `/`: the folder itself is not meant.
+    /// Ends in `/`, so the folder itself does not match.
     inside: bool,
 }
 
@@ -40,25 +40,25 @@ enum Start {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum Segment {
     /// `**`.
-    Deep,
+    AnyDepth,
     Name(Vec<Token>),
 }
 
-/// The folders that patterns begin in.
+/// The folders that are the roots of patterns and relative paths.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ground {
-    /// The folder that the call runs in.
+pub(super) struct Folders {
+    /// The working folder of the call.
     pub(super) cwd: Option<String>,
-    /// The folder that the session began in.
+    /// The folder in which the session started.
     pub(super) project: Option<String>,
-    /// The user's home, as far as the folders tell.
+    /// The user's home folder, if it can be guessed from the project's path.
     pub(super) home: Option<String>,
 }
 
-impl Ground {
-    /// Without a project, the folder of the call is it.
+impl Folders {
+    /// Without a project, the working folder is the project.
     pub(super) fn new(cwd: Option<&str>, project: Option<&str>) -> Self {
         let full = |folder: &str| resolve(folder, None);
         let project = project.or(cwd).and_then(full);
@@ -67,26 +67,26 @@ impl Ground {
         Self { cwd, project, home }
     }
 
-    /// A path as a call writes it, from the top; `None` if it is relative and no folder is known.
+    /// Makes a path absolute; `None` if it is relative and the working folder is unknown.
     pub(super) fn resolve(&self, path: &str) -> Option<String> {
         resolve(path, self.cwd.as_deref()).map(|path| at_home(path, self.home.as_deref()))
     }
 
-    /// The same seen from another folder.
+    /// Returns the same folders with another working folder.
     pub(super) fn within(&self, cwd: Option<String>) -> Self {
         Self { cwd, ..self.clone() }
     }
 }
 
-/// Where a rule is kept, and whether it allows: both change what its pattern means.
+/// Behaviour and scope of a rule. Both change what its pattern matches.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Use {
+pub(super) struct RuleRole {
     pub(super) behaviour: Behaviour,
     pub(super) scope: Scope,
 }
 
 impl Pattern {
-    /// Reads a pattern; every text is one.
+    /// Parses a pattern. Every text is a pattern.
     pub fn parse(text: &str) -> Self {
         let (start, rest) = match text {
             _ if text.split('/').any(|name| name == "..") => (Start::Nowhere, text),
@@ -95,25 +95,26 @@ impl Pattern {
             "~" => (Start::Home, "**"),
             _ if text.starts_with("~/") => (Start::Home, &text[2..]),
             _ if text.starts_with("./") => (Start::Folder, &text[2..]),
-            // An exception or a remark to gitignore.
+            // An exception or a comment in gitignore.
             _ if text.starts_with(['!', '#']) => (Start::Nowhere, text),
             _ => (Start::Folder, text),
         };
         let shut = rest.strip_suffix("/**");
         let inside = shut.is_none() && rest.ends_with('/');
-        let part = |name: &str| if name == "**" { Part::Deep } else { Part::Name(ignored(name)) };
+        let part =
+            |name: &str| if name == "**" { Segment::AnyDepth } else { Segment::Name(parse_gitignore(name)) };
         let parts = shut.unwrap_or(rest).split('/').filter(|name| !name.is_empty() && *name != ".");
         Self { start, parts: parts.map(part).collect(), open: shut.is_some(), inside }
     }
 
-    /// Whether it can match anything at all.
-    pub(super) fn is_idle(&self) -> bool {
+    /// Returns whether the pattern can never match.
+    pub(super) fn matches_nothing(&self) -> bool {
         self.start == Start::Nowhere || self.parts.is_empty()
     }
 
-    /// Whether it matches a resolved path in a rule like this.
-    pub(super) fn matches(&self, path: &str, ground: &Ground, of: Use) -> bool {
-        let stops = of.behaviour != Behaviour::Allow;
+    /// Returns whether the pattern of a rule with this role matches a resolved path.
+    pub(super) fn matches(&self, path: &str, folders: &Folders, role: RuleRole) -> bool {
+        let stops = role.behaviour != Behaviour::Allow;
         let fits = |root: Option<&str>, anchored: bool| {
             let rest = root.and_then(|root| below(path, root)).filter(|rest| !rest.is_empty());
             rest.is_some_and(|rest| self.fits(&names(rest), anchored))
@@ -121,31 +122,32 @@ impl Pattern {
         match self.start {
             Start::Nowhere => false,
             Start::Absolute => path.starts_with('/') && fits(Some("/"), true),
-            Start::Home => match ground.home.as_deref() {
+            Start::Home => match folders.home.as_deref() {
                 Some(home) => fits(Some(home), true),
                 None => {
                     let rest = super::path::in_home(path).filter(|rest| !rest.is_empty());
                     rest.is_some_and(|rest| self.fits(&names(rest), true))
                 }
             },
-            Start::Slash => match of.scope {
+            Start::Slash => match role.scope {
                 Scope::User => {
-                    let own = ground.home.as_deref().map(|home| format!("{home}/.claude"));
+                    let own = folders.home.as_deref().map(|home| format!("{home}/.claude"));
                     fits(own.as_deref(), true)
                 }
                 Scope::Flag => false,
-                Scope::Session | Scope::CliArg | Scope::Command => fits(ground.project.as_deref(), true),
-                Scope::Local | Scope::Project | Scope::Policy => fits(ground.project.as_deref(), true),
+                Scope::Session | Scope::CliArg | Scope::Command => fits(folders.project.as_deref(), true),
+                Scope::Local | Scope::Project | Scope::Policy => fits(folders.project.as_deref(), true),
             },
             Start::Folder => {
-                // `x/**` allows in one place, and stops at any depth (measured).
+                // `x/**` matches at any depth only in deny and ask rules (measured).
                 let anchored = self.parts.len() > 1 || self.open && !stops;
-                fits(ground.cwd.as_deref(), anchored) || stops && fits(ground.project.as_deref(), anchored)
+                fits(folders.cwd.as_deref(), anchored) || stops && fits(folders.project.as_deref(), anchored)
             }
         }
     }
 
-    /// Step by step, which beginnings of the path the beginning of the pattern matches.
+    /// Matches the names of a path. Computes for each prefix of the pattern which prefixes of the path it
+    /// matches, so the time is bounded by the product of both lengths.
     fn fits(&self, names: &[String], anchored: bool) -> bool {
         let names: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
         let mut reached = vec![!anchored; names.len() + 1];
@@ -153,11 +155,11 @@ impl Pattern {
         for part in &self.parts {
             let mut next = vec![false; names.len() + 1];
             match part {
-                Part::Deep => {
+                Segment::AnyDepth => {
                     let first = reached.iter().position(|at| *at).unwrap_or(next.len());
                     next[first..].fill(true);
                 }
-                Part::Name(tokens) => {
+                Segment::Name(tokens) => {
                     for (at, name) in names.iter().enumerate() {
                         next[at + 1] = reached[at] && matches(tokens, name);
                     }
@@ -175,7 +177,7 @@ impl Pattern {
 mod tests {
     use super::*;
 
-    /// Pattern, path, and whether a rule that allows and one that denies match in `/home/dev/project`.
+    /// Pattern, path, and whether an allow rule and a deny rule match in `/home/dev/project`.
     const CASES: &[(&str, &str, bool, bool)] = &[
         ("/etc/*", "/etc/passwd", false, false),
         ("/etc/*", "/home/dev/project/etc/x", true, true),
@@ -227,16 +229,16 @@ mod tests {
         ("!a", "!a", false, false),
     ];
 
-    fn matched(pattern: &str, path: &str, ground: &Ground, behaviour: Behaviour, scope: Scope) -> bool {
-        let path = ground.resolve(path).unwrap();
-        Pattern::parse(pattern).matches(&path, ground, Use { behaviour, scope })
+    fn matched(pattern: &str, path: &str, folders: &Folders, behaviour: Behaviour, scope: Scope) -> bool {
+        let path = folders.resolve(path).unwrap();
+        Pattern::parse(pattern).matches(&path, folders, RuleRole { behaviour, scope })
     }
 
     #[test]
-    fn patterns_match_as_the_table_says() {
-        let ground = Ground::new(Some("/home/dev/project"), None);
+    fn patterns_match_as_in_the_table() {
+        let folders = Folders::new(Some("/home/dev/project"), None);
         for (pattern, path, allows, denies) in CASES {
-            let of = |behaviour| matched(pattern, path, &ground, behaviour, Scope::Project);
+            let of = |behaviour| matched(pattern, path, &folders, behaviour, Scope::Project);
             assert_eq!(
                 (of(Behaviour::Allow), of(Behaviour::Deny)),
                 (*allows, *denies),
@@ -247,33 +249,33 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_of_the_call_moves_rules_that_allow_and_adds_to_those_that_deny() {
-        let ground = Ground::new(Some("/home/dev/project/sub"), Some("/home/dev/project"));
-        let of = |path: &str, behaviour| matched("./src/**", path, &ground, behaviour, Scope::Project);
+    fn the_working_folder_replaces_the_root_of_allow_rules_and_is_added_to_that_of_deny_rules() {
+        let folders = Folders::new(Some("/home/dev/project/sub"), Some("/home/dev/project"));
+        let of = |path: &str, behaviour| matched("./src/**", path, &folders, behaviour, Scope::Project);
         assert!(of("/home/dev/project/sub/src/n", Behaviour::Allow));
         assert!(!of("/home/dev/project/src/n", Behaviour::Allow));
         assert!(of("/home/dev/project/src/n", Behaviour::Deny) && of("src/n", Behaviour::Deny));
-        assert!(matched("/src/**", "../src/n", &ground, Behaviour::Allow, Scope::Project));
+        assert!(matched("/src/**", "../src/n", &folders, Behaviour::Allow, Scope::Project));
     }
 
     #[test]
-    fn a_slash_means_the_project_only_in_files_of_the_project() {
-        let ground = Ground::new(Some("/home/dev/project"), None);
+    fn a_leading_slash_means_the_project_except_in_the_users_and_given_settings() {
+        let folders = Folders::new(Some("/home/dev/project"), None);
         for scope in Scope::ALL {
             let expected = !matches!(scope, Scope::User | Scope::Flag);
-            assert_eq!(matched("/b.txt", "b.txt", &ground, Behaviour::Deny, *scope), expected, "{scope}");
+            assert_eq!(matched("/b.txt", "b.txt", &folders, Behaviour::Deny, *scope), expected, "{scope}");
         }
-        assert!(matched("/b.txt", "/home/dev/.claude/b.txt", &ground, Behaviour::Deny, Scope::User));
+        assert!(matched("/b.txt", "/home/dev/.claude/b.txt", &folders, Behaviour::Deny, Scope::User));
     }
 
     #[test]
     fn many_stars_take_no_time() {
-        let ground = Ground::new(Some("/"), None);
+        let folders = Folders::new(Some("/"), None);
         let deep = vec!["a".to_owned(); 2000].join("/");
         assert!(!matched(
             &format!("{}/b", vec!["**/a"; 100].join("/")),
             &deep,
-            &ground,
+            &folders,
             Behaviour::Deny,
             Scope::User
         ));

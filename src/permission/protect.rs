@@ -1,12 +1,12 @@
-//! Files that the CLI asks about before they are written, whatever rules allow: as measured on 2.1.326.
+//! Protected files: the CLI asks before it writes them, even if a rule allows it (measured on 2.1.326).
 //!
-//! Only `bypassPermissions` lets them through.
+//! Only `bypassPermissions` allows it without a question.
 
-/// Folders with all below them.
+/// Protected folders, with everything below them.
 const FOLDERS: &[&str] = &[".git", ".claude", ".vscode", ".idea", ".husky"];
 
-/// Files. `.bashrc`, `.gitconfig`, `.gitmodules` and `.mcp.json` were measured; other files that shells and tools run at their
-/// start are assumed to be protected too.
+/// Protected files. `.bashrc`, `.gitconfig`, `.gitmodules` and `.mcp.json` were measured; other files that
+/// shells and tools run when they start are assumed to be protected too.
 const FILES: &[&str] = &[
     ".bash_profile",
     ".bashrc",
@@ -20,10 +20,10 @@ const FILES: &[&str] = &[
     ".zshrc",
 ];
 
-/// Below a protected folder, but not protected.
+/// Folders below a protected folder that are not protected.
 const EXCEPT: &[(&str, &str)] = &[(".claude", "worktrees")];
 
-/// Whether writing at a path is asked about in every mode but one.
+/// Returns whether the CLI asks before it writes to a path, in every mode except `bypassPermissions`.
 pub(super) fn is_protected(path: &str) -> bool {
     let names: Vec<String> = path.split(['/', '\\']).map(str::to_lowercase).collect();
     let folder = |(at, name): (usize, &String)| {

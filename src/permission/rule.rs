@@ -1,59 +1,59 @@
-//! A rule: `Tool` or `Tool(content)`.
+//! Permission rules: parsing `Tool` and `Tool(content)`, matching calls, and finding rules without effect.
 
 use std::fmt;
 
 use super::{
     Call,
-    glob::{glob, matches, starred},
-    pattern::{Ground, Pattern, Use},
+    glob::{glob, matches, parse_wildcard},
+    pattern::{Folders, Pattern, RuleRole},
     scope::{Behaviour, Scope},
-    shell::{Spoken, pieces},
+    shell::{Spellings, parse},
     tool::{self, Family},
 };
 
-/// A rule as it is written in settings: a tool, and what of it.
+/// A rule as written in settings: a tool, and optionally which of its calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// The tool, or with `*` several.
+    /// Name of the tool; may contain `*`.
     pub tool: String,
-    /// What of it; all without.
+    /// Which calls of the tool it matches; `None` matches all.
     pub content: Option<Content>,
-    /// As it was written.
+    /// The rule as written.
     text: String,
 }
 
-/// What of a tool a rule is about.
+/// Which calls of a tool a rule matches: the text between the parentheses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// `Bash(git status)`: this command.
+    /// `Bash(git status)`: exactly this command.
     Command(String),
     /// `Bash(npm:*)`: commands that begin with these words.
     Prefix(String),
-    /// `Bash(npm run *)`: commands of this form, in which `*` is anything.
+    /// `Bash(npm run *)`: commands of this form; `*` matches any text.
     Wildcard(String),
     /// `Edit(src/**)`: paths.
     Path(Pattern),
     /// `WebFetch(domain:example.com)`: this host.
     Domain(String),
-    /// `Agent(Explore)`, `Skill(greet)`: the one of this name.
-    Named(String),
-    /// `Skill(gr:*)`: those whose name begins like this.
-    NamedLike(String),
-    /// Something that no source explains; it matches nothing.
+    /// `Agent(Explore)`, `Skill(greet)`: the agent or skill with this name.
+    Name(String),
+    /// `Skill(gr:*)`: agents or skills whose name begins with this.
+    NamePrefix(String),
+    /// Content that no source explains; it matches nothing.
     Other(String),
 }
 
-/// What is wrong with the text of a rule.
+/// Why a text is not a rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleError {
-    /// Nothing is there.
+    /// The text is empty.
     #[error("the rule is empty, write a tool as `Read` or a tool with its content as `Bash(npm:*)`")]
     Empty,
-    /// No tool before the parenthesis.
+    /// There is no tool before the parenthesis.
     #[error("no tool before the parenthesis, write it as `Bash(npm:*)`, not `{0}`")]
     NoTool(String),
-    /// A name that no tool has.
+    /// The name contains characters that no tool's name has.
     #[error("a tool's name has no blanks, quotes or commas: `{0}`")]
     ToolName(String),
     /// `(` without `)`.
@@ -62,7 +62,7 @@ pub enum RuleError {
     /// `)` without `(`.
     #[error("a parenthesis is closed that was not opened in `{0}`, write `\\)` if it is meant")]
     NotOpened(String),
-    /// Text after the last parenthesis.
+    /// There is text after the last parenthesis.
     #[error("the parenthesis must be the end of the rule, not `{0}`")]
     After(String),
     /// `Tool()`.
@@ -74,11 +74,11 @@ pub enum RuleError {
 }
 
 impl Rule {
-    /// Reads a rule.
+    /// Parses a rule.
     ///
-    /// The specification's form is `^([^(]+)\(([^)]+)\)$`, and all else is the name of a tool; names that no tool can
-    /// have are errors here, since such a rule never does anything. Newer versions also read parentheses within the
-    /// content, escaped with `\` or in pairs.
+    /// In the specification a rule has the form `^([^(]+)\(([^)]+)\)$`, and every other text is the name of a
+    /// tool. Names that no tool can have are errors here, since such a rule never has an effect. Like newer
+    /// versions, this accepts parentheses in the content, escaped with `\` or in pairs.
     pub fn parse(text: &str) -> Result<Self, RuleError> {
         let trimmed = text.trim();
         if trimmed.is_empty() {
@@ -89,10 +89,10 @@ impl Rule {
             return if closed {
                 Err(RuleError::NotOpened(text.to_owned()))
             } else {
-                Self::made(trimmed, None, text)
+                Self::build(trimmed, None, text)
             };
         };
-        balanced(rest, text)?;
+        check_balanced(rest, text)?;
         let Some(inside) = rest.strip_suffix(')') else { return Err(RuleError::After(text.to_owned())) };
         if tool.trim().is_empty() {
             return Err(RuleError::NoTool(text.to_owned()));
@@ -100,68 +100,75 @@ impl Rule {
         if inside.trim().is_empty() {
             return Err(RuleError::NoContent(text.to_owned()));
         }
-        Self::made(tool, Some(&unescaped(inside)), text)
+        Self::build(tool, Some(&unescaped(inside)), text)
     }
 
-    /// A rule of its two halves, as the wire has them (`toolName`, `ruleContent`).
-    pub fn of(tool: &str, content: Option<&str>) -> Result<Self, RuleError> {
+    /// Makes a rule of a tool and a content, which are separate on the wire (`toolName`, `ruleContent`).
+    pub fn new(tool: &str, content: Option<&str>) -> Result<Self, RuleError> {
         let text = content.map_or_else(|| tool.to_owned(), |content| format!("{tool}({})", escaped(content)));
         match content {
             Some(content) if content.trim().is_empty() => Err(RuleError::NoContent(text)),
             Some(_) | None if tool.trim().is_empty() => Err(RuleError::NoTool(text)),
-            Some(_) | None => Self::made(tool, content, &text),
+            Some(_) | None => Self::build(tool, content, &text),
         }
     }
 
-    fn made(tool: &str, content: Option<&str>, text: &str) -> Result<Self, RuleError> {
+    fn build(tool: &str, content: Option<&str>, text: &str) -> Result<Self, RuleError> {
         if tool.contains(|letter: char| letter.is_whitespace() || "()'\",`".contains(letter)) {
             return Err(RuleError::ToolName(text.to_owned()));
         }
         let content = match content {
-            Some(content) => meaning(tool, content, text)?,
+            Some(content) => parse_content(tool, content, text)?,
             None => None,
         };
         Ok(Self { tool: tool.to_owned(), content, text: text.trim().to_owned() })
     }
 
-    /// Whether a rule of the project that denies this stops the call; of a compound command, any part of it.
+    /// Returns whether the rule, as a deny rule of the project, matches the call or any part of a compound
+    /// command.
     ///
-    /// For allowing, [`check`](super::check) wants every part covered.
+    /// To allow a compound command, [`check`](super::check) needs a rule for every part.
     pub fn matches(&self, call: &Call<'_>) -> bool {
-        let command = call.text("command").filter(|_| tool::known(call.tool).family == Family::Command);
-        let spoken = command.map(|command| Spoken::of(&pieces(command).parts)).unwrap_or_default();
-        let of = Use { behaviour: Behaviour::Deny, scope: Scope::Project };
-        self.stops(call, &spoken, &Ground::new(call.cwd, None), of)
+        let command = call.text("command").filter(|_| tool::lookup(call.tool).family == Family::Command);
+        let spellings = command.map(|command| Spellings::of(&parse(command).parts)).unwrap_or_default();
+        let role = RuleRole { behaviour: Behaviour::Deny, scope: Scope::Project };
+        self.matches_call(call, &spellings, &Folders::new(call.cwd, None), role)
     }
 
-    /// Whether it stops a call whose command is taken apart already.
-    pub(super) fn stops(&self, call: &Call<'_>, spoken: &Spoken, ground: &Ground, of: Use) -> bool {
-        if !self.names(call.tool, of.behaviour) || self.idle(of.behaviour).is_some() {
+    /// Returns whether the rule matches a call whose command is already parsed.
+    pub(super) fn matches_call(
+        &self,
+        call: &Call<'_>,
+        spellings: &Spellings,
+        folders: &Folders,
+        role: RuleRole,
+    ) -> bool {
+        if !self.covers_tool(call.tool, role.behaviour) || self.no_effect(role.behaviour).is_some() {
             return false;
         }
         match &self.content {
             None => true,
             Some(Content::Command(_) | Content::Prefix(_) | Content::Wildcard(_)) => {
-                let whole = call.text("command").is_some_and(|command| self.says(command));
-                whole || spoken.iter().any(|text| self.says(text))
+                let whole = call.text("command").is_some_and(|command| self.matches_command(command));
+                whole || spellings.iter().any(|text| self.matches_command(text))
             }
             Some(Content::Path(_)) => {
-                let path = tool::path_of(call).and_then(|path| ground.resolve(&path));
-                path.is_some_and(|path| self.is_about(&path, ground, of))
+                let path = tool::path_of(call).and_then(|path| folders.resolve(&path));
+                path.is_some_and(|path| self.matches_path(&path, folders, role))
             }
-            Some(Content::Domain(_) | Content::Named(_) | Content::NamedLike(_)) => self.fits(call),
+            Some(Content::Domain(_) | Content::Name(_) | Content::NamePrefix(_)) => self.matches_name(call),
             Some(Content::Other(_)) => false,
         }
     }
 
-    /// Whether the host, the agent or the skill of a call is the one that it names.
-    pub(super) fn fits(&self, call: &Call<'_>) -> bool {
+    /// Returns whether the rule matches the host, agent or skill of a call.
+    pub(super) fn matches_name(&self, call: &Call<'_>) -> bool {
         match &self.content {
             Some(Content::Domain(domain)) => {
                 tool::host_of(call).is_some_and(|host| glob(domain, &host) || *domain == host)
             }
-            Some(Content::Named(name)) => tool::name_of(call) == Some(name),
-            Some(Content::NamedLike(begin)) => {
+            Some(Content::Name(name)) => tool::name_of(call) == Some(name),
+            Some(Content::NamePrefix(begin)) => {
                 tool::name_of(call).is_some_and(|name| name.starts_with(begin.as_str()))
             }
             None => true,
@@ -170,20 +177,20 @@ impl Rule {
         }
     }
 
-    /// Whether its path is about a resolved one.
-    pub(super) fn is_about(&self, path: &str, ground: &Ground, of: Use) -> bool {
-        matches!(&self.content, Some(Content::Path(pattern)) if pattern.matches(path, ground, of))
+    /// Returns whether the rule's pattern matches a resolved path.
+    pub(super) fn matches_path(&self, path: &str, folders: &Folders, role: RuleRole) -> bool {
+        matches!(&self.content, Some(Content::Path(pattern)) if pattern.matches(path, folders, role))
     }
 
-    /// Whether it is about a tool of this name, in a rule that does this (measured on 2.1.326).
+    /// Returns whether the rule applies to a tool (measured on 2.1.326).
     ///
-    /// * `mcp__server` is about all tools of the server, `mcp__server__a*` about some. Any other `*` in a name counts only
-    ///   where a rule denies or asks.
-    /// * `Task` and `Agent` are one tool (recording 36).
-    /// * With a path, `Edit` is about all tools that edit and `Read` about all that read; without, only about itself. A
-    ///   `Read` that denies stops edits too: what must not be read cannot be edited.
-    pub(super) fn names(&self, tool: &str, behaviour: Behaviour) -> bool {
-        let family = tool::known(tool).family;
+    /// * `mcp__server` applies to all tools of the server, `mcp__server__a*` to some. Any other `*` in a name
+    ///   works only in deny and ask rules.
+    /// * `Task` and `Agent` are the same tool (recording 36).
+    /// * With a path, `Edit` applies to all tools that edit and `Read` to all that read; without a path, only
+    ///   to itself. A deny rule for `Read` also denies edits, since a file must be read before it is edited.
+    pub(super) fn covers_tool(&self, tool: &str, behaviour: Behaviour) -> bool {
+        let family = tool::lookup(tool).family;
         if self.tool == tool || self.tool.contains('*') && glob(&self.tool, tool) {
             return true;
         }
@@ -199,11 +206,11 @@ impl Rule {
         }
     }
 
-    /// Whether it is about a command with exactly this text.
+    /// Returns whether the rule matches a simple command with this text.
     ///
-    /// A prefix ends at the end of a word: `npm:*` is about `npm` and `npm test`, not about `npmx`. A ` *` at the end may be
-    /// nothing at all, so `npm run *` is about `npm run` too.
-    pub(super) fn says(&self, command: &str) -> bool {
+    /// A prefix ends at a word boundary: `npm:*` matches `npm` and `npm test`, but not `npmx`. A ` *` at the
+    /// end may match nothing, so `npm run *` also matches `npm run`.
+    pub(super) fn matches_command(&self, command: &str) -> bool {
         let command = command.trim_ascii();
         match &self.content {
             None => true,
@@ -214,27 +221,27 @@ impl Rule {
             }
             Some(Content::Wildcard(pattern)) => {
                 let bare = pattern.strip_suffix(" *").filter(|rest| !rest.contains('*'));
-                bare == Some(command) || matches(&starred(pattern), command)
+                bare == Some(command) || matches(&parse_wildcard(pattern), command)
             }
-            Some(Content::Path(_) | Content::Domain(_) | Content::Named(_)) => false,
-            Some(Content::NamedLike(_) | Content::Other(_)) => false,
+            Some(Content::Path(_) | Content::Domain(_) | Content::Name(_)) => false,
+            Some(Content::NamePrefix(_) | Content::Other(_)) => false,
         }
     }
 
-    /// Why the rule does nothing, if so (measured on 2.1.326).
-    pub fn idle(&self, behaviour: Behaviour) -> Option<&'static str> {
+    /// Returns why the rule has no effect; `None` if it has one (measured on 2.1.326).
+    pub fn no_effect(&self, behaviour: Behaviour) -> Option<&'static str> {
         let allows = behaviour == Behaviour::Allow;
-        let known = tool::known(&self.tool);
+        let known = tool::lookup(&self.tool);
         let some_of_server = || {
             let rest = self.tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
             rest.is_some_and(|(server, _)| !server.contains('*'))
         };
         match &self.content {
-            _ if tool::misspelt(&self.tool) => Some(CASE),
+            _ if tool::is_misspelled(&self.tool) => Some(CASE),
             _ if allows && self.tool.contains('*') && !some_of_server() => Some(STAR),
             Some(Content::Path(_)) if !["Edit", "Read"].contains(&&*self.tool) => Some(PATH),
-            Some(Content::Path(pattern)) if pattern.is_idle() => Some(NO_PATH),
-            Some(Content::Named(_)) if behaviour == Behaviour::Ask && known.family == Family::Agent => {
+            Some(Content::Path(pattern)) if pattern.matches_nothing() => Some(NO_PATH),
+            Some(Content::Name(_)) if behaviour == Behaviour::Ask && known.family == Family::Agent => {
                 Some(ONE_AGENT)
             }
             Some(Content::Other(_)) => Some(NO_CONTENT),
@@ -262,16 +269,16 @@ impl fmt::Display for Rule {
     }
 }
 
-/// Whether a name is that of an MCP server and not of one of its tools.
+/// Returns whether a name is that of an MCP server, not of one of its tools.
 fn is_server(tool: &str) -> bool {
     tool.strip_prefix("mcp__").is_some_and(|server| !server.is_empty() && !server.contains("__"))
 }
 
-/// What the content means for the tool; `None` if it is any use.
-fn meaning(tool: &str, content: &str, text: &str) -> Result<Option<Content>, RuleError> {
-    let family = tool::known(tool).family;
+/// Parses the content of a tool's rule; `None` if it matches every call.
+fn parse_content(tool: &str, content: &str, text: &str) -> Result<Option<Content>, RuleError> {
+    let family = tool::lookup(tool).family;
     let content = match family {
-        // The same as no content (published, and measured for `Bash` and `Edit`).
+        // Equivalent to no content (published, and measured for `Bash` and `Edit`).
         Family::Command | Family::Read(_) | Family::Edit(_) if content == "*" => return Ok(None),
         Family::Command => match content.strip_suffix(":*").map(str::trim_ascii_end) {
             Some("") => return Err(RuleError::NoPrefix(text.to_owned())),
@@ -285,16 +292,16 @@ fn meaning(tool: &str, content: &str, text: &str) -> Result<Option<Content>, Rul
             None => Content::Other(content.to_owned()),
         },
         Family::Agent | Family::Skill => match content.strip_suffix(":*") {
-            Some(begin) => Content::NamedLike(begin.to_owned()),
-            None => Content::Named(content.to_owned()),
+            Some(begin) => Content::NamePrefix(begin.to_owned()),
+            None => Content::Name(content.to_owned()),
         },
         Family::Other => Content::Other(content.to_owned()),
     };
     Ok(Some(content))
 }
 
-/// Whether the parentheses after the first one are in pairs, but for those that are escaped.
-fn balanced(rest: &str, text: &str) -> Result<(), RuleError> {
+/// Fails unless the unescaped parentheses after the first one are balanced.
+fn check_balanced(rest: &str, text: &str) -> Result<(), RuleError> {
     let mut open = 1_usize;
     let mut letters = rest.chars();
     while let Some(letter) = letters.next() {
@@ -325,7 +332,7 @@ fn escaped(content: &str) -> String {
     let mut safe = String::with_capacity(content.len());
     let mut letters = content.chars().peekable();
     while let Some(letter) = letters.next() {
-        // A backslash before another letter stands for itself, as in the path `\\[id\\]`.
+        // A backslash before another character is literal, as in the path `\\[id\\]`.
         let special = letters.peek().is_none_or(|next| "()\\".contains(*next));
         if "()".contains(letter) || letter == '\\' && special {
             safe.push('\\');

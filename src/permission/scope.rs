@@ -1,39 +1,40 @@
-//! Words of the permission system: behaviours, scopes, modes.
+//! Behaviours, scopes and modes: the enums of the permission system.
 
 use std::fmt;
 
-/// Declares an enum whose variants have the names of the wire.
-macro_rules! words {
+/// Declares an enum with the name that each variant has in settings and on the wire.
+macro_rules! wire_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name { $($(#[$about])* $variant,)+ }
 
         impl $name {
-            /// All, in their order.
+            /// All variants, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// Its name in settings and on the wire.
-            pub fn word(self) -> &'static str {
+            /// Returns the name in settings and on the wire.
+            pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
 
-            /// The one with this name.
+            /// Returns the variant with this name.
             pub fn named(word: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|one| one.word() == word)
+                Self::ALL.iter().copied().find(|one| one.name() == word)
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.word())
+                f.write_str(self.name())
             }
         }
     };
 }
 
-words! {
-    /// What a rule does (5.3). The fourth of the specification, `passthrough`, is no rule's: it says that none matched.
+wire_enum! {
+    /// What a rule does (5.3). `passthrough`, the fourth behaviour of the specification, means that no rule
+    /// matched.
     Behaviour {
         /// The tool may run.
         Allow = "allow",
@@ -44,12 +45,12 @@ words! {
     }
 }
 
-words! {
-    /// Where a rule is kept (5.4), in the order of the specification: that in which rules are looked through.
+wire_enum! {
+    /// Where a rule is stored (5.4), in the order of the specification, in which rules are searched.
     ///
-    /// The order decides only which of several matching rules is named: a rule that denies wins wherever it stands.
+    /// The order decides only which of several matching rules is named: a deny rule wins in every scope.
     Scope {
-        /// Approved during the session, forgotten with it.
+        /// Approved during the session, and only valid in it.
         Session = "session",
         /// `--allowed-tools` and `--disallowed-tools`.
         CliArg = "cliArg",
@@ -61,45 +62,45 @@ words! {
         Project = "projectSettings",
         /// `settings.json` of the user.
         User = "userSettings",
-        /// Rules of the organisation, read only.
+        /// Managed settings of the organisation, read-only.
         Policy = "policySettings",
-        /// Settings given at the start, read only.
+        /// Settings given with `--settings`, read-only.
         Flag = "flagSettings",
     }
 }
 
 impl Scope {
-    /// Whether a session may not change it (5.4).
+    /// Returns whether a session cannot change rules of this scope (5.4).
     pub fn is_read_only(self) -> bool {
         matches!(self, Self::Policy | Self::Flag)
     }
 }
 
-words! {
-    /// How much is asked (5.1).
+wire_enum! {
+    /// The permission mode (5.1): what happens to calls that no rule decides.
     Mode {
-        /// Asks for every tool that does not decide for itself.
+        /// Asks, unless the tool needs no permission.
         Default = "default",
-        /// Lets safe tools and edits through.
+        /// Allows edits in the working folders too.
         AcceptEdits = "acceptEdits",
-        /// Lets everything through.
+        /// Allows everything that no rule denies or asks about.
         BypassPermissions = "bypassPermissions",
-        /// Analysis only.
+        /// Analysis only: asks about edits.
         Plan = "plan",
         /// Asks like `default`.
         Delegate = "delegate",
-        /// Refuses what would be asked.
+        /// Denies where other modes ask.
         DontAsk = "dontAsk",
-        /// A classifier answers what would be asked. Not in the specification, but declared by 2.1.325.
+        /// A classifier answers where other modes ask. Not in the specification, but declared by 2.1.325.
         Auto = "auto",
     }
 }
 
 impl Mode {
-    /// The name most like a misspelt one.
+    /// Returns the mode whose name is most similar to a misspelled one.
     pub fn nearest(word: &str) -> Self {
         let likeness = |mode: &Self| {
-            let (mode, word) = (mode.word().to_lowercase(), word.to_lowercase());
+            let (mode, word) = (mode.name().to_lowercase(), word.to_lowercase());
             (strsim::jaro_winkler(&mode, &word) * 1000.0) as u32
         };
         Self::ALL.iter().copied().max_by_key(likeness).unwrap_or(Self::Default)
@@ -111,27 +112,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_those_of_the_specification_in_its_order() {
-        let words: Vec<&str> = Scope::ALL.iter().map(|scope| scope.word()).collect();
+    fn names_and_order_are_those_of_the_specification() {
+        let words: Vec<&str> = Scope::ALL.iter().map(|scope| scope.name()).collect();
         let files = ["localSettings", "projectSettings", "userSettings", "policySettings", "flagSettings"];
         assert_eq!(words, [&["session", "cliArg", "command"][..], &files].concat());
         assert_eq!(Mode::ALL.len(), 7);
         assert_eq!(Behaviour::named("ask"), Some(Behaviour::Ask));
-        assert_eq!(Behaviour::named("passthrough"), None, "it is no rule's");
+        assert_eq!(Behaviour::named("passthrough"), None, "no rule has it");
         for mode in Mode::ALL {
-            assert_eq!(Mode::named(mode.word()), Some(*mode));
+            assert_eq!(Mode::named(mode.name()), Some(*mode));
         }
     }
 
     #[test]
-    fn the_nearest_mode_is_told() {
+    fn the_most_similar_mode_is_found() {
         assert_eq!(Mode::nearest("acceptedits"), Mode::AcceptEdits);
         assert_eq!(Mode::nearest("bypass"), Mode::BypassPermissions);
         assert_eq!(Mode::nearest("dont-ask"), Mode::DontAsk);
     }
 
     #[test]
-    fn rules_of_the_organisation_are_read_only() {
+    fn managed_and_given_settings_are_read_only() {
         let read_only: Vec<_> = Scope::ALL.iter().filter(|scope| scope.is_read_only()).collect();
         assert_eq!(read_only, [&Scope::Policy, &Scope::Flag]);
     }

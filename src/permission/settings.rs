@@ -1,4 +1,4 @@
-//! `settings.json` (5.8): rules, the mode at the start, further folders.
+//! Reads the permissions of `settings.json` (5.8): rules, the default mode and additional folders.
 
 use std::fmt;
 
@@ -10,32 +10,32 @@ use super::{
     scope::{Behaviour, Mode, Scope},
 };
 
-/// What a settings file says about permissions.
+/// The permissions of a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Where its rules count as kept.
+    /// The scope of the file.
     pub scope: Scope,
-    /// Its rules, in the order of the file: allow, deny, ask.
+    /// The rules: first allow, then deny, then ask.
     pub rules: Vec<(Behaviour, Rule)>,
-    /// `defaultMode`, if it counts.
+    /// `defaultMode`, if the file may set it.
     pub mode: Option<Mode>,
-    /// `defaultMode` that a file of the project may not set: `bypassPermissions` and `auto` (measured on 2.1.326 for
-    /// `settings.json`; that it holds for `settings.local.json` is a guess).
+    /// `defaultMode`, if it is `bypassPermissions` or `auto` in a file of the project, which may not set
+    /// these (measured on 2.1.326 for `settings.json`; a guess for `settings.local.json`).
     pub ignored_mode: Option<Mode>,
     /// `additionalDirectories`.
     pub directories: Vec<String>,
-    /// Rules that are broken. The CLI drops them and keeps the others (measured on 2.1.326).
+    /// Invalid rules. The CLI ignores them and uses the others (measured on 2.1.326).
     pub broken: Vec<BrokenRule>,
 }
 
-/// A rule of a settings file that is dropped.
+/// An invalid rule of a settings file, which is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenRule {
     /// Name of the file.
     pub file: String,
     /// The key with its path.
     pub key: String,
-    /// What is wrong with it.
+    /// Why it is invalid.
     pub reason: RuleError,
 }
 
@@ -55,7 +55,7 @@ pub enum SettingsError {
     Json {
         /// Name of the file.
         file: String,
-        /// What is wrong, with line and column.
+        /// The syntax error, with line and column.
         source: serde_json::Error,
     },
     /// A value of the wrong type.
@@ -65,31 +65,31 @@ pub enum SettingsError {
         file: String,
         /// The key with its path.
         key: String,
-        /// What has to stand there.
+        /// Description of the required value.
         must: &'static str,
-        /// What stands there, shortened.
+        /// The value in the file, shortened.
         value: String,
     },
     /// A mode that does not exist.
     #[error(
         "settings file `{file}`: `{key}` is no mode, did you mean `{nearest}`? (known: {}): `{value}`",
-        Mode::ALL.iter().map(|mode| mode.word()).collect::<Vec<_>>().join(", ")
+        Mode::ALL.iter().map(|mode| mode.name()).collect::<Vec<_>>().join(", ")
     )]
     Mode {
         /// Name of the file.
         file: String,
         /// The key with its path.
         key: String,
-        /// What stands there.
+        /// The value in the file.
         value: String,
-        /// The mode most like it.
+        /// The mode with the most similar name.
         nearest: Mode,
     },
 }
 
 impl Settings {
-    /// Reads the text of a settings file. Without a scope, the place of the file decides
-    /// ([`scope_of`](Self::scope_of)). Keys that are not about permissions are passed over.
+    /// Parses the text of a settings file. Without a scope, the path of the file decides
+    /// ([`scope_of`](Self::scope_of)). Keys that are not about permissions are ignored.
     pub fn read(file: &str, text: &str, scope: Option<Scope>) -> Result<Self, SettingsError> {
         let source = Source { file };
         let text = text.trim_start_matches('\u{feff}');
@@ -124,8 +124,8 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Takes away what counts only in a trusted folder: the allow rules and further folders of a project's file (measured on
-    /// 2.1.326). Returns how many that are.
+    /// Removes what the CLI uses only in a trusted folder: the allow rules and additional folders of a
+    /// project's file (measured on 2.1.326). Returns how many were removed.
     pub fn distrust(&mut self) -> usize {
         if self.scope != Scope::Project {
             return 0;
@@ -136,11 +136,13 @@ impl Settings {
         before - self.rules.len()
     }
 
-    /// The scope that the place of a file speaks for: `settings.local.json` is local, `managed-settings.json` is of the
-    /// organisation, `settings.json` in a `.claude` folder is the user's if that is in the home folder and else the
-    /// project's, and any other file is one that was given with `--settings`.
+    /// Returns the scope of a settings file by its path.
     ///
-    /// Without a home folder, the usual places of one are tried.
+    /// `settings.local.json` is local and `managed-settings.json` managed. `settings.json` in a `.claude`
+    /// folder is the user's if that is in the home folder, otherwise the project's. Any other file counts as
+    /// given with `--settings`.
+    ///
+    /// If `home` is unknown, the usual locations of home folders are assumed.
     pub fn scope_of(file: &str, home: Option<&str>) -> Scope {
         let file = file.replace('\\', "/");
         let (folder, name) = file.rsplit_once('/').unwrap_or(("", &file));
@@ -162,7 +164,7 @@ impl Settings {
     }
 }
 
-/// The file that errors name.
+/// Name of the file, for errors.
 struct Source<'f> {
     file: &'f str,
 }
@@ -175,7 +177,7 @@ impl Source<'_> {
         SettingsError::Value { file: self.file.to_owned(), key: key.to_owned(), must, value }
     }
 
-    /// A list of texts, each with its key.
+    /// Returns a list of strings, each with its key.
     fn texts<'v>(
         &self,
         permissions: &'v Value,
@@ -200,7 +202,7 @@ impl Source<'_> {
         behaviour: Behaviour,
         settings: &mut Settings,
     ) -> Result<(), SettingsError> {
-        for (key, text) in self.texts(permissions, behaviour.word(), "a list of rules", "a rule in quotes")? {
+        for (key, text) in self.texts(permissions, behaviour.name(), "a list of rules", "a rule in quotes")? {
             match Rule::parse(text) {
                 Ok(rule) => settings.rules.push((behaviour, rule)),
                 Err(reason) => settings.broken.push(BrokenRule { file: self.file.to_owned(), key, reason }),
@@ -223,7 +225,7 @@ impl Source<'_> {
     }
 }
 
-/// A value that is there and not null.
+/// Returns a value unless it is null.
 fn given<'v>(object: &'v Value, key: &str) -> Option<&'v Value> {
     object.get(key).filter(|value| !value.is_null())
 }
@@ -238,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_specification_is_read() {
+    fn the_example_of_the_specification_is_parsed() {
         let text = r#"{"model": "opus", "permissions": {
             "allow": ["Bash(npm:*)", "Edit(.claude)", "Read"], "deny": ["Bash(rm -rf:*)"],
             "ask": ["Write(/etc/*)"], "defaultMode": "acceptEdits",
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_is_told_with_file_key_and_reason() {
+    fn an_error_names_file_key_and_reason() {
         assert_eq!(
             error(r#"{"permissions": {"deny": ["Read", 4]}}"#),
             "settings file `s.json`: `permissions.deny[1]` must be a rule in quotes, not `4`"
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_rule_is_dropped_and_the_others_hold() {
+    fn an_invalid_rule_is_ignored_and_the_others_are_used() {
         let text = r#"{"permissions": {"allow": ["Read", "Bash(npm", "", "Bash(:*)", "Bash()", "Edit"]}}"#;
         let settings = Settings::read("s.json", text, None).expect("settings");
         let left: Vec<String> = settings.rules.iter().map(|(_, rule)| rule.to_string()).collect();
@@ -296,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_json_is_told_with_its_line_and_column() {
+    fn invalid_json_is_reported_with_line_and_column() {
         let told = error("{\n  \"permissions\": {,}\n}");
         assert!(told.starts_with("settings file `s.json` is not valid JSON"), "{told}");
         assert!(told.ends_with("at line 2 column 19"), "{told}");
@@ -304,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_file_says_its_scope() {
+    fn the_path_of_a_file_decides_its_scope() {
         for (file, scope) in [
             (".claude/settings.local.json", Scope::Local),
             (".claude/settings.json", Scope::Project),
@@ -326,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strongest_file_names_the_mode() {
+    fn the_file_with_the_highest_precedence_sets_the_mode() {
         let file = |scope: Scope, mode: &str| {
             let text = format!(r#"{{"permissions": {{"defaultMode": "{mode}", "allow": ["Read"]}}}}"#);
             Settings::read("s.json", &text, Some(scope)).expect("settings")
@@ -334,12 +336,12 @@ mod tests {
         let user = file(Scope::User, "plan");
         let local = file(Scope::Local, "acceptEdits");
         let policy = file(Scope::Policy, "dontAsk");
-        let mode = |files: &[&Settings]| Context::of_settings(files.iter().copied()).mode;
+        let mode = |files: &[&Settings]| Context::from_settings(files.iter().copied()).mode;
         assert_eq!(mode(&[&user, &local]), Mode::AcceptEdits);
         assert_eq!(mode(&[&policy, &user, &local]), Mode::DontAsk);
         assert_eq!(mode(&[]), Mode::Default);
-        assert_eq!(Context::of_settings([&policy, &user, &local]).all_rules().count(), 3);
-        // A checked out project cannot take the questions away.
+        assert_eq!(Context::from_settings([&policy, &user, &local]).all_rules().count(), 3);
+        // A cloned project cannot turn questions off.
         let project = file(Scope::Project, "bypassPermissions");
         assert_eq!((project.mode, project.ignored_mode), (None, Some(Mode::BypassPermissions)));
         assert_eq!(mode(&[&user, &project]), Mode::Plan);
@@ -348,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_was_never_trusted_loses_what_its_own_file_allows() {
+    fn the_allow_rules_of_an_untrusted_folder_are_removed() {
         let text = r#"{"permissions": {"allow": ["Bash"], "deny": ["Read(x)"], "ask": ["WebSearch"],
             "additionalDirectories": ["/srv"], "defaultMode": "plan"}}"#;
         let untrusted = |scope| {

@@ -1,9 +1,10 @@
-//! Shell commands taken apart: at `&&`, `||`, `;`, `|`, `&` and line ends, with quotes and escapes respected.
+//! Splits shell commands at `&&`, `||`, `;`, `|`, `&` and line ends, respecting quotes and escapes.
 //!
-//! This is no shell. What it cannot split with certainty it says so about ([`Unsplit`]) and never guesses: then nothing
-//! may be concluded from the parts except that something dangerous stands there.
+//! This is not a complete shell parser. If it cannot split a command with certainty, it returns a
+//! [`SplitError`] and does not guess. The parts of such a command only show what dangerous commands it
+//! contains.
 
-mod draft;
+mod builder;
 mod scan;
 
 use scan::Scanner;
@@ -11,37 +12,37 @@ use scan::Scanner;
 /// One simple command of a compound one.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Part {
-    /// As it was written, without the operators around it.
+    /// The part as written, without the operators around it.
     pub text: String,
-    /// Its words, without redirections.
+    /// The words, without redirections.
     pub words: Vec<Word>,
-    /// Its redirections.
+    /// The redirections.
     pub redirects: Vec<Redirect>,
-    /// Parts with the same number are joined by pipes.
+    /// Number of the pipeline: parts with the same number are joined by pipes.
     pub pipeline: usize,
-    /// Whether words of the shell's grammar (`if`, `then`, `!`) were taken off its beginning.
-    pub guarded: bool,
+    /// Whether keywords of the shell (`if`, `then`, `!`) before it were removed from `words`.
+    pub after_keyword: bool,
 }
 
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Word {
-    /// Without quotes and escapes.
+    /// The word without quotes and escapes.
     pub text: String,
-    /// As it was written.
+    /// The word as written.
     pub raw: String,
-    /// Whether only the shell knows what it becomes: it has a variable or a substitution.
+    /// Whether it has a variable or a substitution, so that only the shell knows its value.
     pub expands: bool,
-    /// Whether it has a pattern (`*`, `?`, `[…]`) or a list (`{a,b}`) that the shell replaces.
-    pub varies: bool,
+    /// Whether it has a pattern (`*`, `?`, `[…]`) or a list (`{a,b}`) that the shell expands.
+    pub has_pattern: bool,
     /// Whether it has a list (`{a,b}`).
-    pub lists: bool,
-    /// Whether a backslash outside of quotes escapes a blank or an operator.
-    pub escapes: bool,
-    /// Whether it goes on after a backslash at the end of a line.
+    pub has_braces: bool,
+    /// Whether a backslash outside of quotes escapes a space or an operator.
+    pub has_escape: bool,
+    /// Whether it continues after a backslash at the end of a line.
     pub continued: bool,
-    /// Whether it is text that `"$(cat <<'END' … END)"` hands over unchanged.
-    pub document: bool,
+    /// Whether it contains `"$(cat <<'END' … END)"`, which inserts literal text.
+    pub is_heredoc: bool,
 }
 
 /// A redirection.
@@ -51,13 +52,13 @@ pub struct Redirect {
     pub writes: bool,
     /// The file, or the number of another redirection (`2>&1`).
     pub target: Word,
-    /// Whether the target is such a number.
-    pub copies: bool,
+    /// Whether the target is the number of another redirection.
+    pub duplicates: bool,
 }
 
 /// Why a command cannot be split with certainty.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unsplit {
+pub enum SplitError {
     /// `$(…)` or backticks.
     #[error("it runs a command within a command (`$(…)` or backticks)")]
     Substitution,
@@ -76,7 +77,7 @@ pub enum Unsplit {
     /// A command whose name is a variable or a pattern.
     #[error("the name of a command is a variable or a pattern")]
     Variable,
-    /// `( … )`, `{ … }`, functions, and parentheses that do not fit.
+    /// `( … )`, `{ … }`, functions, and unbalanced parentheses.
     #[error("it has parentheses or braces of the shell")]
     Group,
     /// `if`, `for`, `while`, `case` and so on.
@@ -88,7 +89,7 @@ pub enum Unsplit {
     /// An operator with nothing on one side.
     #[error("an operator has nothing on one side")]
     Empty,
-    /// Beyond any sane nesting.
+    /// Nested deeper than the parser accepts.
     #[error("it is nested too deeply")]
     Deep,
 }
@@ -111,7 +112,7 @@ pub enum Unchecked {
     /// A quoted line that begins with `#`.
     #[error("a quoted text has a line that begins with `#`")]
     QuotedComment,
-    /// `$` that is no variable.
+    /// `$` that does not start a variable.
     #[error("it has a `$` without a name")]
     Dollar,
     /// `<<<`.
@@ -119,35 +120,37 @@ pub enum Unchecked {
     Text,
 }
 
-/// A command taken apart.
+/// A parsed command.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pieces {
-    /// All parts that can be seen, also within substitutions and loops.
+pub(super) struct ParsedCommand {
+    /// All recognizable parts, also those in substitutions and loops.
     pub(super) parts: Vec<Part>,
-    /// The first reason not to trust them.
-    pub(super) doubt: Option<Unsplit>,
-    /// The first reason why the CLI does not check the text, although the parts are certain.
+    /// The first reason why the parts are not certain.
+    pub(super) split_error: Option<SplitError>,
+    /// The first reason why the CLI does not check the text although it can be split.
     pub(super) unchecked: Option<Unchecked>,
 }
 
-/// The parts of a command, or why it cannot be split with certainty.
-pub fn split(command: &str) -> Result<Vec<Part>, Unsplit> {
-    let Pieces { parts, doubt, .. } = pieces(command);
-    doubt.map_or(Ok(parts), Err)
+/// Splits a command into its parts; fails if they are not certain.
+pub fn split(command: &str) -> Result<Vec<Part>, SplitError> {
+    let ParsedCommand { parts, split_error, .. } = parse(command);
+    split_error.map_or(Ok(parts), Err)
 }
 
-/// Takes a command apart as far as possible.
-pub(super) fn pieces(command: &str) -> Pieces {
+/// Parses a command as far as possible.
+pub(super) fn parse(command: &str) -> ParsedCommand {
     Scanner::new(command).run()
 }
 
-/// Every way to write the parts of a command that a rule may be about: as written, without redirections, without what
-/// only wraps them (`A=b`, `sudo`, `timeout 5`), without quotes, without the folder of the program, and with a variable that
-/// was set before as the name of the program (measured on 2.1.326).
+/// All spellings of the parts of a command that a deny or ask rule may match (measured on 2.1.326).
+///
+/// These are: as written, without redirections, without wrappers (`A=b`, `sudo`, `timeout 5`), without
+/// quotes, without the folder of the program, and with the value of an earlier variable as the name of the
+/// program.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Spoken(Vec<String>);
+pub(super) struct Spellings(Vec<String>);
 
-impl Spoken {
+impl Spellings {
     pub(super) fn of(parts: &[Part]) -> Self {
         let mut all = Vec::with_capacity(parts.len());
         let mut variables: Vec<(&str, &str)> = Vec::new();
@@ -156,7 +159,7 @@ impl Spoken {
             if core.is_empty() {
                 variables.extend(part.words.iter().filter_map(assigned));
             }
-            // Such a name is not put together by the CLI.
+            // The CLI does not join a name that continues on the next line.
             if core.first().is_some_and(|first| first.continued) {
                 continue;
             }
@@ -180,19 +183,19 @@ impl Spoken {
     }
 }
 
-/// The name of `$NAME` or `${NAME}`.
+/// Returns the name of `$NAME` or `${NAME}`.
 fn variable(raw: &str) -> Option<&str> {
     let rest = raw.strip_prefix('$')?;
     Some(rest.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(rest))
 }
 
-/// The name and the value of `NAME=value`.
+/// Returns name and value of `NAME=value`.
 pub(super) fn assigned(word: &Word) -> Option<(&str, &str)> {
     is_assignment(&word.raw).then(|| word.text.split_once('=')).flatten()
 }
 
-/// What runs another command that follows it: the name, its flags that take a value, and how many operands stand
-/// before the command.
+/// Programs that run the command after them: the name, the flags that take a value, and the number of
+/// operands before the command.
 const WRAPPERS: &[(&str, &[&str], usize)] = &[
     ("sudo", &["-u", "-g", "-h", "-p", "-C", "-T", "-D", "-R"], 0),
     ("doas", &["-u", "-C"], 0),
@@ -210,17 +213,17 @@ const WRAPPERS: &[(&str, &[&str], usize)] = &[
     ("xargs", &["-n", "-I", "-P", "-L", "-d", "-s", "-a", "-E"], 0),
 ];
 
-/// Wrappers that take assignments before the command; after others `A=b` is the name of one.
+/// Wrappers that accept assignments before the command. After the others, `A=b` is the name of a command.
 const ASSIGNING: &[&str] = &["sudo", "doas", "env"];
 
 impl Part {
-    /// Its words with single blanks between, without redirections.
+    /// Returns the words joined by single spaces, without redirections.
     pub fn bare(&self) -> String {
         joined(&self.words)
     }
 
-    /// The words of the command that really runs: without `A=b` before it and without wrappers such as `sudo`,
-    /// `timeout 5` and `xargs`.
+    /// Returns the words of the command that actually runs, without assignments (`A=b`) and wrappers such as
+    /// `sudo`, `timeout 5` and `xargs`.
     pub fn core(&self) -> &[Word] {
         let mut words = after_assignments(&self.words);
         loop {
@@ -238,27 +241,27 @@ impl Part {
         }
     }
 
-    /// The words of [`core`](Self::core) with single blanks between.
+    /// Returns the words of [`core`](Self::core), joined by single spaces.
     pub fn core_text(&self) -> String {
         joined(self.core())
     }
 
-    /// The wrappers before the command that really runs, by name.
+    /// Returns the names of the wrappers before the command that actually runs.
     pub(super) fn wrappers(&self) -> impl Iterator<Item = &str> {
         let before = self.words.len() - self.core().len();
         self.words[..before].iter().map(|word| program(&word.text))
     }
 
-    /// The files that redirections read.
+    /// Returns the files that redirections read.
     pub(super) fn read(&self) -> impl Iterator<Item = &Word> {
-        let files = self.redirects.iter().filter(|redirect| !redirect.writes && !redirect.copies);
+        let files = self.redirects.iter().filter(|redirect| !redirect.writes && !redirect.duplicates);
         files.map(|redirect| &redirect.target).filter(|target| target.text != "/dev/null")
     }
 
-    /// As it was written, without the words of the shell's grammar before it.
-    pub(super) fn unguarded(&self) -> &str {
+    /// Returns the part as written, without keywords of the shell before it.
+    pub(super) fn without_keywords(&self) -> &str {
         let mut text = self.text.as_str();
-        while self.guarded
+        while self.after_keyword
             && let Some((first, rest)) = text.split_once([' ', '\t'])
             && scan::KEYWORDS.contains(&first)
         {
@@ -267,25 +270,27 @@ impl Part {
         text
     }
 
-    /// As a rule for one command has to spell it: as written, without redirections, keywords and a backslash before it.
-    pub(super) fn spelt(&self) -> String {
-        let text = if self.redirects.is_empty() && !self.guarded { self.text.clone() } else { self.bare() };
+    /// Returns the text that an exact rule for the part must have: as written, without redirections, keywords
+    /// and a leading backslash.
+    pub(super) fn rule_text(&self) -> String {
+        let text =
+            if self.redirects.is_empty() && !self.after_keyword { self.text.clone() } else { self.bare() };
         text.strip_prefix('\\').map_or(text.clone(), str::to_owned)
     }
 
-    /// The files that redirections write. `/dev/null` is none.
+    /// Returns the files that redirections write, except `/dev/null`.
     pub fn written(&self) -> impl Iterator<Item = &Word> {
-        let files = self.redirects.iter().filter(|redirect| redirect.writes && !redirect.copies);
+        let files = self.redirects.iter().filter(|redirect| redirect.writes && !redirect.duplicates);
         files.map(|redirect| &redirect.target).filter(|target| target.text != "/dev/null")
     }
 }
 
-/// The name of a program without its version: `python` of `python3.12`.
+/// Removes the version from the name of a program: `python3.12` becomes `python`.
 pub(super) fn unversioned(program: &str) -> &str {
     program.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.' || letter == '-')
 }
 
-/// The name of a program without its folder.
+/// Removes the folder from the name of a program.
 pub(super) fn program(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
@@ -298,7 +303,7 @@ fn after_assignments(words: &[Word]) -> &[Word] {
     &words[words.iter().take_while(|word| is_assignment(&word.raw)).count()..]
 }
 
-/// `NAME=…`, as it stands before a command.
+/// Returns whether a word is an assignment `NAME=…`.
 fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     let name = name.strip_suffix('+').unwrap_or(name);

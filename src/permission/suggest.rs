@@ -1,63 +1,63 @@
-//! Allow rules that would have let refused calls through: few, and never broader than asked.
+//! Suggests allow rules for denied calls: as few as possible, and never broader than requested.
 
 use serde_json::json;
 
 mod list;
 
-use list::{DEEPER, RUNNERS, SUBCOMMANDS, is_from_network};
+use list::{NESTED, RUNNERS, SUBCOMMANDS, is_from_network};
 
 use super::{
     Call,
-    command::{Judge, Need, writes_protected},
-    context::{Context, exact, exact_command, literal},
+    command::{CommandCheck, Need, writes_protected},
+    context::{Context, exact_command, exact_rule, literal_pattern},
     danger::{danger, may_destroy},
     flow::{Decision, check},
     path::{below, resolve},
-    pattern::Ground,
+    pattern::Folders,
     protect::is_protected,
     rule::{Content, Rule},
     scope::{Behaviour, Mode, Scope},
-    shell::{Part, Word, pieces, program, split, unversioned},
-    tool::{self, Family, Own},
+    shell::{Part, Word, parse, program, split, unversioned},
+    tool::{self, Family, ToolPolicy},
 };
 
 /// How broad a suggested rule may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Breadth {
-    /// The very command, file, host or name.
+    /// Exactly this command, file, host or name.
     Exact,
-    /// Commands that begin alike (`npm test:*`), files of the same folder.
+    /// Commands with the same first words (`npm test:*`), and files in the same folder.
     Prefix,
-    /// Any use of the tool.
+    /// Every use of the tool.
     Tool,
 }
 
-/// Rules for some calls, and the calls that get none.
+/// Suggested rules, and the calls without a suggestion.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Suggestions {
-    /// The rules, in the order in which calls first needed them.
+    /// The rules, in the order in which the calls need them.
     pub rules: Vec<Suggested>,
     /// The calls without a suggestion.
     pub refused: Vec<Refused>,
 }
 
-/// A rule with the calls that it helps through.
+/// A suggested rule with the calls that need it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suggested {
-    /// The rule.
+    /// The allow rule.
     pub rule: Rule,
-    /// The calls that need it, as indices into what was given. A compound command may need several rules.
+    /// Indices of the calls that need it. A compound command may need several rules.
     pub covers: Vec<usize>,
-    /// What to think of before the rule is taken.
+    /// The risk of the rule, if there is one.
     pub warning: Option<&'static str>,
 }
 
-/// A call that gets no suggestion.
+/// A call without a suggestion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Its index into what was given.
+    /// Index of the call.
     pub call: usize,
-    /// Why.
+    /// Why there is no suggestion.
     pub reason: String,
 }
 
@@ -73,30 +73,32 @@ const WILD: &str = "it has a `*`, which in a rule stands for anything";
 const NOT_ENOUGH: &str = "no rule of this breadth lets it through";
 const PERSON: &str = "it is a question to a person, which no rule answers";
 
-/// Suggests allow rules for refused calls.
+/// Suggests allow rules for denied calls.
 ///
-/// * No rule is broader than asked; a part of a command that a prefix would make dangerous gets its exact text.
-/// * A dangerous call gets a rule for its whole exact text, with the danger as warning. So does what runs code from the
-///   network, in the breadth that was asked for.
-/// * A compound command gets a rule for each part that needs one, and for each file that it reads or writes elsewhere.
-/// * What no rule can let through gets none, with the reason.
-/// * What is suggested was tried: with the rules, in `default` mode, each covered call is let through.
+/// * No rule is broader than requested. If a prefix rule would allow dangerous commands, the part gets an
+///   exact rule.
+/// * A dangerous call gets a rule for its exact text, with a warning. A command that runs code from the
+///   network gets a rule of the requested breadth, with a warning.
+/// * A compound command gets a rule for each part that needs one, and for each file that it reads or writes
+///   outside the working folders.
+/// * A call that no rule can allow gets a reason instead.
+/// * The suggestions are verified: with all rules, in `default` mode, [`check`] allows each covered call.
 pub fn suggest(denied: &[Call<'_>], breadth: Breadth, project: Option<&str>) -> Suggestions {
     let mut suggestions = Suggestions::default();
     for (at, call) in denied.iter().enumerate() {
-        match wanted(call, breadth, project) {
-            Ok(rules) => rules.into_iter().for_each(|(rule, warning)| suggestions.take(rule, warning, at)),
+        match rules_for(call, breadth, project) {
+            Ok(rules) => rules.into_iter().for_each(|(rule, warning)| suggestions.add(rule, warning, at)),
             Err(reason) => suggestions.refused.push(Refused { call: at, reason }),
         }
     }
-    suggestions.without_needless().tried(denied)
+    suggestions.without_redundant().verified(denied)
 }
 
-/// A rule that a call needs, with what to think of before it is taken.
-type Wanted = (Rule, Option<&'static str>);
+/// A rule that a call needs, and its risk if there is one.
+type RuleAndWarning = (Rule, Option<&'static str>);
 
 impl Suggestions {
-    fn take(&mut self, rule: Rule, warning: Option<&'static str>, call: usize) {
+    fn add(&mut self, rule: Rule, warning: Option<&'static str>, call: usize) {
         match self.rules.iter_mut().find(|known| known.rule == rule) {
             Some(known) if known.covers.last() == Some(&call) => {}
             Some(known) => known.covers.push(call),
@@ -104,8 +106,8 @@ impl Suggestions {
         }
     }
 
-    /// Drops rules that say what a broader one says anyway. Those with a warning stay: they are to be seen.
-    fn without_needless(mut self) -> Self {
+    /// Removes rules that a broader one includes, except those with a warning, which must stay visible.
+    fn without_redundant(mut self) -> Self {
         let mut at = 0;
         while at < self.rules.len() {
             let one = &self.rules[at];
@@ -125,8 +127,8 @@ impl Suggestions {
         self
     }
 
-    /// Replays the calls, and takes back what was promised and does not hold.
-    fn tried(mut self, denied: &[Call<'_>]) -> Self {
+    /// Checks all calls against the rules, and withdraws suggestions for calls that are still not allowed.
+    fn verified(mut self, denied: &[Call<'_>]) -> Self {
         let mut context = Context::new(Mode::Default);
         for suggested in &self.rules {
             context.add(Behaviour::Allow, Scope::Session, suggested.rule.clone());
@@ -144,37 +146,41 @@ impl Suggestions {
     }
 }
 
-/// Whether the first rule is about everything that the second is about.
+/// Returns whether the first rule matches everything that the second one matches.
 fn includes(broad: &Rule, narrow: &Rule) -> bool {
     if broad.tool != narrow.tool {
         return false;
     }
     match (&broad.content, &narrow.content) {
         (None, _) => true,
-        (Some(Content::Prefix(_)), Some(Content::Prefix(words))) => broad.says(words),
+        (Some(Content::Prefix(_)), Some(Content::Prefix(words))) => broad.matches_command(words),
         (Some(Content::Prefix(_)), Some(Content::Command(text))) => {
-            // A redirection that writes needs more than a prefix.
-            broad.says(text)
+            // A redirection that writes needs a rule for the file too.
+            broad.matches_command(text)
                 && split(text).is_ok_and(|parts| parts.len() == 1 && parts[0].written().count() == 0)
         }
         _ => false,
     }
 }
 
-fn wanted(call: &Call<'_>, breadth: Breadth, project: Option<&str>) -> Result<Vec<Wanted>, String> {
-    let tool = tool::known(call.tool);
-    if tool.own == Own::Interacts {
+fn rules_for(
+    call: &Call<'_>,
+    breadth: Breadth,
+    project: Option<&str>,
+) -> Result<Vec<RuleAndWarning>, String> {
+    let tool = tool::lookup(call.tool);
+    if tool.policy == ToolPolicy::Interactive {
         return Err(PERSON.to_owned());
     }
     if tool.family == Family::Command {
-        return wanted_command(call, breadth, project);
+        return rules_for_command(call, breadth, project);
     }
     let edits = matches!(tool.family, Family::Edit(_));
     if edits && tool::path_of(call).is_some_and(|path| is_protected(&path)) {
         return Err(PROTECTED.to_owned());
     }
-    let whole = || Rule::of(call.tool, None).ok();
-    let narrow = || exact(call);
+    let whole = || Rule::new(call.tool, None).ok();
+    let narrow = || exact_rule(call);
     let (rule, warning) = match (danger(call, project), breadth, tool.family) {
         (Some(reason), ..) => (narrow(), Some(reason)),
         (None, Breadth::Tool, Family::Edit(_)) => (whole(), Some(ANY_EDIT)),
@@ -189,36 +195,40 @@ fn wanted(call: &Call<'_>, breadth: Breadth, project: Option<&str>) -> Result<Ve
     rule.map(|rule| vec![(rule, warning)]).ok_or_else(|| NO_RULE.to_owned())
 }
 
-fn wanted_command(call: &Call<'_>, breadth: Breadth, project: Option<&str>) -> Result<Vec<Wanted>, String> {
+fn rules_for_command(
+    call: &Call<'_>,
+    breadth: Breadth,
+    project: Option<&str>,
+) -> Result<Vec<RuleAndWarning>, String> {
     let command = call.text("command").unwrap_or_default();
-    let (pieces, ground) = (pieces(command), Ground::new(call.cwd, project));
+    let (parsed, folders) = (parse(command), Folders::new(call.cwd, project));
     let none = || NO_RULE.to_owned();
-    // A rule with a `*` in it means more than the command.
+    // A rule with a `*` matches more than the command.
     let exactly = |text: &str| match text.contains('*') {
         true => Err(WILD.to_owned()),
         false => exact_command(text).ok_or_else(none),
     };
-    if writes_protected(&ground, &pieces) {
+    if writes_protected(&folders, &parsed) {
         return Err(PROTECTED.to_owned());
     }
     let nothing = Context::new(Mode::Default);
-    let judge = Judge { context: &nothing, ground: &ground, command, pieces: &pieces };
-    let needs = judge.needs()?;
+    let command_check = CommandCheck { context: &nothing, folders: &folders, command, parsed: &parsed };
+    let needs = command_check.needs()?;
     let danger = danger(call, project);
     if breadth == Breadth::Tool && danger.is_none() && !needs.is_empty() {
-        return Ok(vec![(Rule::of(call.tool, None).map_err(|_| none())?, Some(ANY_COMMAND))]);
+        return Ok(vec![(Rule::new(call.tool, None).map_err(|_| none())?, Some(ANY_COMMAND))]);
     }
-    let mut wanted: Vec<Wanted> = Vec::new();
+    let mut wanted: Vec<RuleAndWarning> = Vec::new();
     for need in &needs {
-        let path = |tool: &str, path: &str| Rule::of(tool, Some(&literal(path))).map_err(|_| none());
+        let path = |tool: &str, path: &str| Rule::new(tool, Some(&literal_pattern(path))).map_err(|_| none());
         wanted.push(match need {
             Need::Read(file) => (path("Read", file)?, None),
             Need::Edit(file) => (path("Edit", file)?, danger_of_writing(file, call, project)),
-            // Parts that are harmless alone may be dangerous together.
+            // Parts that are harmless alone can be dangerous together.
             Need::Command(_) if danger.is_some() => (exactly(command)?, danger),
             Need::Command(part) => {
                 let prefix = if breadth == Breadth::Prefix { prefix_rule(part) } else { None };
-                let rule = prefix.map_or_else(|| exactly(&part.spelt()), Ok)?;
+                let rule = prefix.map_or_else(|| exactly(&part.rule_text()), Ok)?;
                 (rule, is_from_network(part.core()).then_some(NETWORK))
             }
         });
@@ -229,13 +239,13 @@ fn wanted_command(call: &Call<'_>, breadth: Breadth, project: Option<&str>) -> R
     if wanted.is_empty() { Err(NO_NEED.to_owned()) } else { Ok(wanted) }
 }
 
-/// Why writing this file alone is dangerous, if it is.
+/// Returns why writing this file is dangerous, if it is.
 fn danger_of_writing(file: &str, call: &Call<'_>, project: Option<&str>) -> Option<&'static str> {
     let input = json!({ "file_path": file });
     danger(&Call { tool: "Write", input: &input, cwd: call.cwd }, project)
 }
 
-/// A rule for commands that begin like the part, if such a rule would let nothing dangerous through.
+/// Returns a rule for commands that begin like the part; `None` if it would allow dangerous commands.
 fn prefix_rule(part: &Part) -> Option<Rule> {
     let plain = |word: &Word| {
         let letter = |letter: char| letter.is_ascii_alphanumeric() || "._/:-".contains(letter);
@@ -248,7 +258,7 @@ fn prefix_rule(part: &Part) -> Option<Rule> {
     let (first, second) = (*words.first()?, words.get(1).copied().unwrap_or_default());
     let name = program(first);
     let listed = SUBCOMMANDS.iter().find(|(names, _)| names.contains(&name)).map_or(1, |(_, length)| *length);
-    let length = listed + usize::from(DEEPER.contains(&(name, second)));
+    let length = listed + usize::from(NESTED.contains(&(name, second)));
     let words = words.get(..length)?;
     let runs = RUNNERS.iter().any(|(runner, command)| {
         [name, unversioned(name)].contains(runner) && (command.is_empty() || *command == second)
@@ -256,14 +266,14 @@ fn prefix_rule(part: &Part) -> Option<Rule> {
     if runs || may_destroy(name, &words[1..]) {
         return None;
     }
-    let rule = Rule::of("Bash", Some(&format!("{}:*", words.join(" ")))).ok()?;
-    rule.says(&part.bare()).then_some(rule)
+    let rule = Rule::new("Bash", Some(&format!("{}:*", words.join(" ")))).ok()?;
+    rule.matches_command(&part.bare()).then_some(rule)
 }
 
-/// A rule for the files of a call's folder, if that is within the project, is not all of it, and has no hidden name
-/// in it (`.git`, `.claude`).
+/// Returns a rule for all files in the folder of a call's file. `None` unless the folder is strictly inside
+/// the project and not hidden (`.git`, `.claude`).
 fn folder_rule(call: &Call<'_>, project: Option<&str>) -> Option<Rule> {
-    let family = tool::known(call.tool).family;
+    let family = tool::lookup(call.tool).family;
     let (tool, file) = match family {
         Family::Edit(_) => ("Edit", true),
         Family::Read(field) => ("Read", field != "path"),
@@ -274,23 +284,25 @@ fn folder_rule(call: &Call<'_>, project: Option<&str>) -> Option<Rule> {
     let inside = below(folder, &resolve(project.or(call.cwd)?, None)?)?;
     let hidden = inside.split('/').any(|name| name.starts_with('.'));
     (file && !inside.is_empty() && !hidden)
-        .then(|| Rule::of(tool, Some(&format!("{}/**", literal(folder)))).ok())?
+        .then(|| Rule::new(tool, Some(&format!("{}/**", literal_pattern(folder)))).ok())?
 }
 
-/// The rules as a piece of `settings.json`.
+/// Formats rules as a snippet for `settings.json`.
 pub fn snippet(rules: &[Suggested]) -> String {
     let allow: Vec<String> = rules.iter().map(|suggested| suggested.rule.to_string()).collect();
     let settings = json!({ "permissions": { "allow": allow } });
     serde_json::to_string_pretty(&settings).unwrap_or_default()
 }
 
-/// Whether `--allowed-tools` honours the rule: one with escaped parentheses works in settings only (measured on 2.1.326).
+/// Returns whether a rule works in `--allowed-tools`. Rules with escaped parentheses work only in settings
+/// (measured on 2.1.326).
 pub fn fits_command_line(rule: &Rule) -> bool {
     let text = rule.to_string();
     !text.contains("\\(") && !text.contains("\\)")
 }
 
-/// The rules as an argument for a shell, without those that work in settings only: `--allowed-tools 'Bash(npm test)' Read`.
+/// Formats rules as a command-line option, quoted for a shell: `--allowed-tools 'Bash(npm test)' Read`. Rules
+/// that work only in settings are left out.
 pub fn allowed_tools(rules: &[Suggested]) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
     let mut text = "--allowed-tools".to_owned();

@@ -1,116 +1,117 @@
-//! What is known of the tools: which field a rule looks at, and what the tool answers when it is asked.
+//! The table of tools: which field of the input rules match, and what happens to a call that no rule decides.
 
 use super::{Call, path::is_glob};
 
-/// What the content of a rule for a tool is about.
+/// What the content of a tool's rules matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     /// A shell command.
     Command,
-    /// A path that is read; the field that has it.
+    /// A path that is read, in this field.
     Read(&'static str),
-    /// A path that is written; the field that has it.
+    /// A path that is written, in this field.
     Edit(&'static str),
-    /// An address.
+    /// The host of an address.
     Web,
     /// The name of an agent.
     Agent,
     /// The name of a skill.
     Skill,
-    /// Nothing: its rules have no content.
+    /// Nothing: rules of the tool have no content.
     Other,
 }
 
-/// What becomes of a call of the tool that no rule and no mode decides.
+/// What happens to a call that neither a rule nor the mode decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Own {
+pub(super) enum ToolPolicy {
     /// A person is asked.
-    Asks,
+    Ask,
     /// It runs.
-    Runs,
-    /// By where its files are, or by its command, or its host.
-    Looks,
-    /// It is a question to a person (`requiresUserInteraction`).
-    Interacts,
-    /// A log does not tell.
+    Allow,
+    /// Its path, command or host decides.
+    ByInput,
+    /// The tool itself asks a person (`requiresUserInteraction`).
+    Interactive,
+    /// The tool is not in the table.
     Unknown,
 }
 
-/// A tool of the program.
+/// A tool of Claude Code.
 pub(super) struct Tool {
     name: &'static str,
     pub(super) family: Family,
-    pub(super) own: Own,
+    pub(super) policy: ToolPolicy,
 }
 
-const fn tool(name: &'static str, family: Family, own: Own) -> Tool {
-    Tool { name, family, own }
+const fn tool(name: &'static str, family: Family, policy: ToolPolicy) -> Tool {
+    Tool { name, family, policy }
 }
 
 const PATH: &str = "path";
 const FILE: &str = "file_path";
 const NOTEBOOK: &str = "notebook_path";
 
-/// The tools, as measured on 2.1.326 and recorded on 2.1.325 (55, 78: tools that only touch the session run without a
-/// rule). `Agent` is `Task` since 2.1; `MultiEdit`, `LS` and `NotebookRead` are gone since 2.0.
+/// The tools, as measured on 2.1.326 and recorded on 2.1.325 (recordings 55 and 78: tools that only affect
+/// the session run without a rule). `Agent` was called `Task` before 2.1; 2.0 removed `MultiEdit`, `LS` and
+/// `NotebookRead`.
 const TOOLS: &[Tool] = &[
-    tool("Bash", Family::Command, Own::Looks),
-    tool("Read", Family::Read(FILE), Own::Looks),
-    tool("Glob", Family::Read(PATH), Own::Looks),
-    tool("Grep", Family::Read(PATH), Own::Looks),
-    tool("LS", Family::Read(PATH), Own::Looks),
-    tool("NotebookRead", Family::Read(NOTEBOOK), Own::Looks),
-    tool("Edit", Family::Edit(FILE), Own::Looks),
-    tool("MultiEdit", Family::Edit(FILE), Own::Looks),
-    tool("Write", Family::Edit(FILE), Own::Looks),
-    tool("NotebookEdit", Family::Edit(NOTEBOOK), Own::Looks),
-    tool("TaskCreate", Family::Other, Own::Runs),
-    tool("TaskUpdate", Family::Other, Own::Runs),
-    tool("TaskList", Family::Other, Own::Runs),
-    tool("TaskGet", Family::Other, Own::Runs),
-    tool("TaskOutput", Family::Other, Own::Runs),
-    tool("TaskStop", Family::Other, Own::Runs),
-    tool("TodoWrite", Family::Other, Own::Runs),
-    tool("BashOutput", Family::Other, Own::Runs),
-    tool("KillShell", Family::Other, Own::Runs),
-    tool("StructuredOutput", Family::Other, Own::Runs),
-    tool("ToolSearch", Family::Other, Own::Runs),
-    tool("EnterPlanMode", Family::Other, Own::Runs),
-    tool("AskUserQuestion", Family::Other, Own::Interacts),
-    tool("ExitPlanMode", Family::Other, Own::Interacts),
-    tool("WebSearch", Family::Other, Own::Asks),
-    tool("WebFetch", Family::Web, Own::Looks),
-    tool("Task", Family::Agent, Own::Runs),
-    tool("Agent", Family::Agent, Own::Runs),
-    tool("Skill", Family::Skill, Own::Runs),
+    tool("Bash", Family::Command, ToolPolicy::ByInput),
+    tool("Read", Family::Read(FILE), ToolPolicy::ByInput),
+    tool("Glob", Family::Read(PATH), ToolPolicy::ByInput),
+    tool("Grep", Family::Read(PATH), ToolPolicy::ByInput),
+    tool("LS", Family::Read(PATH), ToolPolicy::ByInput),
+    tool("NotebookRead", Family::Read(NOTEBOOK), ToolPolicy::ByInput),
+    tool("Edit", Family::Edit(FILE), ToolPolicy::ByInput),
+    tool("MultiEdit", Family::Edit(FILE), ToolPolicy::ByInput),
+    tool("Write", Family::Edit(FILE), ToolPolicy::ByInput),
+    tool("NotebookEdit", Family::Edit(NOTEBOOK), ToolPolicy::ByInput),
+    tool("TaskCreate", Family::Other, ToolPolicy::Allow),
+    tool("TaskUpdate", Family::Other, ToolPolicy::Allow),
+    tool("TaskList", Family::Other, ToolPolicy::Allow),
+    tool("TaskGet", Family::Other, ToolPolicy::Allow),
+    tool("TaskOutput", Family::Other, ToolPolicy::Allow),
+    tool("TaskStop", Family::Other, ToolPolicy::Allow),
+    tool("TodoWrite", Family::Other, ToolPolicy::Allow),
+    tool("BashOutput", Family::Other, ToolPolicy::Allow),
+    tool("KillShell", Family::Other, ToolPolicy::Allow),
+    tool("StructuredOutput", Family::Other, ToolPolicy::Allow),
+    tool("ToolSearch", Family::Other, ToolPolicy::Allow),
+    tool("EnterPlanMode", Family::Other, ToolPolicy::Allow),
+    tool("AskUserQuestion", Family::Other, ToolPolicy::Interactive),
+    tool("ExitPlanMode", Family::Other, ToolPolicy::Interactive),
+    tool("WebSearch", Family::Other, ToolPolicy::Ask),
+    tool("WebFetch", Family::Web, ToolPolicy::ByInput),
+    tool("Task", Family::Agent, ToolPolicy::Allow),
+    tool("Agent", Family::Agent, ToolPolicy::Allow),
+    tool("Skill", Family::Skill, ToolPolicy::Allow),
 ];
 
-const MCP: Tool = tool("mcp__", Family::Other, Own::Asks);
-const UNKNOWN: Tool = tool("", Family::Other, Own::Unknown);
+const MCP: Tool = tool("mcp__", Family::Other, ToolPolicy::Ask);
+const UNKNOWN: Tool = tool("", Family::Other, ToolPolicy::Unknown);
 
-/// Whether a tool belongs to an MCP server.
+/// Returns whether a tool belongs to an MCP server.
 pub(super) fn is_mcp(name: &str) -> bool {
     name.starts_with(MCP.name)
 }
 
-/// Whether a name is that of a tool but for its capitals.
-pub(super) fn misspelt(name: &str) -> bool {
+/// Returns whether a name differs from that of a tool only in case.
+pub(super) fn is_misspelled(name: &str) -> bool {
     TOOLS.iter().all(|tool| tool.name != name)
         && TOOLS.iter().any(|tool| tool.name.eq_ignore_ascii_case(name))
 }
 
-/// What is known of the tool by this name.
-pub(super) fn known(name: &str) -> &'static Tool {
+/// Returns the row of a tool.
+pub(super) fn lookup(name: &str) -> &'static Tool {
     let listed = TOOLS.iter().find(|tool| tool.name == name);
     listed.unwrap_or(if is_mcp(name) { &MCP } else { &UNKNOWN })
 }
 
-/// The path that a call reads or writes, as it was written.
+/// Returns the path that a call reads or writes, as written.
 ///
-/// A search without a folder is one in the folder that the call ran in. A pattern of `Glob` that is absolute or leads
-/// outside says where it looks; one below the folder does not count (measured on 2.1.326).
+/// A search without a folder searches the working folder. An absolute pattern of `Glob`, or one with `..`,
+/// decides the path; other patterns do not matter (measured on 2.1.326).
 pub(super) fn path_of(call: &Call<'_>) -> Option<String> {
-    let (Family::Read(field) | Family::Edit(field)) = known(call.tool).family else { return None };
+    let (Family::Read(field) | Family::Edit(field)) = lookup(call.tool).family else { return None };
     let folder = call.text(field).map(str::to_owned);
     if field != PATH {
         return folder;
@@ -128,9 +129,9 @@ pub(super) fn path_of(call: &Call<'_>) -> Option<String> {
     }
 }
 
-/// What a tool is given, when the text that its rules look at is this.
+/// Returns an input of a tool in which the field that its rules match has this text.
 pub fn input_for(tool: &str, text: &str) -> serde_json::Value {
-    let field = match known(tool).family {
+    let field = match lookup(tool).family {
         Family::Command => "command",
         Family::Read(field) | Family::Edit(field) => field,
         Family::Web => "url",
@@ -141,7 +142,7 @@ pub fn input_for(tool: &str, text: &str) -> serde_json::Value {
     serde_json::json!({ field: text })
 }
 
-/// The host that a call fetches from, in lower case.
+/// Returns the host that a call fetches from, in lower case.
 pub(super) fn host_of(call: &Call<'_>) -> Option<String> {
     let (_, rest) = call.text("url")?.split_once("://")?;
     let authority = rest.split(['/', '?', '#', '\\']).next()?;
@@ -150,9 +151,9 @@ pub(super) fn host_of(call: &Call<'_>) -> Option<String> {
     (!host.is_empty()).then(|| host.to_lowercase())
 }
 
-/// The agent or the skill that a call names.
+/// Returns the agent or the skill of a call.
 pub(super) fn name_of<'a>(call: &Call<'a>) -> Option<&'a str> {
-    match known(call.tool).family {
+    match lookup(call.tool).family {
         Family::Agent => call.text("subagent_type"),
         // Older versions named the skill in `command`.
         Family::Skill => call.text("skill").or_else(|| call.text("command")),
@@ -167,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_path_of_a_search_is_where_it_looks() {
+    fn the_path_of_a_search_is_the_searched_folder() {
         let path = |tool, input| path_of(&Call { tool, input: &input, cwd: Some("/p") });
         assert_eq!(path("Grep", json!({"pattern": "x"})).as_deref(), Some("/p"));
         assert_eq!(path("Glob", json!({"pattern": "src/**/*.rs"})).as_deref(), Some("/p"));
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_is_what_a_browser_would_ask() {
+    fn the_host_is_the_one_that_a_browser_would_contact() {
         let host = |url: &str| host_of(&Call { tool: "WebFetch", input: &json!({"url": url}), cwd: None });
         assert_eq!(host("https://Docs.Example.com:8443/a?b@c").as_deref(), Some("docs.example.com"));
         assert_eq!(host("https://example.com@evil.test/").as_deref(), Some("evil.test"));
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn every_tool_stands_once_in_the_list() {
+    fn no_tool_is_listed_twice() {
         for (at, tool) in TOOLS.iter().enumerate() {
             assert!(TOOLS[at + 1..].iter().all(|other| other.name != tool.name), "{}", tool.name);
         }

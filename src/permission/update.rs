@@ -1,4 +1,4 @@
-//! Changes of the context: the rule operations (5.6) and what 2.1.325 offers besides (recording 53).
+//! Changes of the context: the rule operations (5.6), and further ones that 2.1.325 offers (recording 53).
 
 use serde_json::Value;
 
@@ -8,60 +8,60 @@ use super::{
     scope::{Behaviour, Mode, Scope},
 };
 
-/// A change, as `permission_suggestions` and the operations of 5.6 have it.
+/// A change of the context, as in `permission_suggestions` and in the operations of 5.6.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Update {
     /// `addRules`.
     Add(Rules),
     /// `removeRules`.
     Remove(Rules),
-    /// `replaceRules`: these instead of all of the same behaviour and scope.
+    /// `replaceRules`: replaces all rules with the same behaviour and scope.
     Replace(Rules),
     /// `setMode`.
     SetMode(Mode),
     /// `addDirectories`.
     AddDirectories(Vec<String>, Scope),
-    /// `removeDirectories`. Not recorded, but the counterpart of what is.
+    /// `removeDirectories`. Never recorded; assumed as the counterpart of `addDirectories`.
     RemoveDirectories(Vec<String>, Scope),
 }
 
-/// Rules with what they do and where they are kept.
+/// Rules with a common behaviour and scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// The rules.
     pub rules: Vec<Rule>,
-    /// What they do.
+    /// What the rules do.
     pub behaviour: Behaviour,
-    /// Where they are kept.
+    /// Where the rules are stored.
     pub scope: Scope,
 }
 
-/// Why a change cannot be read.
+/// Why a change is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpdateError {
-    /// A field that is missing or has the wrong type.
+    /// A field is missing or has the wrong type.
     #[error("a change of permissions needs `{0}`")]
     Missing(&'static str),
-    /// A word that means nothing in its field.
+    /// A field has an unknown value.
     #[error("no such `{field}` of a change of permissions: `{word}`")]
     Word {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// What stands there.
+        /// The unknown value.
         word: String,
     },
-    /// A rule that is broken.
+    /// The rule with this index is invalid.
     #[error("rule {0} of a change of permissions: {1}")]
     Rule(usize, RuleError),
-    /// A scope that a session may not change.
+    /// A session cannot change rules of this scope.
     #[error("rules of this scope are read only: `{0}`")]
     ReadOnly(Scope),
 }
 
 impl Update {
-    /// Reads a change in the form of the wire: `{type, rules, behavior, destination}`, `{type, mode}` or
-    /// `{type, directories, destination}`. Rules are texts or `{toolName, ruleContent?}`.
+    /// Parses the wire format: `{type, rules, behavior, destination}`, `{type, mode}` or
+    /// `{type, directories, destination}`. Rules are strings or `{toolName, ruleContent?}`.
     pub fn from_json(value: &Value) -> Result<Self, UpdateError> {
         match text(value, "type")? {
             "addRules" => rules(value).map(Self::Add),
@@ -76,7 +76,7 @@ impl Update {
 }
 
 impl Context {
-    /// Applies a change.
+    /// Applies a change. What is already there is not added twice.
     pub fn apply(&mut self, update: Update) {
         match update {
             Update::Add(Rules { rules, behaviour, scope }) => self.add_all(rules, behaviour, scope),
@@ -133,7 +133,7 @@ fn rules(value: &Value) -> Result<Rules, UpdateError> {
     let read = |(at, value): (usize, &Value)| {
         let rule = match value {
             Value::String(text) => Rule::parse(text),
-            _ => Rule::of(text(value, "toolName")?, value.get("ruleContent").and_then(Value::as_str)),
+            _ => Rule::new(text(value, "toolName")?, value.get("ruleContent").and_then(Value::as_str)),
         };
         rule.map_err(|error| UpdateError::Rule(at, error))
     };
@@ -152,8 +152,8 @@ mod tests {
     }
 
     fn shown(context: &Context) -> Vec<String> {
-        let show = |placed: super::super::Placed<'_>| {
-            format!("{} {} {}", placed.behaviour, placed.scope, placed.rule)
+        let show = |scoped: super::super::ScopedRule<'_>| {
+            format!("{} {} {}", scoped.behaviour, scoped.scope, scoped.rule)
         };
         context.all_rules().map(show).collect()
     }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_recording_53_offers_can_be_taken() {
+    fn the_suggestions_of_recording_53_can_be_applied() {
         let log = include_str!("../../testdata/recordings/2.1.325/stream/53-control-protocol.jsonl");
         let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let offers: Vec<Update> = lines
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_change_is_told() {
+    fn an_invalid_change_is_an_error() {
         let told = |value: Value| Update::from_json(&value).expect_err("broken").to_string();
         let rules = |rules: Value, behavior: &str, to: &str| {
             told(json!({"type": "addRules", "rules": rules, "behavior": behavior, "destination": to}))

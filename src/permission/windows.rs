@@ -1,17 +1,20 @@
-//! Paths of Windows in the form that permission rules have.
+//! Converts Windows paths to the POSIX form that permission rules have.
 //!
-//! As published, the CLI brings paths into POSIX form before it compares them: `C:\x\y` is `/c/x/y`, and rules for it begin
-//! with `//c/`. Assumed, because nothing is published about it:
+//! As published, the CLI brings paths into POSIX form before it compares them: `C:\x\y` is `/c/x/y`, and
+//! rules for it begin with `//c/`. Assumed, because nothing is published about it:
 //!
 //! * `\\server\share\x` is `/server/share/x`, so rules for it begin with `//server/share/`;
-//! * the prefix of long paths, `\\?\`, does not count: `\\?\C:\x` is `C:\x`, and `\\?\UNC\server\share` is `\\server\share`;
-//! * a relative path may be written with `\` if its folder is one of Windows; anywhere else `\` is a letter of a name.
+//! * the prefix of long paths, `\\?\`, does not count: `\\?\C:\x` is `C:\x`, and `\\?\UNC\server\share` is
+//!   `\\server\share`;
+//! * a relative path may be written with `\` if its folder is one of Windows; anywhere else `\` is a letter
+//!   of a name.
 //!
 //! A path with `/` alone, such as `//server/share`, is not known to be one of Windows.
 
 use std::borrow::Cow;
 
-/// A path in POSIX form. `cwd` is the folder of a relative path. Paths of other systems stay as they are.
+/// Converts a Windows path to POSIX form. `cwd` is the folder of a relative path. Other paths are returned
+/// unchanged.
 pub(super) fn posix<'p>(path: &'p str, cwd: Option<&str>) -> Cow<'p, str> {
     let long = ["\\\\?\\", "\\\\.\\"].iter().find_map(|prefix| path.strip_prefix(prefix));
     let plain = long.map(|rest| match rest.strip_prefix("UNC\\") {
@@ -31,7 +34,7 @@ pub(super) fn posix<'p>(path: &'p str, cwd: Option<&str>) -> Cow<'p, str> {
     Cow::Borrowed(path)
 }
 
-/// A path in POSIX form without its drive: `/c/Users/me` is `/Users/me`.
+/// Removes the drive of a path in POSIX form: `/c/Users/me` becomes `/Users/me`.
 pub(super) fn without_drive(path: &str) -> &str {
     match path.as_bytes() {
         [b'/', letter, b'/', ..] if letter.is_ascii_alphabetic() => &path[2..],
@@ -39,12 +42,12 @@ pub(super) fn without_drive(path: &str) -> &str {
     }
 }
 
-/// Whether an absolute path is certainly one of Windows.
+/// Returns whether an absolute path is certainly a Windows path.
 fn is_windows(path: &str) -> bool {
     drive(path).is_some() || path.starts_with("\\\\")
 }
 
-/// The letter of a drive, and the path on it.
+/// Splits a path into the letter of its drive and the rest.
 fn drive(path: &str) -> Option<(char, &str)> {
     match path.as_bytes() {
         [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic() => {
@@ -59,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_windows_take_the_form_of_rules() {
+    fn windows_paths_are_converted_to_the_form_of_rules() {
         let cases = [
             ("C:\\x\\y", "/c/x/y"),
             ("c:/x/y", "/c/x/y"),
@@ -77,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backslash_is_a_separator_only_below_a_folder_of_windows() {
+    fn a_backslash_is_a_separator_only_below_a_windows_folder() {
         assert_eq!(posix("src\\a.rs", Some("C:\\p")), "src/a.rs");
         assert_eq!(posix("src\\a.rs", Some("\\\\server\\share")), "src/a.rs");
         for cwd in [None, Some("/home/dev"), Some("/c/p")] {
@@ -87,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_path_of_windows_stays_as_it_is() {
+    fn other_paths_are_not_changed() {
         for path in ["", "/", "/c/x", "x/y", "C:", "C:x", "é:\\x", "::\\x", "//server/share", "~/x", "a:b"] {
             assert_eq!(posix(path, None), path);
         }

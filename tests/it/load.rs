@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ccstat::internal::permission::{self, Call, Rule, Unsplit};
+use ccstat::internal::permission::{self, Call, Rule, SplitError};
 use serde_json::{Value, json};
 
 use crate::support::{log, run_with};
@@ -254,7 +254,7 @@ fn commands_and_rules_of_any_depth_and_length_are_judged_at_once() {
             assert!(permission::split(&command).is_err(), "{opening}");
         }
     }
-    assert_eq!(permission::split(&"(".repeat(100_000)), Err(Unsplit::Group));
+    assert_eq!(permission::split(&"(".repeat(100_000)), Err(SplitError::Group));
     assert_eq!(permission::split(&"ls; ".repeat(50_000)).map(|parts| parts.len()), Ok(50_000));
     let rule = Rule::parse(&format!("Bash({}b)", "a*".repeat(50))).unwrap();
     let command = "a".repeat(2_000);

@@ -1,4 +1,4 @@
-//! The permission model beside what 2.1.325 really decided.
+//! Compares the permission model with the decisions of 2.1.325 and 2.1.326, and its command parser with bash.
 
 use std::{fs, process::Command};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{recording, run_with, testdata};
 
-/// The calls of a recording, in order: tool and input.
+/// Returns the calls of a recording, in order: tool and input.
 fn calls(name: &str) -> Vec<(String, Value)> {
     let text = std::fs::read_to_string(recording(&format!("stream/{name}.jsonl"))).unwrap();
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -21,7 +21,7 @@ fn calls(name: &str) -> Vec<(String, Value)> {
     uses.map(|block| (block["name"].as_str().unwrap().to_owned(), block["input"].clone())).collect()
 }
 
-/// The context of a run: what was given on its command line, and whether somebody could be asked.
+/// Makes the context of a run with these options; `avoid_prompts` if nobody could be asked.
 fn context(mode: Mode, rules: &[(Behaviour, &str)], avoid_prompts: bool) -> Context {
     let mut context = Context::new(mode);
     context.avoid_prompts = avoid_prompts;
@@ -40,11 +40,11 @@ fn decisions(name: &str, context: &Context) -> Vec<(String, Decision)> {
     calls(name).into_iter().map(decide).collect()
 }
 
-/// Tools, each with what becomes of its call.
+/// Tools of calls, each with the decision.
 type Decided = &'static [(&'static str, Decision)];
 
 #[test]
-fn the_model_decides_as_the_recordings_do() {
+fn the_model_agrees_with_the_recordings() {
     use Behaviour::{Allow, Deny};
     let alone = context(Mode::Default, &[], true);
     let hosted = context(Mode::Default, &[], false);
@@ -58,7 +58,7 @@ fn the_model_decides_as_the_recordings_do() {
         ("35-permission-deny-rule", &no_curl, &[("Bash", Decision::Deny)]),
         ("44-mcp-tool", &demo, &[("mcp__demo__add", Decision::Allow)]),
         ("53-control-protocol", &hosted, &[("Bash", Decision::Ask), ("Bash", Decision::Ask)]),
-        // Let through without a rule.
+        // Allowed without a rule.
         ("55-json-schema", &alone, &[("StructuredOutput", Decision::Allow)]),
         ("73-plan-mode-denied-write", &plan, &[("Write", Decision::Deny)]),
         ("77-askuserquestion-host", &hosted, &[("AskUserQuestion", Decision::Ask)]),
@@ -74,7 +74,7 @@ fn the_model_decides_as_the_recordings_do() {
 }
 
 #[test]
-fn suggestions_for_a_recording_let_its_refused_calls_through() {
+fn the_suggestions_for_a_recording_allow_its_denied_calls() {
     let calls = calls("34-permission-denied-bash");
     let denied: Vec<Call<'_>> =
         calls.iter().map(|(tool, input)| Call { tool, input, cwd: Some("/home/dev/project") }).collect();
@@ -84,13 +84,13 @@ fn suggestions_for_a_recording_let_its_refused_calls_through() {
     assert!(suggestions.refused.is_empty() && suggestions.rules.iter().all(|one| one.warning.is_none()));
 }
 
-/// The labelled calls: what 2.1.326 did under which settings.
+/// Returns the labelled calls: settings, calls, and the decisions of 2.1.326.
 fn cases() -> Vec<Value> {
     let text = fs::read_to_string(testdata("permissions/cases.jsonl")).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What the model says about the calls of a case, in order.
+/// Returns the decisions of the model about the calls of a case, in order.
 fn predicted(case: &Value) -> Vec<Decision> {
     let files: Vec<Settings> = case["settings"]
         .as_array()
@@ -102,7 +102,7 @@ fn predicted(case: &Value) -> Vec<Decision> {
             Settings::read(&path, &file["json"].to_string(), Some(scope)).unwrap()
         })
         .collect();
-    let mut context = Context::of_settings(&files);
+    let mut context = Context::from_settings(&files);
     if files.iter().all(|file| file.mode.is_none()) {
         context.mode = Mode::named(case["mode"].as_str().unwrap()).unwrap();
     }
@@ -121,7 +121,7 @@ fn predicted(case: &Value) -> Vec<Decision> {
     case["calls"].as_array().unwrap().iter().map(decide).collect()
 }
 
-/// The promise of the model. What is left are links in the file system, which no log shows.
+/// The accuracy of the model. It is wrong only about symbolic links, which logs do not show.
 #[test]
 fn the_model_decides_as_the_cli_did_in_97_of_100_labelled_calls() {
     let (mut all, mut right, mut open, mut allowed, mut unsafe_) = (0, 0, 0, 0, 0);
@@ -150,8 +150,8 @@ fn the_model_decides_as_the_cli_did_in_97_of_100_labelled_calls() {
     assert!(open * 100 <= all * 3, "no prediction for {open} of {all}");
 }
 
-/// A log of a case as 2.1.325 and later write one: each call with the decision about it. What was asked was approved by a
-/// person or refused by one, in turn.
+/// Writes a log of a case in the form of 2.1.325: each call with its decision. Questions are alternately
+/// approved and denied by a person.
 fn log_of(case: &Value) -> String {
     let session = "00000000-0000-4000-8000-000000000001";
     let mut lines = vec![
@@ -178,9 +178,9 @@ fn log_of(case: &Value) -> String {
 }
 
 #[test]
-fn with_the_settings_of_a_log_few_rows_differ_and_the_share_that_agrees_is_said() {
+fn with_the_settings_of_a_log_few_rows_differ_and_the_agreement_is_shown() {
     let (mut rows, mut differing, mut noted) = (0, 0, 0);
-    // Each is a run of the program: every fifth is enough.
+    // Each case runs the program, so every fifth one is enough.
     for case in cases().iter().step_by(5) {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("home/dev");
@@ -212,7 +212,7 @@ fn with_the_settings_of_a_log_few_rows_differ_and_the_share_that_agrees_is_said(
 }
 
 #[test]
-fn suggestions_for_every_refused_call_hold_what_they_promise() {
+fn the_suggestions_for_every_denied_call_allow_it() {
     for case in cases() {
         let project = case["cwd"].as_str().unwrap();
         let made: Vec<&Value> =
@@ -225,7 +225,7 @@ fn suggestions_for_every_refused_call_hold_what_they_promise() {
                 let mut context = Context::new(Mode::Default);
                 for one in &suggestions.rules {
                     context.add(Behaviour::Allow, Scope::Session, one.rule.clone());
-                    assert!(one.rule.idle(Behaviour::Allow).is_none(), "{}", one.rule);
+                    assert!(one.rule.no_effect(Behaviour::Allow).is_none(), "{}", one.rule);
                 }
                 let promised = !suggestions.rules.is_empty();
                 assert_eq!(promised, suggestions.refused.is_empty(), "{made}");
@@ -239,7 +239,7 @@ fn suggestions_for_every_refused_call_hold_what_they_promise() {
 }
 
 #[test]
-fn a_rule_is_tried_on_a_command_without_a_log() {
+fn a_rule_can_be_tested_on_a_command_without_a_log() {
     let tried = |words: &[&str]| {
         let (code, stdout, stderr) =
             run_with(&[&["permissions", "test", "--json", "--folder", "/home/dev/project"], words].concat());
@@ -266,7 +266,8 @@ fn a_rule_is_tried_on_a_command_without_a_log() {
     assert_eq!(rows[0][1..], ["allow", "mode acceptEdits"]);
 }
 
-/// Asks bash which commands it would run: every program is unknown, and what is not found is printed word by word.
+/// Asks bash which commands it would run. All programs are unknown, and the handler for unknown commands
+/// prints the words.
 fn bash(command: &str) -> Option<Vec<Vec<String>>> {
     let handler = "command_not_found_handle() { printf '%s\\x1f' \"$@\" >&9; printf '\\x1e' >&9; }\n";
     let folder = tempfile::tempdir().unwrap();
@@ -286,10 +287,10 @@ fn bash(command: &str) -> Option<Vec<Vec<String>>> {
     Some(text.split_terminator('\u{1e}').map(words).collect())
 }
 
-/// Programs are `a` to `c`, which do not exist and succeed. What bash runs of a command must be among its parts, word by word;
-/// only what a word expands to is not known.
+/// The programs `a` to `c` do not exist, and running them succeeds. Every command that bash runs must be
+/// among the parts, word by word, except for the values of expansions.
 #[test]
-fn commands_are_taken_apart_as_bash_does() {
+fn commands_are_split_as_in_bash() {
     for command in [
         "a x",
         "a 'x y' \"z w\"",
@@ -331,9 +332,9 @@ fn commands_are_taken_apart_as_bash_does() {
     }
 }
 
-/// Point 17: whatever bash runs of these is seen, although they cannot be split.
+/// Deny rules match everything that bash runs of these commands, although they cannot be split.
 #[test]
-fn what_bash_runs_of_functions_cases_and_variables_is_denied() {
+fn commands_in_functions_cases_and_variables_are_denied() {
     let rule = Rule::parse("Bash(zz:*)").unwrap();
     for command in [
         "(zz x)",

@@ -1,4 +1,4 @@
-//! `permissions`: who decided about each call, what other settings would have done, and rules that would help.
+//! `permissions`: who decided about each call, what other settings would decide, and suggested rules.
 
 use std::fs;
 
@@ -17,13 +17,13 @@ fn both(name: &str) -> [String; 2] {
     [format!("recordings/2.1.325/stream/{name}.jsonl"), format!("recordings/2.1.325/transcript/{name}")]
 }
 
-/// Tool, decision, who decided, the reason and the rule's scope, and whether someone was asked.
-type Told<'a> = (&'a str, &'a str, &'a str, Option<&'a str>, Option<&'a str>, bool);
+/// Tool, decision, who decided, the reason, the rule's scope, and whether someone was asked.
+type DecisionRow<'a> = (&'a str, &'a str, &'a str, Option<&'a str>, Option<&'a str>, bool);
 
-/// The same, of its own.
-type Own = (String, String, String, Option<String>, Option<String>, bool);
+/// The owned form of a row.
+type OwnedRow = (String, String, String, Option<String>, Option<String>, bool);
 
-fn told(rows: &[Value]) -> Vec<Own> {
+fn decision_rows(rows: &[Value]) -> Vec<OwnedRow> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let must = |value: &Value| value.as_str().unwrap_or("missing").to_owned();
     rows.iter()
@@ -42,11 +42,12 @@ fn told(rows: &[Value]) -> Vec<Own> {
         .collect()
 }
 
-/// As it stands in `tool_result_meta`, `permission_denied` and `permissionDecision` of the recordings, read by eye. The stream
-/// tells the reason of 73 (`mode`) in the line of the refusal, the saved session tells a code (`mode:plan`) and scopes of rules.
+/// The expected rows were read by a person from `tool_result_meta`, `permission_denied` and
+/// `permissionDecision` of the recordings. For recording 73 the stream has the reason `mode`; the saved
+/// session has a code (`mode:plan`) and the scopes of rules.
 #[test]
-fn decisions_are_as_recorded_in_either_dialect() {
-    let cases: &[(&str, [&[Told<'_>]; 2])] = &[
+fn decisions_are_as_recorded_in_both_dialects() {
+    let cases: &[(&str, [&[DecisionRow<'_>]; 2])] = &[
         (
             "34-permission-denied-bash",
             [&[
@@ -107,16 +108,16 @@ fn decisions_are_as_recorded_in_either_dialect() {
                     )
                 })
                 .collect();
-            assert_eq!(told(&rows(&[path])), wanted, "{path}");
+            assert_eq!(decision_rows(&rows(&[path])), wanted, "{path}");
         }
-        // Together each call is one row still.
+        // Read together, each call is still one row.
         let [stream, transcript] = both(name);
-        assert_eq!(told(&rows(&[&stream, &transcript])).len(), dialects[0].len(), "{name}");
+        assert_eq!(decision_rows(&rows(&[&stream, &transcript])).len(), dialects[0].len(), "{name}");
     }
 }
 
 #[test]
-fn the_mode_is_a_row_where_it_begins_and_where_it_changes() {
+fn the_first_mode_and_each_change_of_it_are_rows() {
     for path in both("53-control-protocol") {
         let all = rows(&[&path]);
         let modes: Vec<&str> =
@@ -136,7 +137,7 @@ fn settings(permissions: &str) -> (tempfile::TempDir, String) {
 }
 
 #[test]
-fn a_rule_that_would_have_refused_a_call_lists_it_first() {
+fn calls_that_a_rule_would_have_denied_come_first() {
     let log = "recordings/2.1.325/stream/15-read-edit-bash-chain.jsonl";
     let all = rows(&[log]);
     let last = all.iter().rfind(|row| row["tool"] == "Bash").unwrap();
@@ -157,7 +158,7 @@ fn a_rule_that_would_have_refused_a_call_lists_it_first() {
 }
 
 #[test]
-fn the_mode_of_a_trial_is_the_one_asked_for_else_that_of_the_settings_else_the_recorded_one() {
+fn the_mode_of_a_trial_is_that_of_the_option_the_settings_or_the_recording() {
     let log = &both("73-plan-mode-denied-write")[0];
     let (_folder, none) = settings("{}");
     let (_other, accepts) = settings(r#"{"defaultMode":"acceptEdits"}"#);
@@ -177,7 +178,7 @@ fn reading_in_the_folder_of_the_log_needs_no_rule() {
 }
 
 #[test]
-fn what_a_person_approved_is_no_difference_to_a_question() {
+fn a_call_that_a_person_approved_does_not_differ_from_a_question() {
     let (_folder, file) = settings("{}");
     for log in both("53-control-protocol") {
         let tried = rows(&["--settings", &file, &log]);
@@ -190,7 +191,7 @@ fn what_a_person_approved_is_no_difference_to_a_question() {
 }
 
 #[test]
-fn rules_that_do_nothing_are_named() {
+fn rules_without_effect_are_named() {
     let log = &both("34-permission-denied-bash")[0];
     let (_folder, file) =
         settings(r#"{"deny":["Write(src/**)","Grep(x)"],"allow":["mcp__*","Bash(npm run *)"]}"#);
@@ -202,7 +203,7 @@ fn rules_that_do_nothing_are_named() {
 }
 
 #[test]
-fn a_broken_rule_is_dropped_said_and_fails_where_asked() {
+fn an_invalid_rule_is_ignored_and_reported_and_fails_if_requested() {
     let log = &both("34-permission-denied-bash")[0];
     let (_folder, file) = settings(r#"{"allow":["Bash(npm","Bash(touch:*)"]}"#);
     let broken = "`permissions.allow[0]` is not a rule and is dropped";
@@ -216,13 +217,13 @@ fn a_broken_rule_is_dropped_said_and_fails_where_asked() {
     assert_eq!(fail(&file), 1);
     let (_other, good) = settings(r#"{"allow":["Bash(npm:*)"]}"#);
     assert_eq!(fail(&good), 0);
-    // The same kinds as everywhere, so that a default for all commands fits here too.
+    // The kinds are the same as for other commands, so a default for all commands works here too.
     assert_eq!(run_with(&["permissions", "--fail-on", "denial", log]).0, 1);
     assert_eq!(run_with(&["permissions", "--fail-on", "invalid", log]).0, 0);
 }
 
 #[test]
-fn defaults_of_a_file_hold_for_a_command_within_a_command() {
+fn defaults_of_a_configuration_file_apply_to_subcommands() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("ccstat.toml");
     fs::write(&config, "format = \"json\"\nfail-on = \"denial\"\n[permissions]\nmode = \"acceptEdits\"\n")
@@ -235,7 +236,7 @@ fn defaults_of_a_file_hold_for_a_command_within_a_command() {
 }
 
 #[test]
-fn a_file_counts_as_kept_where_it_is_or_where_one_says() {
+fn the_scope_of_a_file_is_that_of_its_path_or_of_the_option() {
     let log = &both("34-permission-denied-bash")[0];
     let (folder, project) = settings(r#"{"allow":["Bash(touch:*)"]}"#);
     let other = folder.path().join("strict.json");
@@ -253,7 +254,7 @@ fn a_file_counts_as_kept_where_it_is_or_where_one_says() {
 }
 
 #[test]
-fn an_untrusted_checkout_loses_what_its_project_allows() {
+fn the_allow_rules_of_an_untrusted_checkout_are_ignored() {
     let log = &both("34-permission-denied-bash")[0];
     let (_folder, file) = settings(r#"{"allow":["Bash(touch:*)"],"deny":["Edit(denied2.txt)"]}"#);
     let would = |words: &[&str]| {
@@ -272,7 +273,7 @@ fn an_untrusted_checkout_loses_what_its_project_allows() {
 }
 
 #[test]
-fn a_broken_settings_file_is_told_with_its_key_and_the_reason() {
+fn an_invalid_settings_file_is_reported_with_key_and_reason() {
     let log = &both("34-permission-denied-bash")[0];
     for (permissions, words) in [
         (r#"{"deny":"Bash"}"#, ["permissions.deny", "a list"]),
@@ -299,13 +300,13 @@ fn suggested(words: &[&str]) -> Vec<(Option<String>, u64, Option<String>)> {
 }
 
 #[test]
-fn with_the_suggested_rules_nothing_that_they_cover_is_refused() {
+fn no_covered_call_is_denied_with_the_suggested_rules() {
     for name in ["34-permission-denied-bash", "88-subagent-denied-tool"] {
         let log = &both(name)[0];
         for breadth in ["exact", "prefix", "tool"] {
             let suggested = rows(&["--suggest", "--breadth", breadth, log]);
             let rules: Vec<&str> = suggested.iter().filter_map(|row| row["rule"].as_str()).collect();
-            // The hook refused a command that needs no rule.
+            // The hook denied a command that needs no rule.
             assert_eq!(rules.is_empty(), name == "43-hook-denies", "{name} {breadth}: {suggested:?}");
             let covered: Vec<&Value> = suggested
                 .iter()
@@ -323,7 +324,7 @@ fn with_the_suggested_rules_nothing_that_they_cover_is_refused() {
 }
 
 #[test]
-fn what_no_rule_can_help_gets_the_reason_instead() {
+fn a_call_that_no_rule_can_allow_gets_a_reason() {
     for (name, reason) in [
         ("35-permission-deny-rule", "refused by a deny or ask rule"),
         ("43-hook-denies", "refused by a hook"),
@@ -348,7 +349,7 @@ fn what_no_rule_can_help_gets_the_reason_instead() {
 }
 
 #[test]
-fn refusals_of_old_versions_are_told_apart_by_their_texts() {
+fn denials_of_old_versions_are_distinguished_by_their_texts() {
     let seen = |text: &str| {
         let ask = serde_json::json!({"type": "assistant", "sessionId": "s", "uuid": "a", "parentUuid": null, "message": {"id": "m",
             "role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "npm test"}}]}});
@@ -369,7 +370,7 @@ fn refusals_of_old_versions_are_told_apart_by_their_texts() {
 }
 
 #[test]
-fn text_to_be_pasted_is_never_wrapped() {
+fn text_to_paste_is_never_wrapped() {
     let long = format!("make {}", "word ".repeat(30).trim_end());
     let log = refused(&[&long, "npm test", &format!("rm -rf {}", "folder ".repeat(20).trim_end())]);
     let path = log.path().to_str().unwrap();
@@ -387,7 +388,7 @@ fn text_to_be_pasted_is_never_wrapped() {
 }
 
 #[test]
-fn rules_that_would_have_helped_most_runs_come_first() {
+fn rules_that_help_the_most_runs_come_first() {
     let logs = [
         refused_in("a", &["npm test", "npm test", "npm test"]),
         refused_in("b", &["make"]),
@@ -404,12 +405,12 @@ fn rules_that_would_have_helped_most_runs_come_first() {
     );
 }
 
-/// A log in which these commands were refused.
+/// Writes a log in which these commands were denied.
 fn refused(commands: &[&str]) -> tempfile::NamedTempFile {
     refused_in("s", commands)
 }
 
-/// The same of a session with this id.
+/// Writes a log of a session with this id in which these commands were denied.
 fn refused_in(session: &str, commands: &[&str]) -> tempfile::NamedTempFile {
     let mut lines = String::new();
     for (at, command) in commands.iter().enumerate() {
@@ -424,7 +425,7 @@ fn refused_in(session: &str, commands: &[&str]) -> tempfile::NamedTempFile {
 }
 
 #[test]
-fn destructive_commands_get_no_rule_without_a_warning_and_no_shelter_behind_others() {
+fn destructive_commands_get_a_warning_and_no_rule_for_other_commands_covers_them() {
     let log = refused(&["npm test", "rm -rf / && npm test", "git status; curl x | sh", "echo $(date)"]);
     let path = log.path().to_str().unwrap();
     let seen = suggested(&["--breadth", "prefix", path]);
@@ -445,7 +446,7 @@ fn destructive_commands_get_no_rule_without_a_warning_and_no_shelter_behind_othe
         "a dangerous command is allowed exactly or not at all: {seen:?}"
     );
     assert!(seen.iter().any(|(rule, _, warning)| rule.is_none() && warning.is_some()), "{seen:?}");
-    // What is suggested for `npm test` alone does not let the other through.
+    // The rule for `npm test` does not allow the other command.
     let alone = refused(&["npm test"]);
     let rules: Vec<String> =
         suggested(&[alone.path().to_str().unwrap()]).into_iter().filter_map(|(rule, ..)| rule).collect();
@@ -458,7 +459,7 @@ fn destructive_commands_get_no_rule_without_a_warning_and_no_shelter_behind_othe
 }
 
 #[test]
-fn where_nothing_was_called_or_refused_that_is_said() {
+fn a_log_without_calls_or_denials_is_reported_as_such() {
     let none = "recordings/2.1.325/stream/01-simple-text.jsonl";
     let (code, stdout, _) = run_with(&["permissions", none]);
     assert!(code == 0 && stdout.contains("no tool was called"), "{stdout}");

@@ -1,29 +1,29 @@
-//! Which files a command reads and writes, as far as the CLI looks at them: as measured on 2.1.326.
+//! Finds the files that a command reads and writes, as far as the CLI checks them (measured on 2.1.326).
 
 use super::{
     super::{
-        danger::{Operands as Written, WRITERS, is_in_place, operands, written_operands},
+        danger::{WRITERS, WrittenOperands, is_in_place, operands, written_operands},
         shell::{Part, Word, program},
     },
-    list::{Operands, READING, Reading},
+    list::{Operands, READ_ONLY, ReadOnlyCommand},
 };
 
-/// The files of a part.
+/// The files that a part reads and writes.
 #[derive(Debug, Default)]
 pub(in super::super) struct Files<'p> {
     pub(in super::super) read: Vec<&'p Word>,
     pub(in super::super) written: Vec<&'p Word>,
-    /// The files that redirections write: these need a rule of their own.
+    /// Files that redirections write. They need a rule of their own.
     pub(in super::super) redirected: Vec<&'p Word>,
 }
 
-/// Programs whose operands the CLI takes for files that are written.
+/// Programs whose operands the CLI treats as written files.
 const WRITING: &[&str] = &["touch", "mkdir", "rm", "rmdir", "mv", "cp", "tee", "sed"];
 
-/// Programs that read files beside those that only read: which operands are the files.
+/// Programs that read files but are not read-only, and which of their operands are the files.
 const ALSO_READING: &[(&str, Operands)] = &[("awk", Operands::PatternAndFiles), ("uniq", Operands::Files)];
 
-/// The files of a part, whatever wraps its command.
+/// Returns the files of a part, ignoring wrappers of its command.
 pub(in super::super) fn files(part: &Part) -> Files<'_> {
     let mut files = Files { redirected: part.written().collect(), ..Files::default() };
     files.read.extend(part.read());
@@ -31,7 +31,7 @@ pub(in super::super) fn files(part: &Part) -> Files<'_> {
     let name = program(&first.text);
     if let Some((_, which)) = WRITERS.iter().find(|(writer, _)| *writer == name && WRITING.contains(writer)) {
         files.written = written_operands(which, rest);
-        let copies = matches!(which, Written::Last);
+        let copies = matches!(which, WrittenOperands::Last);
         if copies {
             let all = operands(rest);
             files.read.extend(all.iter().take(all.len().saturating_sub(1)).copied());
@@ -43,7 +43,7 @@ pub(in super::super) fn files(part: &Part) -> Files<'_> {
     if name == "sed" && is_in_place(rest) {
         return files;
     }
-    let row = READING.iter().find(|row| row.is_of(part.core()));
+    let row = READ_ONLY.iter().find(|row| row.matches(part.core()));
     let also =
         || ALSO_READING.iter().find(|(other, _)| *other == name).map(|(_, operands)| (*operands, &[][..], 1));
     let found = row.map(|row| (row.operands, row.valued, row.words.len())).or_else(also);
@@ -54,9 +54,9 @@ pub(in super::super) fn files(part: &Part) -> Files<'_> {
     files
 }
 
-impl Reading {
-    /// Whether the words begin with this command.
-    pub(super) fn is_of(&self, words: &[Word]) -> bool {
+impl ReadOnlyCommand {
+    /// Returns whether the words begin with this command.
+    pub(super) fn matches(&self, words: &[Word]) -> bool {
         let mut texts = words.iter().map(|word| word.text.as_str());
         self.words.iter().enumerate().all(|(at, own)| {
             texts.next().is_some_and(|text| if at == 0 { program(text) == *own } else { text == *own })
@@ -64,17 +64,17 @@ impl Reading {
     }
 }
 
-/// The operands that are files.
+/// Returns the operands that are files.
 fn read<'w>(name: &str, kind: Operands, valued: &[&str], rest: &'w [Word]) -> Vec<&'w Word> {
     match kind {
         Operands::Files if ["test", "[", "[["].contains(&name) => {
             rest.iter().filter(|word| word.text.contains('/')).collect()
         }
-        Operands::Files => free(rest, valued),
+        Operands::Files => non_flags(rest, valued),
         Operands::PatternAndFiles => {
             let named =
                 rest.iter().any(|word| ["-e", "--regexp", "-f", "--file"].contains(&word.text.as_str()));
-            free(rest, valued).into_iter().skip(usize::from(!named)).collect()
+            non_flags(rest, valued).into_iter().skip(usize::from(!named)).collect()
         }
         Operands::Folders => {
             let flag = |word: &&Word| !word.text.starts_with(['-', '(', '!']);
@@ -84,10 +84,10 @@ fn read<'w>(name: &str, kind: Operands, valued: &[&str], rest: &'w [Word]) -> Ve
     }
 }
 
-/// The words that are no flags and no values of flags.
-pub(super) fn free<'w>(rest: &'w [Word], valued: &[&str]) -> Vec<&'w Word> {
+/// Returns the words that are neither flags nor values of flags.
+pub(super) fn non_flags<'w>(rest: &'w [Word], valued: &[&str]) -> Vec<&'w Word> {
     let (mut value, mut plain) = (false, false);
-    let free = |word: &&Word| {
+    let non_flags = |word: &&Word| {
         let text = word.text.as_str();
         if value || !plain && text == "--" {
             plain |= !value;
@@ -98,5 +98,5 @@ pub(super) fn free<'w>(rest: &'w [Word], valued: &[&str]) -> Vec<&'w Word> {
         value = flag && valued.contains(&text);
         !flag
     };
-    rest.iter().filter(free).filter(|word| word.text != "-").collect()
+    rest.iter().filter(non_flags).filter(|word| word.text != "-").collect()
 }

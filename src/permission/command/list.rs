@@ -1,49 +1,49 @@
-//! Commands that the CLI lets through without a rule, because they only read.
+//! The table of commands that the CLI allows without a rule, because they only read.
 //!
-//! The commands and the exceptions were measured on 2.1.326. Many flags were not: those that only read are assumed to pass.
-//! A command that is not listed is asked about. So is a listed one with a flag that is not known to be harmless.
+//! Commands and exceptions were measured on 2.1.326. Many flags were not; those that only read are assumed to
+//! be allowed. The CLI asks about other commands, and about these with a flag that is not listed as harmless.
 
 use super::super::shell::Word;
 
 /// A command that only reads.
-pub(in super::super) struct Reading {
-    /// The program, and the words that must follow it.
+pub(in super::super) struct ReadOnlyCommand {
+    /// The program and its subcommands.
     pub(super) words: &'static [&'static str],
     pub(super) flags: Flags,
-    /// What its operands are.
+    /// The meaning of its operands.
     pub(in super::super) operands: Operands,
     /// Flags whose value is the next word.
     pub(in super::super) valued: &'static [&'static str],
-    /// What else must hold of the words after it.
-    pub(super) also: fn(&Tail<'_>) -> bool,
+    /// A further condition on the arguments.
+    pub(super) condition: fn(&Arguments<'_>) -> bool,
 }
 
-/// The words after a command.
-pub(super) struct Tail<'w> {
-    /// All of them.
+/// The arguments of a command.
+pub(super) struct Arguments<'w> {
+    /// All words.
     pub(super) words: &'w [Word],
-    /// Those that are no flags and no values of flags.
+    /// The words that are neither flags nor values of flags.
     pub(super) operands: Vec<&'w Word>,
 }
 
-impl Tail<'_> {
+impl Arguments<'_> {
     fn has(&self, flag: &str) -> bool {
         self.words.iter().any(|word| word.text == flag)
     }
 }
 
-/// Which flags leave a command one that only reads.
+/// The flags with which a command is still read-only.
 pub(super) enum Flags {
-    /// All.
+    /// All flags.
     Any,
-    /// All but these; `-o` also as `-ofile`, `--output` also as `--output=file`.
-    But(&'static [&'static str]),
-    /// These letters, alone or together, and these long ones. Values stand in the next word or after `=`, never glued to
-    /// a letter (`sort -k2` is asked about).
+    /// All flags except these. `-o` includes `-ofile`, `--output` includes `--output=file`.
+    AllExcept(&'static [&'static str]),
+    /// These letters, alone or combined, and these long flags. A value must be the next word or follow `=`; a
+    /// value directly after a letter is asked about (`sort -k2`).
     Only(&'static str, &'static [&'static str]),
 }
 
-/// What the words are that are no flags.
+/// The meaning of the operands of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Operands {
     /// Files that are read.
@@ -52,13 +52,13 @@ pub(in super::super) enum Operands {
     PatternAndFiles,
     /// Folders up to the first flag, then conditions.
     Folders,
-    /// No files.
+    /// Text, not files.
     Text,
-    /// There must be none.
+    /// The command must not have operands.
     None,
 }
 
-use Flags::{Any, But, Only};
+use Flags::{AllExcept, Any, Only};
 use Operands::{Files, Folders, PatternAndFiles, Text};
 
 const fn row(
@@ -66,21 +66,21 @@ const fn row(
     operands: Operands,
     flags: Flags,
     valued: &'static [&'static str],
-) -> Reading {
-    Reading { words, flags, operands, valued, also: |_| true }
+) -> ReadOnlyCommand {
+    ReadOnlyCommand { words, flags, operands, valued, condition: |_| true }
 }
 
-const fn also(row: Reading, also: fn(&Tail<'_>) -> bool) -> Reading {
-    Reading { also, ..row }
+const fn when(row: ReadOnlyCommand, condition: fn(&Arguments<'_>) -> bool) -> ReadOnlyCommand {
+    ReadOnlyCommand { condition, ..row }
 }
 
 /// Flags of `git log`, `diff` and `show` that write or run something.
-const GIT: Flags = But(&["--output", "--ext-diff", "--textconv", "--no-index", "-O"]);
+const GIT: Flags = AllExcept(&["--output", "--ext-diff", "--textconv", "--no-index", "-O"]);
 const LISTS: &[&str] =
     &["-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"];
 
-/// The commands.
-pub(in super::super) const READING: &[Reading] = &[
+/// The read-only commands.
+pub(in super::super) const READ_ONLY: &[ReadOnlyCommand] = &[
     // The file system.
     row(&["ls"], Files, Any, &[]),
     row(&["cat"], Files, Any, &[]),
@@ -96,7 +96,7 @@ pub(in super::super) const READING: &[Reading] = &[
     ),
     row(&["du"], Files, Any, &["-d"]),
     row(&["df"], Files, Any, &[]),
-    also(
+    when(
         row(
             &["tree"],
             Files,
@@ -110,12 +110,14 @@ pub(in super::super) const READING: &[Reading] = &[
     row(
         &["find"],
         Folders,
-        But(&["-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls"]),
+        AllExcept(&[
+            "-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls",
+        ]),
         &[],
     ),
     row(&["fd"], PatternAndFiles, FD, FD_VALUED),
     row(&["fdfind"], PatternAndFiles, FD, FD_VALUED),
-    also(row(&["cd"], Files, Any, &[]), |tail| tail.words.len() == 1),
+    when(row(&["cd"], Files, Any, &[]), |arguments| arguments.words.len() == 1),
     // Contents.
     row(&["grep"], PatternAndFiles, GREP, GREP_VALUED),
     row(&["egrep"], PatternAndFiles, GREP, GREP_VALUED),
@@ -147,23 +149,31 @@ pub(in super::super) const READING: &[Reading] = &[
     ),
     row(&["uniq"], Operands::None, Any, &["-f", "-s", "-w"]),
     row(&["tr"], Text, Any, &[]),
-    also(
+    when(
         row(
             &["jq"],
             PatternAndFiles,
-            But(&["-f", "--from-file", "--rawfile", "--slurpfile", "-L", "--library-path", "--run-tests"]),
+            AllExcept(&[
+                "-f",
+                "--from-file",
+                "--rawfile",
+                "--slurpfile",
+                "-L",
+                "--library-path",
+                "--run-tests",
+            ]),
             &[],
         ),
         no_environment,
     ),
-    also(row(&["sed"], PatternAndFiles, Only("nErsz", &["--quiet", "--silent"]), &[]), prints_lines),
+    when(row(&["sed"], PatternAndFiles, Only("nErsz", &["--quiet", "--silent"]), &[]), prints_lines),
     row(&["md5sum"], Files, SUM, &[]),
     row(&["sha1sum"], Files, SUM, &[]),
     row(&["sha256sum"], Files, SUM, &[]),
     row(&["base64"], Files, Only("dDi", &["--decode", "--ignore-garbage"]), &["-w"]),
     // Text and tests.
     row(&["echo"], Text, Any, &[]),
-    row(&["printf"], Text, But(&["-v"]), &[]),
+    row(&["printf"], Text, AllExcept(&["-v"]), &[]),
     row(&["true"], Text, Any, &[]),
     row(&["false"], Text, Any, &[]),
     row(&["test"], Files, Any, &[]),
@@ -189,11 +199,11 @@ pub(in super::super) const READING: &[Reading] = &[
     row(&["uptime"], Text, Any, &[]),
     row(&["locale"], Text, Any, &[]),
     row(&["cal"], Text, Any, &[]),
-    also(row(&["history"], Text, Only("", &[]), &[]), |tail| {
-        tail.operands.iter().all(|word| is_number(&word.text))
+    when(row(&["history"], Text, Only("", &[]), &[]), |arguments| {
+        arguments.operands.iter().all(|word| is_number(&word.text))
     }),
     row(&["hostname"], Operands::None, Only("fsiIdAya", &["--fqdn", "--short", "--long", "--domain"]), &[]),
-    also(
+    when(
         row(
             &["date"],
             Text,
@@ -203,21 +213,22 @@ pub(in super::super) const READING: &[Reading] = &[
         only_a_format,
     ),
     row(&["man"], Text, Only("adfhkw", &[]), &[]),
-    also(row(&["tput"], Text, Only("", &[]), &["-T"]), |tail| {
-        tail.operands.iter().all(|word| {
+    when(row(&["tput"], Text, Only("", &[]), &["-T"]), |arguments| {
+        arguments.operands.iter().all(|word| {
             !["init", "reset", "clear", "rs1", "rs2", "rs3", "is1", "is2", "is3"].contains(&&*word.text)
         })
     }),
-    also(
+    when(
         row(
             &["ps"],
             Text,
             Only("eAafFlhHjTuwxcL", &["--no-headers", "--forest"]),
             &["-p", "-o", "-u", "-C", "--pid"],
         ),
-        |tail| {
+        |arguments| {
             // Letters without a dash are flags too, and `e` shows the environment.
-            tail.operands
+            arguments
+                .operands
                 .iter()
                 .all(|word| word.text.chars().all(|letter| letter.is_ascii_alphanumeric() && letter != 'e'))
         },
@@ -226,11 +237,15 @@ pub(in super::super) const READING: &[Reading] = &[
     row(&["lsof"], Text, Only("ainPtlRbUV", &[]), &["-p", "-u", "-c", "-d"]),
     row(&["netstat"], Text, Only("anltuprseigcoxWN46v", &[]), &[]),
     row(&["ss"], Text, Only("anltuprseomixwhHOZ46", &[]), &[]),
-    also(row(&["ip", "addr"], Operands::None, Only("", &[]), &[]), |tail| tail.operands.is_empty()),
-    also(row(&["ifconfig"], Text, Only("", &[]), &[]), |tail| tail.words.len() < 2),
+    when(row(&["ip", "addr"], Operands::None, Only("", &[]), &[]), |arguments| arguments.operands.is_empty()),
+    when(row(&["ifconfig"], Text, Only("", &[]), &[]), |arguments| arguments.words.len() < 2),
     row(&["node"], Operands::None, Only("v", &["--version"]), &[]),
-    also(row(&["python"], Operands::None, Only("", &["--version"]), &[]), |tail| tail.operands.is_empty()),
-    also(row(&["python3"], Operands::None, Only("", &["--version"]), &[]), |tail| tail.operands.is_empty()),
+    when(row(&["python"], Operands::None, Only("", &["--version"]), &[]), |arguments| {
+        arguments.operands.is_empty()
+    }),
+    when(row(&["python3"], Operands::None, Only("", &["--version"]), &[]), |arguments| {
+        arguments.operands.is_empty()
+    }),
     row(&["docker", "ps"], Text, Any, &[]),
     row(&["docker", "images"], Text, Any, &[]),
     row(&["docker", "logs"], Text, Any, &[]),
@@ -245,27 +260,37 @@ pub(in super::super) const READING: &[Reading] = &[
     row(
         &["git", "grep"],
         Text,
-        But(&["-O", "--open-files-in-pager", "--no-index", "--ext-grep", "--textconv"]),
+        AllExcept(&["-O", "--open-files-in-pager", "--no-index", "--ext-grep", "--textconv"]),
         &[],
     ),
     row(&["git", "rev-parse"], Text, Any, &[]),
     row(&["git", "rev-list"], Text, GIT, &[]),
     row(&["git", "ls-files"], Text, Any, &[]),
-    row(&["git", "cat-file"], Text, But(&["--textconv", "--filters"]), &[]),
+    row(&["git", "cat-file"], Text, AllExcept(&["--textconv", "--filters"]), &[]),
     row(&["git", "merge-base"], Text, Any, &[]),
     row(&["git", "for-each-ref"], Text, Any, &[]),
     row(&["git", "describe"], Text, Any, &[]),
     row(&["git", "stash", "list"], Text, GIT, &[]),
     row(&["git", "stash", "show"], Text, GIT, &[]),
     row(&["git", "worktree", "list"], Text, Any, &[]),
-    row(&["git", "config", "--get"], Text, But(&["--edit", "-e", "--unset", "--add", "--replace-all"]), &[]),
-    also(row(&["git", "reflog"], Text, GIT, &[]), |tail| {
-        tail.operands.first().is_none_or(|word| !["expire", "delete", "drop", "write"].contains(&&*word.text))
+    row(
+        &["git", "config", "--get"],
+        Text,
+        AllExcept(&["--edit", "-e", "--unset", "--add", "--replace-all"]),
+        &[],
+    ),
+    when(row(&["git", "reflog"], Text, GIT, &[]), |arguments| {
+        arguments
+            .operands
+            .first()
+            .is_none_or(|word| !["expire", "delete", "drop", "write"].contains(&&*word.text))
     }),
-    also(row(&["git", "remote"], Text, Only("v", &["--verbose"]), &[]), |tail| tail.operands.is_empty()),
+    when(row(&["git", "remote"], Text, Only("v", &["--verbose"]), &[]), |arguments| {
+        arguments.operands.is_empty()
+    }),
     row(&["git", "remote", "show"], Text, Only("n", &[]), &[]),
-    also(row(&["git", "branch"], Text, Only("arvqil", LISTING), &["--sort", "--format"]), lists),
-    also(row(&["git", "tag"], Text, Only("liq", LISTING), &["--sort", "--format"]), lists),
+    when(row(&["git", "branch"], Text, Only("arvqil", LISTING), &["--sort", "--format"]), lists),
+    when(row(&["git", "tag"], Text, Only("liq", LISTING), &["--sort", "--format"]), lists),
 ];
 
 const LISTING: &[&str] = &[
@@ -405,7 +430,7 @@ const SUM: Flags =
 /// Commands that `xargs` may start without a rule.
 pub(super) const FOR_XARGS: &[&str] = &["echo", "printf", "wc", "grep", "head", "tail"];
 
-/// Variables that a shell sets itself, so that `echo $HOME` says what it seems to say.
+/// Variables that a shell sets itself, so `echo $HOME` is harmless.
 pub(super) const SHELL_VARIABLES: &[&str] = &[
     "HOME", "PWD", "OLDPWD", "USER", "LOGNAME", "SHELL", "PATH", "HOSTNAME", "UID", "EUID", "PPID", "RANDOM",
     "SECONDS", "LINENO", "TMPDIR", "?", "$", "#", "!",
@@ -415,44 +440,45 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn plain(tail: &Tail<'_>) -> bool {
-    tail.words.iter().all(|word| !word.varies)
+fn plain(arguments: &Arguments<'_>) -> bool {
+    arguments.words.iter().all(|word| !word.has_pattern)
 }
 
-/// `date +%s`: any other operand sets the clock.
-fn only_a_format(tail: &Tail<'_>) -> bool {
-    tail.operands.iter().all(|word| word.text.starts_with('+'))
+/// Accepts `date +%s`; any other operand sets the clock.
+fn only_a_format(arguments: &Arguments<'_>) -> bool {
+    arguments.operands.iter().all(|word| word.text.starts_with('+'))
 }
 
-/// A program of `jq` that shows the environment is asked about.
-fn no_environment(tail: &Tail<'_>) -> bool {
+/// Rejects `jq` programs that read the environment.
+fn no_environment(arguments: &Arguments<'_>) -> bool {
     let word = |text: &str| {
         text.split(|letter: char| !letter.is_alphanumeric() && letter != '$')
             .any(|word| word == "env" || word == "$ENV")
     };
-    !tail.operands.is_empty() && tail.operands.iter().all(|operand| !word(&operand.text))
+    !arguments.operands.is_empty() && arguments.operands.iter().all(|operand| !word(&operand.text))
 }
 
-/// `git branch` and `git tag` create what they are given, unless a flag lists.
-fn lists(tail: &Tail<'_>) -> bool {
+/// Rejects operands of `git branch` and `git tag`, which create branches and tags, unless a flag makes them
+/// list.
+fn lists(arguments: &Arguments<'_>) -> bool {
     let is = |word: &Word, flag: &str| word.text == flag || word.text.starts_with(&format!("{flag}="));
     let listing = |word: &Word| LISTS.iter().any(|flag| is(word, flag));
-    tail.operands.is_empty() || tail.words.iter().any(listing)
+    arguments.operands.is_empty() || arguments.words.iter().any(listing)
 }
 
-/// `sed -n 1,2p` of files, or `sed s/a/b/` of the input.
-fn prints_lines(tail: &Tail<'_>) -> bool {
-    let Some((program, files)) = tail.operands.split_first() else { return false };
+/// Accepts `sed -n 1,2p` with files, and `sed s/a/b/` without.
+fn prints_lines(arguments: &Arguments<'_>) -> bool {
+    let Some((program, files)) = arguments.operands.split_first() else { return false };
     let line = |text: &str| is_number(text) || text == "$";
     let prints = |step: &str| {
         let range = step.strip_suffix('p').unwrap_or_default();
         range.split_once(',').map_or(line(range), |(from, to)| line(from) && line(to))
     };
-    tail.has("-n") && program.text.split(';').all(|step| prints(step.trim()))
+    arguments.has("-n") && program.text.split(';').all(|step| prints(step.trim()))
         || files.is_empty() && substitutes(&program.text)
 }
 
-/// `s/a/b/g`, with no flag that writes or runs something.
+/// Returns whether a `sed` program is `s/a/b/g` without flags that write files or run commands.
 pub(super) fn substitutes(program: &str) -> bool {
     let mut halves = Vec::new();
     let mut letters = program.strip_prefix("s/").unwrap_or_default().chars();

@@ -1,12 +1,13 @@
-//! Whether a command is one of those that only read.
+//! Recognizes commands that only read.
 
 use super::{
     super::shell::Word,
-    files::free,
-    list::{FOR_XARGS, Flags, Operands, READING, Reading, SHELL_VARIABLES, Tail},
+    files::non_flags,
+    list::{Arguments, FOR_XARGS, Flags, Operands, READ_ONLY, ReadOnlyCommand, SHELL_VARIABLES},
 };
 
-/// Whether the words are a command that runs without a rule. Nothing is taken off before: `time ls` is asked about.
+/// Returns whether the CLI allows a command without a rule. Wrappers are not removed: `time ls` is asked
+/// about.
 pub(super) fn is_read_only(words: &[Word]) -> bool {
     let Some((first, rest)) = words.split_first() else { return false };
     if first.raw != first.text {
@@ -15,18 +16,18 @@ pub(super) fn is_read_only(words: &[Word]) -> bool {
     if first.text == "xargs" {
         return for_xargs(rest);
     }
-    // The longest row decides: `git remote show` before `git remote`.
-    let rows = READING.iter().filter(|row| first.text == row.words[0] && row.is_of(words));
+    // The longest row wins: `git remote show` before `git remote`.
+    let rows = READ_ONLY.iter().filter(|row| first.text == row.words[0] && row.matches(words));
     let Some(row) = rows.max_by_key(|row| row.words.len()) else { return false };
     let rest = &words[row.words.len()..];
-    let tail = Tail { words: rest, operands: free(rest, row.valued) };
+    let arguments = Arguments { words: rest, operands: non_flags(rest, row.valued) };
     rest.iter().all(|word| is_plain(word, row))
-        && row.permits(rest)
-        && (row.operands != Operands::None || tail.operands.is_empty())
-        && (row.also)(&tail)
+        && row.permits_flags(rest)
+        && (row.operands != Operands::None || arguments.operands.is_empty())
+        && (row.condition)(&arguments)
 }
 
-/// `xargs`, `xargs echo`: its flags with values of their own words only.
+/// Accepts `xargs` and `xargs echo`. Values of flags must be separate words.
 fn for_xargs(rest: &[Word]) -> bool {
     let mut rest = rest;
     while let Some((flag, after)) = rest.split_first().filter(|(flag, _)| flag.text.starts_with('-')) {
@@ -42,18 +43,18 @@ fn for_xargs(rest: &[Word]) -> bool {
     target.is_none_or(|target| FOR_XARGS.contains(&target) && is_read_only(rest))
 }
 
-/// Whether a word is what it looks like.
-fn is_plain(word: &Word, row: &Reading) -> bool {
+/// Returns whether a word cannot become something else, such as a flag, when the shell expands it.
+fn is_plain(word: &Word, row: &ReadOnlyCommand) -> bool {
     let says = matches!(row.words[0], "echo" | "printf");
     let expands = word.expands && !(says && expands_harmlessly(word));
     // A pattern may become a flag: `file *` is asked about, `cat s*t` is not.
-    let flag = word.varies && !matches!(row.flags, Flags::Any);
+    let flag = word.has_pattern && !matches!(row.flags, Flags::Any);
     // `=x` is a path to some shells (`test x = x` is asked about).
     let equals = word.raw.starts_with('=');
-    !expands && !word.document && !flag && !equals
+    !expands && !word.is_heredoc && !flag && !equals
 }
 
-/// Whether all that a word expands to is set by the shell itself, or calculated.
+/// Returns whether all expansions of a word are arithmetic or variables that the shell sets itself.
 pub(super) fn expands_harmlessly(word: &Word) -> bool {
     let mut rest = word.raw.as_str();
     while let Some((_, after)) = rest.split_once('$') {
@@ -77,9 +78,9 @@ pub(super) fn expands_harmlessly(word: &Word) -> bool {
     true
 }
 
-impl Reading {
-    /// Whether all flags among the words are harmless.
-    fn permits(&self, rest: &[Word]) -> bool {
+impl ReadOnlyCommand {
+    /// Returns whether all flags among the words are harmless.
+    fn permits_flags(&self, rest: &[Word]) -> bool {
         let mut words = rest.iter().take_while(|word| word.text != "--").peekable();
         while let Some(word) = words.next() {
             let flag = word.text.as_str();
@@ -89,7 +90,7 @@ impl Reading {
             let valued = self.valued.contains(&flag);
             let fine = match self.flags {
                 Flags::Any => true,
-                Flags::But(never) => !never.iter().any(|never| is_flag(flag, never)),
+                Flags::AllExcept(never) => !never.iter().any(|never| is_flag(flag, never)),
                 Flags::Only(letters, long) => valued || self.knows(flag, letters, long),
             };
             if !fine {
@@ -107,7 +108,7 @@ impl Reading {
             let name = flag.split_once('=').map_or(flag, |(name, _)| name);
             return long.contains(&name) || self.valued.contains(&name);
         }
-        // `grep -A3` and `grep -5` are understood, `sort -k2` is not.
+        // The CLI accepts `grep -A3` and `grep -5`, but not `sort -k2`.
         let searches = matches!(self.words[0], "grep" | "egrep" | "fgrep" | "rg");
         let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let context = flag.trim_start_matches(['-', 'A', 'B', 'C', 'm']);
@@ -116,7 +117,7 @@ impl Reading {
     }
 }
 
-/// Whether a word is this flag, or this flag with its value.
+/// Returns whether a word is this flag, with or without a value.
 fn is_flag(word: &str, flag: &str) -> bool {
     let rest = word.strip_prefix(flag);
     let short = flag.len() == 2;

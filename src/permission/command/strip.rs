@@ -1,11 +1,13 @@
-//! What the CLI takes off a command before it looks for a rule that allows it: as measured on 2.1.326.
+//! Removes variables and wrappers before a command, as the CLI does before it searches for an allow rule
+//! (measured on 2.1.326).
 //!
-//! Rules that deny or ask see through more ([`Part::core`](super::super::Part::core)).
+//! For deny and ask rules the CLI removes more ([`Part::core`](super::super::Part::core)).
 
 use super::super::shell::{Word, assigned};
 
-/// Variables that may stand before a command without changing what it is. About half were measured; the others belong to the
-/// same families (colours, Go, pytest) and are assumed. `LANG` and `LC_ALL` were asked about.
+/// Variables whose assignment before a command is ignored. About half were measured; the others belong to the
+/// same families (colours, Go, pytest) and are assumed. `LANG` and `LC_ALL` are not among them: the CLI asked
+/// about them.
 const VARIABLES: &[&str] = &[
     "ANTHROPIC_API_KEY",
     "BLOCKSIZE",
@@ -37,11 +39,11 @@ const VARIABLES: &[&str] = &[
     "TZ",
 ];
 
-/// Variables that change what later commands are.
+/// Variables that change the meaning of later commands.
 const DANGEROUS: &[&str] =
     &["BASH_ENV", "CDPATH", "ENV", "HOME", "IFS", "PATH", "PROMPT_COMMAND", "PS4", "SHELLOPTS"];
 
-/// The words without harmless variables and wrappers before them.
+/// Removes harmless assignments and wrappers before a command.
 pub(super) fn stripped(words: &[Word]) -> &[Word] {
     let mut words = &words[words.iter().take_while(|word| is_harmless(word)).count()..];
     while let Some(after) = unwrapped(words).filter(|after| !after.is_empty()) {
@@ -50,12 +52,12 @@ pub(super) fn stripped(words: &[Word]) -> &[Word] {
     words
 }
 
-/// Whether a word is an assignment that rules may pass over.
+/// Returns whether a word is an assignment that allow rules ignore.
 fn is_harmless(word: &Word) -> bool {
     assigned(word).is_some_and(|(name, _)| VARIABLES.contains(&name)) && !word.expands
 }
 
-/// Whether a part that only sets variables does no more than that.
+/// Returns whether all words are assignments that do not affect later commands.
 pub(super) fn sets_harmless(words: &[Word]) -> bool {
     let harmless = |word: &Word| {
         assigned(word).is_some_and(|(name, _)| !DANGEROUS.contains(&name) && !name.starts_with("LD_"))
@@ -64,7 +66,7 @@ pub(super) fn sets_harmless(words: &[Word]) -> bool {
     !words.is_empty() && words.iter().all(harmless)
 }
 
-/// The words after one wrapper.
+/// Removes one wrapper; `None` if there is none.
 fn unwrapped(words: &[Word]) -> Option<&[Word]> {
     let (first, rest) = words.split_first()?;
     let text = |at: usize| rest.get(at).map_or("", |word| word.text.as_str());
@@ -74,25 +76,25 @@ fn unwrapped(words: &[Word]) -> Option<&[Word]> {
         "nohup" | "time" | "builtin" | "noglob" if !flag(0) => 0,
         "command" if text(0) == "-p" => 1,
         "command" if !flag(0) => 0,
-        // `xargs -n1` is no longer the command alone.
+        // With a flag, as in `xargs -n1`, the CLI does not remove it.
         "xargs" if !flag(0) => 0,
         "nice" if text(0) == "-n" && number(text(1).trim_start_matches('-')) => 2,
         "nice" if number(text(0).trim_start_matches('-')) && flag(0) => 1,
         "nice" if !flag(0) => 0,
         "stdbuf" => rest.iter().take_while(|word| is_buffering(&word.text)).count(),
-        "timeout" => duration(rest)?,
+        "timeout" => timeout_arguments(rest)?,
         _ => return None,
     };
     rest.get(skip..)
 }
 
-/// `-o0`, `-oL`, `-e4K`.
+/// Returns whether a word is a flag of `stdbuf`: `-o0`, `-oL`, `-e4K`.
 fn is_buffering(text: &str) -> bool {
     ["-i", "-o", "-e"].iter().any(|flag| text.strip_prefix(flag).is_some_and(|mode| !mode.is_empty()))
 }
 
-/// How many words the flags and the duration of `timeout` are.
-fn duration(words: &[Word]) -> Option<usize> {
+/// Returns the number of words of the flags and the duration of `timeout`.
+fn timeout_arguments(words: &[Word]) -> Option<usize> {
     let time = |text: &str| {
         let number = text.trim_end_matches(['s', 'm', 'h', 'd']);
         text.len() - number.len() < 2

@@ -1,16 +1,16 @@
 use super::*;
-use crate::permission::shell::{pieces, program};
+use crate::permission::shell::{parse, program};
 
 const PROJECT: &str = "/home/dev/project";
 
 fn words(command: &str) -> Vec<Word> {
-    pieces(command).parts.remove(0).words
+    parse(command).parts.remove(0).words
 }
 
 #[test]
-fn every_row_of_the_list_stands_once_and_reads() {
-    for (at, row) in list::READING.iter().enumerate() {
-        let others = &list::READING[at + 1..];
+fn every_row_of_the_list_is_unique_and_read_only() {
+    for (at, row) in list::READ_ONLY.iter().enumerate() {
+        let others = &list::READ_ONLY[at + 1..];
         assert!(others.iter().all(|other| other.words != row.words), "{:?}", row.words);
         assert_eq!(program(row.words[0]), row.words[0]);
         assert!(row.words[0] == "[[" || row.words[0] == "[" || row.words[0].is_ascii());
@@ -18,7 +18,7 @@ fn every_row_of_the_list_stands_once_and_reads() {
 }
 
 #[test]
-fn commands_that_only_read_are_known_with_their_flags() {
+fn read_only_commands_are_recognized_with_their_flags() {
     for command in [
         "ls -la sub",
         "head -5 a",
@@ -100,7 +100,7 @@ fn commands_that_only_read_are_known_with_their_flags() {
 }
 
 #[test]
-fn wrappers_and_variables_are_taken_off_for_rules_that_allow() {
+fn wrappers_and_variables_are_removed_for_allow_rules() {
     let core = |command: &str| joined(stripped(&words(command)));
     for wrapper in [
         "timeout 5",
@@ -151,9 +151,9 @@ fn wrappers_and_variables_are_taken_off_for_rules_that_allow() {
 }
 
 #[test]
-fn files_of_a_command_are_those_that_the_cli_looks_at() {
+fn the_files_of_a_command_are_those_that_the_cli_checks() {
     let shown = |command: &str| {
-        let parts = pieces(command).parts;
+        let parts = parse(command).parts;
         let files = files(&parts[0]);
         let texts =
             |words: &[&Word]| words.iter().map(|word| word.text.clone()).collect::<Vec<_>>().join(" ");
@@ -186,13 +186,13 @@ fn files_of_a_command_are_those_that_the_cli_looks_at() {
 }
 
 #[test]
-fn a_pattern_is_judged_by_the_folder_of_its_files() {
+fn a_pattern_is_checked_by_the_folder_of_its_files() {
     let context = Context::new(Mode::Default);
-    let ground = Ground::new(Some(PROJECT), None);
+    let folders = Folders::new(Some(PROJECT), None);
     let reads = |command: &str| {
-        let pieces = pieces(command);
-        let judge = Judge { context: &context, ground: &ground, command, pieces: &pieces };
-        judge.whole().decision == Decision::Allow
+        let parsed = parse(command);
+        let check = CommandCheck { context: &context, folders: &folders, command, parsed: &parsed };
+        check.outcome().decision == Decision::Allow
     };
     assert!(reads("cat *.txt") && reads("cat s*t/k") && reads("ls ./*"));
     assert!(!reads("cat /etc/*") && !reads("ls ~/*") && !reads("ls ../*") && !reads("ls ~eve/x"));

@@ -1,14 +1,14 @@
-//! The lists: destructive commands, and programs that write files.
+//! The tables of destructive commands and of programs that write files.
 
 use super::super::{glob::glob, shell::Word};
 
-/// A form of a command that is dangerous.
+/// A dangerous form of a command.
 pub(super) struct Row {
-    /// Names of the program; `*` stands for anything.
+    /// Names of the program; `*` matches any text.
     programs: &'static [&'static str],
-    /// The words after it that are no flags, as far as they matter.
+    /// The first words after it that are not flags.
     words: &'static [&'static str],
-    /// One of these must stand there; none if that is empty. `-x` may be one of several letters.
+    /// One of these must occur, unless the list is empty. `-x` may be combined with other letters.
     marks: &'static [&'static str],
     pub(super) reason: &'static str,
 }
@@ -93,12 +93,12 @@ pub(super) const ROWS: &[Row] = &[
     row(&["eval", "source", "."], &[], &[], TEXT),
 ];
 
-/// Flags before a subcommand that take a value.
+/// Flags with a value that may precede a subcommand.
 const VALUED: &[&str] =
     &["-C", "-c", "--git-dir", "--work-tree", "-n", "--namespace", "--context", "--prefix"];
 
 impl Row {
-    /// Whether a program with these words is this form.
+    /// Returns whether a command has this form.
     pub(super) fn fits(&self, program: &str, rest: &[Word]) -> bool {
         let marked = |word: &Word| self.marks.iter().any(|mark| bears(&word.text, mark));
         self.is_of(program)
@@ -111,7 +111,7 @@ impl Row {
     }
 }
 
-/// The words that are no flags and no values of flags before a subcommand.
+/// Returns the words that are neither flags nor values of flags before a subcommand.
 fn subcommands(rest: &[Word]) -> impl Iterator<Item = &str> {
     let mut value = false;
     rest.iter().map(|word| word.text.as_str()).filter(move |word| {
@@ -121,7 +121,7 @@ fn subcommands(rest: &[Word]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a word is or has a mark.
+/// Returns whether a word is or contains a mark.
 fn bears(word: &str, mark: &str) -> bool {
     let letter = mark.strip_prefix('-').filter(|rest| rest.len() == 1 && *rest != "-");
     match letter {
@@ -133,48 +133,48 @@ fn bears(word: &str, mark: &str) -> bool {
     }
 }
 
-/// Whether a command that begins with these words can become one of the list when more words follow.
+/// Returns whether a command that begins with these words can be dangerous, depending on further words.
 pub(in super::super) fn may_destroy(program: &str, words: &[&str]) -> bool {
     let on_the_way = |row: &Row| row.words.iter().zip(words).all(|(one, other)| one == other);
     ROWS.iter().any(|row| row.is_of(program) && on_the_way(row))
         || WRITERS.iter().any(|(name, _)| *name == program)
 }
 
-/// Which operands of a program are files that it writes.
-pub(in super::super) enum Operands {
+/// The operands of a program that are files it writes.
+pub(in super::super) enum WrittenOperands {
     All,
     Last,
-    /// All but the first, with `-i`.
+    /// All except the first, if there is a flag `-i`.
     InPlace,
     /// The word after one of these flags.
     After(&'static [&'static str]),
 }
 
-/// Programs that write the files that they are given.
-pub(in super::super) const WRITERS: &[(&str, Operands)] = &[
-    ("chgrp", Operands::All),
-    ("chmod", Operands::All),
-    ("chown", Operands::All),
-    ("cp", Operands::Last),
-    ("curl", Operands::After(&["-o", "--output"])),
-    ("install", Operands::Last),
-    ("ln", Operands::Last),
-    ("mkdir", Operands::All),
-    ("mv", Operands::All),
-    ("rm", Operands::All),
-    ("rmdir", Operands::All),
-    ("rsync", Operands::Last),
-    ("sed", Operands::InPlace),
-    ("sort", Operands::After(&["-o", "--output"])),
-    ("tar", Operands::After(&["-C", "--directory"])),
-    ("tee", Operands::All),
-    ("touch", Operands::All),
-    ("unlink", Operands::All),
-    ("unzip", Operands::After(&["-d"])),
-    ("wget", Operands::After(&["-O", "-P", "--output-document"])),
+/// Programs that write files named by their operands.
+pub(in super::super) const WRITERS: &[(&str, WrittenOperands)] = &[
+    ("chgrp", WrittenOperands::All),
+    ("chmod", WrittenOperands::All),
+    ("chown", WrittenOperands::All),
+    ("cp", WrittenOperands::Last),
+    ("curl", WrittenOperands::After(&["-o", "--output"])),
+    ("install", WrittenOperands::Last),
+    ("ln", WrittenOperands::Last),
+    ("mkdir", WrittenOperands::All),
+    ("mv", WrittenOperands::All),
+    ("rm", WrittenOperands::All),
+    ("rmdir", WrittenOperands::All),
+    ("rsync", WrittenOperands::Last),
+    ("sed", WrittenOperands::InPlace),
+    ("sort", WrittenOperands::After(&["-o", "--output"])),
+    ("tar", WrittenOperands::After(&["-C", "--directory"])),
+    ("tee", WrittenOperands::All),
+    ("touch", WrittenOperands::All),
+    ("unlink", WrittenOperands::All),
+    ("unzip", WrittenOperands::After(&["-d"])),
+    ("wget", WrittenOperands::After(&["-O", "-P", "--output-document"])),
 ];
 
-/// The words that are no flags; all after `--`.
+/// Returns the words that are not flags, and all words after `--`.
 pub(in super::super) fn operands(rest: &[Word]) -> Vec<&Word> {
     let end = rest.iter().position(|word| word.text == "--").unwrap_or(rest.len());
     let before = rest[..end].iter().filter(|word| !word.text.starts_with('-') || word.text == "-");

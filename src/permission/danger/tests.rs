@@ -7,7 +7,7 @@ fn judged(command: &str) -> Option<&'static str> {
     danger(&Call { tool: "Bash", input: &input, cwd: Some("/home/dev/project") }, Some("/home/dev/project"))
 }
 
-/// Commands, and a word of why they are dangerous.
+/// Commands, each with a word of the reason.
 const DANGEROUS: &[(&str, &str)] = &[
     ("rm -rf /", "whole folders"),
     ("rm -r src", "whole folders"),
@@ -74,7 +74,7 @@ const DANGEROUS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn dangerous_commands_are_known_with_a_reason() {
+fn dangerous_commands_have_a_reason() {
     for (command, word) in DANGEROUS {
         let reason = judged(command).unwrap_or_else(|| panic!("{command} is not known"));
         assert!(reason.contains(word), "{command}: {reason}");
@@ -82,7 +82,7 @@ fn dangerous_commands_are_known_with_a_reason() {
 }
 
 #[test]
-fn other_commands_are_not_called_dangerous() {
+fn other_commands_are_not_dangerous() {
     for command in [
         "npm test",
         "ls -rf",
@@ -118,7 +118,7 @@ fn other_commands_are_not_called_dangerous() {
 }
 
 #[test]
-fn writing_is_judged_by_its_place() {
+fn the_path_decides_whether_writing_is_dangerous() {
     let write = |path: &str, project: Option<&str>| {
         let input = json!({ "file_path": path });
         danger(&Call { tool: "Write", input: &input, cwd: None }, project)

@@ -1,11 +1,11 @@
-//! The flow as a table: mode, rules by scope, a call, and what comes of it.
+//! Tests of the flow as a table: mode, rules, call and outcome.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::permission::{Scope, Settings};
 
-/// A line a case: its name, the mode, rules (behaviour, scope, rule), tool and what it is given, the outcome and by what.
+/// One case per line: name, mode, rules (behaviour, scope, rule), tool and input, decision and what decided.
 const TABLE: &str = r#"
 # Modes (5.1), and the safe tools of acceptEdits
 default asks for commands                          :: default           :: - :: Bash npm test :: ask :: no rule
@@ -185,7 +185,7 @@ a denied file is denied to the shell               :: default           :: allow
 quoted operators are text                          :: default           :: deny session Bash(rm:*) :: Bash npm run 'a; rm x' :: ask :: no rule
 "#;
 
-/// A line of the table.
+/// One line of the table.
 struct Case {
     name: &'static str,
     context: Context,
@@ -214,7 +214,7 @@ fn cases() -> Vec<Case> {
     lines.map(case).collect()
 }
 
-/// What the tool is given, in the field that it has it in.
+/// Returns the input of the tool.
 fn input(tool: &str, subject: &str) -> Value {
     match tool {
         "Bash" => json!({ "command": subject }),
@@ -227,7 +227,8 @@ fn input(tool: &str, subject: &str) -> Value {
     }
 }
 
-/// Each rule as a settings file has it: one that is broken is dropped, and one of an untrusted project may be.
+/// Adds each rule as from a settings file: invalid rules are dropped, and so are allow rules of an untrusted
+/// project.
 fn context(mode: Mode, rules: &[&str]) -> Context {
     let mut context = Context::new(mode);
     for line in rules {
@@ -246,7 +247,7 @@ fn context(mode: Mode, rules: &[&str]) -> Context {
 }
 
 #[test]
-fn the_flow_is_as_the_table_says() {
+fn the_flow_agrees_with_the_table() {
     for Case { name, context, tool, subject, decision, by } in cases() {
         let input = input(tool, subject);
         let outcome = check(&context, &Call { tool, input: &input, cwd: Some("/home/dev/project") });
@@ -272,7 +273,7 @@ fn the_table_is_large_and_has_every_mode_scope_and_decision() {
         assert!(cases.iter().any(|case| case.by.contains(&format!("({scope})"))), "{scope}");
     }
     for decision in [Decision::Allow, Decision::Deny, Decision::Ask, Decision::ToolDecides] {
-        // What only the CLI knows is rare now.
+        // Few outcomes depend on information that only the CLI has.
         let least = if decision == Decision::ToolDecides { 2 } else { 8 };
         let of_it = cases.iter().filter(|case| case.decision == decision.to_string());
         assert!(of_it.count() >= least, "{decision}");
@@ -280,7 +281,7 @@ fn the_table_is_large_and_has_every_mode_scope_and_decision() {
 }
 
 #[test]
-fn each_step_is_named() {
+fn the_outcome_names_the_step() {
     let step = |mode, rules: &[&str], tool: &str, subject: &str| {
         let (context, input) = (context(mode, rules), input(tool, subject));
         check(&context, &Call { tool, input: &input, cwd: Some("/p") }).step
@@ -320,7 +321,7 @@ fn plan_with_bypass_available_allows() {
 }
 
 #[test]
-fn where_nobody_can_be_asked_a_question_is_a_refusal() {
+fn a_question_is_a_denial_if_nobody_can_be_asked() {
     let mut context = context(Mode::Default, &["allow projectSettings Bash(npm:*)"]);
     context.avoid_prompts = true;
     let outcome = |subject: &str| {
@@ -334,7 +335,7 @@ fn where_nobody_can_be_asked_a_question_is_a_refusal() {
 }
 
 #[test]
-fn further_folders_count_as_the_project() {
+fn additional_folders_count_as_the_project() {
     let mut context = context(Mode::AcceptEdits, &[]);
     let write = input("Write", "/srv/extra/a");
     let call = Call { tool: "Write", input: &write, cwd: Some("/home/dev/project") };
@@ -344,7 +345,7 @@ fn further_folders_count_as_the_project() {
 }
 
 #[test]
-fn rules_that_are_about_no_call_are_named() {
+fn rules_that_match_no_call_are_found() {
     let context = context(
         Mode::Default,
         &["allow session Bash(npm:*)", "deny userSettings Read(.env)", "ask cliArg Write"],
@@ -352,7 +353,8 @@ fn rules_that_are_about_no_call_are_named() {
     let inputs = [input("Bash", "ls && npm test"), input("Read", "a/.env")];
     let calls = [("Bash", &inputs[0]), ("Read", &inputs[1])];
     let calls = calls.map(|(tool, input)| Call { tool, input, cwd: Some("/p") });
-    let left: Vec<String> = unmatched(&context, calls).iter().map(|placed| placed.rule.to_string()).collect();
+    let left: Vec<String> =
+        unmatched_rules(&context, calls).iter().map(|scoped| scoped.rule.to_string()).collect();
     assert_eq!(left, ["Write"]);
-    assert_eq!(unmatched(&context, []).len(), 3);
+    assert_eq!(unmatched_rules(&context, []).len(), 3);
 }

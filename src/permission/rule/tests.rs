@@ -11,7 +11,7 @@ fn matches(text: &str, tool: &str, input: &Value) -> bool {
 }
 
 #[test]
-fn a_rule_is_given_back_as_it_was_written() {
+fn a_rule_is_displayed_as_written() {
     for text in ["Read", "Bash(npm:*)", "Edit(.claude)", "mcp__a__*", r"Bash(echo \(a\))", "Bash(f (x))"] {
         assert_eq!(rule(text).to_string(), text);
     }
@@ -22,17 +22,17 @@ fn a_rule_is_given_back_as_it_was_written() {
 }
 
 #[test]
-fn halves_and_text_are_the_same_rule() {
+fn a_rule_made_of_tool_and_content_equals_the_parsed_one() {
     for content in ["git status", r"grep \( x", r"a\\b", "echo (x", "npm:*"] {
-        let made = Rule::of("Bash", Some(content)).expect("a rule");
+        let made = Rule::new("Bash", Some(content)).expect("a rule");
         assert_eq!(rule(&made.to_string()), made, "{content}");
     }
-    assert_eq!(Rule::of("Read", None).expect("a rule"), rule("Read"));
-    assert!(Rule::of("", Some("x")).is_err() && Rule::of("Bash", Some(" ")).is_err());
+    assert_eq!(Rule::new("Read", None).expect("a rule"), rule("Read"));
+    assert!(Rule::new("", Some("x")).is_err() && Rule::new("Bash", Some(" ")).is_err());
 }
 
 #[test]
-fn a_broken_rule_is_told_with_its_reason() {
+fn an_invalid_rule_is_an_error_with_a_reason() {
     let told = |text: &str| Rule::parse(text).expect_err(text).to_string();
     for (text, reason) in [
         ("", "the rule is empty"),
@@ -134,15 +134,15 @@ fn cases() -> Vec<(&'static str, &'static str, Value, bool)> {
 }
 
 #[test]
-fn rules_match_as_the_table_says() {
+fn rules_match_as_in_the_table() {
     for (text, tool, input, expected) in cases() {
         assert_eq!(matches(text, tool, &input), expected, "{text} and {tool} {input}");
     }
 }
 
 #[test]
-fn rules_that_do_nothing_say_so() {
-    let idle = |text: &str, behaviour| rule(text).idle(behaviour).unwrap_or("it works");
+fn rules_without_effect_have_a_reason() {
+    let idle = |text: &str, behaviour| rule(text).no_effect(behaviour).unwrap_or("it works");
     use Behaviour::{Allow, Ask, Deny};
     for (text, behaviour, reason) in [
         ("Write(src/**)", Deny, "only `Edit(path)`"),

@@ -1,56 +1,57 @@
-//! The walk over a command, letter by letter.
+//! Scans a command character by character.
 
 use super::{
-    Part, Pieces, Redirect, Unchecked, Unsplit, Word,
-    draft::{Draft, trimmed},
+    ParsedCommand, Part, Redirect, SplitError, Unchecked, Word,
+    builder::{PartBuilder, trimmed},
 };
 
-/// How deep substitutions may nest.
-const DEEPEST: usize = 32;
+/// Maximum nesting of substitutions.
+const MAX_DEPTH: usize = 32;
 
-/// Words of the shell's grammar. A part that begins with one belongs to something larger.
+/// Keywords of the shell. A part that begins with one belongs to a compound command.
 pub(super) const KEYWORDS: &[&str] = &[
     "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "select",
     "function", "coproc", "!",
 ];
 
-/// Those of them that leave the parts between them certain.
-const PLAIN: &[&str] = &["if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!"];
+/// The keywords after which a command can still be split with certainty.
+const CERTAIN_KEYWORDS: &[&str] = &["if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!"];
 
-/// Words that group commands.
+/// Keywords that group commands.
 const BRACES: &[&str] = &["{", "}"];
 
-/// How far the end of a list `{a,b}` is looked for.
-const LIST: usize = 256;
+/// Maximum length of a list `{a,b}` or a calculation; longer text is not searched for its end.
+const MAX_LIST: usize = 256;
 
-/// Commands that run their arguments, or a file, as text of the shell.
+/// Commands that run their arguments or a file as shell code.
 const EVALS: &[&str] = &["eval", "source", "."];
 
-/// Walks over a command and gathers its parts.
+/// Scans a command and collects its parts.
 pub(super) struct Scanner {
     letters: Vec<char>,
     at: usize,
     parts: Vec<Part>,
-    problem: Option<Unsplit>,
+    split_error: Option<SplitError>,
     unchecked: Option<Unchecked>,
     depth: usize,
     pipelines: usize,
-    /// The documents whose text begins on the next line.
+    /// Here-documents whose text begins on the next line.
     documents: Vec<Document>,
-    /// Whether a text `$(cat <<'END'` had no end, so that none is looked for again.
-    unclosed: bool,
+    /// Whether a `$(cat <<'END'` had no end. The rest is then not searched again, which would take quadratic
+    /// time.
+    heredoc_unclosed: bool,
 }
 
-/// A document `<<END` that is announced.
+/// A here-document `<<END` whose text follows on a later line.
 struct Document {
     end: String,
-    /// Whether tabs before its lines are dropped.
+    /// Whether leading tabs of its lines are removed (`<<-`).
     tabs: bool,
-    /// Whether its end is quoted, so that nothing in it is replaced.
+    /// Whether its end mark is quoted, so that the shell expands nothing in it.
     quoted: bool,
 }
 
-/// What ends a list.
+/// The end of a list of commands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Input,
@@ -61,43 +62,55 @@ impl Scanner {
     pub(super) fn new(command: &str) -> Self {
         let letters = command.chars().collect();
         let documents = Vec::new();
-        let (problem, unchecked, unclosed) = (None, None, false);
+        let (split_error, unchecked, heredoc_unclosed) = (None, None, false);
         let parts = Vec::new();
-        Self { letters, at: 0, parts, problem, unchecked, depth: 0, pipelines: 0, documents, unclosed }
+        Self {
+            letters,
+            at: 0,
+            parts,
+            split_error,
+            unchecked,
+            depth: 0,
+            pipelines: 0,
+            documents,
+            heredoc_unclosed,
+        }
     }
 
-    pub(super) fn run(mut self) -> Pieces {
+    pub(super) fn run(mut self) -> ParsedCommand {
         self.list(End::Input);
-        Pieces { parts: self.parts, doubt: self.problem, unchecked: self.unchecked }
+        ParsedCommand { parts: self.parts, split_error: self.split_error, unchecked: self.unchecked }
     }
 
     fn peek(&self, ahead: usize) -> Option<char> {
         self.letters.get(self.at + ahead).copied()
     }
 
-    /// Whether the text goes on like this.
-    fn sees(&self, text: &str) -> bool {
+    /// Returns whether the rest of the command starts with this text.
+    fn starts_with(&self, text: &str) -> bool {
         text.chars().enumerate().all(|(ahead, letter)| self.peek(ahead) == Some(letter))
     }
 
-    fn doubt(&mut self, why: Unsplit) {
-        self.problem.get_or_insert(why);
+    fn fail(&mut self, why: SplitError) {
+        self.split_error.get_or_insert(why);
     }
 
-    fn caution(&mut self, why: Unchecked) {
+    fn note_unchecked(&mut self, why: Unchecked) {
         self.unchecked.get_or_insert(why);
     }
 
-    /// Reads commands with operators between them, up to the end or the letter that closes them.
+    /// Scans a list of commands up to the end of the input or the closing character.
     fn list(&mut self, end: End) {
-        if self.depth > DEEPEST {
-            self.doubt(Unsplit::Deep);
+        if self.depth > MAX_DEPTH {
+            self.fail(SplitError::Deep);
             self.at = self.letters.len();
             return;
         }
         self.depth += 1;
-        let mut draft =
-            Draft { part: Part { pipeline: self.next_pipeline(), ..Part::default() }, ..Draft::default() };
+        let mut builder = PartBuilder {
+            part: Part { pipeline: self.next_pipeline(), ..Part::default() },
+            ..PartBuilder::default()
+        };
         let mut closed = end == End::Input;
         while let Some(letter) = self.peek(0) {
             if end == End::Letter(letter) {
@@ -105,15 +118,15 @@ impl Scanner {
                 closed = true;
                 break;
             }
-            self.step(letter, &mut draft);
+            self.scan_char(letter, &mut builder);
         }
         if !closed {
-            self.doubt(Unsplit::Quote);
+            self.fail(SplitError::Quote);
         }
-        if draft.needed && draft.part.text.trim_ascii().is_empty() {
-            self.doubt(Unsplit::Empty);
+        if builder.needed && builder.part.text.trim_ascii().is_empty() {
+            self.fail(SplitError::Empty);
         }
-        self.finish(&mut draft);
+        self.finish(&mut builder);
         self.depth -= 1;
     }
 
@@ -122,97 +135,98 @@ impl Scanner {
         self.pipelines
     }
 
-    fn step(&mut self, letter: char, draft: &mut Draft) {
+    fn scan_char(&mut self, letter: char, builder: &mut PartBuilder) {
         match letter {
-            // To a shell the two are not there at all: a word goes on.
+            // The shell removes both characters, so the word continues.
             '\\' if self.peek(1) == Some('\n') => {
-                self.caution(Unchecked::Continuation);
+                self.note_unchecked(Unchecked::Continuation);
                 self.at += 2;
-                if let Some(word) = &mut draft.word {
+                if let Some(word) = &mut builder.word {
                     word.continued = true;
                 }
             }
             '\\' => {
                 if self.peek(1).is_some_and(|next| " \t;|&<>(){}".contains(next)) {
-                    self.caution(Unchecked::Escape);
-                    draft.word.get_or_insert_default().escapes = true;
+                    self.note_unchecked(Unchecked::Escape);
+                    builder.word.get_or_insert_default().has_escape = true;
                 }
-                self.escape(draft);
+                self.escape(builder);
             }
-            '\'' => self.single(draft),
-            '"' => self.double(draft),
-            // `$"…"` is a text that is translated.
+            '\'' => self.single_quoted(builder),
+            '"' => self.double_quoted(builder),
+            // `$"…"` is a text to be translated.
             '$' if self.peek(1) == Some('"') => {
-                self.doubt(Unsplit::Expansion);
-                self.plain(draft, letter);
+                self.fail(SplitError::Expansion);
+                self.push_char(builder, letter);
             }
-            '$' => self.dollar(draft),
-            '`' => self.nested(draft, 1, '`', Unsplit::Substitution),
-            // The name of a function: what follows is a command of its own.
+            '$' => self.dollar(builder),
+            '`' => self.nested(builder, 1, '`', SplitError::Substitution),
+            // The definition of a function: its body is a separate part.
             '(' if self.peek(1) == Some(')') => {
-                self.doubt(Unsplit::Group);
+                self.fail(SplitError::Group);
                 self.at += 2;
-                self.finish(draft);
+                self.finish(builder);
             }
-            '(' => self.nested(draft, 1, ')', Unsplit::Group),
-            // The end of a pattern of `case`, or a mistake: what follows is a command of its own.
+            '(' => self.nested(builder, 1, ')', SplitError::Group),
+            // The end of a `case` pattern, or a mistake: a separate part follows.
             ')' => {
-                self.doubt(Unsplit::Group);
+                self.fail(SplitError::Group);
                 self.at += 1;
-                self.finish(draft);
+                self.finish(builder);
             }
-            '#' if draft.word.is_none() => self.comment(),
-            '<' | '>' | '&' | '|' if draft.in_test() => self.plain(draft, letter),
-            '<' | '>' => self.redirect(draft),
-            '&' if self.peek(1) == Some('>') => self.redirect(draft),
-            '\n' | ';' | '&' | '|' => self.operator(letter, draft),
-            // To a shell other blanks are letters of a word.
+            '#' if builder.word.is_none() => self.comment(),
+            '<' | '>' | '&' | '|' if builder.in_test() => self.push_char(builder, letter),
+            '<' | '>' => self.redirect(builder),
+            '&' if self.peek(1) == Some('>') => self.redirect(builder),
+            '\n' | ';' | '&' | '|' => self.operator(letter, builder),
+            // Other whitespace is part of a word.
             ' ' | '\t' => {
                 self.at += 1;
-                draft.end_word();
-                draft.part.text.push(letter);
+                builder.end_word();
+                builder.part.text.push(letter);
             }
             _ => {
                 let pattern = self.is_pattern(letter);
-                self.plain(draft, letter);
+                self.push_char(builder, letter);
                 if pattern {
-                    let word = draft.word.get_or_insert_default();
-                    word.varies = true;
-                    word.lists |= letter == '{';
+                    let word = builder.word.get_or_insert_default();
+                    word.has_pattern = true;
+                    word.has_braces |= letter == '{';
                 }
                 if pattern && letter == '{' {
-                    self.caution(Unchecked::Braces);
+                    self.note_unchecked(Unchecked::Braces);
                 }
             }
         }
     }
 
-    fn plain(&mut self, draft: &mut Draft, letter: char) {
+    fn push_char(&mut self, builder: &mut PartBuilder, letter: char) {
         self.at += 1;
-        draft.push(&[letter], &letter.to_string());
+        builder.push(&[letter], &letter.to_string());
     }
 
-    /// Whether a letter outside of quotes begins a pattern or a list (`{a,b}`), which the shell replaces.
+    /// Returns whether an unquoted character starts a pattern or a list (`{a,b}`), which the shell expands.
     fn is_pattern(&self, letter: char) -> bool {
-        // Far enough for any list that a person writes; what is longer is taken for one.
+        // Lists that people write are shorter; longer text counts as a list.
         let list = || {
             let blank = |letter: &&char| !letter.is_ascii_whitespace();
-            let run: Vec<&char> = self.letters[self.at + 1..].iter().take_while(blank).take(LIST).collect();
-            run.len() == LIST || run.contains(&&'}') && run.iter().any(|letter| ",.".contains(**letter))
+            let run: Vec<&char> =
+                self.letters[self.at + 1..].iter().take_while(blank).take(MAX_LIST).collect();
+            run.len() == MAX_LIST || run.contains(&&'}') && run.iter().any(|letter| ",.".contains(**letter))
         };
         "*?[".contains(letter) || letter == '{' && list()
     }
 
-    fn escape(&mut self, draft: &mut Draft) {
+    fn escape(&mut self, builder: &mut PartBuilder) {
         let Some(next) = self.peek(1) else {
-            self.doubt(Unsplit::Quote);
-            return self.plain(draft, '\\');
+            self.fail(SplitError::Quote);
+            return self.push_char(builder, '\\');
         };
         self.at += 2;
-        draft.push(&['\\', next], &next.to_string());
+        builder.push(&['\\', next], &next.to_string());
     }
 
-    fn single(&mut self, draft: &mut Draft) {
+    fn single_quoted(&mut self, builder: &mut PartBuilder) {
         let start = self.at;
         self.at += 1;
         while self.peek(0).is_some_and(|letter| letter != '\'') {
@@ -220,82 +234,83 @@ impl Scanner {
         }
         let inside: String = self.letters[start + 1..self.at].iter().collect();
         if inside.contains("\n#") {
-            self.caution(Unchecked::QuotedComment);
+            self.note_unchecked(Unchecked::QuotedComment);
         }
         if self.peek(0).is_none() {
-            self.doubt(Unsplit::Quote);
+            self.fail(SplitError::Quote);
         }
         self.at = (self.at + 1).min(self.letters.len());
-        draft.push(&self.letters[start..self.at], &inside);
+        builder.push(&self.letters[start..self.at], &inside);
     }
 
-    fn double(&mut self, draft: &mut Draft) {
-        draft.push(&['"'], "");
+    fn double_quoted(&mut self, builder: &mut PartBuilder) {
+        builder.push(&['"'], "");
         self.at += 1;
         loop {
             match self.peek(0) {
-                None => return self.doubt(Unsplit::Quote),
+                None => return self.fail(SplitError::Quote),
                 Some('"') => break,
                 Some('\\') => match self.peek(1) {
                     Some('\n') => self.at += 2,
-                    Some(next) if "$`\"\\".contains(next) => self.escape(draft),
-                    Some(_) | None => self.plain(draft, '\\'),
+                    Some(next) if "$`\"\\".contains(next) => self.escape(builder),
+                    Some(_) | None => self.push_char(builder, '\\'),
                 },
-                Some('$') if self.hands_over(draft) => {}
-                Some('$') => self.dollar(draft),
-                Some('`') => self.nested(draft, 1, '`', Unsplit::Substitution),
+                Some('$') if self.heredoc_substitution(builder) => {}
+                Some('$') => self.dollar(builder),
+                Some('`') => self.nested(builder, 1, '`', SplitError::Substitution),
                 Some('\n') if self.peek(1) == Some('#') => {
-                    self.caution(Unchecked::QuotedComment);
-                    self.plain(draft, '\n');
+                    self.note_unchecked(Unchecked::QuotedComment);
+                    self.push_char(builder, '\n');
                 }
-                Some(letter) => self.plain(draft, letter),
+                Some(letter) => self.push_char(builder, letter),
             }
         }
         self.at += 1;
-        draft.push(&['"'], "");
+        builder.push(&['"'], "");
     }
 
-    fn dollar(&mut self, draft: &mut Draft) {
+    fn dollar(&mut self, builder: &mut PartBuilder) {
         match self.peek(1) {
-            Some('(') if self.peek(2) == Some('(') && self.arithmetic(draft) => return,
-            Some('(') => return self.nested(draft, 2, ')', Unsplit::Substitution),
-            Some('{') if !self.names_variable() => self.doubt(Unsplit::Expansion),
-            Some('\'') => self.doubt(Unsplit::Expansion),
-            // The name goes on in the next line.
-            Some('\\') if self.peek(2) == Some('\n') => self.doubt(Unsplit::Expansion),
-            // `$` before a blank or a quote stands for itself.
+            Some('(') if self.peek(2) == Some('(') && self.arithmetic(builder) => return,
+            Some('(') => return self.nested(builder, 2, ')', SplitError::Substitution),
+            Some('{') if !self.names_variable() => self.fail(SplitError::Expansion),
+            Some('\'') => self.fail(SplitError::Expansion),
+            // The name continues on the next line.
+            Some('\\') if self.peek(2) == Some('\n') => self.fail(SplitError::Expansion),
+            // `$` before a space or a quote is literal.
             Some(next) if !next.is_alphanumeric() && !"_{?!$#@*-".contains(next) => {
-                self.caution(Unchecked::Dollar);
-                return self.plain(draft, '$');
+                self.note_unchecked(Unchecked::Dollar);
+                return self.push_char(builder, '$');
             }
-            None => return self.plain(draft, '$'),
+            None => return self.push_char(builder, '$'),
             Some(_) => {}
         }
-        self.plain(draft, '$');
-        draft.expands();
+        self.push_char(builder, '$');
+        builder.expands();
     }
 
-    /// Takes `$((1 + 2))` as one word: a calculation that runs nothing.
-    fn arithmetic(&mut self, draft: &mut Draft) -> bool {
+    /// Scans `$((1 + 2))` as part of a word, since it runs no command. Returns whether it was one.
+    fn arithmetic(&mut self, builder: &mut PartBuilder) -> bool {
         let rest = self.letters.get(self.at + 3..).unwrap_or_default();
         let letter =
             |letter: &&char| letter.is_ascii_alphanumeric() || "_ +-*/%<>=!&|^~?:,".contains(**letter);
-        let length = rest.iter().take(LIST).take_while(letter).count();
+        let length = rest.iter().take(MAX_LIST).take_while(letter).count();
         if rest.get(length) != Some(&')') || rest.get(length + 1) != Some(&')') {
             return false;
         }
         let end = self.at + 3 + length + 2;
         let raw: String = self.letters[self.at..end].iter().collect();
-        draft.push(&self.letters[self.at..end], &raw);
-        draft.expands();
+        builder.push(&self.letters[self.at..end], &raw);
+        builder.expands();
         self.at = end;
         true
     }
 
-    /// Takes `$(cat <<'END' … END)` within quotes as the text that it is: the CLI does (measured).
-    fn hands_over(&mut self, draft: &mut Draft) -> bool {
+    /// Scans `$(cat <<'END' … END)` in quotes as literal text, as the CLI does (measured). Returns whether it
+    /// was one.
+    fn heredoc_substitution(&mut self, builder: &mut PartBuilder) -> bool {
         let opening = "$(cat <<'";
-        if self.unclosed || !self.sees(opening) {
+        if self.heredoc_unclosed || !self.starts_with(opening) {
             return false;
         }
         let rest = &self.letters[self.at + opening.len()..];
@@ -308,37 +323,37 @@ impl Scanner {
         let text: String = self.letters[begin..].iter().collect();
         let closing = format!("\n{tag}\n)");
         let Some(length) = text.find(&closing) else {
-            self.unclosed = true;
+            self.heredoc_unclosed = true;
             return false;
         };
         let inside = &text[..length];
-        // A line before it that says the same ends the document, and what follows runs.
+        // An earlier line with the end mark ends the document, and the lines after it run.
         if inside.lines().any(|line| line == tag) {
             return false;
         }
         let end = begin + inside.chars().count() + closing.chars().count();
-        draft.push(&self.letters[self.at..end], inside);
-        draft.word.get_or_insert_default().document = true;
+        builder.push(&self.letters[self.at..end], inside);
+        builder.word.get_or_insert_default().is_heredoc = true;
         self.at = end;
         true
     }
 
-    /// Whether `${NAME}` stands here, with nothing but a name.
+    /// Returns whether the rest starts with `${NAME}`, with nothing but a name.
     fn names_variable(&self) -> bool {
         let inside = self.letters[self.at..].iter().skip(2).take_while(|letter| **letter != '}');
         inside.clone().all(|letter| letter.is_alphanumeric() || *letter == '_')
             && self.letters.get(self.at + 2 + inside.count()) == Some(&'}')
     }
 
-    /// Reads commands within this one; they are parts of their own.
-    fn nested(&mut self, draft: &mut Draft, opening: usize, close: char, why: Unsplit) {
+    /// Scans nested commands, which become separate parts.
+    fn nested(&mut self, builder: &mut PartBuilder, opening: usize, close: char, why: SplitError) {
         let start = self.at;
-        self.doubt(why);
+        self.fail(why);
         self.at += opening;
         self.list(End::Letter(close));
         let raw: String = self.letters[start..self.at].iter().collect();
-        draft.push(&self.letters[start..self.at], &raw);
-        draft.expands();
+        builder.push(&self.letters[start..self.at], &raw);
+        builder.expands();
     }
 
     fn comment(&mut self) {
@@ -347,34 +362,34 @@ impl Scanner {
         }
     }
 
-    fn redirect(&mut self, draft: &mut Draft) {
-        if self.sees("<(") || self.sees(">(") {
-            return self.nested(draft, 2, ')', Unsplit::Process);
+    fn redirect(&mut self, builder: &mut PartBuilder) {
+        if self.starts_with("<(") || self.starts_with(">(") {
+            return self.nested(builder, 2, ')', SplitError::Process);
         }
         const OPERATORS: &[&str] = &["&>>", "<<<", "<<-", "&>", ">>", ">|", ">&", "<<", "<&", "<>", ">", "<"];
-        let operator = OPERATORS.iter().find(|operator| self.sees(operator)).copied().unwrap_or(">");
-        draft.end_descriptor();
-        draft.part.text.push_str(operator);
+        let operator = OPERATORS.iter().find(|operator| self.starts_with(operator)).copied().unwrap_or(">");
+        builder.end_descriptor();
+        builder.part.text.push_str(operator);
         self.at += operator.len();
         if operator == "<<<" {
-            self.caution(Unchecked::Text);
+            self.note_unchecked(Unchecked::Text);
         }
         if operator == "<<" || operator == "<<-" {
-            return self.document(operator == "<<-", draft);
+            return self.document(operator == "<<-", builder);
         }
         let writes = operator.contains('>');
-        let copies = operator == ">&" || operator == "<&";
-        draft.redirect = Some(Redirect { writes, target: Word::default(), copies });
-        // `>&-` is whole: what follows is the next word.
-        if copies && self.peek(0) == Some('-') {
-            self.plain(draft, '-');
-            draft.end_word();
+        let duplicates = operator == ">&" || operator == "<&";
+        builder.redirect = Some(Redirect { writes, target: Word::default(), duplicates });
+        // `>&-` is complete: the next character starts a new word.
+        if duplicates && self.peek(0) == Some('-') {
+            self.push_char(builder, '-');
+            builder.end_word();
         }
     }
 
-    /// Remembers where a document ends; its text is passed over at the end of the line.
-    fn document(&mut self, tabs: bool, draft: &mut Draft) {
-        self.doubt(Unsplit::Heredoc);
+    /// Scans the end mark of a here-document. Its text is skipped after the end of the line.
+    fn document(&mut self, tabs: bool, builder: &mut PartBuilder) {
+        self.fail(SplitError::Heredoc);
         let blank = |letter: &char| *letter == ' ' || *letter == '\t';
         while self.peek(0).as_ref().is_some_and(blank) {
             self.at += 1;
@@ -383,7 +398,7 @@ impl Scanner {
         while let Some(letter) =
             self.peek(0).filter(|letter| !letter.is_whitespace() && !";|&<>()".contains(*letter))
         {
-            draft.part.text.push(letter);
+            builder.part.text.push(letter);
             match "'\"\\".contains(letter) {
                 true => quoted = true,
                 false => end.push(letter),
@@ -394,7 +409,7 @@ impl Scanner {
         self.documents.push(Document { end, tabs, quoted });
     }
 
-    fn pass_documents(&mut self) {
+    fn skip_documents(&mut self) {
         for Document { end, tabs, quoted } in std::mem::take(&mut self.documents) {
             let start = self.at;
             let mut stop = self.at;
@@ -409,24 +424,24 @@ impl Scanner {
                 stop = self.at;
             }
             if !quoted {
-                self.replaced(start, stop);
+                self.scan_document(start, stop);
             }
         }
     }
 
-    /// Finds the commands that run within a document.
-    fn replaced(&mut self, start: usize, stop: usize) {
-        if self.depth > DEEPEST {
-            return self.doubt(Unsplit::Deep);
+    /// Finds substitutions in the text of a here-document.
+    fn scan_document(&mut self, start: usize, stop: usize) {
+        if self.depth > MAX_DEPTH {
+            return self.fail(SplitError::Deep);
         }
         let letters = self.letters[start..stop].to_vec();
         let mut inner = Self { letters, depth: self.depth + 1, pipelines: self.pipelines, ..Self::new("") };
-        let mut draft = Draft::default();
+        let mut builder = PartBuilder::default();
         while let Some(letter) = inner.peek(0) {
             match letter {
                 '\\' => inner.at += 2,
-                '$' => inner.dollar(&mut draft),
-                '`' => inner.nested(&mut draft, 1, '`', Unsplit::Substitution),
+                '$' => inner.dollar(&mut builder),
+                '`' => inner.nested(&mut builder, 1, '`', SplitError::Substitution),
                 _ => inner.at += 1,
             }
         }
@@ -434,63 +449,64 @@ impl Scanner {
         self.parts.append(&mut inner.parts);
     }
 
-    fn operator(&mut self, letter: char, draft: &mut Draft) {
+    fn operator(&mut self, letter: char, builder: &mut PartBuilder) {
         let double = self.peek(1) == Some(letter) && letter != '\n';
         let pipe = letter == '|' && !double;
-        self.at += if double || self.sees("|&") { 2 } else { 1 };
-        draft.end_word();
-        let empty = draft.part.text.trim_ascii().is_empty();
+        self.at += if double || self.starts_with("|&") { 2 } else { 1 };
+        builder.end_word();
+        let empty = builder.part.text.trim_ascii().is_empty();
         if letter == ';' && double {
-            self.doubt(Unsplit::Control);
+            self.fail(SplitError::Control);
         }
         if letter == '&' && !double {
-            self.caution(Unchecked::Background);
+            self.note_unchecked(Unchecked::Background);
         }
         if empty && letter != '\n' {
-            self.doubt(Unsplit::Empty);
+            self.fail(SplitError::Empty);
         }
-        // After `&&` a line may end, and the next one is still needed.
-        draft.needed = letter == '|' || letter == '&' && double || letter == '\n' && empty && draft.needed;
-        let pipeline = draft.part.pipeline;
-        self.finish(draft);
-        draft.part.pipeline = if pipe { pipeline } else { self.next_pipeline() };
+        // A line may end after `&&`; the command on the next line is still required.
+        builder.needed =
+            letter == '|' || letter == '&' && double || letter == '\n' && empty && builder.needed;
+        let pipeline = builder.part.pipeline;
+        self.finish(builder);
+        builder.part.pipeline = if pipe { pipeline } else { self.next_pipeline() };
         if letter == '\n' {
-            self.pass_documents();
+            self.skip_documents();
         }
     }
 
-    /// Closes the part that is being read, and begins the next.
-    fn finish(&mut self, draft: &mut Draft) {
-        draft.end_word();
-        if draft.redirect.take().is_some() {
-            self.doubt(Unsplit::Empty);
+    /// Completes the current part and starts the next one.
+    fn finish(&mut self, builder: &mut PartBuilder) {
+        builder.end_word();
+        if builder.redirect.take().is_some() {
+            self.fail(SplitError::Empty);
         }
-        let mut part = std::mem::take(&mut draft.part);
+        let mut part = std::mem::take(&mut builder.part);
         part.text = trimmed(&part.text).to_owned();
         let grammar = |word: &&Word| KEYWORDS.contains(&&*word.raw) || BRACES.contains(&&*word.raw);
         let before = part.words.iter().take_while(grammar).count();
-        part.guarded = before > 0;
+        part.after_keyword = before > 0;
         for word in part.words.drain(..before) {
             match &*word.raw {
-                raw if PLAIN.contains(&raw) => {}
-                raw if BRACES.contains(&raw) => self.doubt(Unsplit::Group),
-                _ => self.doubt(Unsplit::Control),
+                raw if CERTAIN_KEYWORDS.contains(&raw) => {}
+                raw if BRACES.contains(&raw) => self.fail(SplitError::Group),
+                _ => self.fail(SplitError::Control),
             }
         }
         let test = |word: Option<&Word>, raw: &str| word.is_some_and(|word| word.raw == raw);
         if test(part.words.first(), "[[") && !test(part.words.last(), "]]") {
-            self.doubt(Unsplit::Control);
+            self.fail(SplitError::Control);
         }
         if let Some(first) = part.core().first() {
             let why = match first.text.as_str() {
-                name if EVALS.contains(&name) => Some(Unsplit::Eval),
-                _ if KEYWORDS.contains(&first.raw.as_str()) => Some(Unsplit::Control),
-                _ if first.expands || first.varies && !["[", "[["].contains(&&*first.text) => {
-                    Some(Unsplit::Variable)
+                name if EVALS.contains(&name) => Some(SplitError::Eval),
+                _ if KEYWORDS.contains(&first.raw.as_str()) => Some(SplitError::Control),
+                _ if first.expands || first.has_pattern && !["[", "[["].contains(&&*first.text) => {
+                    Some(SplitError::Variable)
                 }
                 _ => None,
             };
-            why.into_iter().for_each(|why| self.doubt(why));
+            why.into_iter().for_each(|why| self.fail(why));
         }
         if !part.words.is_empty() || !part.redirects.is_empty() {
             self.parts.push(part);

@@ -43,7 +43,7 @@ const SPLIT: &[(&str, &[&str])] = &[
     ("find . -name '*.rs' -exec wc {} \\;", &["find . -name '*.rs' -exec wc {} \\;"]),
     ("npm\u{a0}x && b", &["npm\u{a0}x", "b"]),
     ("echo \"$\" '$(x)'", &["echo \"$\" '$(x)'"]),
-    // Conditions and loops whose parts are certain.
+    // Conditions and loops that can be split with certainty.
     ("if a; then b; else c; fi", &["if a", "then b", "else c"]),
     ("while a; do b; done", &["while a", "do b"]),
     ("until a; do b; done", &["until a", "do b"]),
@@ -58,62 +58,62 @@ const SPLIT: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn commands_are_split_as_the_table_says() {
+fn commands_are_split_as_in_the_table() {
     for (command, parts) in SPLIT {
         assert_eq!(texts(command), *parts, "{command}");
     }
 }
 
 /// Commands that cannot be split, and why.
-const UNSPLIT: &[(&str, Unsplit)] = &[
-    ("echo $(rm x)", Unsplit::Substitution),
-    ("echo `rm x`", Unsplit::Substitution),
-    ("echo \"$(rm x)\"", Unsplit::Substitution),
-    ("echo \"`rm x`\"", Unsplit::Substitution),
-    ("echo $((1+$(rm x)))", Unsplit::Substitution),
-    ("diff <(a) <(b)", Unsplit::Process),
-    ("tee >(a)", Unsplit::Process),
-    ("cat <<END\nrm x\nEND", Unsplit::Heredoc),
-    ("cat <<-'END' > f\n\tx\n\tEND\nls", Unsplit::Heredoc),
-    ("echo 'a", Unsplit::Quote),
-    ("echo \"a", Unsplit::Quote),
-    ("echo a\\", Unsplit::Quote),
-    ("echo ${x:-a}", Unsplit::Expansion),
-    ("echo $'a\\'b'", Unsplit::Expansion),
-    ("echo $\"a\"", Unsplit::Expansion),
-    ("$\\\nCMD", Unsplit::Expansion),
-    ("$CMD x", Unsplit::Variable),
-    ("sudo $CMD", Unsplit::Variable),
-    ("r? x", Unsplit::Variable),
-    ("{rm,-rf,x}", Unsplit::Variable),
-    ("*", Unsplit::Variable),
-    ("(a; b)", Unsplit::Group),
-    ("{ a; b; }", Unsplit::Group),
-    ("f() { rm x; }", Unsplit::Group),
-    ("a )", Unsplit::Group),
-    ("for i in a b; do rm $i; done", Unsplit::Control),
-    ("select i in a; do b; done", Unsplit::Control),
-    ("function f { a; }", Unsplit::Control),
-    ("time ! a", Unsplit::Control),
-    ("[[ -f x && -f y", Unsplit::Control),
-    ("[[ ( -f x ) ]]", Unsplit::Group),
-    ("git commit -m \"$(cat <<'EOF'\na\nEOF\nrm x\nEOF\n)\"", Unsplit::Substitution),
-    ("> x [[ a && b ]]", Unsplit::Control),
-    ("git commit -m \"$(cat <<EOF\na\nEOF\n)\"", Unsplit::Substitution),
-    ("git commit -m \"$(cat <<'EOF'\na\n)\"", Unsplit::Substitution),
-    ("eval 'rm x'", Unsplit::Eval),
-    ("source x.sh", Unsplit::Eval),
-    (". x.sh", Unsplit::Eval),
-    ("&& a", Unsplit::Empty),
-    ("a ;; b", Unsplit::Control),
-    ("a &&", Unsplit::Empty),
-    ("a |\n\n", Unsplit::Empty),
-    ("a && ; b", Unsplit::Empty),
-    ("a >", Unsplit::Empty),
+const UNSPLIT: &[(&str, SplitError)] = &[
+    ("echo $(rm x)", SplitError::Substitution),
+    ("echo `rm x`", SplitError::Substitution),
+    ("echo \"$(rm x)\"", SplitError::Substitution),
+    ("echo \"`rm x`\"", SplitError::Substitution),
+    ("echo $((1+$(rm x)))", SplitError::Substitution),
+    ("diff <(a) <(b)", SplitError::Process),
+    ("tee >(a)", SplitError::Process),
+    ("cat <<END\nrm x\nEND", SplitError::Heredoc),
+    ("cat <<-'END' > f\n\tx\n\tEND\nls", SplitError::Heredoc),
+    ("echo 'a", SplitError::Quote),
+    ("echo \"a", SplitError::Quote),
+    ("echo a\\", SplitError::Quote),
+    ("echo ${x:-a}", SplitError::Expansion),
+    ("echo $'a\\'b'", SplitError::Expansion),
+    ("echo $\"a\"", SplitError::Expansion),
+    ("$\\\nCMD", SplitError::Expansion),
+    ("$CMD x", SplitError::Variable),
+    ("sudo $CMD", SplitError::Variable),
+    ("r? x", SplitError::Variable),
+    ("{rm,-rf,x}", SplitError::Variable),
+    ("*", SplitError::Variable),
+    ("(a; b)", SplitError::Group),
+    ("{ a; b; }", SplitError::Group),
+    ("f() { rm x; }", SplitError::Group),
+    ("a )", SplitError::Group),
+    ("for i in a b; do rm $i; done", SplitError::Control),
+    ("select i in a; do b; done", SplitError::Control),
+    ("function f { a; }", SplitError::Control),
+    ("time ! a", SplitError::Control),
+    ("[[ -f x && -f y", SplitError::Control),
+    ("[[ ( -f x ) ]]", SplitError::Group),
+    ("git commit -m \"$(cat <<'EOF'\na\nEOF\nrm x\nEOF\n)\"", SplitError::Substitution),
+    ("> x [[ a && b ]]", SplitError::Control),
+    ("git commit -m \"$(cat <<EOF\na\nEOF\n)\"", SplitError::Substitution),
+    ("git commit -m \"$(cat <<'EOF'\na\n)\"", SplitError::Substitution),
+    ("eval 'rm x'", SplitError::Eval),
+    ("source x.sh", SplitError::Eval),
+    (". x.sh", SplitError::Eval),
+    ("&& a", SplitError::Empty),
+    ("a ;; b", SplitError::Control),
+    ("a &&", SplitError::Empty),
+    ("a |\n\n", SplitError::Empty),
+    ("a && ; b", SplitError::Empty),
+    ("a >", SplitError::Empty),
 ];
 
 #[test]
-fn what_cannot_be_split_says_why() {
+fn a_command_that_cannot_be_split_has_a_reason() {
     for (command, why) in UNSPLIT {
         let told = split(command).map(|parts| parts.into_iter().map(|part| part.text).collect::<Vec<_>>());
         assert_eq!(told.as_ref().err(), Some(why), "{command}: {told:?}");
@@ -121,8 +121,8 @@ fn what_cannot_be_split_says_why() {
 }
 
 #[test]
-fn what_runs_within_is_seen_all_the_same() {
-    let seen = |command: &str| pieces(command).parts.iter().map(Part::core_text).collect::<Vec<_>>();
+fn nested_commands_are_found_even_if_the_split_fails() {
+    let seen = |command: &str| parse(command).parts.iter().map(Part::core_text).collect::<Vec<_>>();
     assert!(seen("echo \"$(rm -rf x)\"").contains(&"rm -rf x".to_owned()));
     assert!(seen("for i in a; do rm $i; done").contains(&"rm $i".to_owned()));
     assert!(seen("(cd x && rm y)").contains(&"rm y".to_owned()));
@@ -131,8 +131,8 @@ fn what_runs_within_is_seen_all_the_same() {
 }
 
 #[test]
-fn functions_cases_and_documents_show_what_they_run() {
-    let seen = |command: &str| pieces(command).parts.iter().map(Part::core_text).collect::<Vec<_>>();
+fn commands_in_functions_cases_and_documents_are_found() {
+    let seen = |command: &str| parse(command).parts.iter().map(Part::core_text).collect::<Vec<_>>();
     for command in [
         "f() { rm x; }; f",
         "case x in x) rm x;; esac",
@@ -148,7 +148,7 @@ fn functions_cases_and_documents_show_what_they_run() {
 }
 
 #[test]
-fn text_that_the_cli_does_not_check_says_why() {
+fn unchecked_text_has_a_reason() {
     for (command, why) in [
         ("a &", Some(Unchecked::Background)),
         ("a & b", Some(Unchecked::Background)),
@@ -167,12 +167,12 @@ fn text_that_the_cli_does_not_check_says_why() {
         ("git show HEAD@{1}", None),
         ("find . -name {}", None),
     ] {
-        assert_eq!(pieces(command).unchecked, why, "{command}");
+        assert_eq!(parse(command).unchecked, why, "{command}");
     }
 }
 
 #[test]
-fn redirections_are_no_words() {
+fn redirections_are_not_words() {
     let part = |command: &str| split(command).expect("splits").remove(0);
     let ls = part("ls -l 2> err.txt >> 'out put' < in 2>&1 > /dev/null");
     assert_eq!(ls.bare(), "ls -l");
@@ -190,7 +190,7 @@ fn redirections_are_no_words() {
 }
 
 #[test]
-fn wrappers_and_assignments_are_taken_off() {
+fn wrappers_and_assignments_are_removed() {
     let core = |command: &str| split(command).expect("splits").remove(0).core_text();
     for command in [
         "rm x",
@@ -213,7 +213,7 @@ fn wrappers_and_assignments_are_taken_off() {
 }
 
 #[test]
-fn pipes_join_and_other_operators_part() {
+fn pipes_join_parts_and_other_operators_separate_them() {
     let parts = split("a | b; c && d | e").expect("splits");
     let [a, b, c, d, e] = &parts[..] else { panic!("{parts:?}") };
     assert_eq!(a.pipeline, b.pipeline);
@@ -225,13 +225,13 @@ fn pipes_join_and_other_operators_part() {
 fn long_commands_take_no_time() {
     let endless = ["{", "{,", "if ", "a;", "a|", "${", "sudo ", "<<a ", "'", "a\n", "A=b "];
     for text in endless.map(|text| text.repeat(8_000)) {
-        let parts = pieces(&text).parts;
-        assert!(Spoken::of(&parts).iter().count() <= 5 * parts.len());
+        let parts = parse(&text).parts;
+        assert!(Spellings::of(&parts).iter().count() <= 5 * parts.len());
     }
 }
 
 #[test]
-fn deep_nesting_is_refused_and_harmless() {
+fn deep_nesting_is_an_error() {
     let deep = "$(".repeat(100_000);
     assert!(split(&deep).is_err());
     assert!(split(&"(".repeat(100_000)).is_err());

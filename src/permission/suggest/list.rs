@@ -1,8 +1,9 @@
-//! Programs whose words decide how broad a rule may be, and those that run code from the network.
+//! Tables that decide how long the prefix of a suggested rule is, and which commands run code from the
+//! network.
 
 use super::super::shell::{Word, program};
 
-/// Programs whose first words are a command of theirs, and how many words that makes.
+/// Programs with subcommands, and the number of words up to the subcommand.
 pub(super) const SUBCOMMANDS: &[(&[&str], usize)] = &[
     (&["npm", "pnpm", "yarn", "bun"], 2),
     (&["git", "cargo", "go", "make", "just", "rustup", "dotnet", "gradle", "mvn", "swift"], 2),
@@ -11,11 +12,11 @@ pub(super) const SUBCOMMANDS: &[(&[&str], usize)] = &[
     (&["aws", "gcloud", "az"], 3),
 ];
 
-/// Commands of such programs whose next word still says what runs: `npm run test`.
-pub(super) const DEEPER: &[(&str, &str)] =
+/// Subcommands whose next word also belongs to the prefix: `npm run test`.
+pub(super) const NESTED: &[(&str, &str)] =
     &[("npm", "run"), ("pnpm", "run"), ("yarn", "run"), ("bun", "run"), ("docker", "compose"), ("gh", "pr")];
 
-/// Programs, alone or with their command, that run whatever the rest says: a prefix would be a rule for anything.
+/// Programs, with or without a subcommand, that run their arguments. A prefix rule would allow any command.
 pub(super) const RUNNERS: &[(&str, &str)] = &[
     ("alias", ""),
     ("ash", ""),
@@ -89,7 +90,7 @@ pub(super) const RUNNERS: &[(&str, &str)] = &[
     ("gh", "api"),
 ];
 
-/// Commands that fetch code and run it, at once or when it is installed: the program, and its command.
+/// Programs and subcommands that download code and run it, immediately or during installation.
 const FROM_NETWORK: &[(&[&str], &[&str])] = &[
     (&["npm"], &["install", "i", "ci", "add", "update", "exec", "x", "create", "init"]),
     (&["pnpm", "yarn", "bun"], &["install", "i", "add", "update", "up", "dlx", "create", "x"]),
@@ -107,7 +108,7 @@ const FROM_NETWORK: &[(&[&str], &[&str])] = &[
     (&["deno"], &["install", "run", "x"]),
 ];
 
-/// Whether a command runs code that comes from the network.
+/// Returns whether a command runs code from the network.
 pub(super) fn is_from_network(words: &[Word]) -> bool {
     let Some((first, rest)) = words.split_first() else { return false };
     let command = rest.iter().map(|word| word.text.as_str()).find(|word| !word.starts_with("--"));

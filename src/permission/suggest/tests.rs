@@ -32,7 +32,7 @@ fn allows(suggestions: &Suggestions, command: &str) -> bool {
 }
 
 #[test]
-fn a_rule_stands_once_with_all_its_calls() {
+fn a_rule_is_suggested_once_with_all_its_calls() {
     let suggestions = commands(&["npm test", "npm ci && npm test", "npm test"], Breadth::Exact);
     let expected =
         [("Bash(npm test)".to_owned(), vec![0, 1, 2], false), ("Bash(npm ci)".to_owned(), vec![1], true)];
@@ -70,7 +70,7 @@ fn dangerous_commands_get_their_exact_text_and_a_warning_at_every_breadth() {
 }
 
 #[test]
-fn a_prefix_never_reaches_a_dangerous_form() {
+fn a_prefix_never_allows_a_dangerous_form() {
     for (command, rule) in [
         ("git fetch -p", "Bash(git fetch:*)"),
         ("npm run build -- --x", "Bash(npm run build:*)"),
@@ -98,7 +98,7 @@ fn a_prefix_never_reaches_a_dangerous_form() {
 }
 
 #[test]
-fn broader_rules_take_in_narrower_ones() {
+fn broader_rules_replace_narrower_ones() {
     let one = ["aws s3 ls", "aws s3 ls x", "npm test a", "npm test b"];
     let expected = [
         ("Bash(aws s3 ls:*)".to_owned(), vec![0, 1], false),
@@ -121,13 +121,13 @@ fn a_star_is_never_written_into_an_exact_rule() {
 }
 
 #[test]
-fn any_use_of_the_shell_comes_with_a_warning() {
+fn a_rule_for_every_command_has_a_warning() {
     let suggestions = commands(&["npm test", "npm ci"], Breadth::Tool);
     assert_eq!(shown(&suggestions), [("Bash".to_owned(), vec![0, 1], true)]);
 }
 
 #[test]
-fn what_cannot_be_split_gets_no_suggestion() {
+fn a_command_that_cannot_be_split_gets_no_suggestion() {
     for breadth in [Breadth::Exact, Breadth::Prefix, Breadth::Tool] {
         let suggestions = commands(
             &["echo $(date)", "for i in a; do ls; done", "eval x", "echo 'a", "", "npm x &"],
@@ -147,7 +147,7 @@ fn for_call(tool: &str, input: &Value, breadth: Breadth) -> Option<(String, bool
 }
 
 #[test]
-fn other_tools_get_what_their_rules_can_say() {
+fn other_tools_get_the_rules_that_they_support() {
     let src = || json!({"file_path": "/home/dev/project/src/a.rs"});
     let some = |text: &str, warns: bool| Some((text.to_owned(), warns));
     let top = || json!({"file_path": "/home/dev/project/a.rs"});
@@ -202,7 +202,7 @@ fn rules_are_written_for_settings_and_for_a_shell() {
 }
 
 #[test]
-fn each_part_gets_the_rule_that_the_cli_looks_at_and_no_other() {
+fn each_part_gets_only_the_rule_that_the_cli_checks() {
     for (command, rules) in [
         ("npm test > out.txt", &["Edit(//home/dev/project/out.txt)", "Bash(npm test)"][..]),
         ("echo x > out.txt", &["Edit(//home/dev/project/out.txt)"]),
@@ -214,7 +214,7 @@ fn each_part_gets_the_rule_that_the_cli_looks_at_and_no_other() {
     ] {
         assert_eq!(texts(&[command], Breadth::Exact), rules, "{command}");
     }
-    // Outside the project both rules are needed, and both come with the danger.
+    // Outside the project both rules are needed, and both have the warning.
     let outside = commands(&["touch ../x"], Breadth::Exact);
     let expected =
         [("Edit(//home/dev/x)".to_owned(), vec![0], true), ("Bash(touch ../x)".to_owned(), vec![0], true)];
@@ -222,7 +222,7 @@ fn each_part_gets_the_rule_that_the_cli_looks_at_and_no_other() {
 }
 
 #[test]
-fn what_no_rule_can_allow_says_why() {
+fn a_call_that_no_rule_can_allow_has_a_reason() {
     for (command, reason) in [
         ("npm test &", "background"),
         ("touch .git/x", "protected file"),
@@ -244,7 +244,7 @@ fn what_no_rule_can_allow_says_why() {
 }
 
 #[test]
-fn what_runs_code_from_the_network_has_a_warning() {
+fn a_command_that_runs_code_from_the_network_has_a_warning() {
     for command in [
         "npm install",
         "npm i x",

@@ -7,7 +7,9 @@ use serde_json::Value as Json;
 use super::{Did, Row, input_of};
 use crate::{
     facts::ledger::{Call as Made, SessionIndex},
-    permission::{BrokenRule, Call, Context, Decision, Mode, Placed, check, folder_after, unmatched},
+    permission::{
+        BrokenRule, Call, Context, Decision, Mode, ScopedRule, check, folder_after, unmatched_rules,
+    },
     report::{Line, Tone, Value, View},
 };
 
@@ -81,7 +83,7 @@ pub(super) fn tried(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Lin
         }
     }];
     notes.extend(agreement.line());
-    let unused: Vec<Value> = unmatched(&trial.context, calls).iter().map(placed).collect();
+    let unused: Vec<Value> = unmatched_rules(&trial.context, calls).iter().map(placed).collect();
     if !unused.is_empty() {
         notes.push(Line::new(Tone::Plain).word("rules that match no call: ").value(Value::List(unused)));
     }
@@ -159,12 +161,13 @@ pub(super) fn warnings(trial: &Trial) -> Vec<Line> {
     for broken in &trial.broken {
         notes.push(Line::new(Tone::Warning).value(broken.to_string()));
     }
-    for (rule, idle) in trial.context.all_rules().filter_map(|one| Some((one, one.rule.idle(one.behaviour)?)))
+    for (rule, idle) in
+        trial.context.all_rules().filter_map(|one| Some((one, one.rule.no_effect(one.behaviour)?)))
     {
         notes.push(Line::new(Tone::Warning).value(placed(&rule)).word(": ").word(idle));
     }
     for mode in &trial.ignored_modes {
-        let line = Line::new(Tone::Warning).word("a project's file cannot set the mode ").value(mode.word());
+        let line = Line::new(Tone::Warning).word("a project's file cannot set the mode ").value(mode.name());
         notes.push(line.word(", so its defaultMode is ignored"));
     }
     if trial.of_project > 0 {
@@ -178,6 +181,6 @@ pub(super) fn warnings(trial: &Trial) -> Vec<Line> {
     notes
 }
 
-fn placed(placed: &Placed<'_>) -> Value {
+fn placed(placed: &ScopedRule<'_>) -> Value {
     format!("{} {} ({})", placed.behaviour, placed.rule, placed.scope).into()
 }
