@@ -1,5 +1,5 @@
-//! Decodes a log in one of two ways, and does nothing else with it. `scripts/cross instructions` counts the instructions of
-//! both on a processor that is only emulated, where seconds say nothing.
+//! Decodes a log with one of the two decoders and does nothing else. `scripts/cross instructions` counts the
+//! instructions of both on an emulated processor, where times mean nothing.
 //!
 //! `decode skim|obvious FILE` prints the number of records.
 
@@ -22,7 +22,8 @@ fn main() -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The records that the fast path takes. All of them have to be, or what is counted is not the fast path.
+/// Counts the records with the fast decoder. It must accept every line, or its instructions are not what is
+/// counted.
 fn skimmed(log: &[u8]) -> usize {
     let text = simdutf8::basic::from_utf8(log).expect("a corpus is text");
     let mut predictor = KeyPredictor::default();
@@ -36,7 +37,7 @@ fn skimmed(log: &[u8]) -> usize {
     records
 }
 
-/// The same records by serde_json.
+/// Counts the records with the obvious decoder.
 fn obvious(log: &[u8]) -> usize {
     let (mut records, mut start) = (0, 0);
     for end in memchr::memchr_iter(b'\n', log) {

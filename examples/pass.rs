@@ -1,11 +1,12 @@
-//! What passing a stream through ccstat costs, beside `cat`: time per line, and throughput.
+//! Measures the cost of passing a stream through ccstat, compared with `cat`: latency per line and
+//! throughput.
 //!
 //! ```sh
 //! cargo build --release && cargo run --release --example pass -- target/release/ccstat LOG
 //! ```
 //!
-//! LOG is a file of lines. Its first thousand are written one by one, each as soon as the one before has come back; then
-//! all of it as fast as it goes, seven times, of which the best counts.
+//! LOG is a file of lines. The first thousand lines are written one by one, each after the previous one has
+//! come back. Then the whole file is written at full speed, seven times; the best run counts.
 
 use std::{
     fs::File,
@@ -15,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The programs that are compared: a name, and how it is started.
+/// A program to compare: its name and its command line.
 type Rival<'a> = (&'a str, Vec<&'a str>);
 
 #[expect(clippy::print_stderr, reason = "what is wrong is said there")]
@@ -62,7 +63,7 @@ fn start(command: &[&str], stdin: Stdio) -> io::Result<Child> {
         .spawn()
 }
 
-/// How long each line takes to come back.
+/// Measures how long each line takes to come back.
 fn latencies(command: &[&str], log: &Path) -> io::Result<Vec<Duration>> {
     let mut child = start(command, Stdio::piped())?;
     let gone = || io::Error::other("no pipe");
@@ -72,7 +73,7 @@ fn latencies(command: &[&str], log: &Path) -> io::Result<Vec<Duration>> {
     for line in BufReader::new(File::options().read(true).open(log)?).split(b'\n').take(1000) {
         let mut line = line?;
         line.push(b'\n');
-        // A reader of its own: a line longer than a pipe would wait for itself.
+        // Writing needs its own thread: a line longer than the pipe's buffer would block the only thread.
         let begun = Instant::now();
         let mut back = Vec::new();
         std::thread::scope(|scope| {
@@ -89,7 +90,7 @@ fn latencies(command: &[&str], log: &Path) -> io::Result<Vec<Duration>> {
     Ok(times)
 }
 
-/// Megabytes a second through a pipe, until its end is seen behind the program.
+/// Measures megabytes per second through a pipe, until the end of the program's output.
 fn throughput(command: &[&str], log: &Path) -> io::Result<f64> {
     let begun = Instant::now();
     let mut cat = Command::new("cat").arg(log).stdout(Stdio::piped()).spawn()?;

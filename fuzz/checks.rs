@@ -1,5 +1,5 @@
-//! The laws that hold the fast way equal to the obvious one. The fuzz targets and `tests/twins.rs` share this file, so that
-//! what runs for hours on nightly runs for seconds on stable.
+//! Checks that the fast decoder agrees with the obvious one. The fuzz targets and `tests/twins.rs` share this
+//! file: the same checks run for hours on nightly and for seconds on stable.
 
 use std::{cell::RefCell, io::Write, path::Path, sync::LazyLock};
 
@@ -12,10 +12,10 @@ use ccstat::internal::{
 };
 use tempfile::NamedTempFile;
 
-/// Deeper lines may be left to the obvious path.
+/// Nesting depth above which the fast decoder may reject a line.
 const DEEP: usize = 60;
 
-/// What stands around a line in a block. Their lengths put the line at different places of a 64 byte step.
+/// Text before and after a line in a block. The lengths put the line at different offsets within 64 bytes.
 const AROUND: &[(&str, &str)] = &[
     ("", "\n"),
     ("", ""),
@@ -25,7 +25,7 @@ const AROUND: &[(&str, &str)] = &[
     ("\"\\\n", "\n0041\"}"),
 ];
 
-/// Valid records with a hole.
+/// Valid records with a gap to fill.
 const HOLES: &[(&str, &str)] = &[
     (
         r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":""#,
@@ -48,12 +48,12 @@ const HOLES: &[(&str, &str)] = &[
     (r#"{"type":"a"}"#, ""),
 ];
 
-/// The fast and the obvious path agree on these bytes, alone and, without a line's end, in every block.
+/// Checks that both decoders agree on these bytes, alone and, if they have no line feed, within every block.
 pub(crate) fn twins(bytes: &[u8]) {
     let line = std::str::from_utf8(bytes).ok().filter(|line| !line.contains('\n'));
     let around = if line.is_some() { AROUND } else { &[] };
     let block = |(before, after): &(&str, &str)| [before, line.unwrap_or_default(), after].concat();
-    // Events of one lifetime are compared, so the blocks come first.
+    // The blocks are built first, since the compared events must have the same lifetime.
     let blocks: Vec<String> = around.iter().map(block).collect();
     let judged = event::obvious(bytes);
     assert_eq!(event::decode(bytes), judged, "{}", bytes.escape_ascii());
@@ -69,7 +69,7 @@ pub(crate) fn twins(bytes: &[u8]) {
     }
 }
 
-/// The light one of these laws, for very many inputs: the bytes alone, and between one pair of neighbours.
+/// A cheaper version of [`twins`] for very many inputs: the bytes alone, and between one pair of neighbours.
 pub(crate) fn skim(bytes: &[u8]) {
     let line = std::str::from_utf8(bytes).ok().filter(|line| !line.contains('\n'));
     let (before, after) = AROUND[bytes.len() % AROUND.len()];
@@ -82,9 +82,9 @@ pub(crate) fn skim(bytes: &[u8]) {
     }
 }
 
-/// What is seen ahead of one line and kept for the next changes nothing, nor does what was learnt from whatever was read
-/// before: predictors are kept from block to block, of good lines and bad ones. The portable kernel, which only few processors
-/// choose, reads the same on all of them.
+/// What is seen ahead of one line and kept for the next changes nothing, nor does what was learnt from
+/// whatever was read before: predictors are kept from block to block, of good lines and bad ones. The
+/// portable kernel, which only few processors choose, reads the same on all of them.
 pub(crate) fn in_turn(block: &str) {
     thread_local!(static PREDICTORS: RefCell<[event::KeyPredictor; 2]> = RefCell::default());
     PREDICTORS.with_borrow_mut(|[best, portable]| {
@@ -102,7 +102,7 @@ pub(crate) fn in_turn(block: &str) {
     });
 }
 
-/// The same for the bytes put into the holes of valid records.
+/// Runs [`twins`] with the bytes put into the gaps of valid records.
 pub(crate) fn spliced(bytes: &[u8]) {
     for (before, after) in HOLES {
         twins(&[before.as_bytes(), bytes, after.as_bytes()].concat());
@@ -110,10 +110,10 @@ pub(crate) fn spliced(bytes: &[u8]) {
     repeated(bytes);
 }
 
-/// A line of which the next ones are repetitions.
+/// A line that is repeated, so that the key predictor learns it.
 const REPEATED: &str = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"words"}},"session_id":"s","parent_tool_use_id":null,"uuid":"u","share":-1.5,"list":[true,"a",2]}"#;
 
-/// What becomes something else in it.
+/// Parts of the repeated line that are replaced.
 const CHANGES: &[&str] = &[
     "words",
     r#""words""#,
@@ -133,7 +133,7 @@ const CHANGES: &[&str] = &[
     r#"{"type":"stream_event","#,
 ];
 
-/// A line that repeats the ones before it tells the same as by itself, whatever is put into it.
+/// Checks that a line decodes as it does alone after similar lines, with the bytes in place of each part.
 fn repeated(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     for change in CHANGES.iter().filter(|_| !text.contains('\n')) {
@@ -157,7 +157,7 @@ fn skimmed<'a>(block: &'a str, from: usize, length: usize, judged: &Result<Event
     }
 }
 
-/// Whether the fast path must take this valid line.
+/// Returns whether the fast decoder must accept this valid line.
 fn is_plain(line: &str) -> bool {
     let bytes = line.as_bytes();
     let (mut at, mut depth) = (0, 0_usize);
@@ -190,11 +190,12 @@ fn closing_quote(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Reading these bytes as a source never panics, the sizes of blocks and units and the number of threads change nothing, and
-/// where every line holds one thing the obvious path, line by line, learns the same. What was learnt, if it was not packed.
+/// Checks that reading these bytes as a source never panics, that sizes of blocks and units and the number of
+/// threads do not change the account, and that the obvious decoder gets the same account if each line has at
+/// most one value. Returns the account, or `None` for compressed bytes.
 pub(crate) fn scan(bytes: &[u8], block: usize, unit: u64) -> Option<Account> {
     if bytes.starts_with(b"\x1f\x8b") || bytes.starts_with(b"\x28\xb5\x2f\xfd") {
-        return None; // not ours to fuzz
+        return None; // decompression is not fuzzed
     }
     let file = file_with(bytes);
     let account = account(file.path(), Limits::default(), 1);
@@ -206,7 +207,7 @@ pub(crate) fn scan(bytes: &[u8], block: usize, unit: u64) -> Option<Account> {
     Some(account)
 }
 
-/// What ccstat makes of a file with so many threads.
+/// The account of a file, read with this number of threads.
 fn account(path: &Path, limits: Limits, threads: usize) -> Account {
     let source = Source { origin: Origin::File(path.to_owned()), unverified: false };
     let bulk =
@@ -218,8 +219,8 @@ fn account(path: &Path, limits: Limits, threads: usize) -> Account {
     scan.facts.settle(&Prices::built_in())
 }
 
-/// A file that is large, empty on the disk and turns out to be no log: threads are started only where there is a megabyte to
-/// read. It begins as a document, which is not cut into units.
+/// A large sparse file that is not a log. Threads are started only for a megabyte or more. It begins as a
+/// document, which is not split into units.
 static BULK: LazyLock<NamedTempFile> = LazyLock::new(|| {
     let file = file_with(b"[{}]");
     file.as_file().set_len(2 << 20).expect("a sparse file");
@@ -232,7 +233,7 @@ fn file_with(bytes: &[u8]) -> NamedTempFile {
     file
 }
 
-/// The lines without the blanks around them, each with its offset, if every line holds at most one thing.
+/// The trimmed lines with their offsets, or `None` if a line may have more than one value.
 pub(crate) fn things(bytes: &[u8]) -> Option<Vec<(usize, &[u8])>> {
     let begin = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let mut lines = Vec::new();
@@ -259,7 +260,8 @@ pub(crate) fn things(bytes: &[u8]) -> Option<Vec<(usize, &[u8])>> {
     Some(lines)
 }
 
-/// Every line is blank, a record, invalid, or unfinished at the end; and the records tell what they told to the account.
+/// Checks that every line is blank, a record, invalid, or truncated at the end, and that the records give the
+/// same account.
 fn line_by_line(lines: &[(usize, &[u8])], account: &Account) {
     let mut facts = Facts::default();
     facts.unit(SourceId(0), 0, 0, lines.len() as u64);

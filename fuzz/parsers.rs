@@ -1,5 +1,5 @@
-//! What holds for the parsers of what people write: rules, commands, settings, prices, times. No text makes them panic, and
-//! what they understand they can say again. The fuzz targets and `tests/replay.rs` share this file.
+//! Checks of the parsers of rules, commands, settings, prices and times: no text makes them panic, and a
+//! parsed value can be written and parsed again. The fuzz targets and `tests/replay.rs` share this file.
 
 use ccstat::internal::{
     measure::{
@@ -13,11 +13,11 @@ use ccstat::internal::{
 };
 use serde_json::json;
 
-/// Stands between a rule and what it is tried on.
+/// Separates a rule from the text that it is matched against.
 const SPLIT: char = '\0';
 
-/// A rule and, after a NUL, a text to try it on: what is read can be written and read again, a rule that denies is obeyed,
-/// and what was approved once is allowed where one rule can do that.
+/// A rule and, after a NUL, a text to try it on: what is read can be written and read again, a rule that
+/// denies is obeyed, and what was approved once is allowed where one rule can do that.
 pub(crate) fn rule(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let (written, tried) = text.split_once(SPLIT).unwrap_or((text, text));
@@ -48,8 +48,8 @@ pub(crate) fn rule(bytes: &[u8]) {
     }
 }
 
-/// A command: its parts stand in it, in order and beside each other, each is a command of one part by itself, and whatever is
-/// suggested for it lets it through.
+/// A command: its parts stand in it, in order and beside each other, each is a command of one part by itself,
+/// and whatever is suggested for it lets it through.
 pub(crate) fn shell(bytes: &[u8]) {
     let Ok(command) = std::str::from_utf8(bytes) else { return };
     if let Ok(parts) = split(command) {
@@ -126,8 +126,8 @@ pub(crate) fn settings(bytes: &[u8]) {
     let _ = Settings::scope_of(text, Some(text));
 }
 
-/// A pricing file: every model in it has its price then, no number of tokens makes that wrap, and what is wrong is told in
-/// one line that a terminal can show.
+/// A pricing file: every model in it has its price then, no number of tokens makes that wrap, and what is
+/// wrong is told in one line that a terminal can show.
 pub(crate) fn pricing(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let prices = match Prices::built_in().with_file("p.json", text) {
@@ -157,11 +157,11 @@ pub(crate) fn pricing(bytes: &[u8]) {
 /// Zones for times: with and without summer time, and off the hour.
 const ZONES: &[&str] = &["UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Apia", "+14:00", "-00:30"];
 
-/// The moment that is now.
+/// The current time in these checks.
 const NOW: &str = "2026-11-16T09:00:00Z";
 
-/// A time as people write it, or a zone: what is understood is the same when it is written in full, a date ends after it
-/// begins, and every moment has a day, a week and an hour.
+/// A time as people write it, or a zone: what is understood is the same when it is written in full, a date
+/// ends after it begins, and every moment has a day, a week and an hour.
 pub(crate) fn time(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let now = Time::parse(NOW).expect("a time");

@@ -1,5 +1,6 @@
-//! The seeds of every target, out of `testdata/`: logs and their lines, the commands and rules that stand in them, price
-//! files, and a few texts of the kinds that no log has. `tests/replay.rs` runs them, and `fuzz/seed` writes them down.
+//! The seeds of every fuzz target, from `testdata/`: logs and their lines, the commands and rules in them,
+//! price files, and a few texts that logs do not contain. `tests/replay.rs` runs them, and `fuzz/seed` writes
+//! them to `fuzz/corpus/`.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -66,7 +67,7 @@ const RULES: &[&str] = &[
     "Edit(a[!b-d]?)\0ae1",
 ];
 
-/// Commands that no log has.
+/// Commands that do not occur in the logs.
 const COMMANDS: &[&str] = &[
     "A=b npm test | tee 'a;b' > /tmp/x 2>&1 &",
     "sudo -u dev timeout 5 env X=y rm -rf \"$HOME\"/x",
@@ -111,7 +112,7 @@ const CONFIGS: &[&str] = &[
     "[summarize]\nlimit = 3\n[summarize]\n",
 ];
 
-/// The seeds of a target, each with its name: what fuzzing found once, and then the others.
+/// The seeds of a target with their names: inputs that fuzzing found, then the others.
 pub(crate) fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     let mut seeds = files(&format!("fuzz/{target}"), usize::MAX);
     let made: Vec<Vec<u8>> = match target {
@@ -122,16 +123,16 @@ pub(crate) fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
             .collect(),
         // Blocks of 64 bytes and units of 512.
         "scan" => logs(20_000).iter().map(|log| [b"\x40\x00\x02", &**log].concat()).collect(),
-        // Each in another format.
+        // The first byte selects the format.
         "report" => (0..).zip(logs(6000)).map(|(format, log)| [&[format], &*log].concat()).collect(),
-        "rule" => texts(RULES).into_iter().chain(told("rule").map(String::into_bytes)).collect(),
-        "shell" => texts(COMMANDS).into_iter().chain(told("command").map(String::into_bytes)).collect(),
+        "rule" => texts(RULES).into_iter().chain(recorded("rule").map(String::into_bytes)).collect(),
+        "shell" => texts(COMMANDS).into_iter().chain(recorded("command").map(String::into_bytes)).collect(),
         "settings" => texts(SETTINGS),
         "pricing" => {
             files("pricing", 20_000).into_iter().map(|(_, file)| file).chain(texts(PRICES)).collect()
         }
         "time" => {
-            texts(TIMES).into_iter().chain(told("timestamp").take(20).map(String::into_bytes)).collect()
+            texts(TIMES).into_iter().chain(recorded("timestamp").take(20).map(String::into_bytes)).collect()
         }
         "config" => texts(CONFIGS),
         "spool" => {
@@ -148,7 +149,7 @@ fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
-/// The files below a folder of `testdata/`, by name, but none above a size.
+/// The files below a folder of `testdata/` up to a size, sorted by name.
 fn files(folder: &str, most: usize) -> Vec<(String, Vec<u8>)> {
     fn collect(folder: &Path, most: usize, found: &mut Vec<(String, Vec<u8>)>) {
         let Ok(entries) = fs::read_dir(folder) else { return };
@@ -169,12 +170,12 @@ fn files(folder: &str, most: usize) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Logs of up to so many bytes: stories, broken ones, and one of each kind.
+/// Logs up to a size: stories, broken logs, and a sample of each kind.
 fn logs(most: usize) -> Vec<Vec<u8>> {
     ["logs", "bad", "kinds"].iter().flat_map(|folder| files(folder, most)).map(|(_, log)| log).collect()
 }
 
-/// Lines of up to so many bytes, each once: one of each kind, and those of some recordings.
+/// Distinct lines up to a size: a sample of each kind, and lines of some recordings.
 fn lines(most: usize) -> Vec<Vec<u8>> {
     let recordings = ["recordings/2.1.50/stream", "recordings/2.1.325/stream"];
     let files = ["kinds"].iter().chain(&recordings).flat_map(|folder| files(folder, 20_000));
@@ -189,18 +190,19 @@ fn lines(most: usize) -> Vec<Vec<u8>> {
     lines
 }
 
-/// What the recordings tell under this key, each once: commands, rules, times.
-fn told(key: &str) -> impl Iterator<Item = String> {
-    fn collect(value: &Value, key: &str, told: &mut BTreeSet<String>) {
+/// The distinct values of a key in the recordings: commands, rules, times.
+fn recorded(key: &str) -> impl Iterator<Item = String> {
+    fn collect(value: &Value, key: &str, values: &mut BTreeSet<String>) {
         match value {
             Value::Object(members) => {
-                told.extend(members.get(key).and_then(Value::as_str).map(str::to_owned));
+                values.extend(members.get(key).and_then(Value::as_str).map(str::to_owned));
                 let content = members.get("ruleContent").and_then(Value::as_str);
                 let tool = members.get("toolName").and_then(Value::as_str).filter(|_| key == "rule");
-                told.extend(tool.zip(content).map(|(tool, content)| format!("{tool}({content})\0{content}")));
-                members.values().for_each(|value| collect(value, key, told));
+                values
+                    .extend(tool.zip(content).map(|(tool, content)| format!("{tool}({content})\0{content}")));
+                members.values().for_each(|value| collect(value, key, values));
             }
-            Value::Array(elements) => elements.iter().for_each(|value| collect(value, key, told)),
+            Value::Array(elements) => elements.iter().for_each(|value| collect(value, key, values)),
             _ => {}
         }
     }
