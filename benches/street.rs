@@ -323,7 +323,7 @@ fn bytes_to_text(criterion: &mut Criterion) {
 /// Renders an account as JSON, and returns its number of records and of calls.
 fn render_counts(account: &Account) -> (u64, u64) {
     let mut out = Vec::new();
-    let report = report::summary(account, Names(&["log.jsonl".to_owned()]));
+    let report = report::summary(account, Names(&["log.jsonl".into()]));
     render::render(&report, Format::Json, Style::default(), &mut out).expect("a Vec takes everything");
     assert!(black_box(out).ends_with(b"}\n"));
     (account.input.records, account.tools.total.calls)

@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use ccstat::internal::{
-    facts::{Detail, Facts, ledger::SessionIndex},
+    facts::{Detail, Facts, Name, ledger::SessionIndex},
     input::{Origin, Source},
     measure::{Millis, Prices, Usd, calendar::Zone},
     permission::Breadth,
@@ -42,7 +42,7 @@ pub(crate) fn reports_in(formats: &[Format], log: &[u8]) -> usize {
     };
     let prices = Prices::built_in();
     let ledger = read(Detail::ALL).ledger(&prices);
-    let names: Vec<String> = sources.iter().map(Source::name).collect();
+    let names: Vec<Name> = sources.iter().map(|source| source.name().into()).collect();
     let zone = Zone::named("Europe/Berlin").expect("a zone");
     let view = View { ledger: &ledger, names: Names(&names), zone: &zone };
     let summary = report::summary(&read(Detail::TOTALS).settle(&prices), Names(&names));

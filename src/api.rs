@@ -17,8 +17,8 @@ pub use table::{Cell, Column, Report, Row};
 use crate::{
     error::Error,
     event::Event,
-    facts::{Account, Detail, Facts},
-    input::{self, Environment, Limits, Place, Roots, Search, Source},
+    facts::{Account, Detail, Facts, Name},
+    input::{self, Environment, Limits, Place, Roots, Search},
     measure::{
         Prices,
         calendar::{self, Zone},
@@ -193,13 +193,13 @@ impl Logs {
     }
 
     /// Reads everything; the facts, the names of the sources, and what could not be read.
-    fn read(self, detail: Detail) -> Result<(Facts, Vec<String>, Vec<Unreadable>), Error> {
+    fn read(self, detail: Detail) -> Result<(Facts, Vec<Name>, Vec<Unreadable>), Error> {
         let limits = Limits { max_record: self.max_record, ..Limits::default() };
         let options = Options { threads: self.threads, limits, detail, ..Options::default() };
         match self.from {
             From::Files(roots) => {
                 let Search { sources, errors, .. } = input::find(&roots);
-                let names: Vec<String> = sources.iter().map(Source::name).collect();
+                let names: Vec<Name> = sources.iter().map(|source| source.name().into()).collect();
                 let scan = scan::scan(&sources, &options, &Progress::default());
                 let missing = errors.iter().map(|error| Unreadable { reason: error.to_string() });
                 let unread = scan.unread.iter().map(|unread| Unreadable::new(unread, &names));
@@ -208,7 +208,7 @@ impl Logs {
             }
             From::Reader(reader) => {
                 let facts = Mutex::new(Facts::new(detail));
-                let names = vec!["-".to_owned()];
+                let names = vec!["-".into()];
                 let unread = scan::scan_stream(reader, &options, &facts, &mut Unwatched);
                 let facts = facts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
                 let unreadable = unread.iter().map(|unread| Unreadable::new(unread, &names)).collect();
@@ -291,7 +291,7 @@ pub struct Unreadable {
 }
 
 impl Unreadable {
-    fn new(unread: &Unread, names: &[String]) -> Self {
+    fn new(unread: &Unread, names: &[Name]) -> Self {
         Self { reason: unread.describe(Names(names).get(unread.source)) }
     }
 }
@@ -300,7 +300,7 @@ impl Unreadable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     account: Account,
-    names: Vec<String>,
+    names: Vec<Name>,
     unreadable: Vec<Unreadable>,
 }
 

@@ -7,7 +7,7 @@ use std::{fmt::Write as _, path::PathBuf};
 
 use ccstat::internal::{
     event::{self, DecodeError},
-    facts::{Account, Counts, Detail, Facts},
+    facts::{Account, Counts, Detail, Facts, Name},
     input::{Limits, Origin, Place, Source, SourceId},
     measure::Prices,
     render::{self, Format, Style},
@@ -352,7 +352,7 @@ impl Files {
     }
 
     fn json(&self, threads: usize, limits: Limits) -> String {
-        let names: Vec<String> = self.sources.iter().map(Source::name).collect();
+        let names: Vec<Name> = self.sources.iter().map(|source| source.name().into()).collect();
         let report = report::summary(&self.scan(threads, limits), Names(&names));
         let mut text = Vec::new();
         render::render(&report, Format::Json, Style::default(), &mut text).expect("a Vec takes everything");

@@ -372,7 +372,7 @@ mod tests {
     };
 
     fn annotated(account: &Account, verdicts: Vec<Verdict>) -> String {
-        let names = ["a%b:1,2.jsonl".to_owned()];
+        let names = ["a%b:1,2.jsonl".into()];
         let report = Report { verdicts, ..report::summary(account, Names(&names)) };
         annotations(&report, account, Names(&names))
     }

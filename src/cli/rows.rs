@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     error::{Error, ExitStatus},
-    facts::{Detail, Facts, ledger::Ledger},
-    input::{self, Roots, Source},
+    facts::{Detail, Facts, Name, ledger::Ledger},
+    input::{self, Roots},
     measure::{Prices, calendar::Zone},
     render::Style,
     report::{
@@ -37,7 +37,7 @@ impl<'a> Question<'a> {
 /// Rows that were read and narrowed.
 pub(super) struct Narrowed {
     pub(super) ledger: Ledger,
-    pub(super) names: Vec<String>,
+    pub(super) names: Vec<Name>,
     pub(super) zone: Zone,
     pub(super) reading: Reading,
     /// Files of prices that a configuration gave that was only found.
@@ -161,7 +161,7 @@ impl<'a> Scope<'a> {
     ) -> Result<(Narrowed, Content), Error> {
         let ledger = rows(std::mem::take(&mut reading.scan.facts), &self.prices);
         let filter = self.filter()?;
-        let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
+        let names: Vec<Name> = reading.sources.iter().map(|source| source.name().into()).collect();
         if filter.tools.is_empty() && filter.models.is_empty() {
             let narrowed = self.narrowed(ledger, reading, &filter);
             let content = Content::of(&narrowed.ledger, &names);
@@ -178,7 +178,7 @@ impl<'a> Scope<'a> {
 
     /// Leaves the rows that count.
     fn narrowed(&self, mut ledger: Ledger, reading: Reading, filter: &Filter) -> Narrowed {
-        let names: Vec<String> = reading.sources.iter().map(Source::name).collect();
+        let names: Vec<Name> = reading.sources.iter().map(|source| source.name().into()).collect();
         let before = ledger.sessions.len();
         filter.select(&mut ledger, Names(&names));
         let nothing = before > 0 && ledger.sessions.is_empty();

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     error::{Error, ExitStatus},
-    facts::{Detail, Facts},
+    facts::{Detail, Facts, Name},
     input::{Limits, Origin, Relay, Source, Stop},
     measure::{Prices, calendar::Zone},
     report::{self, Gate, Names, View},
@@ -173,7 +173,7 @@ fn report(run: &Run, passed: Passed, prices: &Prices, variables: &Variables) -> 
     }
     let account = facts.clone().settle(prices);
     let ledger = facts.ledger(prices);
-    let names: Vec<String> = sources.iter().map(Source::name).collect();
+    let names: Vec<Name> = sources.iter().map(|source| source.name().into()).collect();
     let view = View { ledger: &ledger, names: Names(&names), zone: &Zone::default() };
     let mut report = report::arrived(report::summary(&account, view.names), &account, &arrived);
     report::note_found_prices(&mut report, &variables.found_prices);

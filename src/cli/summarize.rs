@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     error::{Error, ExitStatus},
-    facts::{Account, Arrived, Detail, Facts, ledger::Ledger},
+    facts::{Account, Arrived, Detail, Facts, Name, ledger::Ledger},
     input::{self, Limits, Roots, Search, Source},
     measure::{Prices, calendar::Zone},
     render::Style,
@@ -200,6 +200,6 @@ impl Task<'_> {
     }
 }
 
-fn names(sources: &[Source]) -> Vec<String> {
-    sources.iter().map(Source::name).collect()
+fn names(sources: &[Source]) -> Vec<Name> {
+    sources.iter().map(|source| source.name().into()).collect()
 }

@@ -31,13 +31,19 @@ pub(super) fn write_with(
             let mut flat = Vec::new();
             entries.iter().for_each(|(key, value)| flatten(key, value, &mut flat));
             writer.write_record(flat.iter().map(|(key, _)| escape(key).into_owned()))?;
-            writer.write_record(texts(flat.iter().map(|(_, value)| *value), escape)?)?;
+            for (_, value) in &flat {
+                writer.write_field(text(value, escape)?.as_bytes())?;
+            }
+            writer.write_record(None::<&[u8]>)?;
         }
         Data::Rows(table) => {
             let heads = table.for_programs();
             writer.write_record(heads.iter().map(|(_, head)| head.key))?;
             for row in &table.rows {
-                writer.write_record(texts(heads.iter().map(|&(at, _)| &row[at]), escape)?)?;
+                for &(at, _) in &heads {
+                    writer.write_field(text(&row[at], escape)?.as_bytes())?;
+                }
+                writer.write_record(None::<&[u8]>)?;
             }
         }
     }
@@ -54,26 +60,24 @@ fn flatten<'a>(path: &str, value: &'a Value, flat: &mut Vec<(String, &'a Value)>
     }
 }
 
-fn texts<'a>(values: impl Iterator<Item = &'a Value>, escape: Escape) -> io::Result<Vec<String>> {
-    values
-        .map(|value| match value {
-            Value::Missing => Ok(String::new()),
-            Value::Text(text) => Ok(escape(text).into_owned()),
-            Value::Time(time) | Value::Local(time, _) => Ok(time.to_string()),
-            // Lists are JSON text, with escapes that the next reader must find as they are.
-            Value::List(_) | Value::Map(_) | Value::Bar(..) => {
-                Ok(escape(&compact(&Tree(value))?).into_owned())
-            }
-            Value::Count(_)
-            | Value::Bytes(_)
-            | Value::Number(_)
-            | Value::Usd(_)
-            | Value::Millis(_)
-            | Value::Share(_)
-            | Value::Change(_)
-            | Value::Flag(_) => compact(&Tree(value)),
-        })
-        .collect()
+fn text(value: &Value, escape: Escape) -> io::Result<Cow<'_, str>> {
+    Ok(match value {
+        Value::Missing => Cow::Borrowed(""),
+        Value::Text(text) => escape(text),
+        Value::Time(time) | Value::Local(time, _) => time.to_string().into(),
+        // Lists are JSON text, with escapes that the next reader must find as they are.
+        Value::List(_) | Value::Map(_) | Value::Bar(..) => {
+            escape(&compact(&Tree(value))?).into_owned().into()
+        }
+        Value::Count(_)
+        | Value::Bytes(_)
+        | Value::Number(_)
+        | Value::Usd(_)
+        | Value::Millis(_)
+        | Value::Share(_)
+        | Value::Change(_)
+        | Value::Flag(_) => compact(&Tree(value))?.into(),
+    })
 }
 
 /// Text out of a log as a cell: harmless to a terminal, and to a spreadsheet that takes some beginnings for a formula.
@@ -100,6 +104,6 @@ mod tests {
     #[test]
     fn a_negative_number_is_no_text() {
         let values = [Value::Usd(crate::measure::Usd::from_dollars(-0.5)), Value::Missing];
-        assert_eq!(texts(values.iter(), cell).unwrap(), ["-0.5", ""]);
+        assert_eq!(values.each_ref().map(|value| text(value, cell).unwrap()), ["-0.5", ""]);
     }
 }

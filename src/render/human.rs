@@ -31,7 +31,7 @@ pub fn value(value: &Value) -> String {
         Value::Usd(amount) => usd(*amount),
         Value::Millis(duration) => millis(*duration),
         Value::Time(time) => self::time(*time),
-        Value::Local(_, local) => local.clone(),
+        Value::Local(_, local) => local.to_string(),
         Value::Share(share) => format!("{:.1} %", share * 100.0),
         Value::Change(amount) => change(amount),
         Value::Bar(from, to) => bar(*from, *to),

@@ -73,7 +73,7 @@ impl Labels {
     fn push_value(&mut self, name: &str, value: &Value) {
         let text = match value {
             Value::Missing | Value::Bar(..) | Value::List(_) | Value::Map(_) => return,
-            Value::Text(text) => text.clone(),
+            Value::Text(text) => text.to_string(),
             Value::Time(time) | Value::Local(time, _) => time.to_string(),
             Value::Flag(flag) => flag.to_string(),
             Value::Count(count) | Value::Bytes(count) => count.to_string(),

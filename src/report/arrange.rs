@@ -264,7 +264,7 @@ mod tests {
         let sort = Some(sort.parse().unwrap());
         let table = arranged(&Arrangement { sort, ..Arrangement::default() }).unwrap();
         let name = |row: &Vec<Value>| match &row[0] {
-            Value::Text(name) => name.clone(),
+            Value::Text(name) => name.to_string(),
             other => panic!("{other:?}"),
         };
         table.rows.iter().map(name).collect()

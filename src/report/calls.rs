@@ -1,15 +1,12 @@
 //! Tool calls, one by one.
 
 use super::{
-    Column, CommandGroup, CommandSpec, Report, ReportSpec, Table, Value, View,
+    Column, CommandGroup, CommandSpec, Report, ReportSpec, Table, Text, View,
     column::columns,
     contents, heads,
-    sum::{Spot, Spotted, agent_column, place_column, place_columns, session_columns, text},
+    sum::{Spot, Spotted, agent_column, place_column, place_columns, session_columns},
 };
-use crate::{
-    facts::ledger::{Call, End},
-    measure::Millis,
-};
+use crate::facts::ledger::{Call, End};
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     make: Some(calls),
@@ -33,37 +30,30 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     })
 };
 
-#[derive(Default)]
-struct Row {
-    call: Option<Call>,
-    latency: Option<Millis>,
-    result_bytes: Option<u64>,
+struct Row<'a> {
+    call: &'a Call,
     spot: Spot,
 }
 
-impl Spotted for Row {
+impl Spotted for Row<'_> {
     fn spot(&self) -> &Spot {
         &self.spot
     }
 }
 
-fn of<T: Into<Value>>(row: &Row, value: impl Fn(&Call) -> T) -> Value {
-    row.call.as_ref().map_or(Value::Missing, |call| value(call).into())
-}
-
-fn columns() -> Vec<Column<Row>> {
-    columns! { |row: Row|
-        text tool "Tool" "Name of the tool." => of(row, |call| Value::text(call.tool.as_str()));
-        text end "End" "How it ended: ok, error, denied, or open for no answer." => of(row, |call| call.end.name());
-        millis latency_ms "Latency" [maybe] "Time from ask to answer." => row.latency;
-        time started "Started" "When it was asked." => of(row, |call| call.mark.time);
-        bytes result_bytes "Result" [maybe, roomy] "Bytes of its result, as they stand in the log." => row.result_bytes;
+fn columns<'a>() -> Vec<Column<Row<'a>>> {
+    columns! { |row: Row<'a>|
+        text tool "Tool" "Name of the tool." => &row.call.tool;
+        text end "End" "How it ended: ok, error, denied, or open for no answer." => Text::fixed(row.call.end.name());
+        millis latency_ms "Latency" [maybe] "Time from ask to answer." => row.call.latency;
+        time started "Started" "When it was asked." => row.call.mark.time;
+        bytes result_bytes "Result" [maybe, roomy] "Bytes of its result, as they stand in the log." => row.call.result_bytes;
         ..[agent_column("`main`, or the type of the subagent that called.").roomy()];
-        text model "Model" [data] "The model that called." => of(row, |call| text(call.model.as_deref()));
+        text model "Model" [data] "The model that called." => &row.call.model;
         ..session_columns();
         text version "Version" [data] "The CLI version that wrote it."
-            => of(row, |call| text(call.mark.version.as_deref()));
-        text id "Id" [data] "Id of the call." => of(row, |call| text(call.id.as_deref()));
+            => &row.call.mark.version;
+        text id "Id" [data] "Id of the call." => &row.call.id;
         ..[place_column("Where it was asked.")];
         ..place_columns();
     }
@@ -78,22 +68,7 @@ fn calls(view: &View<'_>) -> Report {
         End::Ok => 2,
     };
     calls.sort_by_key(|call| (rank(call.end), std::cmp::Reverse(call.latency), call.mark.at));
-    let row = |call: &&Call| Row {
-        latency: call.latency,
-        result_bytes: call.result_bytes,
-        spot: Spot::of(view, &call.mark),
-        call: Some((*call).clone()),
-    };
-    let rows: Vec<Row> = calls.iter().map(row).collect();
-    let total = rows.iter().fold(Row::default(), |mut total, row| {
-        if let Some(latency) = row.latency {
-            *total.latency.get_or_insert(Millis::ZERO) += latency;
-        }
-        total.result_bytes =
-            total.result_bytes.into_iter().chain(row.result_bytes).reduce(|one, two| one + two);
-        total
-    });
-    let columns = columns();
-    let table = Table::of("Calls", &columns, &rows).with_total(&columns, &total).on_screen(30);
+    let row = |call| Row { call, spot: Spot::of(view, &call.mark) };
+    let table = Table::of("Calls", &columns(), calls.into_iter().map(row)).with_sums().on_screen(30);
     Report::of(SPEC.name, table, Vec::new())
 }

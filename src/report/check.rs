@@ -92,8 +92,7 @@ pub fn check(view: &View<'_>, asked: &[Gate]) -> Report {
         row.verdicts = verdicts;
     }
     rows.sort_by_key(|row| row.failed.is_empty());
-    let (columns, total) = (columns(), total(&rows));
-    let table = Table::of("Runs", &columns, &rows).with_total(&columns, &total);
+    let table = Table::of("Runs", &columns(), &rows).with_sums();
     let mut notes = vec![note(&rows)];
     notes.extend(asked.is_empty().then(default_note));
     notes.extend(cost_notes(view.ledger));
@@ -161,23 +160,6 @@ fn rows(view: &View<'_>, runs: &Runs) -> Vec<Row> {
 /// The last part of a path: runs of one folder differ in nothing else.
 fn file(source: &str) -> &str {
     source.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(source)
-}
-
-fn total(rows: &[Row]) -> Row {
-    let mut total = Row::default();
-    for row in rows {
-        total.turns += row.turns;
-        total.num_turns = total.num_turns.saturating_add(row.num_turns);
-        let ToolCount { calls, ok, errors, denied, open, latency: _ } = row.calls;
-        let sum = &mut total.calls;
-        sum.calls += calls;
-        sum.ok += ok;
-        sum.errors += errors;
-        sum.denied += denied;
-        sum.open += open;
-        add(&mut total.cost, row.cost);
-    }
-    total
 }
 
 /// The beginning of each run's id that no other run's has, and eight letters at least.

@@ -1,6 +1,6 @@
 //! Columns as a table: `columns!` declares them one a line, and `Cell` makes values of what rows hold.
 
-use super::{Column, Shown, Unit, Value};
+use super::{Column, Shown, Text, Unit, Value};
 use crate::{
     facts::Name,
     measure::{Millis, Time, Usd},
@@ -103,7 +103,13 @@ where
 
 impl Cell for &Name {
     fn cell(self, _: Unit) -> Value {
-        Value::text(self.as_str())
+        Value::text(self)
+    }
+}
+
+impl Cell for Text {
+    fn cell(self, _: Unit) -> Value {
+        Value::Text(self)
     }
 }
 

@@ -180,17 +180,8 @@ fn commands(view: &View<'_>) -> Report {
 }
 
 fn report(rows: &[Row]) -> Report {
-    let mut total = Row::default();
-    for row in rows {
-        total.used += row.used;
-        total.typed += row.typed;
-        total.called += row.called;
-        total.failed += row.failed;
-        total.turns += row.turns;
-    }
     let used = rows.iter().filter(|row| row.used > 0).count();
-    let columns = columns();
-    let table = Table::of("Commands", &columns, rows).with_total(&columns, &total);
+    let table = Table::of("Commands", &columns(), rows).with_sums();
     let table = table.on_screen(used).leaving_out(NEVER);
     let none = (used == 0).then(|| Line::new(Tone::Plain).word("no command, skill or agent was used"));
     Report::of(SPEC.name, table, none.into_iter().collect())

@@ -329,7 +329,7 @@ impl<'a> Keys<'a> {
 
     fn of(&mut self, by: By, entry: &Entry) -> Option<String> {
         let own = |value: Value| match value {
-            Value::Text(text) => Some(text),
+            Value::Text(text) => Some(text.to_string()),
             _ => None,
         };
         match by {

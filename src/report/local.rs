@@ -24,7 +24,8 @@ impl Report {
 }
 
 fn local_table(table: &mut Table, zone: &Zone) {
-    table.rows.iter_mut().flatten().for_each(|value| local(value, zone));
+    let range = table.screen_range();
+    table.rows[range].iter_mut().flatten().for_each(|value| local(value, zone));
 }
 
 fn local_line(line: &mut Line, zone: &Zone) {
@@ -39,6 +40,6 @@ fn local(value: &mut Value, zone: &Zone) {
     if let Value::Time(time) = value
         && let Some(text) = zone.minute(*time)
     {
-        *value = Value::Local(*time, text);
+        *value = Value::Local(*time, text.into());
     }
 }

@@ -33,6 +33,7 @@ mod sum;
 mod summary;
 mod table;
 mod tasks;
+mod text;
 mod tools;
 mod turns;
 
@@ -56,6 +57,7 @@ pub use spec::{CommandGroup, CommandSpec, Key, Keys, Reads, ReportSpec, Shape, r
 pub use sum::View;
 pub use summary::{Names, arrived, interrupted, summary};
 pub use table::{Column, Data, Head, Report, Section, Shown, Table, Unit, Value, heads};
+pub use text::Text;
 
 // The reports whose commands have arguments of their own.
 #[cfg(feature = "cli")]

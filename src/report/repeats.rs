@@ -153,19 +153,12 @@ impl<'a> Repeats<'a> {
         })
     }
 
-    /// The most frequent first; what all of them come to; and how many are loops.
-    fn finish(self) -> (Vec<Row>, Row, u64) {
+    /// The most frequent first, and how many are loops.
+    fn finish(self) -> (Vec<Row>, u64) {
         let mut rows: Vec<Row> = self.rows.into_values().collect();
         rows.sort_by_key(|row| (std::cmp::Reverse(row.count), row.first.is_none(), row.first, row.spot.at));
-        let mut total = Row::default();
-        for row in &rows {
-            total.count += row.count;
-            if let Some(wait) = row.wait {
-                *total.wait.get_or_insert(Millis::ZERO) += wait;
-            }
-        }
         let loops = rows.iter().filter(|row| row.is_loop).count() as u64;
-        (rows, total, loops)
+        (rows, loops)
     }
 }
 
@@ -228,9 +221,8 @@ pub(super) fn loops<'a>(view: &'a View<'a>) -> Vec<Loop<'a>> {
 
 /// Refused calls, the same ones together.
 pub fn denials(view: &View<'_>) -> Report {
-    let (rows, total, loops) = refused(view).finish();
-    let columns = denial_columns();
-    let table = Table::of("Denials", &columns, &rows).with_total(&columns, &total).on_screen(30);
+    let (rows, loops) = refused(view).finish();
+    let table = Table::of("Denials", &denial_columns(), &rows).with_sums().on_screen(30);
     Report::of(
         "denials",
         table,
@@ -254,9 +246,8 @@ fn errors(view: &View<'_>) -> Report {
         let sort = if fault.retried { "retry" } else { "api" };
         repeats.add(sort, &fault.kind, &fault.mark, None, fault.wait);
     }
-    let (rows, total, loops) = repeats.finish();
-    let columns = error_columns();
-    let table = Table::of("Errors", &columns, &rows).with_total(&columns, &total).on_screen(30);
+    let (rows, loops) = repeats.finish();
+    let table = Table::of("Errors", &error_columns(), &rows).with_sums().on_screen(30);
     Report::of(ERRORS.name, table, loop_note(loops, "failed", rows.is_empty().then_some("nothing failed")))
 }
 

@@ -63,7 +63,7 @@ impl Row {
             started: mark.time.into(),
             session: view.session_id(mark),
             project: view.project(mark),
-            version: text(mark.version.as_deref()),
+            version: text(mark.version.as_ref()),
             source: view.source(mark.at),
             at: mark.at,
             ..Self::default()
@@ -72,9 +72,9 @@ impl Row {
 
     fn response(view: &View<'_>, response: &Response) -> Self {
         Self {
-            agent: view.agent(&response.mark).into(),
-            model: (&*response.model).into(),
-            id: text(response.id.as_deref()),
+            agent: view.agent_text(&response.mark),
+            model: Value::text(&response.model),
+            id: text(response.id.as_ref()),
             context: Some(response.tokens.prompt()),
             calls: response.calls,
             price: response.price,
@@ -85,7 +85,7 @@ impl Row {
 
     /// What was charged for no response of the log, such as the calls of a helper that no record shows.
     fn alone(view: &View<'_>, entry: &Entry) -> Self {
-        let model = text(entry.model.as_deref());
+        let model = text(entry.model.as_ref());
         Self { model, sum: Sum::of([entry]), ..Self::of(view, &entry.mark) }
     }
 }
@@ -129,14 +129,6 @@ fn responses(view: &View<'_>) -> Report {
             None => rows.push(Row::alone(view, entry)),
         }
     }
-    let mut total = Row { sum: Sum::of(&ledger.entries), ..Row::default() };
-    for response in &ledger.responses {
-        total.calls += response.calls;
-        if let Some(price) = response.price {
-            *total.price.get_or_insert_default() += price;
-        }
-    }
-    let columns = columns();
-    let table = Table::of("Responses", &columns, &rows).with_total(&columns, &total).on_screen(50);
+    let table = Table::of("Responses", &columns(), &rows).with_sums().on_screen(50);
     Report::of(SPEC.name, table, cost_notes(ledger))
 }

@@ -193,28 +193,11 @@ pub fn sessions(view: &View<'_>) -> Report {
         add(&mut own.api, turn.api);
     }
     ledger.waits.iter().for_each(|wait: &Wait| add(&mut rows[row(&wait.mark)].wall, Some(wait.wall)));
-    let total = total(&rows, ledger);
     rows.retain(Row::is_something);
     let start = |row: &Row| row.session.as_ref().and_then(|session| session.started);
     rows.sort_by_key(|row| (start(row).is_none(), std::cmp::Reverse(start(row))));
-    let columns = columns();
-    let table = Table::of("Sessions", &columns, &rows).with_total(&columns, &total).on_screen(30);
+    let table = Table::of("Sessions", &columns(), &rows).with_sums().on_screen(30);
     Report::of(SPEC.name, table, notes(ledger))
-}
-
-fn total(rows: &[Row], ledger: &Ledger) -> Row {
-    let mut total = Row {
-        calls: ToolCount::of(ledger.calls.iter()),
-        sum: Sum::of(&ledger.entries),
-        prompts: ledger.prompts.len() as u64,
-        turns: ledger.turns.iter().filter(|turn| turn.counted).count() as u64,
-        ..Row::default()
-    };
-    for row in rows {
-        add(&mut total.wall, row.wall);
-        add(&mut total.api, row.api);
-    }
-    total
 }
 
 /// What is missing from the cost, and how to see more.

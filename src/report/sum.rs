@@ -1,6 +1,6 @@
 //! What rows of different reports share: tokens and cost added up, calls by how they ended, and where they stand.
 
-use super::{Column, Names, Shown, Unit, Value, column::columns};
+use super::{Column, Names, Shown, Text, Unit, Value, column::columns};
 use crate::{
     facts::{
         Latencies, ToolCount,
@@ -28,12 +28,12 @@ impl<'a> View<'a> {
 
     /// Its id.
     pub(super) fn session_id(&self, mark: &Mark) -> Value {
-        text(self.session(mark).and_then(|session| session.id.as_deref()))
+        text(self.session(mark).and_then(|session| session.id.as_ref()))
     }
 
     /// Its project.
     pub(super) fn project(&self, mark: &Mark) -> Value {
-        text(self.session(mark).and_then(|session| session.project.as_deref()))
+        text(self.session(mark).and_then(|session| session.project.as_ref()))
     }
 
     /// `main`, or the type of the subagent.
@@ -44,9 +44,18 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The same, as a value.
+    pub(super) fn agent_text(&self, mark: &Mark) -> Value {
+        match mark.agent.map(|agent| &self.ledger.agents[agent].kind) {
+            None => Value::Text(Text::fixed(MAIN)),
+            Some(None) => Value::Text(Text::fixed(SOME_AGENT)),
+            Some(Some(kind)) => Value::text(kind),
+        }
+    }
+
     /// The name of a source.
     pub(super) fn source(&self, at: Option<At>) -> Value {
-        text(at.map(|at| self.names.get(at.source)))
+        at.map_or(Value::Missing, |at| Value::Text(self.names.text(at.source)))
     }
 
     /// `file:line`.
@@ -62,7 +71,7 @@ pub(super) const MAIN: &str = "main";
 pub(super) const SOME_AGENT: &str = "subagent";
 
 /// Words that may be missing.
-pub(super) fn text(words: Option<&str>) -> Value {
+pub(super) fn text(words: Option<impl Into<Text>>) -> Value {
     words.map_or(Value::Missing, Value::text)
 }
 
@@ -190,7 +199,7 @@ impl Spot {
     /// That of a mark.
     pub(super) fn of(view: &View<'_>, mark: &Mark) -> Self {
         Self {
-            agent: view.agent(mark).into(),
+            agent: view.agent_text(mark),
             session: view.session_id(mark),
             project: view.project(mark),
             source: view.source(mark.at),

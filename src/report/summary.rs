@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{CommandGroup, CommandSpec, Data, Ending, Line, Report, ReportSpec, Section, Tone, Value};
+use super::{CommandGroup, CommandSpec, Data, Ending, Line, Report, ReportSpec, Section, Text, Tone, Value};
 use crate::{
-    facts::{Account, Arrived, Detail, Input, Latencies, ModelCost, ToolCount, Unknown},
+    facts::{Account, Arrived, Detail, Input, Latencies, ModelCost, Name, ToolCount, Unknown},
     input::SourceId,
     measure::Tokens,
 };
@@ -50,12 +50,17 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
 
 /// The names of the sources, by their number.
 #[derive(Clone, Copy, Debug)]
-pub struct Names<'a>(pub &'a [String]);
+pub struct Names<'a>(pub &'a [Name]);
 
 impl<'a> Names<'a> {
     /// The name of a source; that of standard input for one without.
     pub fn get(&self, source: SourceId) -> &'a str {
         self.0.get(source.0 as usize).map_or("-", |name| name)
+    }
+
+    /// The same, shared.
+    pub(super) fn text(&self, source: SourceId) -> Text {
+        self.0.get(source.0 as usize).map_or(Text::fixed("-"), Text::from)
     }
 }
 

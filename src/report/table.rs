@@ -1,6 +1,8 @@
 //! What a report is made of: values with units, lines of words and values, tables with their columns declared once.
 
-use super::{Ask, Ending, Line, Tone, gate::Verdict};
+use std::{borrow::Borrow, ops::Range};
+
+use super::{Ask, Ending, Line, Text, Tone, gate::Verdict};
 use crate::measure::{Millis, Time, Usd};
 
 /// One cell, or a tree of them.
@@ -10,7 +12,7 @@ pub enum Value {
     #[default]
     Missing,
     /// Words, perhaps out of a log: whoever writes them makes them harmless.
-    Text(String),
+    Text(Text),
     /// How many.
     Count(u64),
     /// How many bytes.
@@ -24,7 +26,7 @@ pub enum Value {
     /// When.
     Time(Time),
     /// When, and how that reads where the reader lives.
-    Local(Time, String),
+    Local(Time, Box<str>),
     /// A part of a whole, 1 for all of it.
     Share(f64),
     /// By how much more or less, which people read with its sign.
@@ -41,13 +43,31 @@ pub enum Value {
 
 impl Value {
     /// Words.
-    pub fn text(text: impl Into<String>) -> Self {
+    pub fn text(text: impl Into<Text>) -> Self {
         Self::Text(text.into())
     }
 
     /// By name.
     pub fn map<K: Into<String>>(entries: impl IntoIterator<Item = (K, Value)>) -> Self {
         Self::Map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
+    }
+
+    /// The sum of two; what is missing adds nothing.
+    fn plus(self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Missing, other) => other.clone(),
+            (Self::Count(one), Self::Count(two)) => Self::Count(one.saturating_add(*two)),
+            (Self::Bytes(one), Self::Bytes(two)) => Self::Bytes(one.saturating_add(*two)),
+            (Self::Usd(mut one), Self::Usd(two)) => {
+                one += *two;
+                Self::Usd(one)
+            }
+            (Self::Millis(mut one), Self::Millis(two)) => {
+                one += *two;
+                Self::Millis(one)
+            }
+            (one, _) => one,
+        }
     }
 
     /// Counts by name.
@@ -94,7 +114,7 @@ impl From<&str> for Value {
 
 impl From<String> for Value {
     fn from(text: String) -> Self {
-        Self::Text(text)
+        Self::text(text)
     }
 }
 
@@ -140,6 +160,19 @@ impl Unit {
         match self {
             Self::Text | Self::Number | Self::Usd | Self::Millis | Self::Time | Self::Share => true,
             Self::Count | Self::Bytes | Self::Flag | Self::List | Self::Bar => false,
+        }
+    }
+
+    /// The sum of nothing.
+    fn zero(self) -> Value {
+        match self {
+            Self::Count => Value::Count(0),
+            Self::Bytes => Value::Bytes(0),
+            Self::Usd => Value::Usd(Usd::ZERO),
+            Self::Millis => Value::Millis(Millis::ZERO),
+            Self::Text | Self::Number | Self::Time | Self::Share | Self::Flag | Self::List | Self::Bar => {
+                Value::Missing
+            }
         }
     }
 
@@ -302,13 +335,17 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of these rows.
-    pub fn of<R>(title: &'static str, columns: &[Column<R>], rows: &[R]) -> Self {
+    /// A table of these rows, owned or borrowed.
+    pub fn of<R>(
+        title: &'static str,
+        columns: &[Column<R>],
+        rows: impl IntoIterator<Item: Borrow<R>>,
+    ) -> Self {
         let cells = |row: &R| columns.iter().map(|column| (column.value)(row)).collect();
         Self {
             title,
             columns: heads(columns),
-            rows: rows.iter().map(cells).collect(),
+            rows: rows.into_iter().map(|row| cells(row.borrow())).collect(),
             total: None,
             more: None,
             screen_rows: None,
@@ -339,7 +376,19 @@ impl Table {
         self
     }
 
-    /// The same with a last row that says what the others come to.
+    /// The same with a last row of sums: what a column that can be added up comes to.
+    #[must_use]
+    pub fn with_sums(mut self) -> Self {
+        let sum = |(at, head): (usize, &Head)| match head.adds {
+            true if head.missing => self.rows.iter().fold(Value::Missing, |sum, row| sum.plus(&row[at])),
+            true => self.rows.iter().fold(head.unit.zero(), |sum, row| sum.plus(&row[at])),
+            false => Value::Missing,
+        };
+        self.total = Some(self.columns.iter().enumerate().map(sum).collect());
+        self
+    }
+
+    /// The same with a last row that is made of everything, as the others are of a part: medians and rates do not add up.
     #[must_use]
     pub fn with_total<R>(mut self, columns: &[Column<R>], total: &R) -> Self {
         let cell = |column: &Column<R>| match column.head.unit {
@@ -356,14 +405,19 @@ impl Table {
         self.columns.iter().enumerate().filter(|(_, head)| head.shown != Shown::Screen).collect()
     }
 
-    /// The rows and columns that people read.
-    #[must_use]
-    pub fn for_people(&self) -> Self {
+    /// The rows that people read.
+    pub(super) fn screen_range(&self) -> Range<usize> {
         let left_out = self.rows.len().saturating_sub(self.screen_rows.unwrap_or(usize::MAX));
         // A line that only says that one row is missing takes the place of that row.
         let left_out = if left_out > 1 || self.rest.is_some() { left_out } else { 0 };
-        let kept = self.rows.len() - left_out;
-        let rows = if self.keeps_last { &self.rows[left_out..] } else { &self.rows[..kept] }.to_vec();
+        if self.keeps_last { left_out..self.rows.len() } else { 0..self.rows.len() - left_out }
+    }
+
+    /// The rows and columns that people read.
+    #[must_use]
+    pub fn for_people(&self) -> Self {
+        let rows = self.rows[self.screen_range()].to_vec();
+        let left_out = self.rows.len() - rows.len();
         let more = if left_out > 0 { Some(self.left_out(left_out)) } else { self.more.clone() };
         let (columns, total, all) = (self.columns.clone(), self.total.clone(), self.all.clone());
         let table = Self { rows, more, columns, total, all, ..*self };

@@ -6,10 +6,7 @@ use super::{
     heads,
     sum::{Spot, Spotted, place_columns},
 };
-use crate::{
-    facts::ledger::Turn,
-    measure::{Millis, Usd, add},
-};
+use crate::facts::ledger::Turn;
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     make: Some(turns),
@@ -30,37 +27,32 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     })
 };
 
-#[derive(Default)]
-struct Row {
-    turn: Option<Turn>,
-    num_turns: u64,
-    wall: Option<Millis>,
-    api: Option<Millis>,
-    cost: Option<Usd>,
+struct Row<'a> {
+    turn: &'a Turn,
     spot: Spot,
 }
 
-impl Spotted for Row {
+impl Spotted for Row<'_> {
     fn spot(&self) -> &Spot {
         &self.spot
     }
 }
 
-fn columns() -> Vec<Column<Row>> {
-    columns! { |row: Row|
+fn columns<'a>() -> Vec<Column<Row<'a>>> {
+    columns! { |row: Row<'a>|
         time ended "Ended" "When it ended: its own time, else that of the last row before it."
-            => row.turn.as_ref().and_then(|turn| turn.mark.time);
+            => row.turn.mark.time;
         text session "Session" "Id of its session." => &row.spot.session;
         text project "Project" [data] "The folder of its session." => &row.spot.project;
-        text subtype "End" "How it ended, in the CLI's word." => row.turn.as_ref().map(|turn| &*turn.subtype);
+        text subtype "End" "How it ended, in the CLI's word." => &row.turn.subtype;
         flag ok "Ok" [maybe] "Whether it succeeded: the CLI also writes `success` for turns that failed."
-            => row.turn.as_ref().map(|turn| turn.ok);
-        millis wall_ms "Wall" [maybe] "Wall time." => row.wall;
-        millis api_ms "API" [maybe] "Time that the API took." => row.api;
+            => row.turn.ok;
+        millis wall_ms "Wall" [maybe] "Wall time." => row.turn.wall;
+        millis api_ms "API" [maybe] "Time that the API took." => row.turn.api;
         millis first_token_ms "First token" [maybe, alone, roomy] "Time until the first token came."
-            => row.turn.as_ref().and_then(|turn| turn.first_token);
-        count num_turns "Steps" "The CLI's own `num_turns`." => row.num_turns;
-        usd cost_usd "Cost" "What the CLI reported for this turn: the difference to the total before it." => row.cost;
+            => row.turn.first_token;
+        count num_turns "Steps" "The CLI's own `num_turns`." => row.turn.num_turns;
+        usd cost_usd "Cost" "What the CLI reported for this turn: the difference to the total before it." => row.turn.cost;
         text place "Place" [screen] "Where it stands." => &row.spot.place;
         ..place_columns();
     }
@@ -68,27 +60,10 @@ fn columns() -> Vec<Column<Row>> {
 
 /// One row a `result`, the latest last.
 fn turns(view: &View<'_>) -> Report {
-    let row = |turn: &Turn| Row {
-        spot: Spot::of(view, &turn.mark),
-        num_turns: turn.num_turns,
-        wall: turn.wall,
-        api: turn.api,
-        cost: turn.cost,
-        turn: Some(turn.clone()),
-    };
-    let mut rows: Vec<Row> = view.ledger.turns.iter().filter(|turn| turn.counted).map(row).collect();
-    rows.sort_by_key(|row| {
-        row.turn.as_ref().map(|turn| (turn.mark.time.is_none(), turn.mark.time, turn.mark.at))
-    });
-    let total = rows.iter().fold(Row::default(), |mut total, row| {
-        total.num_turns += row.num_turns;
-        add(&mut total.wall, row.wall);
-        add(&mut total.api, row.api);
-        add(&mut total.cost, row.cost);
-        total
-    });
-    let columns = columns();
-    let table = Table::of("Turns", &columns, &rows).with_total(&columns, &total).on_screen(50);
+    let mut turns: Vec<&Turn> = view.ledger.turns.iter().filter(|turn| turn.counted).collect();
+    turns.sort_by_key(|turn| (turn.mark.time.is_none(), turn.mark.time, turn.mark.at));
+    let rows = turns.into_iter().map(|turn| Row { turn, spot: Spot::of(view, &turn.mark) });
+    let table = Table::of("Turns", &columns(), rows).with_sums().on_screen(50);
     let saved = view.ledger.waits.len() as u64;
     let note = (saved > 0).then(|| {
         Line::new(Tone::Plain)

@@ -103,7 +103,7 @@ fn other_filters_keep_rows_without_a_session() {
 #[test]
 fn rows_without_a_session_are_a_row_of_their_own_and_add_up() {
     let mut ledger = homeless();
-    let names = ["one".to_owned(), "two".to_owned()];
+    let names = ["one".into(), "two".into()];
     let zone = Zone::named("UTC").unwrap();
     let view = View { ledger: &ledger, names: Names(&names), zone: &zone };
     let sessions = report_json(&report::sessions(&view));

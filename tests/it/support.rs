@@ -7,8 +7,8 @@ use std::{
 
 use assert_cmd::Command;
 use ccstat::internal::{
-    facts::Account,
-    input::{self, Limits, Roots, Source},
+    facts::{Account, Name},
+    input::{self, Limits, Roots},
     measure::Prices,
     render::{self, Format, Style},
     report::{self, Names, Report},
@@ -75,14 +75,14 @@ pub(crate) fn report_json(report: &Report) -> Value {
 }
 
 /// What ccstat makes of these files and folders within these limits, and the names of the sources.
-pub(crate) fn read<P: AsRef<Path>>(paths: &[P], limits: Limits) -> (Account, Vec<String>) {
+pub(crate) fn read<P: AsRef<Path>>(paths: &[P], limits: Limits) -> (Account, Vec<Name>) {
     let wanted = Roots::Paths(paths.iter().map(|path| path.as_ref().to_owned()).collect());
     let search = input::find(&wanted);
     assert!(search.errors.is_empty(), "{:?}", search.errors);
     let options = Options { limits, ..Options::default() };
     let scan = scan::scan(&search.sources, &options, &Progress::default());
     assert!(scan.unread.is_empty(), "{:?}", scan.unread);
-    let names = search.sources.iter().map(Source::name).collect();
+    let names = search.sources.iter().map(|source| source.name().into()).collect();
     (scan.facts.settle(&Prices::built_in()), names)
 }
 

@@ -61,10 +61,10 @@ struct Chosen {
 
 impl Content {
     /// The records of a ledger. Tools and models must not have been chosen yet: records have neither.
-    pub(in crate::cli) fn of(ledger: &Ledger, names: &[String]) -> Self {
+    pub(in crate::cli) fn of(ledger: &Ledger, names: &[Name]) -> Self {
         let mut sessions: Vec<Session> = Vec::new();
         for session in &ledger.sessions {
-            let source = || names.get(session.source.0 as usize).cloned().unwrap_or_default();
+            let source = || names.get(session.source.0 as usize).map(ToString::to_string).unwrap_or_default();
             let name = session.id.as_deref().map_or_else(source, str::to_owned);
             sessions.push(Session { name, ..Session::default() });
         }

@@ -1,0 +1,77 @@
+//! The words of a cell, shared with the rows of the ledger where they stand already.
+
+use std::{fmt, ops::Deref};
+
+use crate::facts::Name;
+
+/// Words, perhaps out of a log. A clone copies no letters.
+#[derive(Clone)]
+pub struct Text(Words);
+
+#[derive(Clone)]
+enum Words {
+    /// Of the program.
+    Fixed(&'static str),
+    /// Of a log.
+    Shared(Name),
+}
+
+impl Text {
+    /// Words of the program itself.
+    pub const fn fixed(words: &'static str) -> Self {
+        Self(Words::Fixed(words))
+    }
+}
+
+impl Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match &self.0 {
+            Words::Fixed(words) => words,
+            Words::Shared(words) => words,
+        }
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, out)
+    }
+}
+
+impl From<&Name> for Text {
+    fn from(words: &Name) -> Self {
+        Self(Words::Shared(Name::clone(words)))
+    }
+}
+
+impl From<&str> for Text {
+    fn from(words: &str) -> Self {
+        Self(Words::Shared(words.into()))
+    }
+}
+
+impl From<&String> for Text {
+    fn from(words: &String) -> Self {
+        Self::from(words.as_str())
+    }
+}
+
+impl From<String> for Text {
+    fn from(words: String) -> Self {
+        Self(Words::Shared(words.into()))
+    }
+}
+
+impl FromIterator<char> for Text {
+    fn from_iter<I: IntoIterator<Item = char>>(letters: I) -> Self {
+        Self::from(letters.into_iter().collect::<String>())
+    }
+}
