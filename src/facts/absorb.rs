@@ -129,7 +129,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
                     let tool = ask.tool.as_deref().map(|tool| self.facts.names.get(tool));
                     let id = self.call_id(ask.id.as_deref(), index);
                     self.facts.calls.insert(id, Call::asked(self.spot, tool, time));
-                    if self.keeps(Detail::CALLS) {
+                    if self.keeps(Detail::CALLS) || self.keeps(Detail::AGENTS) {
                         self.detail_ask(id, ask, response, time);
                     }
                 }
@@ -189,7 +189,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
     fn answer(&mut self, answer: &event::ToolResult<'_>, time: Option<Time>, index: usize) {
         let id = self.call_id(answer.id.as_deref(), index);
         self.facts.calls.insert(id, Call::answered(self.spot, answer.is_error, time));
-        if self.keeps(Detail::CALLS) {
+        if self.keeps(Detail::CALLS) || self.keeps(Detail::AGENTS) {
             self.detail_answer(id, answer, time);
         }
         if answer.denied {

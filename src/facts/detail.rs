@@ -149,6 +149,13 @@ pub(crate) struct Moment {
     pub(crate) version: Option<Name>,
 }
 
+impl Moment {
+    /// Whether it stands before another one of the same session and source.
+    fn is_before(&self, other: &Self) -> bool {
+        self.session == other.session && self.seat.source() == other.seat.source() && self.seat < other.seat
+    }
+}
+
 /// A record asks for a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Ask {

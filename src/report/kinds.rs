@@ -14,7 +14,7 @@ use crate::facts::{
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
-    keeps: Detail::ROWS.and(Detail::RECORDS),
+    keeps: Detail::RECORDS,
     make: Some(kinds),
     command: Some(CommandSpec {
         group: CommandGroup::Inside,

@@ -12,7 +12,7 @@ use crate::facts::{
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
-    keeps: Detail::ROWS.and(Detail::RECORDS),
+    keeps: Detail::RECORDS.and(Detail::AGENTS),
     make: Some(records),
     is_export: true,
     sample: &["export", "records"],

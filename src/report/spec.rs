@@ -93,7 +93,7 @@ impl CommandGroup {
 }
 
 /// What has to be kept for the tokens and costs of periods.
-pub(super) const PERIOD: Detail = Detail::RESPONSES.and(Detail::AGENTS).and(Detail::EVENTS);
+pub(super) const PERIOD: Detail = Detail::RESPONSES;
 
 /// What has to be kept for what the records tell beside what is counted.
 pub(super) const TRACED: Detail =

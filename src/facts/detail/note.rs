@@ -10,7 +10,7 @@ use crate::{
     facts::{
         absorb::Reading,
         key::{Id, Name},
-        merge::First,
+        merge::{First, Merge},
     },
     measure::Time,
 };
@@ -105,26 +105,26 @@ impl Reading<'_, '_, '_> {
         time: Option<Time>,
     ) {
         let (moment, spot) = (self.moment(time), self.spot);
-        if !self.keeps(Detail::AGENTS) {
-            if let Some(details) = self.details() {
-                details.asks.push((call, Ask { moment, id: None, response, input: 0 }));
-            }
-            return;
-        }
+        let keeps_agents = self.keeps(Detail::AGENTS);
         let kind = match (ask.tool.as_deref(), ask.input) {
-            (Some(tool), Some(input)) if STARTERS.contains(&tool) => event::agent_of_input(input),
+            (Some(tool), Some(input)) if keeps_agents && STARTERS.contains(&tool) => {
+                event::agent_of_input(input)
+            }
             _ => None,
         };
         let kind = kind.map(|kind| self.facts.names.get(&kind));
         let Some(details) = self.details() else { return };
-        let id = ask.id.as_deref().map(Name::from);
+        let (keeps_calls, id) = (details.kept.contains(Detail::CALLS), ask.id.as_deref());
+        let id = id.filter(|_| keeps_agents && (keeps_calls || kind.is_some())).map(Name::from);
         if kind.is_some() {
             let told =
                 Agent { kind: First::at(spot, kind), call: First::at(spot, id.clone()), ..Agent::default() };
             details.agents.insert(call, told);
         }
-        let input = ask.input.unwrap_or_default();
-        details.asks.push((call, Ask { moment, id, response, input: fingerprint(input) }));
+        if keeps_calls {
+            let input = if keeps_agents { fingerprint(ask.input.unwrap_or_default()) } else { 0 };
+            details.asks.push((call, Ask { moment, id, response, input }));
+        }
         if details.kept.contains(Detail::INPUTS) {
             let input = First::at(spot, ask.input.map(Into::into));
             details.contents.insert(call, Content { input, ..Content::default() });
@@ -146,7 +146,9 @@ impl Reading<'_, '_, '_> {
         });
         let Some(details) = self.details() else { return };
         let bytes = answer.content.map_or(0, |content| content.len() as u64);
-        details.answers.push((call, Answer { moment, bytes }));
+        if details.kept.contains(Detail::CALLS) {
+            details.answers.push((call, Answer { moment, bytes }));
+        }
         let limit = match details.kept {
             kept if kept.contains(Detail::OUTPUTS) => Some(usize::MAX),
             kept if kept.contains(Detail::SHORT_OUTPUTS) => Some(SHORT),
@@ -172,12 +174,15 @@ impl Reading<'_, '_, '_> {
     pub(in crate::facts) fn detail_response(&mut self, response: Id, id: Option<&str>, time: Option<Time>) {
         let moment = self.moment(time);
         let Some(details) = self.details() else { return };
-        // The lines of a response follow each other, and share its name.
-        let id = match details.tellings.last() {
-            Some((last, telling)) if *last == response => telling.id.clone(),
-            _ => id.map(Name::from),
-        };
-        details.tellings.push((response, Telling { moment, id }));
+        // The lines of a response follow each other. One row holds what they say together: the first place, the earliest time.
+        if let Some((last, telling)) = details.tellings.last_mut()
+            && *last == response
+            && telling.moment.is_before(&moment)
+        {
+            telling.moment.time.merge(moment.time);
+            return;
+        }
+        details.tellings.push((response, Telling { moment, id: id.map(Name::from) }));
     }
 
     pub(in crate::facts) fn detail_denial(&mut self, call: Id) {

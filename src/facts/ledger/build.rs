@@ -36,11 +36,12 @@ impl Facts {
     fn written(mut self, prices: &Prices, explained: bool) -> Ledger {
         self.close();
         let records = std::mem::take(&mut self.records);
-        let details = self.details.take().unwrap_or_else(|| Box::new(Details::new(Detail::ROWS)));
+        let mut details = self.details.take().unwrap_or_else(|| Box::new(Details::new(Detail::ROWS)));
         let settled = Settled::of(&self, &records);
         let input = settled.input(&records);
         // Nearly half of what was kept for totals, and only the rows of records need it from here on.
-        let records = details.kept.contains(Detail::RECORDS).then_some(records);
+        let rows = std::mem::take(&mut details.records);
+        let records = (!rows.is_empty()).then_some(records);
         let (bills, _) = settled.bills(prices);
         let mut book = Book::new(&settled, &details);
         book.settle_sessions(&bills);
@@ -54,7 +55,9 @@ impl Facts {
         book.turns();
         book.denials();
         book.happenings();
-        book.records(records);
+        if let Some(records) = &records {
+            book.records(rows, records);
+        }
         book.agents_tree();
         book.sources();
         let mut ledger = Ledger { input, ..book.ledger };

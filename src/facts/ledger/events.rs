@@ -137,13 +137,13 @@ impl Book<'_> {
         }
     }
 
-    pub(super) fn records(&mut self, records: Option<Records>) {
-        let Some(records) = records else { return };
-        let mut all: Vec<&detail::Record> = self.details.records.iter().collect();
-        all.sort_unstable_by_key(|record| record.moment.seat);
+    /// One row a record, in the order they stand. `records` knows which copy counts.
+    pub(super) fn records(&mut self, mut rows: Vec<detail::Record>, records: &Records) {
+        rows.sort_unstable_by_key(|record| record.moment.seat);
+        self.ledger.records.reserve_exact(rows.len());
         let has_copies = records.copies() > 0;
         let mut seen: HashedSet<Id> = HashedSet::default();
-        for record in all {
+        for record in rows {
             let moment = &record.moment;
             let session = self.sessions.get(&moment.session).copied();
             let is_counted = |uuid| !has_copies || records.counted(uuid) == Some(moment.seat.spot);
@@ -158,13 +158,13 @@ impl Book<'_> {
             });
             self.ledger.records.push(Record {
                 mark: Mark { session, agent, time: moment.time.get(), at: self.at(moment.seat), version },
-                kind: Name::clone(&record.kind),
+                kind: record.kind,
                 known: record.known,
                 dialect: record.dialect,
                 copy: has_copies && record.uuid.is_some_and(|uuid| !seen.insert(uuid)),
                 bytes: record.bytes,
-                blocks: if counts { record.blocks.to_vec() } else { Vec::new() },
-                text: record.text.clone(),
+                blocks: if counts { record.blocks.into_vec() } else { Vec::new() },
+                text: record.text,
             });
         }
     }
