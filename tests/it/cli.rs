@@ -278,7 +278,7 @@ fn a_record_above_the_limit_that_was_asked_for_is_invalid() {
 #[cfg(unix)]
 fn shell(line: &str) -> String {
     let mut shell = Command::new("sh");
-    shell.arg("-c").arg(line).env("ccstat", assert_cmd::cargo::cargo_bin!("ccstat"));
+    shell.arg("-c").arg(line).env("ccstat", crate::support::program());
     let output = shell.current_dir(testdata("")).stdin(Stdio::null()).output().unwrap();
     String::from_utf8(output.stderr).unwrap()
 }
@@ -309,7 +309,7 @@ fn a_disk_that_is_full_is_a_failure() {
 #[cfg(unix)]
 #[test]
 fn an_interrupt_on_a_live_pipe_ends_with_the_report_of_what_was_read() {
-    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"))
+    let mut child = Command::new(crate::support::program())
         .args(["summarize", "--json"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

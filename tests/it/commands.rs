@@ -2,13 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::support::run_with;
+use crate::support::{printed_json, run_with};
 
 /// The rows of a report about these logs.
 fn report(name: &str, logs: &[&str]) -> Value {
-    let (code, stdout, stderr) = run_with(&[&[name, "--format", "json"], logs].concat());
-    assert_eq!((code, &*stderr), (0, ""), "{logs:?}");
-    serde_json::from_str(&stdout).unwrap()
+    printed_json(&[&[name], logs].concat())
 }
 
 /// What was used: sort, name, offered, typed, called, failed, turns, responses, cost.

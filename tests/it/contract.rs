@@ -3,20 +3,12 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::{account, account_of, json, log, run_with, testdata};
+use crate::support::{account, account_of, json, log, printed_rows, run_with, testdata};
 
 fn story(name: &str) -> PathBuf {
     testdata("logs/contract").join(name)
-}
-
-/// The rows of a report.
-fn rows(arguments: &[&str]) -> Vec<Value> {
-    let (code, stdout, stderr) = run_with(&[arguments, &["--format", "json"]].concat());
-    assert_eq!(code, 0, "{stderr}");
-    let report: Value = serde_json::from_str(&stdout).unwrap();
-    report["rows"].as_array().unwrap().clone()
 }
 
 #[test]
@@ -61,7 +53,7 @@ fn prompts_above_200_000_tokens_are_surcharged_up_to_version_2_1_74() {
 #[test]
 fn explain_cost_names_the_surcharge_and_what_it_adds() {
     let path = story("long-prompts.jsonl");
-    let rows = rows(&["explain", "cost", path.to_str().unwrap()]);
+    let rows = printed_rows(&["explain", "cost", path.to_str().unwrap()]);
     let surcharges: Vec<(&str, &str, f64)> = rows
         .iter()
         .filter(|row| row["step"] == "long-prompt surcharge")
@@ -126,7 +118,7 @@ fn a_printed_response_has_the_version_of_the_last_init_before_it() {
 #[test]
 fn a_copied_response_belongs_to_the_session_that_asked_for_it() {
     let folder = story("request-session");
-    let sessions = rows(&["sessions", folder.to_str().unwrap()]);
+    let sessions = printed_rows(&["sessions", folder.to_str().unwrap()]);
     let cost = |start: &str| {
         let found = sessions.iter().find(|row| row["session"].as_str().unwrap().starts_with(start)).unwrap();
         (found["cost_usd"].clone(), found["responses"].clone(), found["calls"].clone())
@@ -135,7 +127,7 @@ fn a_copied_response_belongs_to_the_session_that_asked_for_it() {
     assert_eq!(cost("b"), (json!(0.007), json!(1), json!(1)), "the origin");
     assert_eq!(cost("a"), (json!(0.002), json!(1), json!(0)), "the fork");
     let fork = folder.join("fork.jsonl");
-    let alone = rows(&["sessions", fork.to_str().unwrap()]);
+    let alone = printed_rows(&["sessions", fork.to_str().unwrap()]);
     assert_eq!(alone[0]["cost_usd"], json!(0.009), "without its origin the fork shows all the money");
     assert_eq!(alone[0]["calls"], json!(1));
 }

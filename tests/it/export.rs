@@ -3,16 +3,10 @@
 use ccstat::internal::report::ReportSpec;
 use serde_json::Value;
 
-use crate::support::run_with;
+use crate::support::{printed_json, run_with};
 
 const ALL: &str = "recordings/2.1.325/transcript";
 const DENIED: &str = "recordings/2.1.325/stream/34-permission-denied-bash.jsonl";
-
-fn json(arguments: &[&str]) -> Value {
-    let (code, stdout, stderr) = run_with(&[arguments, &["--format", "json"]].concat());
-    assert_eq!((code, &*stderr), (0, ""), "{arguments:?}");
-    serde_json::from_str(&stdout).unwrap()
-}
 
 #[test]
 fn a_table_is_csv_unless_another_format_is_asked_for() {
@@ -21,7 +15,7 @@ fn a_table_is_csv_unless_another_format_is_asked_for() {
         let heads = stdout.lines().next().unwrap();
         assert_eq!(code, 0);
         assert!(heads.contains("session,"), "{}: {heads}", table.name);
-        let rows = json(&["export", table.name, DENIED]);
+        let rows = printed_json(&["export", table.name, DENIED]);
         let rows = rows["rows"].as_array().unwrap();
         assert_eq!(stdout.lines().count(), rows.len() + 1, "{}", table.name);
         let keys = rows.iter().flat_map(|row| row.as_object().unwrap().keys());
@@ -32,8 +26,8 @@ fn a_table_is_csv_unless_another_format_is_asked_for() {
 #[test]
 fn responses_add_up_to_the_summary() {
     for path in [ALL, DENIED, "recordings/2.1.325/stream", "recordings/2.1.50"] {
-        let summary = json(&["summarize", path]);
-        let export = json(&["export", "responses", path]);
+        let summary = printed_json(&["summarize", path]);
+        let export = printed_json(&["export", "responses", path]);
         let rows = export["rows"].as_array().unwrap();
         for (key, whole) in [
             ("cost_usd", &summary["cost"]["total_usd"]),
@@ -49,7 +43,8 @@ fn responses_add_up_to_the_summary() {
 
 #[test]
 fn every_record_is_a_row_with_its_place() {
-    let (summary, export) = (json(&["summarize", DENIED]), json(&["export", "records", DENIED]));
+    let (summary, export) =
+        (printed_json(&["summarize", DENIED]), printed_json(&["export", "records", DENIED]));
     let rows = export["rows"].as_array().unwrap();
     assert_eq!(rows.len() as u64, summary["input"]["records"].as_u64().unwrap());
     assert_eq!(
@@ -66,7 +61,7 @@ fn content_is_written_only_where_it_is_asked_for() {
         let (_, stdout, _) = run_with(&["export", table.name, "--format", "json", DENIED]);
         assert!(!stdout.contains(secret), "{}", table.name);
     }
-    let calls = json(&["export", "calls", "--include-content", DENIED]);
+    let calls = printed_json(&["export", "calls", "--include-content", DENIED]);
     let input: Value = serde_json::from_str(calls["rows"][0]["input"].as_str().unwrap()).unwrap();
     assert_eq!(input["command"], secret);
     assert!(calls["rows"][0]["output"].as_str().unwrap().contains("needs approval"));

@@ -18,7 +18,7 @@ use assert_cmd::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{ccstat, recording, run};
+use crate::support::{ccstat, gzip, recording, run};
 
 /// Nothing here takes longer, however busy the machine is; what hangs fails.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -125,7 +125,7 @@ fn a_file_that_grows_before_it_is_read_is_read_to_its_end_and_a_half_line_is_tru
 
 /// The program without the right to read everything: root has it, and tests often run as root.
 fn humble(folder: &Path, arguments: &[&str]) -> Command {
-    let program = assert_cmd::cargo::cargo_bin!("ccstat");
+    let program = crate::support::program();
     let secret = folder.join("may-not-be-read");
     fs::write(&secret, "x").unwrap();
     fs::set_permissions(&secret, PermissionsExt::from_mode(0o000)).unwrap();
@@ -237,7 +237,7 @@ struct Running(std::process::Child);
 
 impl Running {
     fn start(folder: &Path, arguments: &[&str]) -> Self {
-        let mut process = Process::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+        let mut process = Process::new(crate::support::program());
         process.args(arguments).current_dir(folder).env("TZ", "UTC");
         process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self(process.spawn().unwrap())
@@ -438,12 +438,6 @@ fn a_hole_in_a_file_is_a_blank_line_and_what_follows_is_read() {
     assert_eq!(input["blank"], 1);
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    packer.write_all(bytes).unwrap();
-    packer.finish().unwrap()
-}
-
 #[test]
 fn an_archive_that_is_empty_holds_no_records_and_is_no_failure() {
     let folder = folder();
@@ -536,11 +530,7 @@ fn a_full_disk_is_named_wherever_it_is_met_and_nothing_else_is_lost() {
 /// A line of a shell, with the program as `$0`.
 fn shell(folder: &Path, line: &str) -> (i32, String, String) {
     let mut shell = Command::new("sh");
-    shell
-        .args(["-c", line])
-        .arg(assert_cmd::cargo::cargo_bin!("ccstat"))
-        .current_dir(folder)
-        .env("TZ", "UTC");
+    shell.args(["-c", line]).arg(crate::support::program()).current_dir(folder).env("TZ", "UTC");
     ended(&mut shell)
 }
 

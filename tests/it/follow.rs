@@ -22,7 +22,7 @@ use ccstat::internal::{
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use crate::support::{ccstat, recording, run, testdata};
+use crate::support::{ccstat, gzip, recording, run, testdata};
 #[cfg(unix)]
 use crate::support::{run_with, wait_for_handler};
 
@@ -109,12 +109,6 @@ fn told(scan: &Scan) -> [String; 3] {
 fn logs() -> [Vec<u8>; 2] {
     let session = "logs/week/-home-dev-shop/8be20d17-2f64-4a0c-8e13-71d2a9c00002.jsonl";
     [testdata(session), recording("stream/03-two-sequential-bash.jsonl")].map(|path| fs::read(path).unwrap())
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    packer.write_all(bytes).unwrap();
-    packer.finish().unwrap()
 }
 
 #[test]
@@ -277,14 +271,14 @@ struct Child(std::process::Child);
 #[cfg(unix)]
 impl Child {
     fn start(arguments: &[&str]) -> Self {
-        Self::begin(std::process::Command::new(assert_cmd::cargo::cargo_bin!("ccstat")), arguments)
+        Self::begin(std::process::Command::new(crate::support::program()), arguments)
     }
 
     /// The same within so many MB of address space.
     fn start_within(megabytes: u64, arguments: &[&str]) -> Self {
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", &format!("ulimit -v {}; exec \"$@\"", megabytes * 1000), "sh"]);
-        shell.arg(assert_cmd::cargo::cargo_bin!("ccstat"));
+        shell.arg(crate::support::program());
         Self::begin(shell, arguments)
     }
 
@@ -450,7 +444,7 @@ fn nothing_to_do_takes_next_to_nothing() {
 #[cfg(unix)]
 fn followed(arguments: &[&str], size: (u16, u16), happens: impl FnOnce()) -> [String; 3] {
     let (drawn, mut seen) = crate::terminal::open(size.0, size.1);
-    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    let mut command = std::process::Command::new(crate::support::program());
     command.args(arguments).arg("--follow").env("TERM", "xterm").env_remove("COLUMNS").env("TZ", "UTC");
     let child = command.stdin(Stdio::null()).stdout(drawn).stderr(Stdio::piped()).spawn().unwrap();
     drop(command); // it holds the terminal too

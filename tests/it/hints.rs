@@ -8,11 +8,11 @@ use std::{
 
 use clap::CommandFactory;
 
-use crate::support::{ccstat, recording, run, testdata};
+use crate::support::{ccstat, program, recording, run, testdata};
 
 /// The program in a shell, as a person types it, in this folder and with these saved sessions.
 fn shell(command: &str, folder: &Path, home: &Path) -> (i32, String, String) {
-    let program = assert_cmd::cargo::cargo_bin!("ccstat");
+    let program = program();
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("ccstat() {{ '{}' \"$@\"; }}; {command}", program.display())]);
     shell.env("HOME", home).env_remove("CLAUDE_CONFIG_DIR").env("TZ", "UTC").env("COLUMNS", "60");
@@ -167,7 +167,7 @@ fn an_id_is_never_a_command_of_its_own() {
             .rsplit_once("full: ")
             .map_or_else(|| stdout.lines().last().unwrap().to_owned(), |(_, command)| command.to_owned());
         let mut shell = Command::new("bash");
-        let program = assert_cmd::cargo::cargo_bin!("ccstat");
+        let program = program();
         shell.args(["-c", &format!("ccstat() {{ '{}' \"$@\"; }}; {command}", program.display())]);
         let Ok(output) = shell.current_dir(folder.path()).env("HOME", home.path()).output() else { return };
         assert!(!folder.path().join("pwned").exists(), "{command}");

@@ -120,7 +120,7 @@ const WAYS: &[Way] = &[
 fn busy(arguments: &[&str], log: &Path) -> Duration {
     let mut shell = Command::new("sh");
     shell.args(["-c", "\"$@\" > /dev/null 2>&1; test $? -lt 2 || exit; times", "sh"]);
-    shell.arg(assert_cmd::cargo::cargo_bin!("ccstat")).args(arguments).arg(log).env("TZ", "UTC");
+    shell.arg(crate::support::program()).args(arguments).arg(log).env("TZ", "UTC");
     let output = shell.output().unwrap();
     let times = String::from_utf8(output.stdout).unwrap();
     let seconds = |text: &str| {
@@ -273,7 +273,7 @@ fn commands_and_rules_of_any_depth_and_length_are_judged_at_once() {
 fn within(megabytes: u64, arguments: &[&str], log: &Path) -> (Option<i32>, Value) {
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("ulimit -v {}; exec \"$@\"", megabytes * 1000), "sh"]);
-    shell.arg(assert_cmd::cargo::cargo_bin!("ccstat")).args(arguments).arg(log).env("TZ", "UTC");
+    shell.arg(crate::support::program()).args(arguments).arg(log).env("TZ", "UTC");
     let output = shell.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     (output.status.code(), serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}")))
@@ -320,7 +320,7 @@ struct Piped(Child);
 
 impl Piped {
     fn start(options: &[&str]) -> Self {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+        let mut command = Command::new(crate::support::program());
         command.args(["summarize", "--json", "--no-progress"]).args(options).env("TZ", "UTC");
         Self(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap())
     }

@@ -218,7 +218,8 @@ fn an_archive_holds_the_program_its_pages_and_all_completions() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     fs::write(path("program"), "stands for the program of another machine").unwrap();
-    let runnable = assert_cmd::cargo::cargo_bin!("ccstat").to_str().unwrap();
+    let runnable = crate::support::program();
+    let runnable = runnable.to_str().unwrap();
     let target = "aarch64-unknown-linux-musl";
     let words = ["archive", target, &path("program"), "--runnable", runnable, "--out", &path("dist")];
     let (code, _, stderr) = make(&words);
@@ -275,7 +276,7 @@ impl Runner {
         let folder = tempfile::tempdir().unwrap();
         let bin = folder.path().join("bin");
         fs::create_dir(&bin).unwrap();
-        std::os::unix::fs::symlink(assert_cmd::cargo::cargo_bin!("ccstat"), bin.join("ccstat")).unwrap();
+        std::os::unix::fs::symlink(crate::support::program(), bin.join("ccstat")).unwrap();
         if let Some(gh) = gh {
             fs::write(bin.join("gh"), format!("#!/usr/bin/env bash\n{gh}\n")).unwrap();
             fs::set_permissions(bin.join("gh"), fs::Permissions::from_mode(0o755)).unwrap();

@@ -193,7 +193,7 @@ fn with_the_settings_of_a_log_few_rows_differ_and_the_agreement_is_shown() {
             fs::write(&path, file["json"].to_string()).unwrap();
             words.extend(["--settings".to_owned(), path.to_str().unwrap().to_owned()]);
         }
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+        let mut command = Command::new(crate::support::program());
         let output = command.args(&words).env("HOME", &home).output().unwrap();
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         for row in report["rows"].as_array().unwrap() {

@@ -8,6 +8,7 @@ use crate::support::{ccstat, log, run, run_with};
 
 fn rows(words: &[&str]) -> Vec<Value> {
     let (code, stdout, stderr) = run_with(&[&["permissions", "--json"], words].concat());
+    // A broken rule is complained of, and the report is made.
     assert_eq!(code, 0, "{words:?}: {stderr}");
     let report: Value = serde_json::from_str(&stdout).unwrap();
     report["rows"].as_array().unwrap().clone()

@@ -191,7 +191,7 @@ fn packed_logs_pipes_and_documents_are_printed_like_files() {
 /// Nothing of a pipe is printed before it is known to match: `--last 1` is known at the end alone.
 #[test]
 fn a_pipe_with_a_filter_is_printed_at_its_end() {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    let mut command = Command::new(crate::support::program());
     command
         .args(["summarize", "--print", "text", "-q", "--last", "1"])
         .stdin(Stdio::piped())

@@ -2,15 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::support::run_with;
+use crate::support::{printed_rows, run_with};
 
 /// The rows of a report about these logs.
 fn rows(logs: &[&str]) -> Vec<Value> {
-    let (code, stdout, stderr) = run_with(&[&["questions", "--format", "json"], logs].concat());
-    assert_eq!((code, &*stderr), (0, ""), "{logs:?}");
-    let report: Value = serde_json::from_str(&stdout).unwrap();
-    assert_eq!(report["report"], "questions");
-    report["rows"].as_array().unwrap().clone()
+    printed_rows(&[&["questions"], logs].concat())
 }
 
 /// What a row says beside where it stands.

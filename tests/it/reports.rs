@@ -2,14 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{ccstat, log, recording, run, run_with, testdata};
-
-/// What a command writes as JSON about these logs.
-fn json(words: &[&str]) -> Value {
-    let (code, stdout, stderr) = run_with(&[words, &["--format", "json"]].concat());
-    assert_eq!(code, 0, "{words:?}: {stderr}");
-    serde_json::from_str(&stdout).unwrap()
-}
+use crate::support::{ccstat, log, printed_json, recording, run, run_with, testdata};
 
 fn path(path: &std::path::Path) -> String {
     path.to_str().unwrap().to_owned()
@@ -61,12 +54,12 @@ fn the_sum_over_any_key_is_the_summary() {
     ];
     for folder in &folders()[1..] {
         let logs: Vec<&str> = folder.iter().map(String::as_str).collect();
-        let summary = json(&[&["summarize"], &logs[..]].concat());
+        let summary = printed_json(&[&["summarize"], &logs[..]].concat());
         for key in KEYS {
-            agrees(&json(&[&["cost", "--by", key], &logs[..]].concat()), &summary, key);
+            agrees(&printed_json(&[&["cost", "--by", key], &logs[..]].concat()), &summary, key);
         }
         for report in ["daily", "weekly", "monthly", "blocks", "sessions", "agents"] {
-            agrees(&json(&[&[report], &logs[..]].concat()), &summary, report);
+            agrees(&printed_json(&[&[report], &logs[..]].concat()), &summary, report);
         }
     }
 }
@@ -75,7 +68,7 @@ fn the_sum_over_any_key_is_the_summary() {
 fn daily_is_cost_by_day_and_so_on() {
     let logs = path(&recording("transcript"));
     for (preset, key) in [("daily", "day"), ("weekly", "week"), ("monthly", "month"), ("blocks", "window")] {
-        let [preset, cost] = [json(&[preset, &logs]), json(&["cost", "--by", key, &logs])];
+        let [preset, cost] = [printed_json(&[preset, &logs]), printed_json(&["cost", "--by", key, &logs])];
         assert_eq!(preset["rows"], cost["rows"], "{key}");
         assert_eq!(preset["totals"], cost["totals"], "{key}");
     }
@@ -85,7 +78,7 @@ fn daily_is_cost_by_day_and_so_on() {
 fn calls_and_failures_add_up_to_the_summary() {
     for folder in folders() {
         let logs: Vec<&str> = folder.iter().map(String::as_str).collect();
-        let ask = |words: &[&str]| json(&[words, &logs[..]].concat());
+        let ask = |words: &[&str]| printed_json(&[words, &logs[..]].concat());
         let summary = ask(&["summarize"]);
         for report in ["tools", "sessions", "agents"] {
             let totals = &ask(&[report])["totals"];
@@ -118,12 +111,12 @@ fn calls_and_failures_add_up_to_the_summary() {
 #[test]
 fn the_calls_of_a_session_are_as_many_as_its_row_says() {
     let logs = path(&recording("transcript"));
-    let sessions = json(&["sessions", &logs]);
+    let sessions = printed_json(&["sessions", &logs]);
     let rows = sessions["rows"].as_array().unwrap();
     assert!(rows.len() > 50);
     for row in rows.iter().filter(|row| row["session"].is_string()).step_by(7) {
         let session = row["session"].as_str().unwrap();
-        let calls = json(&["calls", &logs, "--session", session]);
+        let calls = printed_json(&["calls", &logs, "--session", session]);
         assert_eq!(
             calls["rows"].as_array().unwrap().len() as u64,
             row["calls"].as_u64().unwrap(),
@@ -147,7 +140,7 @@ fn a_filter_means_the_same_in_every_report() {
     let folders = folders();
     let logs: Vec<&str> = folders[2].iter().map(String::as_str).collect();
     for filter in FILTERS {
-        let ask = |words: &[&str]| json(&[words, &logs[..], *filter].concat());
+        let ask = |words: &[&str]| printed_json(&[words, &logs[..], *filter].concat());
         let summary = ask(&["summarize"]);
         assert!(summary["responses"].as_u64() > Some(0), "{filter:?} leaves something");
         for report in ["daily", "sessions", "agents"] {
@@ -164,10 +157,11 @@ fn a_filter_means_the_same_in_every_report() {
 #[test]
 fn parts_of_a_log_add_up_to_the_whole() {
     let logs = path(&recording("stream"));
-    let cost = |words: &[&str]| nanos(&json(&[&["summarize", &logs], words].concat())["cost"]["total_usd"]);
+    let cost =
+        |words: &[&str]| nanos(&printed_json(&[&["summarize", &logs], words].concat())["cost"]["total_usd"]);
     let before = cost(&["--until", "2026-11-15T23:43:00Z"]);
     let after = cost(&["--since", "2026-11-15T23:43:00Z"]);
-    let whole = json(&["daily", &logs]);
+    let whole = printed_json(&["daily", &logs]);
     let untimed: i64 = whole["rows"]
         .as_array()
         .unwrap()
@@ -187,7 +181,7 @@ fn what_has_no_owner_is_said() {
     for (key, words) in
         [("tool", "belongs to no tool"), ("agent", "belongs to no agent"), ("day", "has no time")]
     {
-        let report = json(&["cost", "--by", key, &logs]);
+        let report = printed_json(&["cost", "--by", key, &logs]);
         let notes: Vec<&str> =
             report["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
         assert!(notes.iter().any(|note| note.contains(words)), "{key}: {notes:?}");
@@ -257,7 +251,8 @@ fn a_session_that_crosses_midnight_is_divided_where_the_reader_lives() {
     assert_eq!(by("America/New_York"), [day("2026-11-15", 3)]);
     assert_eq!(by("+14:00"), [day("2026-11-16", 3)]);
     assert_eq!(by("local"), [day("2026-11-16", 3)], "TZ says Tokyo");
-    let first_day = json(&["summarize", &log, "--timezone", "Europe/Berlin", "--until", "2026-11-15"]);
+    let first_day =
+        printed_json(&["summarize", &log, "--timezone", "Europe/Berlin", "--until", "2026-11-15"]);
     assert_eq!(first_day["responses"], 1, "a day ends at midnight there");
 }
 
@@ -275,11 +270,11 @@ fn the_night_when_clocks_are_set_back_has_one_day_and_its_hour_twice() {
     );
     // The day has 25 hours: its last one still belongs to it.
     assert_eq!(
-        json(&["summarize", &log, "--timezone", "Europe/Berlin", "--until", "2026-10-25"])["responses"],
+        printed_json(&["summarize", &log, "--timezone", "Europe/Berlin", "--until", "2026-10-25"])["responses"],
         3
     );
     assert_eq!(
-        json(&["summarize", &log, "--timezone", "Europe/Berlin", "--since", "2026-10-26"])["responses"],
+        printed_json(&["summarize", &log, "--timezone", "Europe/Berlin", "--since", "2026-10-26"])["responses"],
         0
     );
 }
@@ -290,20 +285,20 @@ fn a_month_given_to_since_and_until_is_the_whole_month() {
         log(session_at(["2026-06-01T00:00:00.000Z", "2026-06-30T23:59:59.999Z", "2026-07-01T00:00:00.000Z"]));
     let log = path(log.path());
     let month = ["--since", "2026-06", "--until", "2026-06", "--timezone", "UTC"];
-    let summary = json(&[&["summarize", &*log], &month[..]].concat());
+    let summary = printed_json(&[&["summarize", &*log], &month[..]].concat());
     assert_eq!(summary["responses"], 2);
     for report in ["cost", "daily", "blocks", "sessions"] {
-        let rows = json(&[&[report, &*log], &month[..]].concat());
+        let rows = printed_json(&[&[report, &*log], &month[..]].concat());
         assert_eq!(rows["totals"]["cost_usd"], summary["cost"]["total_usd"], "{report}");
     }
-    let diff = json(&[&["diff", &*log, &*log], &month[..]].concat());
+    let diff = printed_json(&[&["diff", &*log, &*log], &month[..]].concat());
     let rows = diff["rows"].as_array().unwrap();
     let responses = rows.iter().find(|row| row["group"] == "turns" && row["name"] == "responses");
     assert_eq!(responses.unwrap()["head"], 2, "{diff}");
     // A year, and a month by its name.
     for (since, until) in [("2026", "2026"), ("june 2026", "june 2026"), ("jun-2026", "2026-06-30")] {
         let words = ["summarize", &log, "--since", since, "--until", until, "--timezone", "UTC"];
-        assert_eq!(json(&words)["responses"], if since == "2026" { 3 } else { 2 }, "{since}");
+        assert_eq!(printed_json(&words)["responses"], if since == "2026" { 3 } else { 2 }, "{since}");
     }
 }
 
@@ -327,8 +322,8 @@ fn periods_by_name_are_taken_by_both_options() {
         "last-month",
     ] {
         // Whenever this test runs, all of it is long ago.
-        assert_eq!(json(&["summarize", &log, "--since", name])["responses"], 0, "{name}");
-        assert_eq!(json(&["summarize", &log, "--until", name])["responses"], 3, "{name}");
+        assert_eq!(printed_json(&["summarize", &log, "--since", name])["responses"], 0, "{name}");
+        assert_eq!(printed_json(&["summarize", &log, "--until", name])["responses"], 3, "{name}");
     }
 }
 
@@ -354,7 +349,7 @@ fn the_same_input_again_and_again_is_a_loop() {
         format!("{ask}\n{answer}\n")
     };
     let log = log([call(1, "make"), call(2, "ls"), call(3, "make"), call(4, "make")].concat());
-    let report = json(&["errors", &path(log.path())]);
+    let report = printed_json(&["errors", &path(log.path())]);
     let rows = report["rows"].as_array().unwrap();
     assert_eq!((rows.len(), &rows[0]["errors"], &rows[0]["loop"]), (2, &3.into(), &true.into()));
     assert_eq!((&rows[1]["errors"], &rows[1]["loop"]), (&1.into(), &false.into()));
@@ -369,7 +364,7 @@ fn subagents_are_told_from_the_main_agent_in_both_dialects() {
         [recording(&format!("stream/{id}.jsonl")), recording(&format!("transcript/{id}"))]
             .map(|log| path(&log));
     for logs in [vec![&*stream], vec![&*transcript], vec![&*stream, &*transcript]] {
-        let report = json(&[&["agents"], &logs[..]].concat());
+        let report = printed_json(&[&["agents"], &logs[..]].concat());
         let rows = report["rows"].as_array().unwrap();
         let of = |agent: &str| rows.iter().filter(|row| row["agent"] == agent).collect::<Vec<_>>();
         assert_eq!((of("main").len(), of("general-purpose").len()), (1, 1), "{logs:?}: {rows:?}");

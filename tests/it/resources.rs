@@ -22,7 +22,7 @@ fn shell(megabytes: u64, script: &str, folder: &Path, arguments: &[&str]) -> Com
     let mut command = Command::new("timeout");
     let script = format!("ulimit -v {}; {script}", megabytes * 1000);
     command.args(["-s", "KILL", PATIENCE, "bash", "-c", &script, "bash"]);
-    command.arg(assert_cmd::cargo::cargo_bin!("ccstat")).args(arguments).current_dir(folder);
+    command.arg(crate::support::program()).args(arguments).current_dir(folder);
     command.env("TZ", "UTC").env("HOME", testdata("no-such-home")).env_remove("XDG_CONFIG_HOME");
     command.stdin(Stdio::null());
     command

@@ -14,7 +14,7 @@ use crate::support::{log, recording};
 
 /// `ccstat run` of a shell script, in which `$1` is a log.
 fn run_script(options: &[&str], script: &str, log: &Path) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    let mut command = Command::new(crate::support::program());
     command.env_remove("COLUMNS").env("TZ", "UTC").stdin(Stdio::null());
     command.arg("run").args(options).args(["--", "sh", "-c", script, "sh"]).arg(log);
     #[cfg(unix)]
@@ -166,13 +166,13 @@ fn a_last_word_after_a_long_silence_is_not_lost() {
 
 #[test]
 fn a_command_that_cannot_be_started_ends_as_in_a_shell() {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    let mut command = Command::new(crate::support::program());
     let seen = command.args(["run", "--json", "--", "no-such-command"]).output().unwrap();
     let told = String::from_utf8_lossy(&seen.stderr);
     assert!(code(&seen) == 127 && told.contains("cannot run `no-such-command`"), "{told}");
     assert!(told.contains("\"records\": 0"), "programs get zeros: {told}");
     let log = log("no program");
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    let mut command = Command::new(crate::support::program());
     assert_eq!(code(&command.args(["run", "-q", "--"]).arg(log.path()).output().unwrap()), 126);
 }
 
@@ -188,7 +188,7 @@ fn a_command_that_prints_no_log_is_told_how_to() {
 
 #[test]
 fn the_command_reads_our_standard_input() {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    let mut command = Command::new(crate::support::program());
     let mut child = command
         .args(["run", "--json", "--", "cat"])
         .stdin(Stdio::piped())
@@ -274,7 +274,7 @@ fn a_command_that_handles_a_user_signal_goes_on() {
 #[test]
 fn a_signal_that_is_ignored_from_the_start_is_ignored_by_the_command_too() {
     let mut shell = Command::new("sh");
-    shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(assert_cmd::cargo::cargo_bin!("ccstat"));
+    shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(crate::support::program());
     shell.args(["run", "-q", "--", "sh", "-c", "kill -HUP $$; kill -HUP $PPID; echo 'still here'; exit 3"]);
     let seen = shell.stdin(Stdio::null()).output().unwrap();
     assert_eq!((code(&seen), &*seen.stdout), (3, &b"still here\n"[..]));

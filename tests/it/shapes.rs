@@ -1,6 +1,6 @@
 //! The same records in every shape a log comes in: the report is the same, but for what it says of the input.
 
-use std::{fs, io::Write, path::PathBuf};
+use std::{fs, path::PathBuf};
 
 use ccstat::internal::{
     facts::Detail,
@@ -8,12 +8,11 @@ use ccstat::internal::{
     measure::Prices,
     scan::{self, Options, Progress},
 };
-use flate2::{Compression, write::GzEncoder};
 use serde_json::Value;
 
 use crate::{
     plain,
-    support::{json, log, recording},
+    support::{gzip, json, log, recording},
 };
 
 /// Runs with turns, subagents, denials, partial messages, saved sessions and characters beyond ASCII.
@@ -92,12 +91,6 @@ impl Story {
         let (first, second) = self.lines.split_at(self.lines.len() / 2);
         [first, second][half].iter().map(|line| format!("{line}\n")).collect()
     }
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-    packed.write_all(bytes).unwrap();
-    packed.finish().unwrap()
 }
 
 /// The report of one log, without what depends on how it is written: bytes, lines, and places.

@@ -193,7 +193,7 @@ fn what_is_piped_goes_before_saved_sessions() {
 /// Runs the program with a terminal for its standard input, which `script` makes.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(variables: &[(&str, &Path)]) -> Option<String> {
-    let program = assert_cmd::cargo::cargo_bin!("ccstat");
+    let program = crate::support::program();
     let mut script = assert_cmd::Command::new("script");
     script.args(["-qec", &format!("'{}' summarize --json", program.display()), "/dev/null"]);
     script.env_remove("CLAUDE_CONFIG_DIR").envs(variables.iter().copied()).current_dir(testdata(""));

@@ -67,7 +67,7 @@ fn home(saved: &str) -> tempfile::TempDir {
 
 /// The exit code of a command with this standard input and these saved sessions.
 fn code(words: &[&str], home: &Path, stdin: Stdio) -> i32 {
-    let program = assert_cmd::cargo::cargo_bin!("ccstat");
+    let program = crate::support::program();
     let mut command = Command::new(program);
     finish(command.args(words), home, stdin)
 }
@@ -98,7 +98,7 @@ fn file(text: &str) -> Stdio {
 /// With its standard input closed.
 fn closed(words: &[&str], home: &Path) -> i32 {
     let mut shell = Command::new("sh");
-    shell.args(["-c", "exec \"$0\" \"$@\" <&-"]).arg(assert_cmd::cargo::cargo_bin!("ccstat")).args(words);
+    shell.args(["-c", "exec \"$0\" \"$@\" <&-"]).arg(crate::support::program()).args(words);
     finish(&mut shell, home, Stdio::null())
 }
 
@@ -157,7 +157,7 @@ fn an_empty_pipe_is_told_how_to_get_at_the_saved_sessions() {
 fn a_terminal_means_the_saved_sessions_for_every_command() {
     let home = home(RESULT);
     for words in COMMANDS {
-        let program = assert_cmd::cargo::cargo_bin!("ccstat");
+        let program = crate::support::program();
         let mut script = Command::new("script");
         script.args(["-qec", &format!("'{}' {}", program.display(), words.join(" ")), "/dev/null"]);
         script.env("HOME", home.path()).env_remove("CLAUDE_CONFIG_DIR").stdin(Stdio::null());

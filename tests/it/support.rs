@@ -91,9 +91,16 @@ pub(crate) fn invalid_lines(account: &Account) -> Vec<u64> {
     account.input.invalid_places.iter().map(|place| place.line).collect()
 }
 
+/// The program that is tested. `.ci/run` sets `TESTED_PROGRAM` to a release build, which leaves out clap's checks of arguments.
+#[expect(clippy::disallowed_methods, reason = "tests have no other way to be told")]
+pub(crate) fn program() -> PathBuf {
+    std::env::var_os("TESTED_PROGRAM")
+        .map_or_else(|| assert_cmd::cargo::cargo_bin!("ccstat").to_owned(), PathBuf::from)
+}
+
 /// The program, in an environment that says nothing.
 pub(crate) fn ccstat(arguments: &[&str]) -> Command {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    let mut command = Command::new(program());
     let spoken = ["CLAUDE_CONFIG_DIR", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"];
     for variable in
         spoken.iter().chain(&["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "XDG_CONFIG_HOME", "APPDATA"])
@@ -118,6 +125,25 @@ pub(crate) fn run(command: &mut Command) -> (i32, String, String) {
 /// The same for a command that needs nothing but its arguments.
 pub(crate) fn run_with(arguments: &[&str]) -> (i32, String, String) {
     run(&mut ccstat(arguments))
+}
+
+/// What a command that ends well prints with `--format json`.
+pub(crate) fn printed_json(arguments: &[&str]) -> Value {
+    let (code, stdout, stderr) = run_with(&[arguments, &["--format", "json"]].concat());
+    assert_eq!((code, &*stderr), (0, ""), "{arguments:?}");
+    serde_json::from_str(&stdout).unwrap()
+}
+
+/// The rows of the same.
+pub(crate) fn printed_rows(arguments: &[&str]) -> Vec<Value> {
+    printed_json(arguments)["rows"].as_array().unwrap().clone()
+}
+
+/// The bytes, packed.
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(bytes).unwrap();
+    packer.finish().unwrap()
 }
 
 /// Waits until a process catches SIGINT. Only Linux says whether it does; elsewhere a second has to be enough.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::support::{recording, run_with, testdata};
 
 fn summarize(options: &[&str]) -> Child {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("ccstat"));
+    let mut command = Command::new(crate::support::program());
     command.env_remove("COLUMNS").env("TZ", "UTC").arg("summarize").args(options);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }

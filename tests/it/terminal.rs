@@ -96,7 +96,7 @@ impl Person {
     fn at(program: &mut Command) -> Self {
         let (folder, (drawn, seen)) = (tempfile::tempdir().unwrap(), open(100, 24));
         let stream = || Stdio::from(drawn.try_clone().unwrap());
-        program.env("ccstat", assert_cmd::cargo::cargo_bin!("ccstat"));
+        program.env("ccstat", crate::support::program());
         program.env("log", recording("stream/34-permission-denied-bash.jsonl"));
         program
             .env("TZ", "UTC")

@@ -74,13 +74,13 @@ fn watched(program: &str, arguments: &[&str], stdin: Stdio) -> Command {
     command
 }
 
-fn ccstat() -> &'static str {
-    assert_cmd::cargo::cargo_bin!("ccstat").to_str().unwrap()
+fn ccstat() -> String {
+    crate::support::program().to_str().unwrap().to_owned()
 }
 
 /// What ccstat makes of this, which must live.
 fn lives(arguments: &[&str], stdin: Stdio) -> Output {
-    let output = watched(ccstat(), arguments, stdin).output().unwrap();
+    let output = watched(&ccstat(), arguments, stdin).output().unwrap();
     assert_eq!(output.status.signal(), None, "{arguments:?} made a forbidden call");
     assert!(output.status.code().is_some_and(|code| code <= 1), "{arguments:?}: {output:?}");
     output
@@ -111,7 +111,7 @@ fn nothing_that_watches_a_stream_opens_a_connection_or_starts_a_process() {
 #[test]
 fn a_file_is_followed_without_a_connection_or_a_process() {
     let mut command =
-        watched(ccstat(), &["summarize", "--follow", "logs/nightly-denied.jsonl"], Stdio::null());
+        watched(&ccstat(), &["summarize", "--follow", "logs/nightly-denied.jsonl"], Stdio::null());
     let mut follower = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     thread::sleep(Duration::from_secs(2));
     assert_eq!(follower.try_wait().unwrap(), None, "it made a forbidden call");
@@ -122,7 +122,7 @@ fn a_file_is_followed_without_a_connection_or_a_process() {
 #[test]
 fn the_kernel_does_see_a_connection_and_a_process() {
     for (program, arguments) in
-        [("bash", ["-c", "echo > /dev/tcp/127.0.0.1/9", ""]), (ccstat(), ["run", "--", "true"])]
+        [("bash", ["-c", "echo > /dev/tcp/127.0.0.1/9", ""]), (&*ccstat(), ["run", "--", "true"])]
     {
         let status = watched(program, &arguments, Stdio::null()).output().unwrap().status;
         assert_eq!(status.signal(), Some(libc::SIGSYS), "{program} {arguments:?}: {status}");
