@@ -36,6 +36,7 @@ mod tasks;
 mod text;
 mod tools;
 mod turns;
+mod value;
 
 pub use agents::agents;
 pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
@@ -56,8 +57,9 @@ pub use show::{LATEST, NotOne, find_session, show};
 pub use spec::{CommandGroup, CommandSpec, Key, Keys, Reads, ReportSpec, Shape, reports};
 pub use sum::View;
 pub use summary::{Names, arrived, interrupted, summary};
-pub use table::{Column, Data, Head, Report, Section, Shown, Table, Unit, Value, heads};
+pub use table::{Column, Data, Head, Report, Section, Shown, Table, Unit, heads};
 pub use text::Text;
+pub use value::Value;
 
 // The reports whose commands have arguments of their own.
 #[cfg(feature = "cli")]
