@@ -233,8 +233,11 @@ pub fn report_names() -> impl Iterator<Item = &'static str> {
     report::REPORTS.iter().filter(|spec| spec.make.is_some()).map(|spec| spec.name)
 }
 
-/// The report of a name and how it is made of rows.
-fn made(name: &str) -> Result<(&'static ReportSpec, fn(&View<'_>) -> report::Report), Error> {
+/// Makes a report of rows.
+type Make = fn(&View<'_>) -> report::Report;
+
+/// The report of this name, and how it is made.
+fn made(name: &str) -> Result<(&'static ReportSpec, Make), Error> {
     let known = ReportSpec::named(name).and_then(|spec| Some((spec, spec.make?)));
     known.ok_or_else(|| {
         let names: Vec<&str> = report_names().collect();
