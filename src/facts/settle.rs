@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     Account, Facts, HashedSet, Name,
     account::{AccountBuilder, Unknown},
+    cost::Bill,
     detail::What,
     key::{Id, SessionKey},
     ledger::End,
@@ -94,9 +95,9 @@ impl<'a> Settled<'a> {
 
     fn pay(&self, prices: &Prices, builder: &mut AccountBuilder<'a>) {
         let (bills, computed) = self.bills(prices);
-        builder.account.cost.complete = bills.iter().all(|bill| bill.is_complete());
+        builder.account.cost.complete = bills.iter().all(Bill::is_complete);
         let mut unpriced: Vec<String> =
-            bills.iter().flat_map(|bill| bill.unpriced()).map(ToString::to_string).collect();
+            bills.iter().flat_map(Bill::unpriced).map(ToString::to_string).collect();
         unpriced.sort_unstable();
         unpriced.dedup();
         builder.account.cost.unpriced_models = unpriced;

@@ -223,7 +223,7 @@ pub(super) fn lacks_result(is_named: bool, streamed: bool, has_result: bool) -> 
 
 /// Leaves the retries of one dialect in each session. A retry has a record in each dialect, under different uuids: the dialect
 /// with more of them counts.
-fn without_other_dialect<'a>(events: Vec<(Id, &'a Happening)>) -> Vec<(Id, &'a Happening)> {
+fn without_other_dialect(events: Vec<(Id, &Happening)>) -> Vec<(Id, &Happening)> {
     let saved = |one: &Happening| match one.what {
         What::Retry(_, _, dialect) => Some(dialect == Dialect::Transcript),
         _ => None,

@@ -197,6 +197,7 @@ impl<'a> Book<'a> {
         let facts = self.facts;
         let told_of = gists(&self.details.tellings, |telling| &telling.moment, &self.settled.owners);
         self.ledger.responses.reserve(told_of.len());
+        self.responses.reserve(told_of.len());
         for (id, gist, telling) in told_of {
             let Some(told) = facts.responses.get(id) else { continue };
             // Events without an id tell of a response, but are no rows.
@@ -227,6 +228,7 @@ impl<'a> Book<'a> {
     fn calls(&mut self) {
         let asked = gists(&self.details.asks, |ask| &ask.moment, &self.settled.owners);
         self.ledger.calls.reserve(asked.len());
+        self.calls.reserve(asked.len());
         for (id, gist, ask) in asked {
             // A call belongs to the session of its response.
             let owner = ask.response.and_then(|id| self.settled.owners.asked_by(id)).unwrap_or(gist.owner);
