@@ -13,7 +13,7 @@ use super::{
     narrow::Narrow,
     stdin,
 };
-use crate::report::{Ask, Report};
+use crate::report::{Ask, Choice, Report};
 
 /// Paths and options that are longer than this are not repeated: nobody reads a hint of a thousand paths.
 const LONGEST: usize = 400;
@@ -33,7 +33,7 @@ impl Again {
     pub(super) fn type_out(&self, report: Report, whole: bool) -> Report {
         let mut typist = None;
         let typist = std::cell::RefCell::new(&mut typist);
-        report.with_commands(&|ask| match ask {
+        report.with_choices(&option_of).with_commands(&|ask| match ask {
             Ask::Typed(_) | Ask::FirstSession => ask.clone(),
             Ask::Report(_) | Ask::Prices | Ask::AllRows | Ask::Session { .. } => {
                 // Most reports have no command in them, and reading the arguments again takes a millisecond.
@@ -47,6 +47,19 @@ impl Again {
     /// A command as it is typed, for a message.
     pub(super) fn typed(&self, ask: &Ask) -> String {
         Typist::of(&self.arguments).map_or_else(|| ask.to_string(), |typist| typist.typed(ask, false))
+    }
+}
+
+/// How a choice is typed.
+fn option_of(choice: Choice) -> &'static str {
+    match choice {
+        Choice::AllRows => "--limit 0",
+        Choice::Data => "--format json",
+        Choice::PriceFile => "--pricing FILE",
+        Choice::NoConfiguration => "--no-config",
+        Choice::Suggestions => "--suggest",
+        Choice::CompleteGate => "--fail-on incomplete",
+        Choice::TimedRun => "run --max-duration",
     }
 }
 

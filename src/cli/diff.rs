@@ -133,8 +133,9 @@ pub(super) fn diff(diff: &Diff, variables: &Variables, style: Style) -> Result<E
         }));
     }
     let status = status(&base, &head, &report.verdicts);
-    let mut report = variables.again.type_out(report.arranged(&arrangement)?, true);
+    report = report.arranged(&arrangement)?;
     report::note_found_prices(&mut report, &variables.found_prices);
+    let report = variables.again.type_out(report, true);
     let status = rows.output.deliver(&report, status, style)?;
     complain_of_nothing(&base, "BASE");
     complain_of_nothing(&head, "HEAD");

@@ -106,9 +106,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Prices(prices) => {
             prices.output.fits(report::PRICES.name)?;
             let arrangement = prices.arrange.arrangement(&report::PRICES)?;
-            let report = report::prices(&plan::prices(&prices.pricing)?).arranged(&arrangement)?;
-            let mut report = variables.again.type_out(report, true);
+            let mut report = report::prices(&plan::prices(&prices.pricing)?).arranged(&arrangement)?;
             report::note_found_prices(&mut report, &variables.found_prices);
+            let report = variables.again.type_out(report, true);
             prices.output.deliver(&report, ExitStatus::Done, style)
         }
         Command::Schema(schema) => self::schema(schema, style),

@@ -197,9 +197,9 @@ impl Narrowed {
     fn finished(&self, mut report: Report, arrangement: &Arrangement) -> Result<Report, Error> {
         report.notes.extend(self.nothing_matches());
         report.notes.extend(report::interrupted(&self.ledger.input));
-        let mut report = self.typed(report.arranged(arrangement)?.local(&self.zone));
+        let mut report = report.arranged(arrangement)?.local(&self.zone);
         note_found_prices(&mut report, &self.found_prices);
-        Ok(report)
+        Ok(self.typed(report))
     }
 
     /// The same with its commands as they are typed.

@@ -206,6 +206,7 @@ fn short_line(line: &Line) -> Line {
         Part::Word(word) => Part::Word(word),
         Part::Value(value) => Part::Value(short(value)),
         Part::Ask(ask) => Part::Ask(ask.clone()), // half a command is none
+        Part::Choice(choice) => Part::Choice(*choice),
         Part::Verbatim(text) => Part::Verbatim(text.clone()),
     };
     Line { tone: line.tone, parts: line.parts.iter().map(part).collect() }

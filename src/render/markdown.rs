@@ -52,6 +52,7 @@ pub(super) fn sentence(line: &Line) -> String {
             // The words around it may have made it code already.
             Part::Ask(ask) if text.ends_with('`') => text += &human::text(&ask.to_string()),
             Part::Ask(ask) => text += &code(&human::text(&ask.to_string())),
+            Part::Choice(choice) => text += choice.words(),
             Part::Verbatim(verbatim) => text += &cell(&Value::text(&**verbatim)),
         }
     }

@@ -93,7 +93,7 @@ fn unbroken(line: &Line) -> String {
     let mut line = line.clone();
     for part in &mut line.parts {
         match part {
-            Part::Word(_) | Part::Value(_) => {}
+            Part::Word(_) | Part::Value(_) | Part::Choice(_) => {}
             Part::Ask(ask) => *ask = Ask::Typed(whole(&ask.to_string())),
             Part::Verbatim(text) => *text = whole(text),
         }

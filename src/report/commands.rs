@@ -42,8 +42,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
 };
 
 /// What a screen says of the rows that it leaves out.
-const NEVER: (&str, &str) =
-    (" offered but never used (--limit 0 lists it)", " offered but never used (--limit 0 lists them)");
+const NEVER: (&str, &str) = (" offered but never used", " offered but never used");
 
 #[derive(Default)]
 struct Row {

@@ -141,7 +141,7 @@ impl Found {
             figure: Value::Missing,
             at: None,
             what: Line::new(Tone::Bad).word(why),
-            hint: Some(Line::new(Tone::Plain).word(hint)),
+            hint: Some(Line::new(Tone::Plain).words(hint)),
         }
     }
 }

@@ -26,8 +26,56 @@ pub enum Part {
     Value(Value),
     /// A command that shows more.
     Ask(Ask),
+    /// What the reader may choose.
+    Choice(Choice),
     /// Text to be pasted: it is never wrapped or cut.
     Verbatim(String),
+}
+
+/// What the reader may choose, to see more or something else. Reports say what there is to choose; with which option is for whoever
+/// knows the command line to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// All rows of this report.
+    AllRows,
+    /// Data, which leaves nothing out.
+    Data,
+    /// A file of prices.
+    PriceFile,
+    /// No configuration file.
+    NoConfiguration,
+    /// Rules for what was refused.
+    Suggestions,
+    /// A gate on costs that are not complete.
+    CompleteGate,
+    /// A run that is ended by the clock.
+    TimedRun,
+}
+
+impl Choice {
+    /// Each once.
+    pub const ALL: [Self; 7] = [
+        Self::AllRows,
+        Self::Data,
+        Self::PriceFile,
+        Self::NoConfiguration,
+        Self::Suggestions,
+        Self::CompleteGate,
+        Self::TimedRun,
+    ];
+
+    /// In words, for readers without a command line; a sentence names it by them, in braces.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::AllRows => "all rows",
+            Self::Data => "data",
+            Self::PriceFile => "a price file",
+            Self::NoConfiguration => "no configuration",
+            Self::Suggestions => "suggestions",
+            Self::CompleteGate => "a gate on incomplete costs",
+            Self::TimedRun => "a limit of time",
+        }
+    }
 }
 
 /// A command that shows more. Reports say what it shows; how it is typed, with which paths and options, is for whoever knows
@@ -59,7 +107,7 @@ impl fmt::Display for Ask {
         match self {
             Self::Report(words) => write!(f, "ccstat {words}"),
             Self::Prices => f.write_str("ccstat prices"),
-            Self::AllRows => f.write_str("--limit 0"),
+            Self::AllRows => f.write_str(Choice::AllRows.words()),
             Self::FirstSession => f.write_str("ccstat show latest"),
             Self::Session { short, .. } => write!(f, "ccstat show {short}"),
             Self::Typed(command) => f.write_str(command),
@@ -89,14 +137,16 @@ impl Line {
         self
     }
 
-    /// Goes on with words in which `{NAME}` stands for the command that shows that report.
+    /// Goes on with words in which `{NAME}` stands for a choice, or for the command that shows that report.
     #[must_use]
     pub fn words(mut self, words: &'static str) -> Self {
         let mut rest = words;
         while let Some((before, after)) = rest.split_once('{') {
             let Some((name, after)) = after.split_once('}') else { break };
+            let choice = Choice::ALL.into_iter().find(|choice| choice.words() == name);
             let ask = if name == "prices" { Ask::Prices } else { Ask::Report(name) };
-            self = self.word(before).ask(ask);
+            self = self.word(before);
+            self.parts.push(choice.map_or(Part::Ask(ask), Part::Choice));
             rest = after;
         }
         self.word(rest)
@@ -106,6 +156,13 @@ impl Line {
     #[must_use]
     pub fn ask(mut self, ask: Ask) -> Self {
         self.parts.push(Part::Ask(ask));
+        self
+    }
+
+    /// Goes on with this.
+    #[must_use]
+    pub(super) fn part(mut self, part: Part) -> Self {
+        self.parts.push(part);
         self
     }
 
@@ -134,12 +191,27 @@ impl Report {
     /// The same, with every command as this says.
     #[must_use]
     pub fn with_commands(mut self, typed: &dyn Fn(&Ask) -> Ask) -> Self {
-        self.asks().for_each(|ask| *ask = typed(ask));
+        for part in self.parts() {
+            if let Part::Ask(ask) = part {
+                *ask = typed(ask);
+            }
+        }
         self
     }
 
-    /// The commands of all lines.
-    fn asks(&mut self) -> impl Iterator<Item = &mut Ask> {
+    /// The same, with every choice in these words.
+    #[must_use]
+    pub fn with_choices(mut self, typed: &dyn Fn(Choice) -> &'static str) -> Self {
+        for part in self.parts() {
+            if let Part::Choice(choice) = part {
+                *part = Part::Word(typed(*choice));
+            }
+        }
+        self
+    }
+
+    /// The parts of all lines.
+    fn parts(&mut self) -> impl Iterator<Item = &mut Part> {
         let Self { name: _, data, notes, verdicts, endings, screen } = self;
         let table = match data {
             Data::Rows(table) => Some(table),
@@ -157,17 +229,12 @@ impl Report {
                 Section::Rows => {}
             }
         }
-        let mut asks = Vec::new();
+        let mut all = Vec::new();
         for table in tables {
             lines.extend(table.more.as_mut());
-            asks.push(&mut table.all);
+            all.extend([&mut table.all, &mut table.all_rows]);
         }
-        let parts = lines.into_iter().flat_map(|line| &mut line.parts);
-        let own = parts.filter_map(|part| match part {
-            Part::Ask(ask) => Some(ask),
-            Part::Word(_) | Part::Value(_) | Part::Verbatim(_) => None,
-        });
-        asks.into_iter().chain(own)
+        all.into_iter().chain(lines.into_iter().flat_map(|line| &mut line.parts))
     }
 }
 
@@ -183,7 +250,7 @@ mod tests {
             .iter()
             .filter_map(|part| match part {
                 Part::Ask(ask) => Some(ask.to_string()),
-                Part::Word(_) | Part::Value(_) | Part::Verbatim(_) => None,
+                Part::Word(_) | Part::Value(_) | Part::Choice(_) | Part::Verbatim(_) => None,
             })
             .collect();
         assert_eq!(asks, ["ccstat turns", "ccstat explain cost", "ccstat prices"]);

@@ -48,7 +48,7 @@ pub use explain::explain;
 pub use filter::{Agents, Filter, Pattern};
 pub(crate) use gate::{GATES, gates};
 pub use gate::{Gate, Kind, Verdict, gate_lines, judge};
-pub use line::{Ask, Line, Part, Tone};
+pub use line::{Ask, Choice, Line, Part, Tone};
 pub use permission::{Trial, Tried, permissions, suggestions, verdicts};
 pub use prices::{note_found_prices, prices};
 pub use repeats::denials;

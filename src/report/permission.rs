@@ -168,7 +168,7 @@ fn counted(rows: &[Row]) -> Option<Line> {
             .count(allowed, " call allowed, ", " calls allowed, ")
             .value(denied)
             .word(" denied");
-        line.word(if denied > 0 { " (rules that would let them through: --suggest)" } else { "" })
+        line.words(if denied > 0 { " (rules that would let them through: {suggestions})" } else { "" })
     })
 }
 

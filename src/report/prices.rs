@@ -95,7 +95,7 @@ pub fn note_found_prices(report: &mut Report, files: &[String]) {
         Line::new(Tone::Plain)
             .word("prices come from ")
             .value(files)
-            .word(", found with this project; --no-config ignores them"),
+            .words(", found with this project; {no configuration} ignores them"),
     );
 }
 

@@ -222,7 +222,7 @@ pub(super) fn cost_notes(ledger: &Ledger) -> Vec<Line> {
             Line::new(Tone::Warning)
                 .word("no price for ")
                 .value(models)
-                .word(": that cost is missing; add one with --pricing FILE"),
+                .words(": that cost is missing; add one with {a price file}"),
         );
     }
     let open =

@@ -206,6 +206,26 @@ fn reports_name_no_command_by_themselves() {
     }
 }
 
+/// Options of ccstat that a report may not spell: it names the choice, and the command line types it.
+#[test]
+fn reports_and_renderers_name_no_option_in_a_sentence() {
+    let options =
+        ["--limit", "--pricing", "--no-config", "--suggest", "--fail-on", "--format json", "--max-duration"];
+    for folder in ["src/report", "src/render"] {
+        for entry in walkdir::WalkDir::new(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)) {
+            let path = entry.unwrap().into_path();
+            // What a schema says of keys is about every way to ask for them.
+            if !path.is_file() || path.ends_with("schema.rs") {
+                continue;
+            }
+            for line in without_help(&fs::read_to_string(&path).unwrap()) {
+                let spelled = options.iter().find(|option| line.contains(*option));
+                assert_eq!(spelled, None, "{}: {line}", path.display());
+            }
+        }
+    }
+}
+
 #[test]
 fn a_command_is_never_broken_to_fit_a_screen() {
     let (folder, home) = logs();

@@ -387,7 +387,7 @@ const UNPRICED: Row = Row {
     },
     by_name: true,
     words: [" model has no price", " models have no price"],
-    hint: Hint::Words("give its price with --pricing FILE"),
+    hint: Hint::Words("give its price with {a price file}"),
 };
 
 const INCOMPLETE: Row = Row {

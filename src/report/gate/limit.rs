@@ -105,7 +105,7 @@ fn judged_cost(cost: &Cost<'_>, parts: Vec<(Option<At>, Usd)>, unpriced: Option<
             figure: Value::Missing,
             at: unpriced,
             what: Line::new(Tone::Bad).word("the cost is not known: no price for ").value(models),
-            hint: Some(Line::new(Tone::Plain).word("give its price with --pricing FILE")),
+            hint: Some(Line::new(Tone::Plain).words("give its price with {a price file}")),
         };
     }
     let Some(sum) = cost.sum else { return Found::unknown(NO_COST, COST_HINT) };
@@ -113,7 +113,7 @@ fn judged_cost(cost: &Cost<'_>, parts: Vec<(Option<At>, Usd)>, unpriced: Option<
     let line = Line::new(tone(held));
     let what = if cost.open {
         let line = line.word("the cost is at least ").value(sum);
-        line.word("; not all of it is known (see --fail-on incomplete)")
+        line.words("; not all of it is known (see {a gate on incomplete costs})")
     } else {
         line.word("the cost is ").value(sum)
     };
@@ -199,7 +199,7 @@ fn wall_parts(court: &Court<'_>) -> Parts<Millis> {
 
 const NO_TIME: &str = "not known, since no record has a time or a duration";
 const TIME_HINT: &str =
-    "let the run end with a result, or start it with `run --max-duration`, which goes by the clock";
+    "let the run end with a result, or start it with `{a limit of time}`, which goes by the clock";
 
 /// Judges how long it took.
 pub(super) fn duration(court: &Court<'_>, most: Millis) -> Vec<Found> {

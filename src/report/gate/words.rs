@@ -43,7 +43,7 @@ pub fn gate_lines(verdicts: &[Verdict]) -> Vec<(Line, Option<Line>)> {
     if let Some(more @ 1..) = failed.len().checked_sub(SHOWN) {
         let line = Line::new(Tone::Bad).word("and ");
         let line = line.count(more as u64, " more failed gate", " more failed gates");
-        lines.push((line.word(" (--format json lists all)"), None));
+        lines.push((line.word(" (JSON lists all)"), None));
     }
     let held = held((verdicts.len() - failed.len()) as u64, failed.len() as u64);
     lines.extend(held.map(|line| (line, None)));

@@ -119,7 +119,7 @@ fn notes<'a>(rules: &[Suggested], refused: impl Iterator<Item = &'a str>) -> Vec
     if let Some(more @ 1..) = warned.len().checked_sub(WARNED) {
         let line =
             Line::new(Tone::Warning).word("and ").count(more as u64, " more rule needs", " more rules need");
-        notes.push(line.word(" a second look (--format json lists all)"));
+        notes.push(line.words(" a second look ({data} lists all)"));
     }
     if !safe.is_empty() {
         let rules: Vec<String> =

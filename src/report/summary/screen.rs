@@ -315,7 +315,7 @@ fn unpriced(account: &Account) -> Option<Line> {
     for (index, model) in models.iter().take(EXAMPLES).enumerate() {
         line = line.word(if index == 0 { "" } else { ", " }).value(&**model);
     }
-    Some(and_more(line, models.len()).word(": its cost is missing; add one with --pricing FILE"))
+    Some(and_more(line, models.len()).words(": its cost is missing; add one with {a price file}"))
 }
 
 fn incomplete(account: &Account) -> Option<Line> {
@@ -337,7 +337,7 @@ fn cut<R>(columns: &[Column<R>], title: &'static str, rows: &mut Vec<R>, noun: &
             .value(left_out as u64)
             .word(" more ")
             .word(noun)
-            .word(" (--format json lists all)")
+            .words(" ({data} lists all)")
     });
     table
 }
