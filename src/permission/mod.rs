@@ -27,7 +27,7 @@
 //! Symbolic links are not followed: a path is checked as written.
 //!
 //! ```
-//! use ccstat::permission::{Behaviour, Call, Context, Decision, Mode, Rule, Scope, check};
+//! use ccstat::internal::permission::{Behaviour, Call, Context, Decision, Mode, Rule, Scope, check};
 //!
 //! let mut context = Context::new(Mode::Default);
 //! context.add(Behaviour::Allow, Scope::Project, Rule::parse("Bash(npm:*)").expect("a rule"));
