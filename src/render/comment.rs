@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_failed_gate_says_what_where_and_what_to_do() {
         let columns: &[Column<()>] = &[];
-        let mut report = Report::of("check", Table::of("Gates", columns, &[]), Vec::new());
+        let mut report = Report::of("check", Table::of("Gates", columns, [(); 0]), Vec::new());
         report.verdicts = vec![
             Verdict {
                 held: false,

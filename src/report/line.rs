@@ -232,7 +232,7 @@ impl Report {
         let mut all = Vec::new();
         for table in tables {
             lines.extend(table.more.as_mut());
-            all.extend([&mut table.all, &mut table.all_rows]);
+            all.extend(&mut *table.all);
         }
         all.into_iter().chain(lines.into_iter().flat_map(|line| &mut line.parts))
     }

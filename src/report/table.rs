@@ -217,10 +217,8 @@ pub struct Table {
     pub rest: Option<(&'static str, &'static str)>,
     /// Whether rows are left out at the beginning: the last ones are the newest.
     pub keeps_last: bool,
-    /// The command that shows all rows.
-    pub all: Part,
-    /// What the reader chooses to see them.
-    pub all_rows: Part,
+    /// What shows all rows: the command, and the choice in words.
+    pub all: Box<[Part; 2]>,
 }
 
 impl Table {
@@ -240,8 +238,7 @@ impl Table {
             screen_rows: None,
             rest: None,
             keeps_last: false,
-            all: Part::Ask(Ask::AllRows),
-            all_rows: Part::Choice(Choice::AllRows),
+            all: Box::new([Part::Ask(Ask::AllRows), Part::Choice(Choice::AllRows)]),
         }
     }
 
@@ -309,9 +306,8 @@ impl Table {
         let rows = self.rows[self.screen_range()].to_vec();
         let left_out = self.rows.len() - rows.len();
         let more = if left_out > 0 { Some(self.left_out(left_out)) } else { self.more.clone() };
-        let (columns, total) = (self.columns.clone(), self.total.clone());
-        let (all, all_rows) = (self.all.clone(), self.all_rows.clone());
-        let table = Self { rows, more, columns, total, all, all_rows, ..*self };
+        let (columns, total, all) = (self.columns.clone(), self.total.clone(), self.all.clone());
+        let table = Self { rows, more, columns, total, all, ..*self };
         let known = |at: usize| self.rows.is_empty() || self.rows.iter().any(|row| row[at] != Value::Missing);
         // That a cost is not known is worth a column.
         let shown = |at: usize, head: &Head| head.unit == Unit::Usd || known(at);
@@ -335,22 +331,19 @@ impl Table {
 
     /// The sentence about rows that are not there.
     pub(super) fn left_out(&self, rows: usize) -> Line {
+        let [command, choice] = (*self.all).clone();
         if let Some((one, many)) = self.rest {
             let line = Line::new(Tone::Plain).count(rows as u64, one, many).word(" (");
-            return line.part(self.all_rows.clone()).word(if rows == 1 {
-                " lists it)"
-            } else {
-                " lists them)"
-            });
+            return line.part(choice).word(if rows == 1 { " lists it)" } else { " lists them)" });
         }
         let line = Line::new(Tone::Plain);
         if self.keeps_last {
             let line = line.count(rows as u64, " earlier row is left out", " earlier rows are left out");
-            return line.word("; all of them: ").part(self.all.clone());
+            return line.word("; all of them: ").part(command);
         }
         let line = line.word("and ").count(rows as u64, " more row", " more rows");
         let line = line.word(if self.total.is_some() { ", counted in the total (" } else { " (" });
-        line.part(self.all_rows.clone()).word(" shows all)")
+        line.part(choice).word(" shows all)")
     }
 
     /// The same without the columns that are not kept.
