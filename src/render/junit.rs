@@ -212,7 +212,7 @@ mod tests {
 
     fn written(verdicts: Vec<Verdict>) -> String {
         let columns: &[Column<()>] = &[];
-        let mut report = Report::of("check", Table::of("Gates", columns, &[]), Vec::new());
+        let mut report = Report::of("check", Table::of("Gates", columns, [(); 0]), Vec::new());
         report.verdicts = verdicts;
         let mut out = Vec::new();
         write(&report, &mut out).unwrap();

@@ -366,7 +366,7 @@ ccstat_x_known 1
     #[test]
     fn gates_are_zero_or_one_for_each_run() {
         let columns: &[Column<()>] = &[];
-        let mut report = Report::of("check", Table::of("Gates", columns, &[]), Vec::new());
+        let mut report = Report::of("check", Table::of("Gates", columns, [(); 0]), Vec::new());
         report.verdicts = vec![Verdict { held: false, ..held("max-cost", Some("r1")) }];
         report.verdicts.push(held("denial", None));
         let text = written(&report);
