@@ -228,6 +228,163 @@ fn other() -> BoxedStrategy<Value> {
     .boxed()
 }
 
+/// The call that asks people. Ids of calls are unique, so no other tool has this one.
+const QUESTION: &str = "toolu_q";
+
+/// Ids of requests, hooks and tasks.
+const IDS: &[&str] = &["r-1", "r-2", "r-3"];
+
+fn hook() -> BoxedStrategy<Value> {
+    let saved = select(
+        &["hook_success", "hook_blocking_error", "hook_additional_context", "async_hook_response"][..],
+    );
+    let printed = select(&["hook_started", "hook_progress", "hook_response"][..]);
+    prop_oneof![
+        (saved, select(CALLS), select(&[0, 2][..])).prop_map(|(kind, call, exit)| json!({"type": "attachment",
+            "attachment": {"type": kind, "hookEvent": "PreToolUse", "hookName": "PreToolUse:Bash", "toolUseID": call,
+            "command": "lint", "exitCode": exit, "durationMs": 5}})),
+        (printed, select(IDS), select(&[0, 1, 2][..])).prop_map(|(kind, id, exit)| json!({"type": "system",
+            "subtype": kind, "hook_id": id, "hook_event": "PreToolUse", "hook_name": "PreToolUse:Bash", "exit_code": exit})),
+        any::<bool>().prop_map(|prevented| json!({"type": "system", "subtype": "stop_hook_summary",
+            "hookInfos": [{"command": "a"}, {"command": "b"}], "preventedContinuation": prevented})),
+        select(CALLS).prop_map(|call| json!({"type": "progress", "toolUseID": call,
+            "data": {"type": "hook_progress", "hookEvent": "PreToolUse", "command": "lint"}})),
+        select(CALLS).prop_map(|call| json!({"type": "user", "message": {"content": [{"type": "tool_result",
+            "tool_use_id": call, "is_error": true, "content": "PreToolUse:Bash hook error: [lint]: no"}]}})),
+    ]
+    .boxed()
+}
+
+fn task() -> BoxedStrategy<Value> {
+    let kind = select(&["task_started", "task_progress", "task_updated", "task_notification"][..]);
+    let outcome = prop_oneof![
+        select(IDS).prop_map(|id| json!({"backgroundTaskId": id})),
+        (select(IDS), any::<bool>()).prop_map(
+            |(id, launched)| json!({"agentId": id, "isAsync": launched, "totalTokens": 9, "totalToolUseCount": 2})
+        ),
+        select(IDS).prop_map(|id| json!({"tasks": [{"id": id, "status": "completed"}]})),
+        select(IDS).prop_map(|id| json!({"task_id": id, "status": "completed"})),
+    ];
+    let notice = |id: &str| format!("<task-notification><task-id>{id}</task-id><status>completed</status>");
+    prop_oneof![
+        (kind, select(IDS), select(CALLS), select(&["running", "completed"][..])).prop_map(
+            |(kind, id, call, status)| json!({"type": "system", "subtype": kind, "task_id": id, "tool_use_id": call,
+                "task_type": "local_bash", "status": status, "usage": {"total_tokens": 3, "duration_ms": 7}})
+        ),
+        select(IDS).prop_map(|id| json!({"type": "system", "subtype": "background_tasks_changed", "tasks": [{"task_id": id}]})),
+        (select(CALLS), outcome).prop_map(|(call, outcome)| json!({"type": "user", "toolUseResult": outcome,
+            "message": {"content": [{"type": "tool_result", "tool_use_id": call, "content": "x"}]}})),
+        select(IDS).prop_map(move |id| json!({"type": "user", "message": {"content": notice(id)}})),
+        select(IDS).prop_map(move |id| json!({"type": "queue-operation", "operation": "enqueue", "content": notice(id)})),
+    ]
+    .boxed()
+}
+
+fn limit() -> BoxedStrategy<Value> {
+    prop_oneof![
+        select(&["allowed_warning", "rejected"][..]).prop_map(|status| json!({"type": "rate_limit_event",
+            "rate_limit_info": {"status": status, "rateLimitType": "five_hour", "utilization": 0.9}})),
+        (select(IDS), select(&["model_fallback", "model_refusal_fallback"][..])).prop_map(
+            |(id, kind)| json!({"type": "system", "subtype": kind, "request_id": id, "original_model": "a"})
+        ),
+        (select(IDS), select(MESSAGES)).prop_map(|(id, message)| json!({"type": "assistant", "requestId": id,
+            "message": {"id": message, "model": "claude-opus-4-8", "stop_reason": "refusal", "content": []}})),
+        Just(json!({"type": "stream_event", "event": {"type": "message_delta", "delta": {"stop_reason": "refusal"}}})),
+        select(&["manual", "auto"][..]).prop_map(|trigger| json!({"type": "system", "subtype": "compact_boundary",
+            "compactMetadata": {"trigger": trigger, "preTokens": 900, "postTokens": 90}})),
+        Just(json!({"type": "system", "subtype": "microcompact_boundary",
+            "microcompactMetadata": {"preTokens": 900, "tokensSaved": 90}})),
+        Just(json!({"type": "system", "subtype": "status", "compact_result": "failed", "permissionMode": "plan"})),
+        Just(json!({"type": "attachment", "attachment": {"type": "max_turns_reached"}})),
+        Just(json!({"type": "result", "subtype": "success", "safety_stops": 2, "local_command": "/cost"})),
+    ]
+    .boxed()
+}
+
+fn control() -> BoxedStrategy<Value> {
+    let answered = prop_oneof![
+        Just(
+            json!({"behavior": "allow", "updatedPermissions": [1], "updatedInput": {"answers": {"Which?": "A"}}})
+        ),
+        Just(json!({"behavior": "deny"})),
+        Just(json!({"decision": "block"})),
+        Just(json!({"mcpServers": [{"name": "demo", "status": "connected", "tools": [{"name": "add"}]}]})),
+    ];
+    let call = prop_oneof![select(CALLS), Just(QUESTION)];
+    let bridged = select(&["permission_request", "approve", "approve_always", "reject", "answer"][..]);
+    let wish = select(&["start", "resume_session", "get_history", "stop_session", "history", "error"][..]);
+    prop_oneof![
+        (select(IDS), call).prop_map(|(id, call)| json!({"type": "control_request", "request_id": id,
+            "request": {"subtype": "can_use_tool", "tool_use_id": call, "decision_reason_type": "mode",
+            "tool_name": if call == QUESTION { "AskUserQuestion" } else { "Bash" }, "input": {"questions": []}}})),
+        select(IDS).prop_map(|id| json!({"type": "control_request", "request_id": id, "request": {"subtype":
+            "hook_callback", "input": {"hook_event_name": "Stop", "session_id": "s-one"}}})),
+        select(IDS).prop_map(|id| json!({"type": "control_request", "request_id": id, "request": {"subtype": "interrupt"}})),
+        (select(IDS), answered).prop_map(|(id, answered)| json!({"type": "control_response",
+            "response": {"subtype": "success", "request_id": id, "response": answered}})),
+        select(IDS).prop_map(|id| json!({"type": "control_cancel_request", "request_id": id})),
+        (bridged, select(CALLS)).prop_map(|(kind, call)| json!({"type": kind, "toolUseId": call, "result": "A"})),
+        wish.prop_map(|kind| json!({"type": kind, "permissionMode": "default"})),
+    ]
+    .boxed()
+}
+
+fn decision() -> BoxedStrategy<Value> {
+    let told = json!({"decision": "accept", "source": "user_temporary", "reasonCode": "rule"});
+    let streamed = json!({"decision": "reject", "source": "hook", "reason_type": "hook"});
+    prop_oneof![
+        select(CALLS).prop_map(move |call| json!({"type": "user", "permissionDecision": told, "message": {"content":
+            [{"type": "tool_result", "tool_use_id": call, "content": "x"}]}})),
+        select(CALLS).prop_map(move |call| json!({"type": "user", "message": {"content": [{"type": "tool_result",
+            "tool_use_id": call, "is_error": true, "content": "User denied permission"}]},
+            "tool_result_meta": [{"id": call, "non_execution_kind": "permission-rule", "permission_decision": streamed}]})),
+        select(&["plan", "default"][..]).prop_map(|mode| json!({"type": "permission-mode", "permissionMode": mode})),
+        select(&["plan", "acceptEdits"][..]).prop_map(
+            |mode| json!({"type": "user", "permissionMode": mode, "message": {"content": "go"}})
+        ),
+    ]
+    .boxed()
+}
+
+fn command() -> BoxedStrategy<Value> {
+    let text = select(&["/compact now", "/clear", "<command-name>/review</command-name>", "/tmp/x"][..]);
+    let uses = prop_oneof![
+        Just(json!({"name": "Skill", "input": {"skill": "review"}})),
+        Just(json!({"name": "Agent", "input": {"subagent_type": "Explore", "prompt": "p"}})),
+    ];
+    prop_oneof![
+        text.clone().prop_map(|text| json!({"type": "user", "message": {"content": text}})),
+        text.clone().prop_map(|text| json!({"type": "queue-operation", "operation": "enqueue", "content": text})),
+        (text.clone(), select(UUIDS)).prop_map(|(text, uuid)| json!({"type": "attachment",
+            "attachment": {"type": "queued_command", "prompt": text, "source_uuid": uuid}})),
+        text.prop_map(|text| json!({"type": "input", "text": text})),
+        Just(json!({"type": "system", "subtype": "local_command", "commandRun": {"command": "/cost"}})),
+        Just(json!({"type": "system", "subtype": "init", "slash_commands": ["compact", "review"], "skills": ["review"],
+            "tools": ["Bash", "mcp__demo__add"], "mcp_servers": [{"name": "demo", "status": "failed"}]})),
+        Just(json!({"type": "attachment", "attachment": {"type": "skill_listing", "names": ["review"]}})),
+        (select(CALLS), uses).prop_map(|(id, uses)| json!({"type": "assistant", "message": {"id": "msg_1",
+            "content": [with(json!({"type": "tool_use", "id": id}), &uses)]}})),
+    ]
+    .boxed()
+}
+
+fn question() -> BoxedStrategy<Value> {
+    let input = json!({"questions": [{"question": "Which?", "options": [{"label": "A"}]}]});
+    let denials = json!([{"tool_name": "AskUserQuestion", "tool_use_id": QUESTION, "tool_input": input}]);
+    let said =
+        select(&["User has answered your questions: \"Which?\"=\"A\".", "No such tool available", "B"][..]);
+    prop_oneof![
+        Just(json!({"type": "assistant", "message": {"id": "msg_2", "content": [{"type": "tool_use", "id": QUESTION,
+            "name": "AskUserQuestion", "input": input}]}})),
+        (said, any::<bool>()).prop_map(|(said, failed)| json!({"type": "user", "message": {"content": [{
+            "type": "tool_result", "tool_use_id": QUESTION, "content": said, "is_error": failed}]}})),
+        Just(json!({"type": "user", "toolUseResult": {"answers": {"Which?": "C"}}, "message": {"content": [{
+            "type": "tool_result", "tool_use_id": QUESTION, "content": "x"}]}})),
+        Just(json!({"type": "result", "subtype": "success", "permission_denials": denials})),
+    ]
+    .boxed()
+}
+
 /// A record in one of the dialects, with its ids and its time.
 fn record() -> BoxedStrategy<Value> {
     let body = prop_oneof![
@@ -237,6 +394,7 @@ fn record() -> BoxedStrategy<Value> {
         3 => stream_event(),
         3 => system(),
         3 => other(),
+        6 => prop_oneof![hook(), task(), limit(), control(), decision(), command(), question()],
     ];
     let session = prop::option::weighted(0.9, select(SESSIONS));
     let uuid = prop::option::weighted(0.7, select(UUIDS));
@@ -345,10 +503,14 @@ impl Files {
     }
 
     fn scan(&self, threads: usize, limits: Limits) -> Account {
-        let options = Options { threads, limits, ..Options::default() };
+        self.facts(threads, limits, Detail::TOTALS).settle(&Prices::built_in())
+    }
+
+    fn facts(&self, threads: usize, limits: Limits, detail: Detail) -> Facts {
+        let options = Options { threads, limits, detail, ..Options::default() };
         let scan = scan::scan(&self.sources, &options, &Progress::default());
         assert!(scan.unread.is_empty(), "{:?}", scan.unread);
-        scan.facts.settle(&Prices::built_in())
+        scan.facts
     }
 
     fn json(&self, threads: usize, limits: Limits) -> String {
@@ -366,6 +528,37 @@ fn source(path: PathBuf) -> Source {
 
 fn cut(unit: u64, block: usize) -> Limits {
     Limits { unit, block, ..Limits::default() }
+}
+
+/// Every kind of detail: all at once, and each kind of traces by itself.
+const DETAILS: &[Detail] = &[
+    Detail::ALL,
+    Detail::ROWS.and(Detail::RECORDS),
+    Detail::ROWS.and(Detail::HOOKS),
+    Detail::ROWS.and(Detail::TASKS),
+    Detail::ROWS.and(Detail::LIMITS),
+    Detail::ROWS.and(Detail::MCP),
+    Detail::ROWS.and(Detail::CONTROL),
+    Detail::ROWS.and(Detail::DECISIONS),
+    Detail::ROWS.and(Detail::COMMANDS),
+    Detail::ROWS.and(Detail::QUESTIONS),
+];
+
+/// Every row, and what the traces among them come to.
+fn rows(facts: Facts) -> String {
+    use ccstat::internal::facts::trace::{command, control, hook, limit, permission, question, server, task};
+    let ledger = facts.ledger(&Prices::built_in());
+    let joined = (
+        hook::hooks(&ledger),
+        task::tasks(&ledger),
+        limit::limits(&ledger),
+        server::servers(&ledger),
+        control::requests(&ledger),
+        permission::decisions(&ledger),
+        command::commands(&ledger),
+        question::questions(&ledger),
+    );
+    format!("{ledger:#?}\n{joined:#?}")
 }
 
 /// Each line as a unit of its own, the way the scanner reads it when it is not glued.
@@ -463,15 +656,28 @@ proptest! {
     fn order_changes_no_row(
         logs in logs(),
         turns in prop::collection::vec(any::<prop::sample::Index>(), 1..40),
+        detail in select(DETAILS),
     ) {
-        let pieces = pieces_with(Detail::ROWS | Detail::RECORDS, &logs);
+        let pieces = pieces_with(detail, &logs);
         let turns: Vec<usize> = turns.into_iter().map(|turn| turn.index(1000)).collect();
-        let in_order = pieces.iter().cloned().fold(Facts::new(Detail::ROWS | Detail::RECORDS), |mut all, piece| {
+        let in_order = pieces.iter().cloned().fold(Facts::new(detail), |mut all, piece| {
             all.merge(piece);
             all
         });
-        let rows = |facts: Facts| format!("{:#?}", facts.ledger(&Prices::built_in()));
         prop_assert_eq!(rows(merged(pieces, &turns)), rows(in_order));
+    }
+
+    #[test]
+    fn neither_cutting_nor_threads_change_a_row(
+        logs in logs(),
+        unit in 64u64..2000,
+        block in 16usize..500,
+        detail in select(DETAILS),
+    ) {
+        let files = Files::of(&logs).worth_threads();
+        let whole = rows(files.facts(1, Limits::default(), detail));
+        prop_assert_eq!(&rows(files.facts(1, cut(unit, block), detail)), &whole, "in units of {} bytes", unit);
+        prop_assert_eq!(&rows(files.facts(2, cut(unit, block), detail)), &whole, "on two threads");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     error::{Error, ExitStatus},
+    facts::Detail,
     permission::{Behaviour, BrokenRule, Context, Mode, Rule, Scope, Settings},
     render::Style,
     report::{self, Gate, Kind, Trial, Tried, View},
@@ -150,6 +151,10 @@ pub(super) fn permissions(
     let gates: Vec<Gate> = asked.fail_on.iter().copied().map(Gate::FailOn).collect();
     let failed = Cell::new(false);
     let judge = |view: &View<'_>| failed.set(report::judge(view, &gates, None).iter().any(|one| !one.held));
+    let question = |spec, make| {
+        let question = Question::of(spec, make);
+        Question { detail: gates.iter().map(Gate::detail).fold(question.detail, Detail::and), ..question }
+    };
     let ended =
         |status| if failed.get() && status == ExitStatus::Done { ExitStatus::GateFailed } else { status };
     if asked.suggest {
@@ -158,7 +163,7 @@ pub(super) fn permissions(
             judge(view);
             report::suggestions(view, breadth)
         };
-        return answer(&asked.rows, &Question::of(&report::SUGGESTIONS, &make), variables, style).map(ended);
+        return answer(&asked.rows, &question(&report::SUGGESTIONS, &make), variables, style).map(ended);
     }
     if asked.tried.mode.is_some() && asked.tried.settings.is_empty() {
         return Err(Error::Usage("--mode needs the settings to try: add --settings FILE".to_owned()));
@@ -170,7 +175,7 @@ pub(super) fn permissions(
         failed.set(failed.get() || broken && asked.fail_on.contains(&Kind::Invalid));
         report::permissions(view, trial.as_ref())
     };
-    answer(&asked.rows, &Question::of(&report::PERMISSIONS, &make), variables, style).map(ended)
+    answer(&asked.rows, &question(&report::PERMISSIONS, &make), variables, style).map(ended)
 }
 
 fn test(test: &Test, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {

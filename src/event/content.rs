@@ -2,9 +2,11 @@
 //!
 //! Only `--print text` needs this. It parses the whole record, which facts never do.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
-use super::mend::mend;
+use super::{json, mend::mend};
 
 /// A part of a record's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,21 +150,53 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
+/// The inputs that say most about a call, in the order in which a person looks for them.
+const FIRST: &[&str] = &[
+    "command",
+    "file_path",
+    "notebook_path",
+    "path",
+    "pattern",
+    "url",
+    "query",
+    "skill",
+    "description",
+    "prompt",
+];
+
+/// Bytes from which on a member of an input counts as long.
+const LONG: usize = 1 << 10;
+
+/// Returns the input of a call as far as [`main_input`] and permission rules look at it, as JSON. If one member says what the
+/// call is about, the other members that are long are left out, such as the content of a file.
+pub fn brief_input(input: &str) -> Cow<'_, str> {
+    if input.len() <= LONG {
+        return input.into();
+    }
+    let object = json::object(input).unwrap_or_default();
+    let says = |key: &&&str| object.text(&[**key]).is_some_and(|text| !text.trim().is_empty());
+    let Some(main) = FIRST.iter().find(says) else { return input.into() };
+    let mut brief = String::new();
+    for (name, value) in object.iter().filter(|(name, value)| value.source().len() <= LONG || name == main) {
+        brief.push(if brief.is_empty() { '{' } else { ',' });
+        brief.push_str(&Value::from(&*name).to_string());
+        brief.push(':');
+        brief.push_str(value.source());
+    }
+    brief.push('}');
+    brief.into()
+}
+
+/// Returns the same as [`main_input`] for JSON text, without parsing more of it than needed. `None` if it is not JSON.
+pub fn main_input_of(input: &str) -> Option<Cow<'_, str>> {
+    let object = json::object(input).unwrap_or_default();
+    let known = FIRST.iter().find_map(|key| object.text(&[key]).filter(|text| !text.trim().is_empty()));
+    known.or_else(|| Some(main_input(&serde_json::from_str(input).ok()?).into()))
+}
+
 /// Returns the input of a call that says most about it, such as the command or the path; else the whole input
 /// as JSON.
 pub fn main_input(input: &Value) -> String {
-    const FIRST: &[&str] = &[
-        "command",
-        "file_path",
-        "notebook_path",
-        "path",
-        "pattern",
-        "url",
-        "query",
-        "skill",
-        "description",
-        "prompt",
-    ];
     let question = || text(&input["questions"][0]["question"]);
     let known = FIRST.iter().find_map(|key| text(&input[*key])).or_else(question);
     known.unwrap_or_else(|| match input {
@@ -194,6 +228,19 @@ fn end(record: &Value) -> ContentItem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_brief_input_is_about_the_same() {
+        let long = "x".repeat(LONG);
+        let write = format!(r#"{{"content":"{long}","file_path":"/a","x":"1"}}"#);
+        assert_eq!(brief_input(&write), r#"{"file_path":"/a","x":"1"}"#);
+        assert_eq!(main_input_of(&write).as_deref(), Some("/a"));
+        assert_eq!(main_input_of(r#"{"x":1}"#).as_deref(), Some(r#"{"x":1}"#));
+        let bash = format!(r#"{{"command":"{long}"}}"#);
+        assert_eq!(brief_input(&bash), bash);
+        let other = format!(r#"{{"plan":"{long}"}}"#);
+        assert_eq!(brief_input(&other), other);
+    }
 
     fn only(record: &str) -> ContentItem {
         let RecordContent { mut items, .. } = record_content(record.as_bytes());

@@ -6,7 +6,8 @@ pub(super) use message::{API_ERROR, NOT_HUMAN};
 use message::{is_prompt, message};
 
 use super::{
-    Agent, Body, Denial, Event, ModelUse, StreamPart, StreamPayload, Text, ToolResult, TurnEnd, Usage,
+    Agent, Body, Compaction, Denial, Event, ModelUse, StreamPart, StreamPayload, Text, ToolResult, TurnEnd,
+    Usage,
     dialect::{Dialect, DialectHints},
     fields::{
         AgentFields, AgentKey, CallFields, CallKey, CompactionFields, CompactionKey, DeltaKey, EventKey,
@@ -182,15 +183,18 @@ fn system<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
 }
 
 fn compaction<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
-    let keys = [RecordKey::SnakeCompaction, RecordKey::CamelCompaction];
-    let metadata: CompactionFields<'a> =
-        keys.into_iter().find_map(|key| fields.get(key)).and_then(O::fields).unwrap_or_default();
-    let count =
-        |keys: [CompactionKey; 2]| keys.into_iter().find_map(|key| metadata.get(key)).map(Json::count);
-    Body::Compaction(
-        count([CompactionKey::SnakeBefore, CompactionKey::CamelBefore]),
-        count([CompactionKey::SnakeAfter, CompactionKey::CamelAfter]),
-    )
+    let told = [RecordKey::SnakeCompaction, RecordKey::CamelCompaction];
+    let told: CompactionFields<'a> =
+        told.into_iter().find_map(|key| fields.get(key)).and_then(O::fields).unwrap_or_default();
+    let first = |keys: [CompactionKey; 2]| keys.into_iter().find_map(|key| told.get(key));
+    let count = |keys| first(keys).filter(|json| json.number().is_some()).map(Json::count);
+    let took = first([CompactionKey::SnakeTook, CompactionKey::CamelTook]).and_then(Json::number);
+    Body::Compaction(Compaction {
+        before: count([CompactionKey::SnakeBefore, CompactionKey::CamelBefore]),
+        after: count([CompactionKey::SnakeAfter, CompactionKey::CamelAfter]),
+        trigger: told.text(CompactionKey::Trigger),
+        took: took.map(Millis::from_f64),
+    })
 }
 
 fn bridge_result<'a>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
@@ -201,6 +205,8 @@ fn bridge_result<'a>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
         denied: false,
         content: None,
         outcome: None,
+        decision: None,
+        refusal: None,
     }))
 }
 

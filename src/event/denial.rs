@@ -7,45 +7,77 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-/// The fixed parts of each sentence: the text starts with the first, and the others follow in this order.
-const TEXTS: &[&[&str]] = &[
-    &["The user doesn't want to proceed with this tool use"],
-    &["The user doesn't want to take this action"],
-    &["Claude requested permissions to ", "but you haven't granted it yet"],
-    &["This command requires approval"],
-    &["This Bash command contains multiple operations. The following part requires approval"],
-    &["This Bash command contains multiple operations. The following parts require approval"],
-    &["This Bash command contains multiple operations. The following part require approval"],
-    &["This Bash command contains multiple operations. The following parts requires approval"],
-    &["Permission to ", " has been denied"],
-    &["Permission denied by user"],
-    &["Permission prompt was aborted"],
-    &["Tool permission request failed"],
-    &["Cannot write to ", " while in plan mode"],
-    &["Commands that change directories ", " require explicit approval"],
-    &["Contains shell syntax ", "cannot be statically analyzed"],
-    &["Newline followed by # inside a quoted argument"],
-    &["Execute skill: "],
-    // Refused calls of subagents, 2.1.20 to 2.1.50.
-    &["Permission for this tool use was denied."],
-    // Messages of deny and ask decisions in the program text of old versions.
-    &["Claude requested permissions to edit ", " which is a sensitive file"],
-    &["Claude requested permissions to read from ", ", which contains a suspicious Windows path"],
-    &["Permission denied by hook"],
-    &["Permission to use ", " has been auto-denied"],
-    &["Permission rule '", "' from ", " requires approval"],
-    &["Hook '", "' requires approval"],
-    &["Output redirection to '", "' was blocked by a deny rule"],
-    &["Denied by Bash prompt rule:"],
-    &["MCP tool ", " has been denied"],
-    &["User denied permission"],
-    &["Skill execution blocked by permission rules"],
-    &["Slash command execution blocked by permission rules"],
-    &["sed command requires approval"],
-    &["Shell expansion syntax in paths requires manual approval"],
-    &["Process substitution ", " requires manual approval"],
-    &["Execute slash command: /"],
-];
+/// An obstacle that no allow rule can remove.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Obstacle {
+    /// A hook.
+    Hook,
+    /// A person or a host was asked, and refused.
+    Person,
+    /// A person refused it, or interrupted the run while it was asked for.
+    Interrupt,
+    /// Plan mode.
+    PlanMode,
+    /// A rule that denies or asks, which goes before rules that allow.
+    Rule,
+}
+
+impl Obstacle {
+    /// The reason in words, with what would help.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Hook => "refused by a hook, which no rule overrides: change the hook",
+            Self::Person => "refused by a person or a host who was asked",
+            Self::Interrupt => "refused or interrupted by a person",
+            Self::PlanMode => "refused by plan mode, which no rule overrides: leave plan mode",
+            Self::Rule => "refused by a deny or ask rule, which goes before allow rules: change that rule",
+        }
+    }
+}
+
+/// The sentences: the text starts with the first part, and the others follow in this order. With each stands the obstacle
+/// that it names; without one the call lacked a permission, which a rule can give.
+const SENTENCES: &[(&[&str], Option<Obstacle>)] = {
+    use Obstacle::{Hook, Interrupt, Person, PlanMode, Rule};
+    &[
+        (&["The user doesn't want to proceed with this tool use"], Some(Interrupt)),
+        (&["The user doesn't want to take this action"], Some(Interrupt)),
+        (&["Claude requested permissions to ", "but you haven't granted it yet"], None),
+        (&["This command requires approval"], None),
+        (&["This Bash command contains multiple operations. The following part requires approval"], None),
+        (&["This Bash command contains multiple operations. The following parts require approval"], None),
+        (&["This Bash command contains multiple operations. The following part require approval"], None),
+        (&["This Bash command contains multiple operations. The following parts requires approval"], None),
+        (&["Permission to ", " has been denied"], Some(Rule)),
+        (&["Permission denied by user"], Some(Person)),
+        (&["Permission prompt was aborted"], Some(Interrupt)),
+        (&["Tool permission request failed"], None),
+        (&["Cannot write to ", " while in plan mode"], Some(PlanMode)),
+        (&["Commands that change directories ", " require explicit approval"], None),
+        (&["Contains shell syntax ", "cannot be statically analyzed"], None),
+        (&["Newline followed by # inside a quoted argument"], None),
+        (&["Execute skill: "], None),
+        // Refused calls of subagents, 2.1.20 to 2.1.50.
+        (&["Permission for this tool use was denied."], None),
+        // Messages of deny and ask decisions in the program text of old versions.
+        (&["Claude requested permissions to edit ", " which is a sensitive file"], None),
+        (&["Claude requested permissions to read from ", ", which contains a suspicious Windows path"], None),
+        (&["Permission denied by hook"], Some(Hook)),
+        (&["Permission to use ", " has been auto-denied"], None),
+        (&["Permission rule '", "' from ", " requires approval"], Some(Rule)),
+        (&["Hook '", "' requires approval"], Some(Hook)),
+        (&["Output redirection to '", "' was blocked by a deny rule"], Some(Rule)),
+        (&["Denied by Bash prompt rule:"], Some(Rule)),
+        (&["MCP tool ", " has been denied"], Some(Rule)),
+        (&["User denied permission"], Some(Person)),
+        (&["Skill execution blocked by permission rules"], Some(Rule)),
+        (&["Slash command execution blocked by permission rules"], Some(Rule)),
+        (&["sed command requires approval"], None),
+        (&["Shell expansion syntax in paths requires manual approval"], None),
+        (&["Process substitution ", " requires manual approval"], None),
+        (&["Execute slash command: /"], None),
+    ]
+};
 
 /// A whole question, given back as the result.
 const QUESTIONS: &[&str] = &["Answer questions?", "Exit plan mode?"];
@@ -61,10 +93,16 @@ const HOOKS: &[(&str, &str)] = &[("PreToolUse:", " hook error:"), ("Hook PreTool
 
 /// Whether the text of a failed result is a refusal.
 pub(super) fn is_refusal(text: &str) -> bool {
-    TEXTS.iter().any(|sentence| fixed_parts(text, sentence).is_some())
+    SENTENCES.iter().any(|(sentence, _)| fixed_parts(text, sentence).is_some())
         || is_question(text)
         || is_blocked_path(text)
         || is_hook(text)
+}
+
+/// The obstacle that the text of a refusal names, if it is one that no rule removes.
+pub(super) fn obstacle(text: &str) -> Option<Obstacle> {
+    let found = SENTENCES.iter().find(|(sentence, _)| fixed_parts(text, sentence).is_some());
+    found.and_then(|(_, obstacle)| *obstacle).or_else(|| is_hook(text).then_some(Obstacle::Hook))
 }
 
 /// Ranges of a text. No sentence has more than three fixed parts, so nothing is allocated.
@@ -120,7 +158,8 @@ fn hook(text: &str) -> Option<Range<usize>> {
 
 /// The parts of a text that make it a refusal; none if it is no such text.
 pub(super) fn parts(text: &str) -> Vec<Range<usize>> {
-    let sentence = TEXTS.iter().find_map(|sentence| fixed_parts(text, sentence)).map(Parts::into_vec);
+    let sentence =
+        SENTENCES.iter().find_map(|(sentence, _)| fixed_parts(text, sentence)).map(Parts::into_vec);
     let question = || is_question(text).then(|| std::iter::once(0..text.len()).collect());
     let path = || blocked_path(text).map(Vec::from);
     let hook = || hook(text).map(|part| vec![part]);
@@ -188,6 +227,37 @@ mod tests {
             "",
         ] {
             assert!(!is_refusal(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_says_what_no_rule_overrides() {
+        for (text, named) in [
+            ("PreToolUse:Bash hook error: [exit 2]: no", Obstacle::Hook),
+            ("Hook PreToolUse:Bash denied this tool", Obstacle::Hook),
+            ("The user doesn't want to proceed with this tool use. The tool", Obstacle::Interrupt),
+            ("The user doesn't want to take this action right now.", Obstacle::Interrupt),
+            ("Permission denied by user", Obstacle::Person),
+            ("Cannot write to /x while in plan mode.", Obstacle::PlanMode),
+            ("Permission to use Bash with command curl x has been denied.", Obstacle::Rule),
+            ("Permission rule 'Bash(git push:*)' from project settings requires approval", Obstacle::Rule),
+        ] {
+            assert_eq!(obstacle(text), Some(named), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_lack_of_permission_is_no_obstacle() {
+        for text in [
+            "Claude requested permissions to write to /x, but you haven't granted it yet.",
+            "This command requires approval",
+            "touch in '/x' was blocked. For security, Claude Code may only create",
+            "touch in '/x' needs approval. The path",
+            "This Bash command contains multiple operations. The following part requires approval: a",
+            "Permission to use Bash has been auto-denied (prompts unavailable).",
+            "",
+        ] {
+            assert_eq!(obstacle(text), None, "{text}");
         }
     }
 }

@@ -150,7 +150,48 @@ impl<'a> Json<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// Iterates over the fields in the order of the text.
+    /// The value under a name. Of duplicate keys the last wins.
+    pub(super) fn get(&self, name: &str) -> Option<Json<'a>> {
+        let is = |quoted: &str| quoted[1..quoted.len() - 1] == *name || unquote(quoted) == name;
+        self.0.iter().rev().find(|(quoted, _)| is(quoted)).map(|&(_, value)| value)
+    }
+
+    /// The first of these members that is there and not `null`: the dialects spell names differently.
+    pub(super) fn member(&self, names: &[&str]) -> Option<Json<'a>> {
+        names.iter().filter_map(|name| self.get(name)).find(|value| !value.is_null())
+    }
+
+    /// The object under a name.
+    pub(super) fn object(&self, name: &str) -> Option<Object<'a>> {
+        self.get(name)?.object()
+    }
+
+    /// The string that is not empty, under the first of these names that is there.
+    pub(super) fn text(&self, names: &[&str]) -> Option<Cow<'a, str>> {
+        self.member(names)?.text()
+    }
+
+    /// The whole number that is not negative, under the first of these names that is there.
+    pub(super) fn count(&self, names: &[&str]) -> Option<u64> {
+        self.member(names)?.source().parse().ok()
+    }
+
+    /// The elements of the array under a name; none if it is no array.
+    pub(super) fn list(&self, name: &str) -> Vec<Json<'a>> {
+        self.get(name).and_then(Json::array).unwrap_or_default()
+    }
+
+    /// Whether the value under a name is `true`.
+    pub(super) fn is_true(&self, name: &str) -> bool {
+        self.get(name).is_some_and(Json::is_true)
+    }
+
+    /// How many members it has.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Names and values, in the order they stand.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Cow<'a, str>, Json<'a>)> {
         self.0.iter().map(|&(quoted, value)| (unquote(quoted), value))
     }

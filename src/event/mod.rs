@@ -15,7 +15,7 @@ mod mend;
 mod obvious;
 mod record;
 mod skim;
-mod trace;
+pub mod trace;
 mod words;
 
 use std::borrow::Cow;
@@ -23,8 +23,11 @@ use std::borrow::Cow;
 use smallvec::SmallVec;
 
 pub use block::{BlockId, BlockKind};
-pub use content::{ContentItem, RecordContent, main_input, may_have_content, record_content};
+pub use content::{
+    ContentItem, RecordContent, brief_input, main_input, main_input_of, may_have_content, record_content,
+};
 pub use decode::{agent_of_input, agent_of_outcome, servers_of};
+pub use denial::Obstacle;
 pub use dialect::Dialect;
 pub use fields::names as field_names;
 pub use kind::{Kind, KindId, KindRow, Protocol};
@@ -32,7 +35,6 @@ pub use obvious::obvious;
 #[doc(hidden)]
 pub use skim::kernel;
 pub use skim::{KeyPredictor, Skimmer, skim};
-pub use trace::trace;
 pub use words::{NO_SUCH_TOOL, TASK_NOTICE, deciding_ranges};
 
 use crate::measure::{Millis, Time, Tokens, Usd, Version};
@@ -133,8 +135,8 @@ pub enum Body<'a> {
     Denial(Denial<'a>),
     /// A request to the API failed and will be repeated: the name of the error, and the delay.
     Retry(Text<'a>, Option<Millis>),
-    /// The conversation was compacted: tokens before and after.
-    Compaction(Option<u64>, Option<u64>),
+    /// The conversation was summarised.
+    Compaction(Compaction<'a>),
     /// Wall time of a turn in an interactive session.
     TurnDuration(Millis),
     /// Cumulative cost of a saved session, in total and by model.
@@ -205,6 +207,23 @@ pub struct ToolResult<'a> {
     pub content: Option<&'a str>,
     /// `toolUseResult` as JSON: the result as the tool returned it to the CLI.
     pub outcome: Option<&'a str>,
+    /// Who decided about the call, as JSON text.
+    pub decision: Option<&'a str>,
+    /// What kind of refusal the fields beside a failed answer name, as JSON text.
+    pub refusal: Option<&'a str>,
+}
+
+/// A summary of the conversation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Compaction<'a> {
+    /// Tokens before.
+    pub before: Option<u64>,
+    /// Tokens after.
+    pub after: Option<u64>,
+    /// What made the CLI do it: `auto`, or `manual` where a person asked for it.
+    pub trigger: Option<Text<'a>>,
+    /// How long it took.
+    pub took: Option<Millis>,
 }
 
 /// A refused call.

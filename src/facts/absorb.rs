@@ -3,7 +3,7 @@
 use super::{
     Facts,
     calls::Call,
-    detail::{Detail, What},
+    detail::{Compaction, Detail, What},
     insert,
     key::{Id, Name, SessionKey},
     merge::{Few, First, Last, Merge, Spot},
@@ -53,6 +53,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         }
         self.detail_agent();
         self.detail_record();
+        self.detail_traces();
         if self.event.prompt {
             self.happened(What::Prompt);
         }
@@ -61,7 +62,12 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
     fn absorb_body(&mut self) {
         match &self.event.body {
             Body::Plain => {}
-            Body::Compaction(before, after) => self.happened(What::Compaction(*before, *after)),
+            Body::Compaction(told) => {
+                let event::Compaction { before, after, trigger, took } = told;
+                let trigger = trigger.as_deref().map(|trigger| self.facts.names.get(trigger));
+                let told = Compaction { before: *before, after: *after, trigger, took: *took };
+                self.happened(What::Compaction(told));
+            }
             Body::Message(message) => {
                 self.count_message(message);
                 self.message(message, self.event.time);

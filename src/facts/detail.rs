@@ -1,20 +1,26 @@
 //! What single rows need beyond the totals: kept only when a report asks for rows.
 
 mod note;
+mod traced;
 
-use std::{borrow::Cow, ops::BitOr};
+use std::{borrow::Cow, collections::BTreeMap, ops::BitOr};
 
 use smallvec::SmallVec;
+pub(crate) use traced::{SessionSpan, Traced, Writers};
 
 use super::{
+    HashedSet,
     key::{Id, Keyed, Name, SessionKey},
     merge::{Earliest, First, Merge, Spot},
 };
 use crate::{
-    event::Dialect,
+    event::{Dialect, trace::Traces},
     input::{Place, SourceId},
     measure::Millis,
 };
+
+/// The place of the flags of traces.
+const TRACES: u32 = 8;
 
 /// What is kept beyond the totals: a set of flags. The default keeps totals alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,10 +45,23 @@ impl Detail {
     pub const INPUTS: Self = Self(1 << 6);
     /// The outputs of calls.
     pub const OUTPUTS: Self = Self(1 << 7);
-    /// The outputs of calls that are at most 2 KiB long.
-    pub const SHORT_OUTPUTS: Self = Self(1 << 8);
-    /// The text of records about permissions, questions, commands, hooks, tasks and requests. Needs [`Self::RECORDS`].
-    pub const TRACES: Self = Self(1 << 9);
+
+    /// Runs of hooks.
+    pub const HOOKS: Self = Self::trace(Traces::HOOKS);
+    /// Tasks.
+    pub const TASKS: Self = Self::trace(Traces::TASKS);
+    /// Limits that were met.
+    pub const LIMITS: Self = Self::trace(Traces::LIMITS);
+    /// MCP servers and their tools, as each record lists them.
+    pub const MCP: Self = Self::trace(Traces::SERVERS);
+    /// Requests between the CLI, its host and a bridge.
+    pub const CONTROL: Self = Self::trace(Traces::CONTROL);
+    /// Decisions about calls, permission modes, and inputs of calls as far as rules look at them.
+    pub const DECISIONS: Self = Self::trace(Traces::DECISIONS);
+    /// Slash commands, skills and agents.
+    pub const COMMANDS: Self = Self::trace(Traces::COMMANDS);
+    /// Questions to people.
+    pub const QUESTIONS: Self = Self::trace(Traces::QUESTIONS);
 
     /// Calls, responses, turns and events, one by one, with their agents.
     pub const ROWS: Self =
@@ -54,6 +73,16 @@ impl Detail {
     /// The union of both, for constants.
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// What records say beside what is counted, of these kinds.
+    const fn trace(traces: Traces) -> Self {
+        Self((traces.bits() as u32) << TRACES)
+    }
+
+    /// The kinds of traces that are kept.
+    pub(crate) const fn traces(self) -> Traces {
+        Traces::from_bits((self.0 >> TRACES) as u8)
     }
 
     /// Whether every flag of the other set is in this one.
@@ -188,8 +217,8 @@ pub(crate) enum What {
     ApiError(Name),
     /// The API failed and was asked again after this wait. Both dialects tell of it, under different uuids.
     Retry(Name, Option<Millis>, Dialect),
-    /// The conversation was summarised: tokens before and after.
-    Compaction(Option<u64>, Option<u64>),
+    /// The conversation was summarised.
+    Compaction(Compaction),
     /// A human asked.
     Prompt,
     /// Calls without an id were refused, of these tools.
@@ -245,22 +274,32 @@ pub(crate) struct Record {
     pub(crate) bytes: u64,
     /// Its blocks: name, whether a table knows it, length.
     pub(crate) blocks: SmallVec<[(Name, bool, u64); 1]>,
-    /// As it stands, where it leaves traces and they are kept.
-    pub(crate) text: Option<Box<str>>,
+}
+
+/// A summary of the conversation.
+#[derive(Clone, Debug)]
+pub(crate) struct Compaction {
+    pub(crate) before: Option<u64>,
+    pub(crate) after: Option<u64>,
+    pub(crate) trigger: Option<Name>,
+    pub(crate) took: Option<Millis>,
 }
 
 /// What a call was given, and what it answered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Content {
-    pub(crate) input: First<Box<str>>,
-    pub(crate) output: First<Box<str>>,
+    pub(crate) input: First<Name>,
+    pub(crate) output: First<Name>,
+    /// The command, skill or agent that it uses.
+    pub(crate) used: First<Name>,
 }
 
 impl Merge for Content {
     fn merge(&mut self, other: Self) {
-        let Self { input, output } = other;
+        let Self { input, output, used } = other;
         self.input.merge(input);
         self.output.merge(output);
+        self.used.merge(used);
     }
 }
 
@@ -275,6 +314,14 @@ pub(crate) struct Details {
     pub(crate) agents: Keyed<Agent>,
     pub(crate) records: Vec<Record>,
     pub(crate) contents: Keyed<Content>,
+    /// What records say beside what is counted.
+    pub(crate) traces: Vec<Traced>,
+    /// Records in a row that name the same session.
+    pub(crate) spans: Vec<SessionSpan>,
+    /// Who wrote each source.
+    pub(crate) writers: BTreeMap<SourceId, Writers>,
+    /// Calls that ask nobody anything and have no answer yet. Their answers need not be kept.
+    unanswered: HashedSet<Id>,
     /// The agent of the last record, and its unit: most records tell again what the one before told.
     last: Option<(SourceId, u64, Whose, bool)>,
 }
@@ -290,6 +337,10 @@ impl Details {
             agents: Keyed::default(),
             records: Vec::new(),
             contents: Keyed::default(),
+            traces: Vec::new(),
+            spans: Vec::new(),
+            writers: BTreeMap::new(),
+            unanswered: HashedSet::default(),
             last: None,
         }
     }
@@ -305,6 +356,10 @@ impl Details {
             agents,
             records: _,
             contents,
+            traces: _,
+            spans: _,
+            writers: _,
+            unanswered: _,
             last: _,
         } = self;
         agents.flush();
@@ -323,7 +378,11 @@ impl Merge for Details {
             agents,
             records,
             contents,
-            last: _, // a cache
+            traces,
+            spans,
+            writers,
+            unanswered: _, // a cache
+            last: _,       // a cache
         } = other;
         self.kept.merge(kept);
         self.asks.merge(asks);
@@ -333,5 +392,8 @@ impl Merge for Details {
         self.agents.merge(agents);
         self.records.merge(records);
         self.contents.merge(contents);
+        self.traces.merge(traces);
+        self.spans.merge(spans);
+        Merge::merge(&mut self.writers, writers);
     }
 }

@@ -19,9 +19,9 @@ use std::collections::BTreeSet;
 pub use explain::{Figure, Step, Told};
 pub use index::{AgentIndex, CallIndex, ResponseIndex, SessionIndex};
 
-use super::{Name, account::Input, settled::lacks_result};
+use super::{Name, account::Input, key::Id, settled::lacks_result};
 use crate::{
-    event::Dialect,
+    event::{Dialect, trace::Trace},
     input::SourceId,
     measure::{Millis, Time, Tokens, Usd},
 };
@@ -61,6 +61,12 @@ pub struct Ledger {
     pub servers: Vec<Server>,
     /// Every record, where that was asked for.
     pub records: Vec<Record>,
+    /// What records say beside what is counted, where that was asked for.
+    pub traces: Vec<Traced>,
+    /// Which session runs where, where requests or commands were asked for.
+    pub(crate) spans: Vec<SessionSpan>,
+    /// Sources that only a host wrote, where requests or commands were asked for.
+    pub(crate) hosts: BTreeSet<SourceId>,
     /// What was read, one by one.
     pub sources: Vec<Source>,
 }
@@ -247,10 +253,12 @@ pub struct Call {
     pub result_bytes: Option<u64>,
     /// Equal for equal inputs.
     pub input: u64,
-    /// Its input, where content was asked for.
-    pub input_text: Option<Box<str>>,
-    /// Its answer, where content was asked for.
-    pub output_text: Option<Box<str>>,
+    /// Its input, as far as it was asked for.
+    pub input_text: Option<Name>,
+    /// Its answer, as far as it was asked for.
+    pub output_text: Option<Name>,
+    /// The command, skill or agent that it uses, where that was asked for.
+    pub used: Option<Name>,
 }
 
 /// A tool that ran on the server, within a response.
@@ -329,6 +337,10 @@ pub struct Compaction {
     pub before: Option<u64>,
     /// Tokens after.
     pub after: Option<u64>,
+    /// What made the CLI do it: `auto` or `manual`.
+    pub trigger: Option<Name>,
+    /// How long it took.
+    pub took: Option<Millis>,
 }
 
 /// An MCP server of a session.
@@ -374,8 +386,30 @@ pub struct Record {
     pub bytes: u64,
     /// Its blocks, unless another copy counts for them: name, whether a table knows it, length.
     pub blocks: Vec<(Name, bool, u64)>,
-    /// As it stands, where it leaves traces and they were asked for: JSON, perhaps without its longest texts.
-    pub text: Option<Box<str>>,
+}
+
+/// What a record says beside what is counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traced {
+    /// When and where.
+    pub mark: Mark,
+    /// The id of the record.
+    pub(in crate::facts) uuid: Option<Id>,
+    /// Who wrote it.
+    pub dialect: Dialect,
+    /// What it says.
+    pub trace: Trace<Name>,
+}
+
+/// Records of a source that name the same session, with none between them that names another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SessionSpan {
+    pub(crate) source: SourceId,
+    /// Offset of the first record.
+    pub(crate) first: u64,
+    /// Offset of the last record.
+    pub(crate) last: u64,
+    pub(crate) session: SessionIndex,
 }
 
 /// The marks of all rows; a new sort of rows that is forgotten here does not compile.
@@ -398,6 +432,9 @@ macro_rules! marks {
             prompts,
             servers,
             records,
+            traces,
+            spans: _,
+            hosts: _,
             sources: _,
         } = $ledger;
         let own = orphans.$iter().chain(prompts.$iter());
@@ -411,6 +448,7 @@ macro_rules! marks {
         let own = own.chain(faults.$iter().map(|one| &$($mutable)? one.mark));
         let own = own.chain(compactions.$iter().map(|one| &$($mutable)? one.mark));
         let own = own.chain(servers.$iter().map(|one| &$($mutable)? one.mark));
+        let own = own.chain(traces.$iter().map(|one| &$($mutable)? one.mark));
         own.chain(records.$iter().map(|one| &$($mutable)? one.mark))
     }};
 }
@@ -431,6 +469,13 @@ impl Ledger {
     /// The session of a row, if it has an id.
     pub fn named_session(&self, mark: &Mark) -> Option<SessionIndex> {
         mark.session.filter(|&session| self.sessions[session].id.is_some())
+    }
+
+    /// The part of a source, in which records name the same session, that begins last before a place; and the next part.
+    pub(in crate::facts) fn spans_around(&self, at: At) -> (Option<&SessionSpan>, Option<&SessionSpan>) {
+        let next = self.spans.partition_point(|span| (span.source, span.first) < (at.source, at.offset));
+        let own = |span: &&SessionSpan| span.source == at.source;
+        (next.checked_sub(1).map(|last| &self.spans[last]).filter(own), self.spans.get(next).filter(own))
     }
 
     /// Where every row stands.

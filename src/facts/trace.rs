@@ -1,30 +1,21 @@
-//! What records leave traces of, beside what is counted: decoded from the text that [`Detail::TRACES`] keeps.
+//! What the traces of a log come to: each hook, task, limit, server, request, decision, command and question once.
 //!
-//! [`Detail::TRACES`]: super::Detail::TRACES
+//! The records are decoded in [`event::trace`](crate::event::trace). Here their rows are joined, in the order they stand.
 
 pub mod command;
 pub mod control;
 pub mod hook;
 pub mod limit;
-mod member;
 pub mod permission;
 pub mod question;
 pub mod server;
 pub mod task;
 
-use serde_json::Value;
+use std::collections::HashMap;
 
-use super::ledger::{Ledger, Record};
+use super::ledger::{Call, Ledger};
 
-/// The records that left a trace, in the order they stand, with what they hold.
-fn traces(ledger: &Ledger) -> impl Iterator<Item = (&Record, Value)> {
-    ledger.records.iter().filter_map(|record| {
-        let text = record.text.as_deref()?;
-        Some((record, serde_json::from_str(text).ok()?))
-    })
-}
-
-/// A string that is not empty.
-fn text(value: &Value) -> Option<&str> {
-    value.as_str().filter(|text| !text.is_empty())
+/// The calls by their ids.
+fn calls(ledger: &Ledger) -> HashMap<&str, &Call> {
+    ledger.calls.iter().filter_map(|call| Some((call.id.as_deref()?, call))).collect()
 }

@@ -6,11 +6,11 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
     column::columns,
     heads,
-    spec::TRACED,
     sum::{Stands, Sum, place_columns},
 };
 use crate::{
     facts::{
+        Detail, Name,
         ledger::{At, ResponseIndex},
         trace::command::{self, Commands, Sort, Use},
     },
@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
-    keeps: TRACED,
+    keeps: Detail::ROWS.and(Detail::COMMANDS),
     make: Some(commands),
     command: Some(CommandSpec {
         group: CommandGroup::Around,
@@ -47,7 +47,7 @@ const NEVER: (&str, &str) = (" offered but never used", " offered but never used
 #[derive(Default)]
 struct Row {
     sort: Option<Sort>,
-    name: Option<String>,
+    name: Option<Name>,
     offered: Option<u64>,
     used: u64,
     typed: u64,
@@ -145,12 +145,12 @@ fn costs() -> Vec<Column<Row>> {
 /// One row a name: the most used first, then what was offered and never used.
 fn commands(view: &View<'_>) -> Report {
     let Commands { offers, uses } = command::commands(view.ledger);
-    let mut rows: BTreeMap<(Sort, Option<String>), Row> = BTreeMap::new();
+    let mut rows: BTreeMap<(Sort, Option<Name>), Row> = BTreeMap::new();
     let listed: BTreeSet<bool> = offers.keys().map(|(sort, _)| *sort == Sort::Agent).collect();
     for ((sort, name), sessions) in offers {
         rows.entry((sort, Some(name))).or_default().offered = Some(sessions.len() as u64);
     }
-    let mut began: BTreeMap<ResponseIndex, BTreeSet<(Sort, Option<String>)>> = BTreeMap::new();
+    let mut began: BTreeMap<ResponseIndex, BTreeSet<(Sort, Option<Name>)>> = BTreeMap::new();
     for one in &uses {
         let key = (one.sort, one.name.clone());
         for &response in &one.responses {
@@ -167,7 +167,7 @@ fn commands(view: &View<'_>) -> Report {
     }
     // Where agents are listed, or commands and skills, what is not among them was not offered.
     let unlisted = |sort: Sort| listed.contains(&(sort == Sort::Agent)).then_some(0);
-    let named = |((sort, name), row): ((Sort, Option<String>), Row)| Row {
+    let named = |((sort, name), row): ((Sort, Option<Name>), Row)| Row {
         sort: Some(sort),
         name,
         offered: row.offered.or(unlisted(sort)),

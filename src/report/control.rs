@@ -4,11 +4,12 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
     column::columns,
     heads,
-    spec::TRACED,
+    spec::CALLED,
     sum::{Stands, place_columns, text},
 };
 use crate::{
     facts::{
+        Detail,
         ledger::At,
         trace::control::{Decision, Request, Seen, requests},
     },
@@ -16,7 +17,7 @@ use crate::{
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
-    keeps: TRACED,
+    keeps: CALLED.and(Detail::CONTROL),
     make: Some(control),
     command: Some(CommandSpec {
         group: CommandGroup::Around,

@@ -148,6 +148,9 @@ impl Filter {
             prompts,
             servers,
             records,
+            traces,
+            spans: _,   // narrowed with their sessions
+            hosts: _,   // about sources, not rows
             sources: _, // narrowed with their sessions
         } = ledger;
 
@@ -183,6 +186,7 @@ impl Filter {
         prompts.retain(plain);
         servers.retain(|server| plain(&server.mark));
         records.retain(|record| plain(&record.mark));
+        traces.retain(|row| plain(&row.mark));
         self.narrow_sessions(ledger, &sessions);
     }
 
@@ -262,6 +266,13 @@ impl Filter {
         let moved = keep(&mut ledger.sessions, |at, _| chosen[at] && left[at]);
         let moved = |at: SessionIndex| moved[at.get()].map(SessionIndex::new);
         ledger.marks_mut().for_each(|mark| mark.session = mark.session.and_then(moved));
+        ledger.spans.retain_mut(|span| match moved(span.session) {
+            Some(session) => {
+                span.session = session;
+                true
+            }
+            None => false,
+        });
         // A source without sessions is no answer to a question about some of them.
         ledger.sources.retain_mut(|source| {
             source.sessions = source.sessions.iter().copied().filter_map(moved).collect();

@@ -6,12 +6,12 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
     column::columns,
     heads,
-    spec::TRACED,
+    spec::CALLED,
     sum::{Stands, place_columns},
 };
 use crate::{
     facts::{
-        Latencies, Name,
+        Detail, Latencies, Name,
         ledger::At,
         trace::hook::{Hook, HookEnd, hooks as runs},
     },
@@ -19,7 +19,7 @@ use crate::{
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
-    keeps: TRACED,
+    keeps: CALLED.and(Detail::HOOKS),
     make: Some(hooks),
     command: Some(CommandSpec {
         group: CommandGroup::Around,

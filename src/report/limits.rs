@@ -4,16 +4,18 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Value, View,
     column::columns,
     heads,
-    spec::TRACED,
     sum::{Spot, Told, agent_column, place_column, place_columns, session_columns, text},
 };
 use crate::{
-    facts::trace::limit::{Limit, limits as met},
+    facts::{
+        Detail,
+        trace::limit::{Limit, limits as met},
+    },
     measure::Millis,
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
-    keeps: TRACED,
+    keeps: Detail::ROWS.and(Detail::LIMITS),
     make: Some(limits),
     command: Some(CommandSpec {
         group: CommandGroup::Around,

@@ -6,17 +6,17 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, View,
     column::columns,
     heads,
-    spec::TRACED,
+    spec::CALLED,
     sum::{Calls, call_columns, latency_columns},
 };
 use crate::facts::{
-    Name, ToolCount,
+    Detail, Name, ToolCount,
     ledger::Call,
     trace::server::{Listed, parts, plain_name, servers},
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
-    keeps: TRACED,
+    keeps: CALLED.and(Detail::MCP),
     make: Some(mcp),
     command: Some(CommandSpec {
         group: CommandGroup::Around,

@@ -17,11 +17,12 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Value, View,
     column::columns,
     heads,
-    spec::TRACED,
+    spec::CALLED,
     sum::{Stands, place_columns},
 };
 use crate::{
     facts::{
+        Detail,
         ledger::{At, Call as Made, Mark},
         trace::permission::{Decision as Did, ModeChange, decisions, subject},
     },
@@ -29,7 +30,7 @@ use crate::{
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
-    keeps: TRACED,
+    keeps: CALLED.and(Detail::DECISIONS),
     command: Some(CommandSpec {
         group: CommandGroup::Around,
         about: "Show who allowed or refused calls; try settings, get rules",

@@ -4,13 +4,16 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
     column::columns,
     heads,
-    spec::TRACED,
+    spec::CALLED,
     sum::{Spot, Told, place_column, place_columns, session_columns},
 };
-use crate::facts::trace::question::{self, Question};
+use crate::facts::{
+    Detail,
+    trace::question::{self, Question},
+};
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
-    keeps: TRACED,
+    keeps: CALLED.and(Detail::QUESTIONS),
     make: Some(questions),
     command: Some(CommandSpec {
         group: CommandGroup::Around,

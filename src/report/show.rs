@@ -6,18 +6,20 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Outcome, Report, ReportSpec, Section, Table, Tone, Value, View,
     column::columns,
     heads, outcomes,
-    spec::TRACED,
     sum::{MAIN, Stands, Sum, place_columns, text},
     summary::doubted,
 };
 use crate::{
-    facts::ledger::{At, End, Ledger, Mark, Session, SessionIndex},
+    facts::{
+        Detail,
+        ledger::{At, End, Ledger, Mark, Session, SessionIndex},
+    },
     measure::{Millis, Time},
 };
 use event::{Event, What, events};
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
-    keeps: TRACED,
+    keeps: Detail::ROWS.and(Detail::HOOKS).and(Detail::LIMITS).and(Detail::TASKS),
     sample: &["show", "latest", "--timezone", "UTC"],
     command: Some(CommandSpec {
         group: CommandGroup::Run,

@@ -95,9 +95,8 @@ impl CommandGroup {
 /// What has to be kept for the tokens and costs of periods.
 pub(super) const PERIOD: Detail = Detail::RESPONSES;
 
-/// What has to be kept for what the records tell beside what is counted.
-pub(super) const TRACED: Detail =
-    Detail::ROWS.and(Detail::RECORDS).and(Detail::INPUTS).and(Detail::SHORT_OUTPUTS).and(Detail::TRACES);
+/// What has to be kept for calls, and how they ended.
+pub(super) const CALLED: Detail = Detail::CALLS.and(Detail::AGENTS).and(Detail::EVENTS);
 
 /// What a report is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,13 +4,16 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, View,
     column::columns,
     heads,
-    spec::TRACED,
+    spec::CALLED,
     sum::{Spot, Told, agent_column, place_column, place_columns, session_columns},
 };
-use crate::facts::trace::task::{Task, tasks as all_tasks};
+use crate::facts::{
+    Detail,
+    trace::task::{Task, tasks as all_tasks},
+};
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
-    keeps: TRACED,
+    keeps: CALLED.and(Detail::TASKS),
     make: Some(tasks),
     command: Some(CommandSpec {
         group: CommandGroup::Around,

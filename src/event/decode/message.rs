@@ -9,8 +9,8 @@ use crate::{
         Block, BlockKind, Message, Response, TASK_NOTICE, Text, ToolPart, ToolResult, ToolUse,
         denial::is_refusal,
         fields::{
-            BlockFields, BlockKey, CallKey, DecisionFields, DecisionKey, MessageKey, PartFields, PartKey,
-            RecordFields, RecordKey,
+            BlockFields, BlockKey, CallFields, CallKey, DecisionFields, DecisionKey, MessageKey, PartFields,
+            PartKey, RecordFields, RecordKey,
         },
         json::Json,
         record::{Blocks, Open, RawMessage, Record},
@@ -115,7 +115,13 @@ fn tool_result<'a, O: Open<'a>>(
     };
     let denied = verdicts.get(id.as_deref()).unwrap_or_else(refusal);
     let outcome = [RecordKey::ToolUseResult, RecordKey::SnakeToolUseResult];
+    let own = id.as_deref().and_then(|id| meta(record, id));
+    let (decision, kind) =
+        (own.and_then(|own| own.get(CallKey::Decision)), own.and_then(|own| own.get(CallKey::NonExecution)));
+    let saved_kind = || record.fields.get(RecordKey::ToolDenialKind).filter(|_| is_error);
     ToolResult {
+        decision: decision.or_else(|| record.fields.get(RecordKey::PermissionDecision)).map(Json::source),
+        refusal: kind.or_else(saved_kind).map(Json::source),
         id,
         is_error,
         denied,
@@ -124,7 +130,13 @@ fn tool_result<'a, O: Open<'a>>(
     }
 }
 
-/// Permission decisions in the fields of a record with tool results.
+/// The entry of `tool_result_meta` about a call.
+fn meta<'r, 'a>(record: &'r Record<'a>, call: &str) -> Option<&'r CallFields<'a>> {
+    let own = |fields: &&CallFields<'a>| fields.text(CallKey::Id).is_some_and(|id| id == call);
+    record.result_meta.iter().map(|call| &call.fields).find(own)
+}
+
+/// What the fields beside the results of a record say of their permission.
 struct Verdicts<'a> {
     /// Ids of calls and whether they were refused, sorted.
     by_call: SmallVec<[(Text<'a>, bool); 2]>,

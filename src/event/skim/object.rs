@@ -253,7 +253,12 @@ impl<'a> ReadFields<'a> for ResultMeta<'a> {
     ) -> WalkResult<()> {
         const DECISION: usize = CallKey::Decision as usize;
         match slot {
-            DECISION => read_object(walk, cursor, &mut self.decision),
+            DECISION => {
+                let (from, _) = walk.value_start();
+                read_object(walk, cursor, &mut self.decision)?;
+                self.fields.put(slot, walk.value_since(from, false)?);
+                Ok(())
+            }
             _ => self.fields.read_field(walk, cursor, slot),
         }
     }

@@ -6,7 +6,10 @@ use smallvec::SmallVec;
 
 use super::{Agent, Answer, Ask, Content, Detail, Details, Happening, Moment, Record, Telling, What, Whose};
 use crate::{
-    event::{self, BlockKind, Kind},
+    event::{
+        self, BlockKind, Kind,
+        trace::{self, QUESTION_TOOL, Traces},
+    },
     facts::{
         absorb::Reading,
         key::{Id, Name},
@@ -22,7 +25,7 @@ fn fingerprint(text: &str) -> u64 {
     SEED.hash_one(text)
 }
 
-/// Bytes of an output that [`Detail::SHORT_OUTPUTS`] keeps at most.
+/// Bytes of the answer to a question that are kept at most.
 const SHORT: usize = 2048;
 
 /// Tools whose input names a type of subagent.
@@ -38,7 +41,7 @@ impl Reading<'_, '_, '_> {
         self.facts.details.as_deref_mut()
     }
 
-    fn moment(&mut self, time: Option<Time>) -> Moment {
+    pub(super) fn moment(&mut self, time: Option<Time>) -> Moment {
         Moment {
             session: self.session(),
             time: time.into(),
@@ -125,9 +128,34 @@ impl Reading<'_, '_, '_> {
             let input = if keeps_agents { fingerprint(ask.input.unwrap_or_default()) } else { 0 };
             details.asks.push((call, Ask { moment, id, response, input }));
         }
-        if details.kept.contains(Detail::INPUTS) {
-            let input = First::at(spot, ask.input.map(Into::into));
-            details.contents.insert(call, Content { input, ..Content::default() });
+        self.keep_input(call, ask);
+    }
+
+    /// Keeps as much of the input of a call as reports need.
+    fn keep_input(&mut self, call: Id, ask: &event::ToolUse<'_>) {
+        let spot = self.spot;
+        let Some(kept) = self.facts.details.as_ref().map(|details| details.kept) else { return };
+        let traces = kept.traces();
+        let asks = ask.tool.as_deref() == Some(QUESTION_TOOL) && traces.intersects(Traces::QUESTIONS);
+        let input = match ask.input {
+            Some(input) if kept.contains(Detail::INPUTS) || asks => Some(input.into()),
+            Some(input) if traces.intersects(Traces::DECISIONS) => Some(event::brief_input(input)),
+            _ => None,
+        };
+        let used = ask.tool.as_deref().filter(|_| traces.intersects(Traces::COMMANDS | Traces::TASKS));
+        let used = used.and_then(|tool| trace::used(tool, ask.input)?.1);
+        let used = used.map(|name| self.facts.names.get(&name));
+        let Some(details) = self.details() else { return };
+        if traces.intersects(Traces::QUESTIONS) && !asks {
+            details.unanswered.insert(call);
+        }
+        if input.is_some() || used.is_some() {
+            let content = Content {
+                input: First::at(spot, input.map(Name::from)),
+                used: First::at(spot, used),
+                ..Content::default()
+            };
+            details.contents.insert(call, content);
         }
     }
 
@@ -149,14 +177,12 @@ impl Reading<'_, '_, '_> {
         if details.kept.contains(Detail::CALLS) {
             details.answers.push((call, Answer { moment, bytes }));
         }
-        let limit = match details.kept {
-            kept if kept.contains(Detail::OUTPUTS) => Some(usize::MAX),
-            kept if kept.contains(Detail::SHORT_OUTPUTS) => Some(SHORT),
-            _ => None,
-        };
-        if let Some(limit) = limit {
-            let content = answer.content.filter(|text| text.len() <= limit);
-            let output = First::at(spot, content.map(Into::into));
+        // Which tool answers may be said elsewhere: only answers that are known to be of other tools are left out.
+        let may_tell =
+            details.kept.traces().intersects(Traces::QUESTIONS) && !details.unanswered.remove(&call);
+        let whole = details.kept.contains(Detail::OUTPUTS);
+        if let Some(content) = answer.content.filter(|text| whole || may_tell && text.len() <= SHORT) {
+            let output = First::at(spot, Some(content.into()));
             details.contents.insert(call, Content { output, ..Content::default() });
         }
         if let Some((id, kind, started)) = agent {
@@ -222,7 +248,6 @@ impl Reading<'_, '_, '_> {
             return;
         }
         let moment = self.moment(self.event.time);
-        let text = if self.keeps(Detail::TRACES) { event::trace(self.event) } else { None };
         let names = &mut self.facts.names;
         let blocks = match &self.event.body {
             event::Body::Message(message) => message
@@ -244,7 +269,6 @@ impl Reading<'_, '_, '_> {
             uuid: self.uuid,
             bytes: self.event.text.len() as u64,
             blocks,
-            text,
         };
         if let Some(details) = self.details() {
             details.records.push(record);

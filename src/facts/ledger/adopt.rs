@@ -30,6 +30,9 @@ impl Ledger {
         self.sessions = order.iter().map(|&at| self.sessions[at].clone()).collect();
         self.marks_mut().for_each(|mark| mark.session = mark.session.and_then(moved));
         self.agents.iter_mut().for_each(|agent| agent.session = agent.session.and_then(moved));
+        for span in &mut self.spans {
+            span.session = moved(span.session).unwrap_or(span.session);
+        }
         for source in &mut self.sources {
             source.sessions = source.sessions.iter().copied().filter_map(moved).collect();
             source.sessions.sort_unstable();

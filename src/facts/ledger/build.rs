@@ -9,6 +9,7 @@ use super::{
     split::{Part, Split},
 };
 use crate::{
+    event::trace::QUESTION_TOOL,
     facts::{
         Facts, Hashed, Name,
         cost::{Bill, NO_MODEL, Owners, computed},
@@ -37,6 +38,7 @@ impl Facts {
         self.close();
         let records = std::mem::take(&mut self.records);
         let mut details = self.details.take().unwrap_or_else(|| Box::new(Details::new(Detail::ROWS)));
+        let traces = std::mem::take(&mut details.traces);
         let settled = Settled::of(&self, &records);
         let input = settled.input(&records);
         // Nearly half of what was kept for totals, and only the rows of records need it from here on.
@@ -58,6 +60,7 @@ impl Facts {
         if let Some(records) = &records {
             book.records(rows, records);
         }
+        book.traces(traces);
         book.agents_tree();
         book.sources();
         let mut ledger = Ledger { input, ..book.ledger };
@@ -240,6 +243,9 @@ impl<'a> Book<'a> {
                 self.tools.push((at, Name::clone(tool)));
             }
             let content = self.details.contents.get(id);
+            // An answer may have been kept before it was known whose it is.
+            let is_output = |_: &&Name| self.details.kept.contains(Detail::OUTPUTS) || tool == QUESTION_TOOL;
+            let output_text = content.and_then(|content| content.output.get()).filter(is_output).cloned();
             self.calls.insert(id, CallIndex::new(self.ledger.calls.len()));
             self.ledger.calls.push(Call {
                 mark,
@@ -251,7 +257,8 @@ impl<'a> Book<'a> {
                 result_bytes: None,
                 input: ask.input,
                 input_text: content.and_then(|content| content.input.get()).cloned(),
-                output_text: content.and_then(|content| content.output.get()).cloned(),
+                output_text,
+                used: content.and_then(|content| content.used.get()).cloned(),
             });
         }
         self.answers();

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    CallIndex, Compaction, Denial, End, Fault, Ledger, Mark, Record, Server, ServerUse, SessionIndex, Turn,
-    Wait,
+    CallIndex, Compaction, Denial, End, Fault, Ledger, Mark, Record, Server, ServerUse, SessionIndex,
+    SessionSpan, Traced, Turn, Wait,
     build::{Book, Gist, gists},
 };
 use crate::{
@@ -90,8 +90,9 @@ impl Book<'_> {
                     let fault = Fault { mark, kind: Name::clone(kind), retried: true, wait: *wait };
                     self.ledger.faults.push(fault);
                 }
-                &What::Compaction(before, after) => {
-                    self.ledger.compactions.push(Compaction { mark, before, after })
+                What::Compaction(told) => {
+                    let detail::Compaction { before, after, trigger, took } = told.clone();
+                    self.ledger.compactions.push(Compaction { mark, before, after, trigger, took })
                 }
                 What::Prompt => self.ledger.prompts.push(mark),
                 What::Server(tool, _) => {
@@ -137,6 +138,45 @@ impl Book<'_> {
         }
     }
 
+    /// What records say beside what is counted, in the order they stand.
+    pub(super) fn traces(&mut self, mut traces: Vec<detail::Traced>) {
+        traces.sort_by_key(|row| row.moment.seat);
+        self.ledger.traces.reserve_exact(traces.len());
+        for detail::Traced { moment, uuid, dialect, trace } in traces {
+            let session = self.sessions.get(&moment.session).copied();
+            let agent = self.agent(session, &moment.whose);
+            let at = self.at(moment.seat);
+            let mark = Mark { session, agent, time: moment.time.get(), at, version: moment.version };
+            self.ledger.traces.push(Traced { mark, uuid, dialect, trace });
+        }
+        self.surroundings();
+    }
+
+    /// Which session runs where, and which sources only a host wrote.
+    fn surroundings(&mut self) {
+        let mut spans: Vec<SessionSpan> = self
+            .details
+            .spans
+            .iter()
+            .filter_map(|span| {
+                let session = *self.sessions.get(&span.session)?;
+                Some(SessionSpan { source: span.source, first: span.first, last: span.last, session })
+            })
+            .collect();
+        spans.sort_unstable_by_key(|span| (span.source, span.first));
+        spans.dedup_by(|later, kept| {
+            let same = (later.source, later.session) == (kept.source, kept.session);
+            if same {
+                kept.last = later.last;
+            }
+            same
+        });
+        self.ledger.spans = spans;
+        let writers = self.details.writers.iter();
+        self.ledger.hosts =
+            writers.filter(|(_, by)| by.host && !by.others).map(|(&source, _)| source).collect();
+    }
+
     /// One row a record, in the order they stand. `records` knows which copy counts.
     pub(super) fn records(&mut self, mut rows: Vec<detail::Record>, records: &Records) {
         rows.sort_unstable_by_key(|record| record.moment.seat);
@@ -164,7 +204,6 @@ impl Book<'_> {
                 copy: has_copies && record.uuid.is_some_and(|uuid| !seen.insert(uuid)),
                 bytes: record.bytes,
                 blocks: if counts { record.blocks.into_vec() } else { Vec::new() },
-                text: record.text,
             });
         }
     }

@@ -5,33 +5,15 @@ mod typed;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde_json::Value;
-
-use super::{text, traces};
-use crate::facts::ledger::{Agent, Call, CallIndex, End, Ledger, Mark, ResponseIndex, SessionIndex};
+pub use crate::event::trace::Sort;
+use crate::{
+    event::trace::{self, Trace},
+    facts::{
+        Name,
+        ledger::{Agent, CallIndex, End, Ledger, Mark, ResponseIndex, SessionIndex},
+    },
+};
 use typed::Evidence;
-
-/// What can be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Sort {
-    /// A slash command.
-    Command,
-    /// A skill. Each is a slash command too, and is not listed again as one.
-    Skill,
-    /// A type of subagent.
-    Agent,
-}
-
-impl Sort {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Command => "command",
-            Self::Skill => "skill",
-            Self::Agent => "agent",
-        }
-    }
-}
 
 /// One use of a command, a skill or an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +21,7 @@ pub struct Use {
     /// What it is.
     pub sort: Sort,
     /// Its name, without a slash; of an agent perhaps not known.
-    pub name: Option<String>,
+    pub name: Option<Name>,
     /// When and where.
     pub mark: Mark,
     /// The call that used it; a person typed it where there is none.
@@ -54,37 +36,21 @@ pub struct Use {
 #[derive(Clone, Debug, Default)]
 pub struct Commands {
     /// The sessions that each was offered in.
-    pub offers: BTreeMap<(Sort, String), BTreeSet<SessionIndex>>,
+    pub offers: BTreeMap<(Sort, Name), BTreeSet<SessionIndex>>,
     /// Uses, in the order they stand.
     pub uses: Vec<Use>,
 }
-
-/// Records that say what there is: where in them, of what sort. The lists hold names, or objects with a `name`.
-const LISTS: &[(&str, &str, Sort)] = &[
-    ("system/init", "/slash_commands", Sort::Command),
-    ("system/init", "/skills", Sort::Skill),
-    ("system/init", "/agents", Sort::Agent),
-    ("system/commands_changed", "/commands", Sort::Command),
-    ("attachment/skill_listing", "/attachment/names", Sort::Skill),
-    ("attachment/agent_listing_delta", "/attachment/addedTypes", Sort::Agent),
-];
-
-/// Tools through which the model uses one: the keys of the name in their input, and of what sort it is if it was never
-/// offered. `SlashCommand` is of 1.0.123 to 2.0, `Task` became `Agent` in 2.1.
-const TOOLS: &[(&str, &[&str], Sort)] = &[
-    ("Skill", &["skill", "command"], Sort::Skill),
-    ("SlashCommand", &["command"], Sort::Command),
-    ("Agent", &["subagent_type"], Sort::Agent),
-    ("Task", &["subagent_type"], Sort::Agent),
-];
 
 /// What was offered and what was used.
 pub fn commands(ledger: &Ledger) -> Commands {
     let mut offers = Offers::default();
     let mut told = Vec::new();
-    for (record, value) in traces(ledger) {
-        offers.read(&record.kind, record.mark.session, &value);
-        told.extend(Evidence::of(record, &value));
+    for row in &ledger.traces {
+        match &row.trace {
+            Trace::Offer(offer) => offers.read(row.mark.session, offer),
+            Trace::Typed(typed) => told.extend(Evidence::of(row, typed)),
+            _ => {}
+        }
     }
     let mut uses = called(ledger, &offers);
     offers.learn(&uses);
@@ -107,12 +73,13 @@ fn called(ledger: &Ledger, offers: &Offers) -> Vec<Use> {
     }
     let mut uses = Vec::new();
     for (at, call) in CallIndex::each(&ledger.calls) {
-        let Some((sort, named)) = named(call) else { continue };
-        let kind = started.get(&at).and_then(|agent| agent.kind.as_deref().map(str::to_owned));
+        let Some((sort, _)) = trace::used(&call.tool, None) else { continue };
+        let named = call.used.clone();
+        let kind = started.get(&at).and_then(|agent| agent.kind.clone());
         let (sort, name) = match sort {
             Sort::Agent => (sort, kind.or(named)),
             Sort::Command | Sort::Skill if named.is_none() => continue,
-            Sort::Command | Sort::Skill => (offers.sort(named.as_deref(), sort), named),
+            Sort::Command | Sort::Skill => (offers.sort(named.as_ref(), sort), named),
         };
         let failed = matches!(call.end, End::Denied | End::Error);
         let responses = begun.remove(&at).unwrap_or_default();
@@ -121,56 +88,32 @@ fn called(ledger: &Ledger, offers: &Offers) -> Vec<Use> {
     uses
 }
 
-/// What a call uses, as its input says.
-fn named(call: &Call) -> Option<(Sort, Option<String>)> {
-    let (_, keys, sort) = TOOLS.iter().find(|(tool, ..)| *tool == &*call.tool)?;
-    let input: Value =
-        call.input_text.as_deref().and_then(|input| serde_json::from_str(input).ok()).unwrap_or_default();
-    let named = keys.iter().find_map(|key| text(&input[*key])).and_then(name);
-    Some((*sort, named.map(str::to_owned)))
-}
-
-/// A name as it is typed or told: with or without a slash, and with what follows it.
-///
-/// A name is made of letters, digits, `-`, `_` and `:`. A path is none: a slash follows, or a dot.
-fn name(said: &str) -> Option<&str> {
-    let said = said.trim_start();
-    let name = said.strip_prefix('/').unwrap_or(said).split(char::is_whitespace).next()?;
-    let plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ':');
-    (!name.is_empty() && name.chars().all(plain)).then_some(name)
-}
-
 /// What was offered.
 #[derive(Default)]
 struct Offers {
-    all: BTreeMap<(Sort, String), BTreeSet<SessionIndex>>,
+    all: BTreeMap<(Sort, Name), BTreeSet<SessionIndex>>,
     /// Names that the model called as skills: a saved session may list none.
-    skills: BTreeSet<String>,
+    skills: BTreeSet<Name>,
     /// Sessions whose commands are all known.
     told: BTreeSet<Option<SessionIndex>>,
 }
 
 impl Offers {
-    fn read(&mut self, kind: &str, session: Option<SessionIndex>, value: &Value) {
-        for (_, pointer, sort) in LISTS.iter().filter(|(list, ..)| *list == kind) {
-            let Some(names) = value.pointer(pointer).and_then(Value::as_array) else { continue };
-            if *sort == Sort::Command {
-                self.told.insert(session);
-            }
-            // A listing that was shortened says so in words, and words are no name.
-            let known = |one: &&str| name(one).is_some_and(|plain| plain.len() == one.len());
-            for name in names.iter().filter_map(|one| text(one).or(text(&one["name"]))).filter(known) {
-                self.all.entry((*sort, name.to_owned())).or_default().extend(session);
-            }
+    fn read(&mut self, session: Option<SessionIndex>, offer: &trace::Offer<Name>) {
+        if offer.sort == Sort::Command {
+            self.told.insert(session);
+        }
+        for name in &offer.names {
+            self.all.entry((offer.sort, Name::clone(name))).or_default().extend(session);
         }
     }
 
-    fn has(&self, sort: Sort, name: &str) -> bool {
-        self.all.contains_key(&(sort, name.to_owned()))
+    fn has(&self, sort: Sort, name: &Name) -> bool {
+        self.all.contains_key(&(sort, Name::clone(name)))
     }
 
     /// Whether a text that begins with this name is a command: it is offered, or nobody knows what is.
-    fn allows(&self, session: Option<SessionIndex>, name: &str) -> bool {
+    fn allows(&self, session: Option<SessionIndex>, name: &Name) -> bool {
         !self.told.contains(&session) || self.has(Sort::Command, name) || self.has(Sort::Skill, name)
     }
 
@@ -181,32 +124,18 @@ impl Offers {
     }
 
     /// What a name is: as it was offered, else as the model called it, else as it was used.
-    fn sort(&self, name: Option<&str>, used: Sort) -> Sort {
+    fn sort(&self, name: Option<&Name>, used: Sort) -> Sort {
         let is = |sort: &Sort| name.is_some_and(|name| self.has(*sort, name));
         let called = || name.is_some_and(|name| self.skills.contains(name)).then_some(Sort::Skill);
         [Sort::Skill, Sort::Command].into_iter().find(is).or_else(called).unwrap_or(used)
     }
 
     /// Each name once: a skill is not listed again as a command.
-    fn listed(self) -> BTreeMap<(Sort, String), BTreeSet<SessionIndex>> {
-        let skills: BTreeSet<String> =
+    fn listed(self) -> BTreeMap<(Sort, Name), BTreeSet<SessionIndex>> {
+        let skills: BTreeSet<Name> =
             self.all.keys().filter(|(sort, _)| *sort == Sort::Skill).map(|(_, name)| name.clone()).collect();
         let mut all = self.all;
         all.retain(|(sort, name), _| *sort != Sort::Command || !skills.contains(name));
         all
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_no_command() {
-        assert_eq!(name("/compact now, please"), Some("compact"));
-        assert_eq!(name("plugin:review"), Some("plugin:review"));
-        for none in ["/tmp/x is full", "/", "/ x", "//x", "/etc.", "", "/a,b"] {
-            assert_eq!(name(none), None, "{none}");
-        }
     }
 }

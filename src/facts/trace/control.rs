@@ -2,17 +2,21 @@
 
 mod bridge;
 mod pair;
-mod wire;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 
+use super::calls;
 use crate::{
-    event::Dialect,
-    facts::ledger::{At, Call, End, Ledger, Mark, Record, SessionIndex},
-    input::SourceId,
+    event::{
+        Dialect,
+        trace::{Trace, Verdict},
+    },
+    facts::{
+        Name,
+        ledger::{At, Call, End, Ledger, Mark, SessionIndex, Traced},
+    },
     measure::{Millis, Time},
 };
-use wire::{Half, Said};
 
 /// Who asks whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +61,15 @@ pub enum Decision {
 }
 
 impl Decision {
+    fn of(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Allow => Self::Allow,
+            Verdict::Deny => Self::Deny,
+            Verdict::Success => Self::Success,
+            Verdict::Error => Self::Error,
+        }
+    }
+
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Allow, Self::Deny, Self::Success, Self::Error, Self::Cancelled, Self::Unanswered];
@@ -102,9 +115,9 @@ pub struct Request {
     /// Who asks whom.
     pub direction: Direction,
     /// What for. Of a response alone it is known where nothing else is answered like this.
-    pub subtype: Option<String>,
+    pub subtype: Option<Name>,
     /// The tool that is asked about.
-    pub tool: Option<String>,
+    pub tool: Option<Name>,
     /// How it was decided; nothing where the protocol knows no response.
     pub decision: Option<Decision>,
     /// Whether a tool may run from then on, too.
@@ -112,7 +125,7 @@ pub struct Request {
     /// Time from the request to what decided it.
     pub latency: Option<Millis>,
     /// What pairs it: `request_id`, or the id of a call.
-    pub id: Option<String>,
+    pub id: Option<Name>,
     /// Its session, where that is clear.
     pub session: Option<SessionIndex>,
     /// When it was asked, else when it was answered.
@@ -126,7 +139,7 @@ pub struct Request {
 /// Every request once, in the order of time where all say when, else in the order they stand.
 pub fn requests(ledger: &Ledger) -> Vec<Request> {
     let scene = Scene::of(ledger);
-    let mut all: Vec<Request> = pair::paired(wire::halves(ledger))
+    let mut all: Vec<Request> = pair::paired(ledger.traces.iter().filter_map(Half::of).collect())
         .iter()
         .map(|pair| scene.control(pair))
         .chain(bridge::requests(&scene))
@@ -137,6 +150,25 @@ pub fn requests(ledger: &Ledger) -> Vec<Request> {
     all
 }
 
+/// One line of the control protocol.
+struct Half<'a> {
+    row: &'a Traced,
+    /// `request_id`.
+    id: &'a Name,
+}
+
+impl<'a> Half<'a> {
+    fn of(row: &'a Traced) -> Option<Self> {
+        let id = match &row.trace {
+            Trace::Request(request) => &request.id,
+            Trace::Response(response) => &response.id,
+            Trace::Cancel(id) => id,
+            _ => return None,
+        };
+        Some(Self { row, id })
+    }
+}
+
 /// The halves of one request.
 struct Pair<'a> {
     request: Option<Half<'a>>,
@@ -144,37 +176,15 @@ struct Pair<'a> {
     cancel: Option<Half<'a>>,
 }
 
-/// What stands around requests: calls, and the sessions that run.
+/// What is around requests: calls, and the sessions that run.
 struct Scene<'a> {
     ledger: &'a Ledger,
     calls: HashMap<&'a str, &'a Call>,
-    /// Where records name their session, by source.
-    named: BTreeMap<SourceId, Vec<(u64, SessionIndex)>>,
-    /// Sources that only a host wrote.
-    hosts: HashSet<SourceId>,
 }
 
 impl<'a> Scene<'a> {
     fn of(ledger: &'a Ledger) -> Self {
-        let mut named: BTreeMap<SourceId, Vec<(u64, SessionIndex)>> = BTreeMap::new();
-        let (mut hosts, mut others) = (HashSet::new(), HashSet::new());
-        for record in &ledger.records {
-            let Some(at) = record.mark.at else { continue };
-            // Responses look the same from both sides, unless they decide on a tool.
-            let either =
-                record.kind.starts_with("control_response") || &*record.kind == "control_cancel_request";
-            match record.dialect {
-                Dialect::Input => hosts.insert(at.source),
-                _ if either => false,
-                Dialect::Stream | Dialect::Transcript | Dialect::Bridge => others.insert(at.source),
-            };
-            if let Some(session) = ledger.named_session(&record.mark) {
-                named.entry(at.source).or_default().push((at.offset, session));
-            }
-        }
-        hosts.retain(|source| !others.contains(source));
-        let calls = ledger.calls.iter().filter_map(|call| Some((call.id.as_deref()?, call))).collect();
-        Self { ledger, calls, named, hosts }
+        Self { ledger, calls: calls(ledger) }
     }
 
     /// The session that a record is of: the one it names, else the one that runs around it.
@@ -183,13 +193,11 @@ impl<'a> Scene<'a> {
             return Some(session);
         }
         let at = mark.at?;
-        let named = self.named.get(&at.source)?;
-        let next = named.partition_point(|&(offset, _)| offset < at.offset);
-        let before = next.checked_sub(1).and_then(|last| named.get(last)).map(|one| one.1);
-        let after = named.get(next).map(|one| one.1);
+        let (before, next) = self.ledger.spans_around(at);
+        let after = before.filter(|before| before.last > at.offset).or(next);
         match (before, after) {
-            (Some(before), Some(after)) => (before == after).then_some(before),
-            (one, other) => one.or(other),
+            (Some(before), Some(after)) => (before.session == after.session).then_some(before.session),
+            (one, other) => one.or(other).map(|span| span.session),
         }
     }
 
@@ -206,34 +214,34 @@ impl<'a> Scene<'a> {
     fn control(&self, pair: &Pair<'a>) -> Request {
         let Pair { request, response, cancel } = pair;
         let (asked, answered) = (request.as_ref(), response.as_ref());
-        let first = asked.or(answered).or(cancel.as_ref()).map(|half| half.record);
-        let (subtype, tool, call) = match asked.map(|half| &half.said) {
-            Some(Said::Request { subtype, tool, call }) => (subtype.clone(), tool.clone(), call.as_deref()),
+        let first = asked.or(answered).or(cancel.as_ref()).map(|half| half.row);
+        let (subtype, tool, call) = match asked.map(|half| &half.row.trace) {
+            Some(Trace::Request(told)) => (told.subtype.clone(), told.tool.clone(), told.call.as_deref()),
             _ => (None, None, None),
         };
-        let (answer, always, known) = match answered.map(|half| &half.said) {
-            Some(Said::Response { decision, always, answers }) => (Some(*decision), *always, *answers),
+        let (answer, always, known) = match answered.map(|half| &half.row.trace) {
+            Some(Trace::Response(told)) => (Some(Decision::of(told.verdict)), told.always, told.answers),
             _ => (None, false, None),
         };
         // What was cancelled was still waiting: a response that stands beside it came too late.
         let cancelled = cancel.as_ref().map(|_| Decision::Cancelled);
         let decision = cancelled.or(answer).or_else(|| self.ended(call)).unwrap_or(Decision::Unanswered);
-        let end = cancel.as_ref().or(answered).and_then(|half| half.record.mark.time);
+        let end = cancel.as_ref().or(answered).and_then(|half| half.row.mark.time);
         let called = call.and_then(|call| self.calls.get(call)).copied();
         let halves = || [asked, answered, cancel.as_ref()].into_iter().flatten();
         Request {
             direction: self.direction(pair),
-            subtype: subtype.or_else(|| known.map(str::to_owned)),
-            tool: tool.or_else(|| called.map(|call| call.tool.to_string())),
+            subtype: subtype.or_else(|| known.map(Name::from)),
+            tool: tool.or_else(|| called.map(|call| Name::clone(&call.tool))),
             decision: Some(decision),
             always,
-            latency: asked.and_then(|half| half.record.mark.time).zip(end).map(|(from, to)| to.since(from)),
-            id: halves().next().map(|half| half.id.clone()),
+            latency: asked.and_then(|half| half.row.mark.time).zip(end).map(|(from, to)| to.since(from)),
+            id: halves().next().map(|half| Name::clone(half.id)),
             session: called
                 .and_then(|call| self.session(&call.mark))
-                .or_else(|| halves().find_map(|half| self.session(&half.record.mark))),
-            time: first.and_then(|record| record.mark.time),
-            at: first.and_then(|record| record.mark.at),
+                .or_else(|| halves().find_map(|half| self.session(&half.row.mark))),
+            time: first.and_then(|row| row.mark.time),
+            at: first.and_then(|row| row.mark.at),
             seen: match (asked.is_some(), answered.is_some() || cancel.is_some()) {
                 (true, true) => Seen::Both,
                 (true, false) => Seen::Request,
@@ -243,14 +251,14 @@ impl<'a> Scene<'a> {
     }
 
     fn direction(&self, pair: &Pair<'_>) -> Direction {
-        let is_hosts = |record: &Record| {
-            record.dialect == Dialect::Input
-                || record.mark.at.is_some_and(|at| self.hosts.contains(&at.source))
+        let is_hosts = |row: &Traced| {
+            row.dialect == Dialect::Input
+                || row.mark.at.is_some_and(|at| self.ledger.hosts.contains(&at.source))
         };
         let asked_by_host = match pair {
-            Pair { request: Some(request), .. } => request.record.dialect == Dialect::Input,
-            Pair { response: Some(response), .. } => !is_hosts(response.record),
-            Pair { cancel, .. } => cancel.as_ref().is_some_and(|half| is_hosts(half.record)),
+            Pair { request: Some(request), .. } => request.row.dialect == Dialect::Input,
+            Pair { response: Some(response), .. } => !is_hosts(response.row),
+            Pair { cancel, .. } => cancel.as_ref().is_some_and(|half| is_hosts(half.row)),
         };
         if asked_by_host { Direction::ToCli } else { Direction::ToHost }
     }

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use serde_json::Value;
-
-use super::member::{count, member, millis, opened, text};
 use crate::{
+    event::trace::{self, LimitKind, Trace},
     facts::{
         Name,
-        ledger::{Ledger, Mark, Record, SessionIndex},
+        key::Id,
+        ledger::{Compaction, Ledger, Mark, SessionIndex, Traced},
     },
     measure::{Millis, Time},
 };
@@ -85,6 +84,18 @@ impl Limit {
         }
     }
 
+    fn of(mark: &Mark, sort: Sort, told: &trace::Limit<Name>) -> Self {
+        let trace::Limit { kind, what, model, fallback, before, after, took, resets, used, ids: _ } =
+            told.clone();
+        let what = if kind == LimitKind::FailedCompaction { Some(Name::from("failed")) } else { what };
+        Self { mark: mark.clone(), sort, what, model, fallback, before, after, took, resets, used }
+    }
+
+    fn of_compaction(one: &Compaction) -> Self {
+        let Compaction { mark, before, after, trigger, took } = one.clone();
+        Self { before, after, took, ..Self::new(&mark, Sort::Compaction, trigger.as_deref()) }
+    }
+
     /// Learns what another telling of the same moment knows.
     fn learn(&mut self, other: Self) {
         let Self { mark, sort: _, what, model, fallback, before, after, took, resets, used } = other;
@@ -105,62 +116,57 @@ impl Limit {
 pub fn limits(ledger: &Ledger) -> Vec<Limit> {
     let mut met = Met::default();
     let mut reached: Vec<Limit> = Vec::new();
+    let mut seen: HashSet<Id> = HashSet::new();
     let mut stopped = Stopped::default();
-    for (record, json) in opened(ledger, leaves_trace) {
-        match &*record.kind {
-            "attachment/max_turns_reached" if record.copy => {}
-            "attachment/max_turns_reached" => {
-                reached.push(Limit::new(&record.mark, Sort::Stop, Some("max_turns")));
+    for Traced { mark, uuid, trace, .. } in &ledger.traces {
+        let Trace::Limit(told) = trace else { continue };
+        let sort = match told.kind {
+            LimitKind::RateLimit => Sort::RateLimit,
+            LimitKind::Fallback => Sort::Fallback,
+            LimitKind::Refusal => Sort::Refusal,
+            LimitKind::FailedCompaction => Sort::Compaction,
+            LimitKind::Microcompaction => Sort::Microcompaction,
+            LimitKind::MaxTurns => {
+                if uuid.is_none_or(|uuid| seen.insert(uuid)) {
+                    reached.push(Limit::new(mark, Sort::Stop, Some("max_turns")));
+                }
+                continue;
             }
-            "assistant" => met.add(refused(record, &json), record),
-            "stream_event/message_delta" if !record.copy => {
-                stopped.add(record, u64::from(is_refusal(&json)), 0)
+            LimitKind::StoppedEvent => {
+                stopped.add(mark, 1, 0);
+                continue;
             }
-            "stream_event/message_delta" => {}
-            kind if kind.starts_with("result") => stopped.add(record, 0, safety_stops(&json)),
-            _ => met.add(told(record, &json), record),
-        }
+            LimitKind::StoppedResponses(stops) => {
+                stopped.add(mark, 0, stops);
+                continue;
+            }
+        };
+        let ids = told.ids.iter().map(|id| Id::of(id)).chain(*uuid).collect();
+        met.add(Limit::of(mark, sort, told), ids);
     }
     met.stopped(stopped);
     let mut all = met.all;
+    all.extend(ledger.compactions.iter().map(Limit::of_compaction));
     all.extend(stops(ledger, reached));
     all.sort_by_key(|limit| limit.mark.at);
     all
-}
-
-fn leaves_trace(record: &Record) -> bool {
-    match &*record.kind {
-        "rate_limit_event" | "assistant" | "stream_event/message_delta" | "attachment/max_turns_reached" => {
-            true
-        }
-        "system/compact_boundary" | "system/microcompact_boundary" | "system/status" => true,
-        kind if kind.starts_with("result") => true,
-        kind => kind.strip_prefix("system/model_").is_some_and(|kind| kind.contains("fallback")),
-    }
 }
 
 /// What was met, by the ids under which it is told again.
 #[derive(Default)]
 struct Met {
     all: Vec<Limit>,
-    index: HashMap<Name, usize>,
+    index: HashMap<Id, usize>,
 }
 
 impl Met {
-    fn add(&mut self, told: Option<(Limit, Vec<Name>)>, record: &Record) {
-        let Some((limit, ids)) = told else { return };
+    fn add(&mut self, limit: Limit, ids: Vec<Id>) {
         let known = ids.iter().find_map(|id| self.index.get(id).copied());
-        let at = match known {
-            Some(at) => {
-                self.all[at].learn(limit);
-                at
-            }
-            None if ids.is_empty() && record.copy => return,
-            None => {
-                self.all.push(limit);
-                self.all.len() - 1
-            }
-        };
+        let at = known.unwrap_or(self.all.len());
+        match known {
+            Some(at) => self.all[at].learn(limit),
+            None => self.all.push(limit),
+        }
         for id in ids {
             self.index.entry(id).or_insert(at);
         }
@@ -184,96 +190,11 @@ impl Met {
 struct Stopped(BTreeMap<Option<SessionIndex>, (u64, u64, Mark)>);
 
 impl Stopped {
-    fn add(&mut self, record: &Record, events: u64, stops: u64) {
-        let known = self.0.entry(record.mark.session).or_insert_with(|| (0, 0, record.mark.clone()));
-        if known.0 + known.1 == 0 {
-            known.2 = record.mark.clone();
-        }
-        *known = (known.0 + events, known.1.max(stops), known.2.clone());
+    fn add(&mut self, mark: &Mark, events: u64, stops: u64) {
+        let known = self.0.entry(mark.session).or_insert_with(|| (0, 0, mark.clone()));
+        known.0 += events;
+        known.1 = known.1.max(stops);
     }
-}
-
-/// How many responses of the turn were stopped: at least the last one, if the turn ended with it.
-fn safety_stops(json: &Value) -> u64 {
-    count(json, &["safety_stops"])
-        .unwrap_or(0)
-        .max(u64::from(text(json, &["stop_reason"]) == Some("refusal")))
-}
-
-/// Whether an event ends a response with a refusal.
-fn is_refusal(json: &Value) -> bool {
-    let delta = json.get("event").and_then(|event| event.get("delta"));
-    delta.and_then(|delta| text(delta, &["stop_reason"])) == Some("refusal")
-}
-
-fn names(json: &Value, ids: &[&str]) -> Vec<Name> {
-    ids.iter().filter_map(|id| text(json, &[id])).map(Name::from).collect()
-}
-
-/// A response that ended with a refusal. A line about the model that was asked instead may name the same request.
-fn refused(record: &Record, json: &Value) -> Option<(Limit, Vec<Name>)> {
-    let message = json.get("message")?;
-    // The words may stand in what the model wrote.
-    text(message, &["stop_reason"]).filter(|reason| *reason == "refusal")?;
-    let mut limit = Limit::new(&record.mark, Sort::Refusal, None);
-    limit.model = text(message, &["model"]).map(Name::from);
-    Some((limit, [names(message, &["id"]), names(json, &["request_id", "requestId", "uuid"])].concat()))
-}
-
-fn told(record: &Record, json: &Value) -> Option<(Limit, Vec<Name>)> {
-    let mut ids = names(json, &["uuid"]);
-    let limit = match &*record.kind {
-        "rate_limit_event" => rate_limit(record, json.get("rate_limit_info")?),
-        "system/compact_boundary" => {
-            compaction(record, Sort::Compaction, member(json, &["compact_metadata", "compactMetadata"]))
-        }
-        "system/microcompact_boundary" => {
-            let told = member(json, &["microcompact_metadata", "microcompactMetadata"]);
-            compaction(record, Sort::Microcompaction, told)
-        }
-        // A compaction that succeeded has a boundary.
-        "system/status" => {
-            text(json, &["compact_result"]).filter(|result| *result == "failed")?;
-            Limit::new(&record.mark, Sort::Compaction, Some("failed"))
-        }
-        kind => {
-            let (sort, what): (Sort, &[&str]) = if kind.starts_with("system/model_refusal") {
-                ids.extend(names(json, &["request_id", "requestId"]));
-                (Sort::Refusal, &["api_refusal_category", "apiRefusalCategory"])
-            } else {
-                (Sort::Fallback, &["trigger"])
-            };
-            let mut limit = Limit::new(&record.mark, sort, text(json, what));
-            limit.model = text(json, &["original_model", "originalModel"]).map(Name::from);
-            limit.fallback = text(json, &["fallback_model", "fallbackModel"]).map(Name::from);
-            limit
-        }
-    };
-    Some((limit, ids))
-}
-
-fn compaction(record: &Record, sort: Sort, told: Option<&Value>) -> Limit {
-    let told = told.unwrap_or(&Value::Null);
-    let mut limit = Limit::new(&record.mark, sort, text(told, &["trigger"]));
-    limit.before = count(told, &["pre_tokens", "preTokens"]);
-    let saved = count(told, &["tokens_saved", "tokensSaved"]);
-    let rest = limit.before.zip(saved).map(|(before, saved)| before.saturating_sub(saved));
-    limit.after = count(told, &["post_tokens", "postTokens"]).or(rest);
-    limit.took = millis(told, &["duration_ms", "durationMs"]);
-    limit
-}
-
-fn rate_limit(record: &Record, told: &Value) -> Limit {
-    let window = text(told, &["rateLimitType", "rate_limit_type"]);
-    let what = match (text(told, &["status"]), window) {
-        (Some(status), Some(window)) => Some(format!("{status} {window}")),
-        (status, window) => status.or(window).map(str::to_owned),
-    };
-    let mut limit = Limit::new(&record.mark, Sort::RateLimit, what.as_deref());
-    let seconds = member(told, &["resetsAt", "resets_at"]).and_then(Value::as_i64);
-    limit.resets = seconds.map(|seconds| Time::from_micros(seconds.saturating_mul(1_000_000)));
-    limit.used = member(told, &["utilization"]).and_then(Value::as_f64);
-    limit
 }
 
 /// Turns that were stopped. A saved session has no results: what it says counts where no result does.

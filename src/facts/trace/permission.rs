@@ -1,17 +1,17 @@
 //! Who allowed or refused each call, and in which mode.
 
-mod obstacle;
+use std::collections::BTreeMap;
 
-pub use obstacle::Obstacle;
-
-use std::collections::{BTreeMap, HashMap};
-
-use serde_json::Value;
-
-use super::{text, traces};
+pub use crate::event::Obstacle;
 use crate::{
-    event,
-    facts::ledger::{At, Call, End, Ledger, Mark, Record, SessionIndex},
+    event::{
+        self,
+        trace::{self, ApprovalStep, Trace, Verdict},
+    },
+    facts::{
+        Hashed, Name,
+        ledger::{At, Call, End, Ledger, Mark, SessionIndex},
+    },
 };
 
 /// What is known of the decision about one call.
@@ -22,13 +22,13 @@ pub struct Decision {
     /// Whether someone was asked: a person or a host.
     pub asked: bool,
     /// Who decided, as the log writes it: `config`, `hook`, `user_temporary`, `user_reject`, `host` …
-    pub source: Option<String>,
+    pub source: Option<Name>,
     /// Why, as the log writes it: `rule`, `mode`, `hook`, `subcommandResults` …
-    pub reason: Option<String>,
+    pub reason: Option<Name>,
     /// The rule, or the scope of the rule, that decided, where the log says it.
-    pub rule: Option<String>,
+    pub rule: Option<Name>,
     /// The mode in force when it was asked.
-    pub mode: Option<String>,
+    pub mode: Option<Name>,
     /// The obstacle that no allow rule could have removed.
     pub obstacle: Option<Obstacle>,
 }
@@ -39,13 +39,12 @@ pub struct ModeChange {
     /// When and where.
     pub mark: Mark,
     /// The mode.
-    pub mode: String,
+    pub mode: Name,
 }
 
 /// What a call was made with, in one line: its command, file, address or question.
 pub fn subject(call: &Call) -> Option<String> {
-    let input: Value = serde_json::from_str(call.input_text.as_deref()?).ok()?;
-    let line = event::main_input(&input);
+    let line = event::main_input_of(call.input_text.as_deref()?)?;
     line.lines().next().map(str::to_owned).filter(|line| !line.is_empty())
 }
 
@@ -56,21 +55,21 @@ pub fn decisions(ledger: &Ledger) -> (Vec<Decision>, Vec<ModeChange>) {
             .calls
             .iter()
             .enumerate()
-            .filter_map(|(at, call)| Some((call.id.as_deref()?.to_owned(), at)))
+            .filter_map(|(at, call)| Some((call.id.as_ref()?, at)))
             .collect(),
         decisions: vec![Decision::default(); ledger.calls.len()],
         refusals: vec![Refusal::default(); ledger.calls.len()],
-        requests: HashMap::new(),
+        requests: Hashed::default(),
         answers: Vec::new(),
         modes: Vec::new(),
     };
-    traces(ledger).for_each(|(record, value)| told.read(record, &value));
+    ledger.traces.iter().for_each(|row| told.read(&row.mark, &row.trace));
     let Told { mut decisions, refusals, requests, answers, mut modes, .. } = told;
     for (request, allowed) in answers {
-        if let Some(&call) = requests.get(&request) {
+        if let Some(&call) = requests.get(request) {
             let decision = &mut decisions[call];
             decision.allowed.get_or_insert(allowed);
-            decision.source.get_or_insert_with(|| "host".to_owned());
+            decision.source.get_or_insert_with(|| Name::from("host"));
         }
     }
     for (decision, call) in decisions.iter_mut().zip(&ledger.calls) {
@@ -86,7 +85,7 @@ pub fn decisions(ledger: &Ledger) -> (Vec<Decision>, Vec<ModeChange>) {
     for (decision, refusal) in
         decisions.iter_mut().zip(refusals).filter(|(one, _)| one.allowed == Some(false))
     {
-        decision.obstacle = Obstacle::of(decision, refusal.kind.as_deref()).or(refusal.said);
+        decision.obstacle = obstacle(decision, refusal.kind.as_deref()).or(refusal.said);
     }
     (decisions, modes)
 }
@@ -95,161 +94,117 @@ pub fn decisions(ledger: &Ledger) -> (Vec<Decision>, Vec<ModeChange>) {
 #[derive(Clone, Debug, Default)]
 struct Refusal {
     /// `non_execution_kind` of a stream, `toolDenialKind` of a saved session.
-    kind: Option<String>,
+    kind: Option<Name>,
     /// What its text says.
     said: Option<Obstacle>,
 }
 
-struct Told {
-    calls: HashMap<String, usize>,
+struct Told<'l> {
+    calls: Hashed<&'l Name, usize>,
     decisions: Vec<Decision>,
     refusals: Vec<Refusal>,
     /// The call that each request of the control protocol asks about.
-    requests: HashMap<String, usize>,
+    requests: Hashed<&'l Name, usize>,
     /// What was answered to requests: they may stand before them, in another log.
-    answers: Vec<(String, bool)>,
+    answers: Vec<(&'l Name, bool)>,
     modes: Vec<ModeChange>,
 }
 
-impl Told {
-    fn read(&mut self, record: &Record, value: &Value) {
-        match &*record.kind {
-            "user" => self.user(value),
-            "system/permission_denied" => {
-                self.decided(&value["tool_use_id"], |told| {
-                    told.allowed.get_or_insert(false);
-                    set(&mut told.reason, &value["decision_reason_type"]);
-                });
-                self.refused(&value["tool_use_id"], &value["message"]);
-            }
-            "control_request/can_use_tool" => self.asked(value),
-            kind if kind.starts_with("control_response") => self.answered(value),
-            "permission_request" => self.decided(&value["toolUseId"], |told| told.asked = true),
-            "approve" | "approve_always" | "reject" => {
-                let allowed = &*record.kind != "reject";
-                self.decided(&value["id"], |told| {
-                    told.asked = true;
-                    told.allowed.get_or_insert(allowed);
-                    told.source.get_or_insert_with(|| "user".to_owned());
-                    if &*record.kind == "approve_always" {
-                        told.rule.get_or_insert_with(|| "session".to_owned());
-                    }
-                });
+impl<'l> Told<'l> {
+    fn read(&mut self, mark: &Mark, trace: &'l Trace<Name>) {
+        match trace {
+            Trace::Decision(told) => self.decided(told),
+            Trace::Request(told) => self.asked(told),
+            Trace::Response(told) => match told.verdict {
+                Verdict::Allow => self.answers.push((&told.id, true)),
+                Verdict::Deny => self.answers.push((&told.id, false)),
+                Verdict::Success | Verdict::Error => {}
+            },
+            Trace::Approval(told) => self.approved(told),
+            Trace::Mode(mode) => {
+                self.modes.push(ModeChange { mark: mark.clone(), mode: Name::clone(mode) });
             }
             _ => {}
         }
-        let mode = match &*record.kind {
-            "permission-mode" => text(&value["permissionMode"]).or_else(|| text(&value["mode"])),
-            _ => text(&value["permissionMode"]),
-        };
-        if let Some(mode) = mode {
-            self.modes.push(ModeChange { mark: record.mark.clone(), mode: mode.to_owned() });
-        }
     }
 
-    fn decided(&mut self, id: &Value, tell: impl FnOnce(&mut Decision)) {
-        if let Some(&call) = id.as_str().and_then(|id| self.calls.get(id)) {
-            tell(&mut self.decisions[call]);
+    fn decided(&mut self, told: &trace::Decision<Name>) {
+        let Some(&call) = self.calls.get(&told.call) else { return };
+        let (decision, refusal) = (&mut self.decisions[call], &mut self.refusals[call]);
+        if told.is_answer {
+            decision.allowed = told.allowed.or(decision.allowed);
+            decision.source = told.source.clone().or(decision.source.take());
+        } else {
+            decision.allowed = decision.allowed.or(told.allowed);
         }
+        // `user_temporary`, `user_permanent`, `user_reject`: a person or a host was asked.
+        decision.asked |= told.source.as_ref().is_some_and(|source| source.starts_with("user"));
+        set(&mut decision.reason, &told.reason);
+        set(&mut decision.rule, &told.rule);
+        set(&mut refusal.kind, &told.refusal);
+        refusal.said = refusal.said.or(told.obstacle);
     }
 
-    /// The text of a refusal.
-    fn refused(&mut self, id: &Value, text: &Value) {
-        if let Some(&call) = id.as_str().and_then(|id| self.calls.get(id)) {
-            let said = &mut self.refusals[call].said;
-            *said = said.or_else(|| Obstacle::of_text(text.as_str()?));
+    fn asked(&mut self, told: &'l trace::Request<Name>) {
+        if told.subtype.as_deref() != Some("can_use_tool") {
+            return;
         }
+        let Some(&call) = told.call.as_ref().and_then(|call| self.calls.get(call)) else { return };
+        let decision = &mut self.decisions[call];
+        decision.asked = true;
+        set(&mut decision.reason, &told.reason);
+        set(&mut decision.rule, &told.rule);
+        self.requests.insert(&told.id, call);
     }
 
-    /// The kind of a refusal.
-    fn refused_as(&mut self, id: &Value, kind: &Value) {
-        if let Some(&call) = id.as_str().and_then(|id| self.calls.get(id)) {
-            set(&mut self.refusals[call].kind, kind);
-        }
-    }
-
-    /// The line of an answer: the stream tells of each call by its id, the saved session of the one that it answers.
-    fn user(&mut self, value: &Value) {
-        for meta in value["tool_result_meta"].as_array().into_iter().flatten() {
-            self.decided(&meta["id"], |told| permission(told, &meta["permission_decision"]));
-            self.refused_as(&meta["id"], &meta["non_execution_kind"]);
-        }
-        for block in value["message"]["content"].as_array().into_iter().flatten() {
-            if block["type"] == "tool_result" && block["is_error"] == true {
-                self.refused(&block["tool_use_id"], said(&block["content"]));
-                self.refused_as(&block["tool_use_id"], &value["toolDenialKind"]);
+    fn approved(&mut self, told: &trace::Approval<Name>) {
+        let Some(&call) = self.calls.get(&told.call) else { return };
+        let decision = &mut self.decisions[call];
+        let allowed = match told.step {
+            ApprovalStep::Asked => {
+                decision.asked = true;
+                return;
             }
-        }
-        let saved = &value["permissionDecision"];
-        let blocks = value["message"]["content"].as_array().into_iter().flatten();
-        if let Some(block) = blocks.into_iter().find(|block| block["type"] == "tool_result")
-            && saved.is_object()
-        {
-            self.decided(&block["tool_use_id"], |told| permission(told, saved));
-        }
-    }
-
-    fn asked(&mut self, value: &Value) {
-        let request = &value["request"];
-        let Some(&call) = request["tool_use_id"].as_str().and_then(|id| self.calls.get(id)) else { return };
-        let told = &mut self.decisions[call];
-        told.asked = true;
-        set(&mut told.reason, &request["decision_reason_type"]);
-        set(&mut told.rule, &request["matched_ask_rule"]);
-        if let Some(id) = text(&value["request_id"]) {
-            self.requests.insert(id.to_owned(), call);
-        }
-    }
-
-    fn answered(&mut self, value: &Value) {
-        let response = &value["response"];
-        let allowed = match response["response"]["behavior"].as_str() {
-            Some("allow") => true,
-            Some("deny") => false,
-            _ => return,
+            ApprovalStep::Approved | ApprovalStep::ApprovedAlways => true,
+            ApprovalStep::Rejected => false,
+            ApprovalStep::Answered => return,
         };
-        if let Some(id) = text(&response["request_id"]) {
-            self.answers.push((id.to_owned(), allowed));
+        decision.asked = true;
+        decision.allowed.get_or_insert(allowed);
+        decision.source.get_or_insert_with(|| Name::from("user"));
+        if told.step == ApprovalStep::ApprovedAlways {
+            decision.rule.get_or_insert_with(|| Name::from("session"));
         }
     }
-}
-
-/// What `permission_decision` of a stream and `permissionDecision` of a saved session say.
-fn permission(told: &mut Decision, value: &Value) {
-    match value["decision"].as_str() {
-        Some("accept") => told.allowed = Some(true),
-        Some("reject") => told.allowed = Some(false),
-        _ => {}
-    }
-    let source = text(&value["source"]);
-    // `user_temporary`, `user_permanent`, `user_reject`: a person or a host was asked.
-    told.asked |= source.is_some_and(|source| source.starts_with("user"));
-    if let Some(source) = source {
-        told.source = Some(source.to_owned());
-    }
-    set(&mut told.reason, &value["reason_type"]);
-    set(&mut told.reason, &value["reasonType"]);
-    set(&mut told.rule, &value["ruleSource"]);
-    if value["reasonCode"] != "unknown" {
-        set(&mut told.reason, &value["reasonCode"]);
-    }
-}
-
-/// The text of an answer: a string, or the first of its blocks.
-fn said(content: &Value) -> &Value {
-    if content.is_array() { &content[0]["text"] } else { content }
 }
 
 /// Takes what is not known yet.
-fn set(known: &mut Option<String>, value: &Value) {
-    if let (None, Some(text)) = (&known, text(value)) {
-        *known = Some(text.to_owned());
+fn set(known: &mut Option<Name>, told: &Option<Name>) {
+    if known.is_none() {
+        known.clone_from(told);
+    }
+}
+
+/// The obstacle that the fields of a decision name.
+fn obstacle(decision: &Decision, kind: Option<&str>) -> Option<Obstacle> {
+    let (source, reason) = (decision.source.as_deref(), decision.reason.as_deref());
+    let starts = |text: Option<&str>, start: &str| text.is_some_and(|text| text.starts_with(start));
+    match () {
+        () if source == Some("hook") || starts(reason, "hook") => Some(Obstacle::Hook),
+        () if starts(source, "user") || source == Some("host") => Some(Obstacle::Person),
+        () if reason == Some("permissionPromptTool") => Some(Obstacle::Person),
+        () if reason == Some("mode:plan") => Some(Obstacle::PlanMode),
+        () if reason == Some("mode") && decision.mode.as_deref() == Some("plan") => Some(Obstacle::PlanMode),
+        () if reason == Some("rule") || starts(reason, "rule:") => Some(Obstacle::Rule),
+        // Hooks and hosts have this kind too, but another source.
+        () if kind == Some("permission-rule") && source == Some("config") => Some(Obstacle::Rule),
+        () => None,
     }
 }
 
 /// Leaves the first mode of each session and those that differ from the one before.
 fn keep_changes(modes: &mut Vec<ModeChange>) {
-    let mut last: BTreeMap<Option<SessionIndex>, String> = BTreeMap::new();
+    let mut last: BTreeMap<Option<SessionIndex>, Name> = BTreeMap::new();
     modes.retain(|change| {
         last.insert(change.mark.session, change.mode.clone()).as_ref() != Some(&change.mode)
     });
@@ -257,17 +212,50 @@ fn keep_changes(modes: &mut Vec<ModeChange>) {
 
 /// Finds the mode that each call was asked in: the last one of its session that stands before it.
 fn in_force(decisions: &mut [Decision], ledger: &Ledger, modes: &[ModeChange]) {
-    let before = |mark: &Mark| {
-        let stands = |at: Option<At>| at.map(|at| (at.source, at.offset));
-        let own = modes.iter().filter(|change| change.mark.session == mark.session);
-        let mut same = own.clone().filter(|change| {
-            change.mark.at.map(|at| at.source) == mark.at.map(|at| at.source)
-                && stands(change.mark.at) <= stands(mark.at)
-        });
-        // A subagent's own file says no mode: that of its session holds.
-        same.next_back().or_else(|| own.clone().next()).map(|change| change.mode.clone())
-    };
+    let mut by_session: Hashed<Option<SessionIndex>, Vec<&ModeChange>> = Hashed::default();
+    for change in modes {
+        by_session.entry(change.mark.session).or_default().push(change);
+    }
+    let stands = |at: Option<At>| at.map(|at| (at.source, at.offset));
     for (decision, call) in decisions.iter_mut().zip(&ledger.calls) {
-        decision.mode = before(&call.mark);
+        let Some(own) = by_session.get(&call.mark.session) else { continue };
+        // Changes are in the order they stand.
+        let next = own.partition_point(|change| stands(change.mark.at) <= stands(call.mark.at));
+        let source = |mark: &Mark| mark.at.map(|at| at.source);
+        let before = next.checked_sub(1).map(|last| own[last]);
+        let same = before.filter(|change| source(&change.mark) == source(&call.mark));
+        // A subagent's own file says no mode: that of its session holds.
+        decision.mode = same.or(own.first().copied()).map(|change| Name::clone(&change.mode));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_say_who_refused_it() {
+        let decision = |source: &str, reason: Option<&str>, mode: &str| Decision {
+            source: Some(source.into()),
+            reason: reason.map(Name::from),
+            mode: Some(mode.into()),
+            ..Decision::default()
+        };
+        let automatic = Some("user-rejected");
+        let rule = Some("permission-rule");
+        for (decision, kind, named) in [
+            (decision("config", None, "default"), automatic, None),
+            (decision("config", Some("subcommandResults"), "default"), automatic, None),
+            (decision("config", Some("subcommandResults"), "default"), rule, Some(Obstacle::Rule)),
+            (decision("config", Some("rule"), "default"), None, Some(Obstacle::Rule)),
+            (decision("hook", Some("hook"), "default"), rule, Some(Obstacle::Hook)),
+            (decision("user_reject", None, "default"), rule, Some(Obstacle::Person)),
+            (decision("host", None, "default"), None, Some(Obstacle::Person)),
+            (decision("config", Some("mode"), "plan"), automatic, Some(Obstacle::PlanMode)),
+            // `dontAsk` refuses what no rule allows, and a rule helps.
+            (decision("config", Some("mode"), "dontAsk"), automatic, None),
+        ] {
+            assert_eq!(obstacle(&decision, kind), named, "{decision:?} {kind:?}");
+        }
     }
 }

@@ -4,18 +4,17 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{text, traces};
 use crate::{
-    event::NO_SUCH_TOOL,
+    event::{
+        NO_SUCH_TOOL,
+        trace::{QUESTION_TOOL, Request, Trace, Verdict},
+    },
     facts::{
         Name,
-        ledger::{Call, End, Ledger, Mark, Record},
+        ledger::{Call, End, Ledger, Mark},
     },
     measure::Millis,
 };
-
-/// The tool that asks.
-const TOOL: &str = "AskUserQuestion";
 
 /// What became of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,23 +69,32 @@ pub struct Question {
 
 /// Every question, in the order they stand.
 pub fn questions(ledger: &Ledger) -> Vec<Question> {
-    let calls = ledger.calls.iter().filter(|call| &*call.tool == TOOL).map(Asked::of);
+    let calls = ledger.calls.iter().filter(|call| call.tool == QUESTION_TOOL).map(Asked::of);
     let mut told = Told::default();
     calls.for_each(|asked| told.ask(asked));
-    traces(ledger).for_each(|(record, value)| told.read(record, &value));
-    for (request, reply) in std::mem::take(&mut told.replies) {
-        let Some(call) = told.requests.get(&request) else { continue };
-        if reply["behavior"] == "deny" {
-            told.refused.push(call.clone());
+    ledger.traces.iter().for_each(|row| told.read(&row.mark, &row.trace));
+    for (request, denied, answers) in std::mem::take(&mut told.replies) {
+        let Some(&call) = told.requests.get(request) else { continue };
+        if denied {
+            told.refused.push(Name::clone(call));
         }
-        let answers = &reply["updatedInput"]["answers"];
-        if answers.is_object() {
-            told.given.entry(call.clone()).or_insert_with(|| answers.clone());
+        if let Some(answers) = answers {
+            told.give(call, answers);
         }
     }
     let mut questions: Vec<Question> = told.asked.iter().flat_map(|asked| told.questions(asked)).collect();
     questions.sort_by_key(|question| question.mark.at);
     questions
+}
+
+/// JSON text opened; `null` if there is none.
+fn opened(json: Option<&str>) -> Value {
+    json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
+}
+
+/// A string that is not empty.
+fn text(value: &Value) -> Option<&str> {
+    value.as_str().filter(|text| !text.is_empty())
 }
 
 /// A call that asks.
@@ -101,42 +109,39 @@ struct Asked {
 
 impl Asked {
     fn of(call: &Call) -> Self {
-        let json = |text: &Option<Box<str>>| {
-            text.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
-        };
         Self {
             id: call.id.clone(),
             mark: call.mark.clone(),
-            input: json(&call.input_text),
-            output: json(&call.output_text),
+            input: opened(call.input_text.as_deref()),
+            output: opened(call.output_text.as_deref()),
             end: call.end,
             wait: call.latency,
         }
     }
 
     /// A call of which only another record tells: a request of the control protocol, or the list of what was refused.
-    fn told(id: &str, record: &Record, input: &Value, end: End) -> Self {
-        let mark = record.mark.clone();
-        Self { id: Some(Name::from(id)), mark, input: input.clone(), output: Value::Null, end, wait: None }
+    fn told(id: &Name, mark: &Mark, input: Option<&str>, end: End) -> Self {
+        let (id, mark) = (Some(Name::clone(id)), mark.clone());
+        Self { id, mark, input: opened(input), output: Value::Null, end, wait: None }
     }
 }
 
 #[derive(Default)]
-struct Told {
+struct Told<'l> {
     asked: Vec<Asked>,
     /// Where each call stands in that list.
     calls: HashMap<Name, usize>,
     /// What was answered, by call: the first that tells it as a field, before any text.
     given: HashMap<Name, Value>,
     /// The call that each request of the control protocol asks about.
-    requests: HashMap<String, Name>,
-    /// What a host answered to requests: it may stand before them, in another log.
-    replies: Vec<(String, Value)>,
+    requests: HashMap<&'l Name, &'l Name>,
+    /// What a host answered to requests, and whether it refused: it may stand before them, in another log.
+    replies: Vec<(&'l Name, bool, Option<&'l Name>)>,
     /// Calls that a host refused.
     refused: Vec<Name>,
 }
 
-impl Told {
+impl<'l> Told<'l> {
     /// Each call once.
     fn ask(&mut self, asked: Asked) {
         if let Some(id) = &asked.id {
@@ -148,53 +153,30 @@ impl Told {
         self.asked.push(asked);
     }
 
-    fn read(&mut self, record: &Record, value: &Value) {
-        match &*record.kind {
-            "user" => self.result(value),
-            "control_request/can_use_tool" => self.request(record, value),
-            "answer" => self.give(&value["toolUseId"], &value["result"]),
-            kind if kind.starts_with("control_response") => {
-                let response = &value["response"];
-                if let Some(id) = text(&response["request_id"]) {
-                    self.replies.push((id.to_owned(), response["response"].clone()));
-                }
+    fn read(&mut self, mark: &Mark, trace: &'l Trace<Name>) {
+        match trace {
+            Trace::Given(told) => self.give(&told.call, &told.answers),
+            Trace::Request(told) => self.request(mark, told),
+            Trace::Response(told) => {
+                self.replies.push((&told.id, told.verdict == Verdict::Deny, told.given.as_ref()));
             }
-            kind if kind.starts_with("result") => {
-                for denial in value["permission_denials"].as_array().into_iter().flatten() {
-                    if let (true, Some(id)) = (denial["tool_name"] == TOOL, text(&denial["tool_use_id"])) {
-                        self.ask(Asked::told(id, record, &denial["tool_input"], End::Denied));
-                    }
-                }
+            Trace::Asked(told) => {
+                self.ask(Asked::told(&told.call, mark, told.input.as_deref(), End::Denied));
             }
             _ => {}
         }
     }
 
-    /// The record of an answer: beside the text for the model it may hold the answers one by one.
-    fn result(&mut self, value: &Value) {
-        let outcome = ["tool_use_result", "toolUseResult"].map(|key| &value[key]["answers"]);
-        let Some(answers) = outcome.into_iter().find(|answers| answers.is_object()) else { return };
-        let blocks = value["message"]["content"].as_array().into_iter().flatten();
-        if let Some(block) = blocks.into_iter().find(|block| block["type"] == "tool_result") {
-            self.give(&block["tool_use_id"], answers);
-        }
+    fn request(&mut self, mark: &Mark, told: &'l Request<Name>) {
+        let is_question =
+            told.subtype.as_deref() == Some("can_use_tool") && told.tool.as_deref() == Some(QUESTION_TOOL);
+        let Some(call) = told.call.as_ref().filter(|_| is_question) else { return };
+        self.requests.insert(&told.id, call);
+        self.ask(Asked::told(call, mark, told.questions.as_deref(), End::Open));
     }
 
-    fn request(&mut self, record: &Record, value: &Value) {
-        let request = &value["request"];
-        let (true, Some(call)) = (request["tool_name"] == TOOL, text(&request["tool_use_id"])) else {
-            return;
-        };
-        if let Some(id) = text(&value["request_id"]) {
-            self.requests.insert(id.to_owned(), Name::from(call));
-        }
-        self.ask(Asked::told(call, record, &request["input"], End::Open));
-    }
-
-    fn give(&mut self, call: &Value, answers: &Value) {
-        if let Some(call) = text(call) {
-            self.given.entry(Name::from(call)).or_insert_with(|| answers.clone());
-        }
+    fn give(&mut self, call: &Name, answers: &str) {
+        self.given.entry(Name::clone(call)).or_insert_with(|| opened(Some(answers)));
     }
 
     /// The questions of a call; one without words if its input cannot be read.

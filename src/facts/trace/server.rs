@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use serde_json::Value;
-
-use super::member::{list, opened, text};
 use crate::{
+    event::trace::{Server, Servers, Trace},
     facts::{
         Name,
-        ledger::{Ledger, Mark, Record, SessionIndex},
+        ledger::{Ledger, Mark, SessionIndex},
     },
     input::SourceId,
     measure::Time,
@@ -44,53 +42,46 @@ pub fn parts(tool: &str, is_known: impl Fn(&str) -> bool) -> Option<(&str, &str)
 
 /// The servers that the beginnings of processes and the answers to hosts list, by name.
 pub fn servers(ledger: &Ledger) -> BTreeMap<Name, Listed> {
-    let wanted = |record: &Record| matches!(&*record.kind, "system/init" | "control_response/success");
     let begun = begun(ledger);
-    let mut told: Vec<(&Record, Value)> = opened(ledger, wanted).collect();
+    let mut told: Vec<(&Mark, &Servers<Name>)> = ledger
+        .traces
+        .iter()
+        .filter_map(|row| match &row.trace {
+            Trace::Servers(told) => Some((&row.mark, &**told)),
+            _ => None,
+        })
+        .collect();
     // The last one says how a server is: the source that has the latest session, and then the last record of it.
-    told.sort_by_key(|(record, _)| {
-        (record.mark.at.and_then(|at| begun.get(&at.source).copied()).flatten(), record.mark.at)
-    });
+    told.sort_by_key(|(mark, _)| (mark.at.and_then(|at| begun.get(&at.source).copied()).flatten(), mark.at));
     let mut servers: BTreeMap<Name, Listed> = BTreeMap::new();
-    for (record, json) in &told {
-        let answer = json.get("response").and_then(|answer| answer.get("response"));
-        let listed = list(answer.unwrap_or(json), &["mcp_servers", "mcpServers"]);
-        for server in listed {
-            let Some(name) = text(server, &["name"]) else { continue };
-            let new = || Listed { mark: record.mark.clone(), status: None, tools: None };
-            let known = servers.entry(Name::from(name)).or_insert_with(new);
-            known.status = text(server, &["status"]).map(Name::from).or(known.status.take());
-            known.mark = record.mark.clone();
-            offered(known, server);
+    for (mark, listed) in told {
+        for Server { name, status, tools } in &listed.servers {
+            let new = || Listed { mark: mark.clone(), status: None, tools: None };
+            let known = servers.entry(Name::clone(name)).or_insert_with(new);
+            known.status = status.clone().or(known.status.take());
+            known.mark = mark.clone();
+            if let Some(tools) = tools {
+                known.tools.get_or_insert_default().extend(tools.iter().cloned());
+            }
         }
-        if json.get("tools").is_some_and(Value::is_array) {
-            offer(&mut servers, listed, list(json, &["tools"]));
+        if let Some(tools) = &listed.tools {
+            offer(&mut servers, &listed.servers, tools);
         }
     }
     servers
 }
 
 /// What a process can call at its beginning, by the servers that it lists there: those without a tool offer none.
-fn offer(servers: &mut BTreeMap<Name, Listed>, listed: &[Value], tools: &[Value]) {
-    let names = || listed.iter().filter_map(|one| text(one, &["name"]));
-    let plain: BTreeSet<String> = names().map(plain_name).collect();
+fn offer(servers: &mut BTreeMap<Name, Listed>, listed: &[Server<Name>], tools: &[Name]) {
+    let plain: BTreeSet<String> = listed.iter().map(|one| plain_name(&one.name)).collect();
     let mut own: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    let tools = tools.iter().filter_map(Value::as_str);
-    for (server, tool) in tools.filter_map(|tool| parts(tool, |name| plain.contains(name))) {
+    for (server, tool) in tools.iter().filter_map(|tool| parts(tool, |name| plain.contains(name))) {
         own.entry(server).or_default().push(tool);
     }
-    for name in names() {
+    for Server { name, .. } in listed {
         let Some(known) = servers.get_mut(name) else { continue };
         let offered = own.get(&*plain_name(name)).into_iter().flatten().map(|tool| Name::from(*tool));
         known.tools.get_or_insert_default().extend(offered);
-    }
-}
-
-/// The tools that an answer to a host lists with their server.
-fn offered(known: &mut Listed, server: &Value) {
-    if server.get("tools").is_some_and(Value::is_array) {
-        let names = list(server, &["tools"]).iter().filter_map(|tool| text(tool, &["name"]));
-        known.tools.get_or_insert_default().extend(names.map(Name::from));
     }
 }
 

@@ -2,14 +2,12 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
-use super::member::{answers, calls, content, count, list, member, mentions, millis, opened, text};
+use super::calls;
 use crate::{
-    event::TASK_NOTICE,
+    event::trace::{self, TaskOutcome, TaskSign, TaskUsage, Trace},
     facts::{
         Name,
-        ledger::{Call, End, Ledger, Mark, Record, SessionIndex},
+        ledger::{Call, End, Ledger, Mark, SessionIndex, Traced},
     },
     measure::{Millis, Time},
 };
@@ -55,25 +53,12 @@ pub const LIST_ENTRY: &str = "todo";
 pub fn tasks(ledger: &Ledger) -> Vec<Task> {
     let calls = calls(ledger);
     let mut known = Known::default();
-    for (record, json) in opened(ledger, leaves_trace) {
-        match &*record.kind {
-            "system/background_tasks_changed" => list(&json, &["tasks"]).iter().for_each(|one| {
-                if let Some(task) = known.told(record, one) {
-                    task.background = Some(true);
-                }
-            }),
-            "user" => {
-                answered(&mut known, record, &json, &calls);
-                json.get("message").and_then(content).into_iter().for_each(|text| known.notice(record, text));
-            }
-            "queue-operation/enqueue" => {
-                text(&json, &["content"]).into_iter().for_each(|text| known.notice(record, text));
-            }
-            "attachment/queued_command" => {
-                let prompt = json.get("attachment").and_then(|own| text(own, &["prompt"]));
-                prompt.into_iter().for_each(|text| known.notice(record, text));
-            }
-            _ => drop(known.told(record, &json)),
+    for Traced { mark, trace, .. } in &ledger.traces {
+        match trace {
+            Trace::Task(told) if told.sign == TaskSign::Notice => known.notice(mark, told),
+            Trace::Task(told) => known.told(mark, told),
+            Trace::TaskOutcome(told) => answered(&mut known, mark, told, &calls),
+            _ => {}
         }
     }
     let mut tasks = known.tasks;
@@ -82,97 +67,60 @@ pub fn tasks(ledger: &Ledger) -> Vec<Task> {
     tasks
 }
 
-fn leaves_trace(record: &Record) -> bool {
-    match &*record.kind {
-        "user" => mentions(record, &["tool_use_result", "toolUseResult", TASK_NOTICE]),
-        "queue-operation/enqueue" | "attachment/queued_command" => mentions(record, &[TASK_NOTICE]),
-        kind => {
-            matches!(kind, "system/task_started" | "system/task_progress" | "system/task_updated")
-                || matches!(kind, "system/task_notification" | "system/background_tasks_changed")
-        }
-    }
-}
-
 /// Tasks by their ids, and by the calls that began them.
 #[derive(Default)]
 struct Known {
     tasks: Vec<Task>,
-    ids: HashMap<(Option<SessionIndex>, String), usize>,
-    calls: HashMap<String, usize>,
+    ids: HashMap<(Option<SessionIndex>, bool, Name), usize>,
+    calls: HashMap<Name, usize>,
 }
 
 impl Known {
     /// The task with this id or of this call, perhaps a new one. Ids of lists count from 1 in every session, calls do not.
-    fn task(&mut self, record: &Record, id: Option<&str>, call: Option<&str>, todo: bool) -> &mut Task {
-        let session = record.mark.session;
+    fn task(&mut self, mark: &Mark, id: Option<&Name>, call: Option<&Name>, todo: bool) -> &mut Task {
         // An entry of a list and a command may have the same id.
-        let key = |id: &str| (session, if todo { format!("#{id}") } else { id.to_owned() });
+        let key = |id: &Name| (mark.session, todo, Name::clone(id));
         let by_id = id.and_then(|id| self.ids.get(&key(id)).copied());
         let by_call = call.and_then(|call| self.calls.get(call).copied());
         let by_call = by_call
-            .filter(|&at| id.is_none() || self.tasks[at].id.is_none() || self.tasks[at].id.as_deref() == id);
+            .filter(|&at| id.is_none() || self.tasks[at].id.is_none() || self.tasks[at].id.as_ref() == id);
         let at = by_id.or(by_call).unwrap_or_else(|| {
-            self.tasks.push(Task::new(&record.mark));
+            self.tasks.push(Task::new(mark));
             self.tasks.len() - 1
         });
         id.map(|id| self.ids.entry(key(id)).or_insert(at));
-        call.map(|call| self.calls.entry(call.to_owned()).or_insert(at));
+        call.map(|call| self.calls.entry(Name::clone(call)).or_insert(at));
         let task = &mut self.tasks[at];
-        task.id = task.id.take().or(id.map(Name::from));
-        task.call = task.call.take().or(call.map(Name::from));
+        task.id = task.id.take().or(id.cloned());
+        task.call = task.call.take().or(call.cloned());
         if todo {
             task.kind = Some(Name::from(LIST_ENTRY));
         }
         task
     }
 
-    /// What a line about one task tells, or an entry of the list of those in the background.
-    fn told(&mut self, record: &Record, told: &Value) -> Option<&mut Task> {
-        let id = text(told, &["task_id"])?;
-        let task = self.task(record, Some(id), text(told, &["tool_use_id"]), false);
-        let kind = text(told, &["task_type"]).map(|kind| kind.strip_prefix("local_").unwrap_or(kind));
-        task.kind = task.kind.take().or(kind.map(Name::from));
-        task.agent_type = task.agent_type.take().or(text(told, &["subagent_type"]).map(Name::from));
-        task.usage(told.get("usage").unwrap_or(&Value::Null), &record.kind != "system/task_progress");
-        let patch = told.get("patch").unwrap_or(told);
-        if let Some(background) = patch.get("is_backgrounded").and_then(Value::as_bool) {
-            task.background = Some(background);
-        }
-        if let Some(status) = text(patch, &["status"]) {
-            task.is(status);
-        }
-        let ended = patch
-            .get("end_time")
-            .and_then(Value::as_i64)
-            .map(|ms| Time::from_micros(ms.saturating_mul(1000)));
-        task.ends(ended);
-        Some(task)
+    /// A line about one task, or an entry of the list of those in the background.
+    fn told(&mut self, mark: &Mark, told: &trace::Task<Name>) {
+        let task = self.task(mark, Some(&told.id), told.call.as_ref(), false);
+        task.kind = task.kind.take().or(told.kind.clone());
+        task.agent_type = task.agent_type.take().or(told.agent_type.clone());
+        task.usage(&told.usage, told.sign != TaskSign::Progress);
+        task.background = told.background.or(task.background);
+        told.status.iter().for_each(|status| task.is(status));
+        task.ends(told.ended);
     }
 
     /// What the model is told when a task ends.
-    fn notice(&mut self, record: &Record, message: &str) {
-        let Some(notice) = message.trim_start().strip_prefix(TASK_NOTICE) else { return };
-        // What the task itself wrote may hold tags too, and stands behind the others.
-        let head = notice.split("<result>").next().unwrap_or(notice);
-        let usage = notice.rsplit_once("<usage>").map_or("", |(_, usage)| usage);
-        // Some tasks tell of what they saw while they go on.
-        let (Some(id), Some(status)) = (tag(head, "task-id"), tag(head, "status")) else { return };
-        let task = self.task(record, Some(id), tag(head, "tool-use-id"), false);
-        task.is(status);
-        task.ends(record.mark.time);
-        let number = |names: &[&str]| names.iter().find_map(|name| tag(usage, name)?.parse::<u64>().ok());
-        task.tokens = task.tokens.or(number(&["subagent_tokens", "total_tokens"]));
-        task.tool_uses = task.tool_uses.or(number(&["tool_uses"]));
-        let took = number(&["duration_ms"]).and_then(|ms| i64::try_from(ms).ok()).map(Millis::new);
+    fn notice(&mut self, mark: &Mark, told: &trace::Task<Name>) {
+        let task = self.task(mark, Some(&told.id), told.call.as_ref(), false);
+        told.status.iter().for_each(|status| task.is(status));
+        task.ends(mark.time);
+        let TaskUsage { tokens, tool_uses, took } = told.usage;
+        task.tokens = task.tokens.or(tokens);
+        task.tool_uses = task.tool_uses.or(tool_uses);
         task.took = task.took.or(took);
         task.background = task.background.or(Some(true));
     }
-}
-
-/// The text between a tag and its end.
-fn tag<'t>(text: &'t str, name: &str) -> Option<&'t str> {
-    let (_, rest) = text.split_once(&format!("<{name}>"))?;
-    rest.split_once(&format!("</{name}>")).map(|(inner, _)| inner.trim())
 }
 
 impl Task {
@@ -206,81 +154,68 @@ impl Task {
     }
 
     /// What it used; while it runs the figures grow.
-    fn usage(&mut self, usage: &Value, last: bool) {
-        self.tokens = count(usage, &["total_tokens", "totalTokens"]).max(self.tokens);
-        self.tool_uses = count(usage, &["tool_uses", "totalToolUseCount"]).max(self.tool_uses);
+    fn usage(&mut self, usage: &TaskUsage, last: bool) {
+        self.tokens = usage.tokens.max(self.tokens);
+        self.tool_uses = usage.tool_uses.max(self.tool_uses);
         if last {
-            self.took = self.took.or(millis(usage, &["duration_ms", "totalDurationMs"]));
+            self.took = self.took.or(usage.took);
         }
     }
 }
 
-/// What the answer of a call tells: tools say more to the CLI than to the model.
-fn answered(known: &mut Known, record: &Record, json: &Value, calls: &HashMap<&str, &Call>) {
-    let Some(told) = member(json, &["tool_use_result", "toolUseResult"]).filter(|told| told.is_object())
-    else {
-        return;
-    };
-    let Some(call) = answers(json).find_map(|answer| text(answer, &["tool_use_id"])) else { return };
-    match calls.get(call).map_or("", |call| &*call.tool) {
-        "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" => listed(known, record, told, call),
+/// What a tool returned to the CLI, by the tool.
+fn answered(known: &mut Known, mark: &Mark, told: &TaskOutcome<Name>, calls: &HashMap<&str, &Call>) {
+    match calls.get(&*told.call).map_or("", |call| &*call.tool) {
+        "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" => listed(known, mark, told),
         "TaskOutput" | "AgentOutputTool" | "BashOutput" => {
-            let task = told.get("task").unwrap_or(told);
-            let id = text(task, &["task_id", "shellId"]);
-            let Some((id, status)) = id.zip(text(task, &["status"])) else { return };
-            known.task(record, Some(id), None, false).is(status);
+            if let Some((id, status)) = &told.output {
+                known.task(mark, Some(id), None, false).is(status);
+            }
         }
         "TaskStop" | "KillShell" | "KillBash" => {
-            let Some(id) = text(told, &["task_id", "shell_id", "shellId"]) else { return };
-            let task = known.task(record, Some(id), None, false);
+            let Some(id) = &told.stopped else { return };
+            let task = known.task(mark, Some(id), None, false);
             task.is("killed");
-            task.ends(record.mark.time);
+            task.ends(mark.time);
         }
-        _ => began(known, record, told, call),
+        _ => began(known, mark, told),
     }
 }
 
 /// A command that went to the background, or a subagent: launched, or run to its end.
-fn began(known: &mut Known, record: &Record, told: &Value, call: &str) {
-    if let Some(id) = text(told, &["backgroundTaskId"]) {
-        let task = known.task(record, Some(id), Some(call), false);
+fn began(known: &mut Known, mark: &Mark, told: &TaskOutcome<Name>) {
+    if let Some(id) = &told.background {
+        let task = known.task(mark, Some(id), Some(&told.call), false);
         task.kind = Some(Name::from("bash"));
         task.background = Some(true);
         return;
     }
-    let agent = text(told, &["agentId"]);
     // Versions before 2.0 gave subagents no id.
-    if agent.is_none() && told.get("totalToolUseCount").is_none() {
+    if told.agent.is_none() && !told.counts_tools {
         return;
     }
-    let task = known.task(record, agent, Some(call), false);
+    let task = known.task(mark, told.agent.as_ref(), Some(&told.call), false);
     task.kind = task.kind.take().or(Some(Name::from("agent")));
-    task.agent_type = task.agent_type.take().or(text(told, &["agentType"]).map(Name::from));
-    let launched = told.get("isAsync").and_then(Value::as_bool) == Some(true)
-        || text(told, &["status"]).is_some_and(|status| status.ends_with("launched"));
-    task.background = task.background.or(Some(launched));
-    if !launched {
-        task.usage(told, true);
-        task.is(text(told, &["status"]).unwrap_or("completed"));
-        task.ends(record.mark.time);
+    task.agent_type = task.agent_type.take().or(told.agent_type.clone());
+    task.background = task.background.or(Some(told.launched));
+    if !told.launched {
+        task.usage(&told.usage, true);
+        task.is(told.status.as_deref().unwrap_or("completed"));
+        task.ends(mark.time);
     }
 }
 
 /// Entries of the model's own list.
-fn listed(known: &mut Known, record: &Record, told: &Value, call: &str) {
-    if let Some(id) = text(told, &["taskId"]) {
-        let change = told.get("statusChange").and_then(|change| text(change, &["to"]));
-        if let Some(status) = change {
-            entry(known, record, id, status);
-        }
+fn listed(known: &mut Known, mark: &Mark, told: &TaskOutcome<Name>) {
+    if let Some((id, status)) = &told.changed {
+        entry(known, mark, id, status);
     }
-    for task in told.get("task").into_iter().chain(list(told, &["tasks"])) {
-        let Some(id) = text(task, &["id"]) else { continue };
-        match text(task, &["status"]) {
-            Some(status) => entry(known, record, id, status),
+    for (id, status) in &told.entries {
+        match status {
+            Some(status) => entry(known, mark, id, status),
             None => {
-                let task = known.task(record, Some(id), Some(call), true);
-                task.started = task.started.into_iter().chain(record.mark.time).min();
+                let task = known.task(mark, Some(id), Some(&told.call), true);
+                task.started = task.started.into_iter().chain(mark.time).min();
                 if &*task.status == RUNNING {
                     task.status = Name::from("pending");
                 }
@@ -289,11 +224,11 @@ fn listed(known: &mut Known, record: &Record, told: &Value, call: &str) {
     }
 }
 
-fn entry(known: &mut Known, record: &Record, id: &str, status: &str) {
-    let task = known.task(record, Some(id), None, true);
-    task.status = Name::from(status);
+fn entry(known: &mut Known, mark: &Mark, id: &Name, status: &Name) {
+    let task = known.task(mark, Some(id), None, true);
+    task.status = Name::clone(status);
     if status == "completed" {
-        task.ends(record.mark.time);
+        task.ends(mark.time);
     }
 }
 
@@ -304,9 +239,7 @@ fn settle(task: &mut Task, calls: &HashMap<&str, &Call>) {
         task.tool = Some(Name::clone(&call.tool));
         task.started = task.started.or(call.mark.time);
         if task.agent_type.is_none() && task.kind.as_deref() == Some("agent") {
-            let input = call.input_text.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
-            task.agent_type =
-                input.as_ref().and_then(|input| text(input, &["subagent_type"])).map(Name::from);
+            task.agent_type = call.used.clone();
         }
         let answered = call.mark.time.zip(call.latency).map(|(asked, took)| asked.plus(took));
         // The turn waits for what is in the foreground, so the call ends when the task does.
@@ -319,16 +252,4 @@ fn settle(task: &mut Task, calls: &HashMap<&str, &Call>) {
     }
     let whole = task.started.zip(task.ended).map(|(started, ended)| ended.since(started));
     task.took = task.took.or(whole);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tag_is_what_stands_between_its_ends() {
-        assert_eq!(tag("<a>1</a><status> completed </status>", "status"), Some("completed"));
-        assert_eq!(tag("<status>completed", "status"), None);
-        assert_eq!(tag("", "status"), None);
-    }
 }

@@ -8,11 +8,12 @@ use std::{
 use serde_json::Value as Json;
 
 use super::super::{
-    Column, Line, Report, ReportSpec, Table, Tone, Value, View, column::columns, heads, spec::TRACED,
+    Column, Line, Report, ReportSpec, Table, Tone, Value, View, column::columns, heads, spec::CALLED,
 };
 use super::input_of;
 use crate::{
     facts::{
+        Detail,
         ledger::{Call as Made, End},
         trace::permission::{decisions, subject},
     },
@@ -20,7 +21,7 @@ use crate::{
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
-    keeps: TRACED,
+    keeps: CALLED.and(Detail::DECISIONS),
     sample: &["permissions", "--suggest"],
     ..ReportSpec::rows(
         "suggestions",

@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{
-    Offers, Sort, Use,
-    typed::{Form, Typed},
-};
+use super::{Offers, Sort, Use, typed::Typed};
 use crate::{
+    event::trace::Form,
     facts::ledger::{AgentIndex, At, Ledger, Mark, ResponseIndex, SessionIndex},
     input::SourceId,
     measure::Time,

@@ -2,56 +2,28 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use serde_json::Value;
-
-use super::{Offers, Use, name};
+use super::{Offers, Use};
 use crate::{
-    event::Dialect,
-    facts::{
-        ledger::{At, Ledger, Mark, Record, SessionIndex},
-        trace::text,
+    event::{
+        Dialect,
+        trace::{self, Form},
     },
-    input::SourceId,
+    facts::{
+        Name,
+        key::Id,
+        ledger::{At, Ledger, Mark, SessionIndex, Traced},
+    },
     measure::{Millis, Time},
 };
-
-/// How a record tells of a command. Where several tell of the same uses equally often, the first of these says where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Form {
-    /// `<command-name>` in a user's message of a saved session.
-    Marked,
-    /// A text that begins with a slash and a name.
-    Text,
-    /// `system/local_command`, which names it in `commandRun`, before 2.1.300 in `<command-name>`.
-    Local,
-    /// `local_command` of the result of a turn that the CLI answered itself.
-    Ended,
-    /// A summary that a person asked for: before 2.1.197 a stream tells of `/compact` by nothing else.
-    Compacted,
-    /// A message that came while a turn was running.
-    Folded,
-    /// A message that waits for its turn.
-    Queued,
-}
-
-impl Form {
-    /// Whether it is a field or a tag that says that this is a command; else it may be any text.
-    fn is_sure(self) -> bool {
-        match self {
-            Self::Marked | Self::Local | Self::Ended | Self::Compacted => true,
-            Self::Text | Self::Folded | Self::Queued => false,
-        }
-    }
-}
 
 /// A record tells that a command was typed.
 #[derive(Clone, Debug)]
 pub(super) struct Evidence {
     pub(super) form: Form,
-    pub(super) name: String,
+    pub(super) name: Name,
     pub(super) mark: Mark,
     dialect: Dialect,
-    uuid: Option<String>,
+    uuid: Option<Id>,
 }
 
 /// What was typed.
@@ -70,9 +42,8 @@ const MOMENT: Millis = Millis::new(60_000);
 
 /// Commands that were typed, of what the records tell.
 pub(super) fn typed(ledger: &Ledger, told: Vec<Evidence>, offers: &Offers, called: &[Use]) -> Typed {
-    let homes = Homes::of(ledger);
     let mut all = told;
-    all.iter_mut().for_each(|one| one.mark.session = homes.session(&one.mark));
+    all.iter_mut().for_each(|one| one.mark.session = home(ledger, &one.mark));
     all.retain(|one| one.form.is_sure() || offers.allows(one.mark.session, &one.name));
     all.retain(|one| one.form != Form::Marked || !is_loaded(ledger, one, called));
     let places = all.iter().filter_map(|one| one.mark.at).collect();
@@ -83,62 +54,21 @@ pub(super) fn typed(ledger: &Ledger, told: Vec<Evidence>, offers: &Offers, calle
 }
 
 impl Evidence {
-    /// What a record tells, if it may tell of a command.
-    pub(super) fn of(record: &Record, value: &Value) -> Option<Self> {
-        // What a subagent is told was typed by nobody.
-        if record.mark.agent.is_some() {
-            return None;
-        }
-        let (form, name, uuid) = told(record, value)?;
-        let (name, uuid) = (name.to_owned(), uuid.map(str::to_owned));
-        Some(Self { form, name, mark: record.mark.clone(), dialect: record.dialect, uuid })
+    /// What a record tells. What a subagent is told was typed by nobody.
+    pub(super) fn of(row: &Traced, typed: &trace::Typed<Name>) -> Option<Self> {
+        let trace::Typed { form, name, uuid } = typed;
+        let uuid = match (form, uuid) {
+            (Form::Folded, first) => first.as_deref().map(Id::of),
+            _ => row.uuid,
+        };
+        row.mark.agent.is_none().then(|| Self {
+            form: *form,
+            name: Name::clone(name),
+            mark: row.mark.clone(),
+            dialect: row.dialect,
+            uuid,
+        })
     }
-}
-
-/// What a record tells: how, of which command, and under which uuid.
-fn told<'v>(record: &Record, value: &'v Value) -> Option<(Form, &'v str, Option<&'v str>)> {
-    let uuid = text(&value["uuid"]);
-    let typed = |said: &'v Value| text(said).filter(|said| said.starts_with('/')).and_then(name);
-    match &*record.kind {
-        // What the CLI adds by itself was not typed, such as the text of a skill that the model called.
-        "user" if value["isMeta"] == true || value["isSynthetic"] == true => None,
-        "user" if !value["sourceToolUseID"].is_null() => None,
-        "user" => {
-            let content = &value["message"]["content"];
-            let said = if content.is_array() { &content[0]["text"] } else { content };
-            let marked = text(said).filter(|said| said.starts_with("<command-")).and_then(tagged);
-            match marked {
-                Some(name) => Some((Form::Marked, name, uuid)),
-                None => Some((Form::Text, typed(said)?, uuid)),
-            }
-        }
-        // Of a bridge.
-        "input" => Some((Form::Text, typed(&value["text"])?, uuid)),
-        "system/local_command" => {
-            let run = text(&value["commandRun"]["command"]).and_then(name);
-            Some((Form::Local, run.or_else(|| tagged(text(&value["content"])?))?, uuid))
-        }
-        "system/compact_boundary" => {
-            let told = ["compact_metadata", "compactMetadata"].map(|key| &value[key]["trigger"]);
-            told.into_iter().any(|trigger| trigger == "manual").then_some((Form::Compacted, "compact", uuid))
-        }
-        "queue-operation/enqueue" => Some((Form::Queued, typed(&value["content"])?, uuid)),
-        "attachment/queued_command" => Some((
-            Form::Folded,
-            typed(&value["attachment"]["prompt"])?,
-            text(&value["attachment"]["source_uuid"]),
-        )),
-        kind if kind.starts_with("result") => {
-            Some((Form::Ended, name(text(&value["local_command"])?)?, uuid))
-        }
-        _ => None,
-    }
-}
-
-/// The name in `<command-name>`. Before 1.0.100 it had no slash.
-fn tagged(said: &str) -> Option<&str> {
-    let (_, rest) = said.split_once("<command-name>")?;
-    name(rest.split_once("</command-name>")?.0)
 }
 
 /// Whether a mark only shows that the model called the command: no response stands between the call and it.
@@ -166,21 +96,20 @@ fn date(all: &mut [Evidence], ledger: &Ledger) {
 /// Leaves each record once: of a fork, of a file that was copied, and of what a host wrote and a session saved.
 fn once(all: &mut Vec<Evidence>, ledger: &Ledger) {
     let named = |mark: &Mark| ledger.named_session(mark).is_some();
-    let known: HashSet<String> =
-        all.iter().filter(|one| named(&one.mark)).filter_map(|one| one.uuid.clone()).collect();
+    let known: HashSet<Id> = all.iter().filter(|one| named(&one.mark)).filter_map(|one| one.uuid).collect();
     // Of a record without a uuid: its session, time and name.
     let mut seen = BTreeSet::new();
     let mut seen_uuids = BTreeSet::new();
     all.retain(|one| {
-        let again = match (&one.uuid, one.mark.time) {
-            (Some(uuid), _) => !seen_uuids.insert((one.form, one.dialect as u8, uuid.clone())),
+        let again = match (one.uuid, one.mark.time) {
+            (Some(uuid), _) => !seen_uuids.insert((one.form, one.dialect as u8, uuid)),
             (None, Some(time)) => {
                 let same = (one.mark.session, time, one.name.clone());
                 !seen.insert((one.form, one.dialect as u8, same))
             }
             (None, None) => false,
         };
-        let told = !named(&one.mark) && one.uuid.as_ref().is_some_and(|uuid| known.contains(uuid));
+        let told = !named(&one.mark) && one.uuid.is_some_and(|uuid| known.contains(&uuid));
         !again && !told
     });
 }
@@ -193,7 +122,7 @@ type Moment = (Option<SessionIndex>, Option<Time>);
 
 /// One for each use: of the forms that tell of a command in a session, the one that tells of the most.
 fn counted(all: Vec<Evidence>, ledger: &Ledger) -> Vec<Evidence> {
-    let mut told: BTreeMap<(Option<SessionIndex>, String), Forms> = BTreeMap::new();
+    let mut told: BTreeMap<(Option<SessionIndex>, Name), Forms> = BTreeMap::new();
     for one in all {
         let same = told.entry((one.mark.session, one.name.clone())).or_default();
         same.entry((one.form, one.dialect as u8)).or_default().push(one);
@@ -205,7 +134,7 @@ fn counted(all: Vec<Evidence>, ledger: &Ledger) -> Vec<Evidence> {
     };
     let (mut uses, mut waiting): (Vec<Evidence>, Vec<Evidence>) = Default::default();
     // Uses of which nothing tells that they waited, in case that stands in another session.
-    let mut sudden: BTreeMap<String, Vec<Moment>> = BTreeMap::new();
+    let mut sudden: BTreeMap<Name, Vec<Moment>> = BTreeMap::new();
     for ((_, name), mut forms) in told {
         if name == CLEAR {
             let queued = forms.extract_if(.., |(form, _), _| *form == Form::Queued);
@@ -238,34 +167,12 @@ fn is_near(one: Moment, two: Moment) -> bool {
     one.0 != two.0 && second.since(first) <= MOMENT
 }
 
-/// Whose the records are that name no session: what a host writes belongs to the session that it talks to.
-struct Homes<'l> {
-    ledger: &'l Ledger,
-    sources: BTreeMap<SourceId, Vec<(u64, SessionIndex)>>,
-}
-
-impl<'l> Homes<'l> {
-    fn of(ledger: &'l Ledger) -> Self {
-        let mut sources: BTreeMap<SourceId, Vec<(u64, SessionIndex)>> = BTreeMap::new();
-        for mark in ledger.records.iter().map(|record| &record.mark) {
-            if let (Some(at), Some(session)) = (mark.at, ledger.named_session(mark)) {
-                let source = sources.entry(at.source).or_default();
-                if source.last().is_none_or(|(_, last)| *last != session) {
-                    source.push((at.offset, session));
-                }
-            }
-        }
-        Self { ledger, sources }
-    }
-
-    /// The session that a record names, else the one before it in its source, else the next.
-    fn session(&self, mark: &Mark) -> Option<SessionIndex> {
-        let around = || {
-            let at = mark.at?;
-            let source = self.sources.get(&at.source)?;
-            let before = source.partition_point(|(offset, _)| *offset < at.offset);
-            source.get(before.saturating_sub(1)).map(|(_, session)| *session)
-        };
-        self.ledger.named_session(mark).or_else(around).or(mark.session)
-    }
+/// The session that a record names, else the one before it in its source, else the next: what a host writes belongs to the
+/// session that it talks to.
+fn home(ledger: &Ledger, mark: &Mark) -> Option<SessionIndex> {
+    let around = || {
+        let (before, next) = ledger.spans_around(mark.at?);
+        before.or(next).map(|span| span.session)
+    };
+    ledger.named_session(mark).or_else(around).or(mark.session)
 }

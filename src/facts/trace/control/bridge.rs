@@ -2,28 +2,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use serde_json::Value;
-
-use super::{Decision, Direction, Request, Scene, Seen, wire::text};
-use crate::{facts::ledger::Record, input::SourceId};
-
-/// What a client asks of its bridge, and the kinds of records that answer it. Some are answered by nothing that has a name.
-const ASKED: &[(&str, &[&str])] = &[
-    ("start", &["system/session_created", "system/init"]),
-    ("resume_session", &["system/session_created", "system/init"]),
-    ("get_history", &["history"]),
-    ("stop_session", &[]),
-    ("list_sessions", &[]),
-    ("list_recent_sessions", &[]),
-];
-
-/// What a client says to a request for approval.
-const DECIDED: &[(&str, Decision)] = &[
-    ("approve", Decision::Allow),
-    ("approve_always", Decision::Allow),
-    ("reject", Decision::Deny),
-    ("answer", Decision::Allow),
-];
+use super::{Decision, Direction, Request, Scene, Seen};
+use crate::{
+    event::trace::{ApprovalStep, Bridge, Trace},
+    facts::{
+        Name,
+        ledger::{Mark, Traced},
+    },
+    input::SourceId,
+};
 
 /// Every request of both directions.
 pub(super) fn requests(scene: &Scene<'_>) -> Vec<Request> {
@@ -35,54 +22,49 @@ pub(super) fn requests(scene: &Scene<'_>) -> Vec<Request> {
 /// The halves of a request for approval.
 #[derive(Default)]
 struct Approval<'a> {
-    asked: Option<(&'a Record, Option<String>)>,
-    answered: Option<(&'a Record, Decision)>,
+    asked: Option<(&'a Mark, Option<&'a Name>)>,
+    answered: Option<(&'a Mark, ApprovalStep)>,
 }
 
 fn approvals(scene: &Scene<'_>) -> Vec<Request> {
-    let mut by_call: BTreeMap<String, Approval<'_>> = BTreeMap::new();
-    for record in &scene.ledger.records {
-        let decided = DECIDED.iter().find(|(kind, _)| **kind == *record.kind);
-        if decided.is_none() && &*record.kind != "permission_request" {
-            continue;
-        }
-        let Some(line) = opened(record) else { continue };
-        let Some(call) = text(&line, "toolUseId").or_else(|| text(&line, "id")) else { continue };
-        let approval = by_call.entry(call).or_default();
-        match decided {
-            Some(&(_, decision)) => _ = approval.answered.get_or_insert((record, decision)),
-            None => _ = approval.asked.get_or_insert_with(|| (record, text(&line, "toolName"))),
+    let mut by_call: BTreeMap<&Name, Approval<'_>> = BTreeMap::new();
+    for Traced { mark, trace, .. } in &scene.ledger.traces {
+        let Trace::Approval(told) = trace else { continue };
+        let approval = by_call.entry(&told.call).or_default();
+        match told.step {
+            ApprovalStep::Asked => _ = approval.asked.get_or_insert((mark, told.tool.as_ref())),
+            step => _ = approval.answered.get_or_insert((mark, step)),
         }
     }
     by_call.into_iter().filter_map(|(call, approval)| approved(scene, call, approval)).collect()
 }
 
-fn approved(scene: &Scene<'_>, id: String, approval: Approval<'_>) -> Option<Request> {
+fn approved(scene: &Scene<'_>, id: &Name, approval: Approval<'_>) -> Option<Request> {
     let Approval { asked, answered } = approval;
-    let call = scene.calls.get(&*id).copied();
-    let answer = answered.map(|(record, _)| record);
-    let is_answer = answer.is_some_and(|record| &*record.kind == "answer");
+    let call = scene.calls.get(&**id).copied();
+    let (answer, step) = answered.unzip();
     // A question is asked by its call; a bridge may ask for approval besides.
-    let question = is_answer && asked.is_none();
-    let first = asked.as_ref().map(|(record, _)| *record);
+    let question = step == Some(ApprovalStep::Answered) && asked.is_none();
+    let first = asked.map(|(mark, _)| mark);
     let mark = match call.filter(|_| question) {
         Some(call) => &call.mark,
-        None => &first.or(answer)?.mark,
+        None => first.or(answer)?,
     };
     let asked_at = if first.is_some() || (question && call.is_some()) { mark.time } else { None };
-    let decision = match answered {
+    let decision = match step {
         Some(_) if question => Decision::Success,
-        Some((_, decision)) => decision,
-        None => scene.ended(Some(&id)).unwrap_or(Decision::Unanswered),
+        Some(ApprovalStep::Rejected) => Decision::Deny,
+        Some(_) => Decision::Allow,
+        None => scene.ended(Some(id)).unwrap_or(Decision::Unanswered),
     };
-    let own = |record: &Record| scene.session(&record.mark);
+    let own = |mark: &Mark| scene.session(mark);
     Some(Request {
         direction: Direction::ToClient,
-        subtype: Some(if question { "answer" } else { "permission_request" }.to_owned()),
-        tool: asked.and_then(|(_, tool)| tool).or_else(|| call.map(|call| call.tool.to_string())),
+        subtype: Some(Name::from(if question { "answer" } else { "permission_request" })),
+        tool: asked.and_then(|(_, tool)| tool).or_else(|| call.map(|call| &call.tool)).cloned(),
         decision: Some(decision),
-        always: answer.is_some_and(|record| &*record.kind == "approve_always"),
-        latency: asked_at.zip(answer.and_then(|record| record.mark.time)).map(|(from, to)| to.since(from)),
+        always: step == Some(ApprovalStep::ApprovedAlways),
+        latency: asked_at.zip(answer.and_then(|mark| mark.time)).map(|(from, to)| to.since(from)),
         session: answer.and_then(own).or_else(|| first.and_then(own)).or_else(|| scene.session(mark)),
         time: mark.time,
         at: mark.at,
@@ -91,7 +73,7 @@ fn approved(scene: &Scene<'_>, id: String, approval: Approval<'_>) -> Option<Req
             (true, false) => Seen::Request,
             (false, _) => Seen::Response,
         },
-        id: Some(id),
+        id: Some(Name::clone(id)),
     })
 }
 
@@ -99,50 +81,49 @@ fn approved(scene: &Scene<'_>, id: String, approval: Approval<'_>) -> Option<Req
 fn wishes(scene: &Scene<'_>) -> Vec<Request> {
     let mut all: Vec<Request> = Vec::new();
     let mut waiting: BTreeMap<SourceId, VecDeque<(usize, &[&str])>> = BTreeMap::new();
-    for record in &scene.ledger.records {
-        let Some(at) = record.mark.at else { continue };
+    for Traced { mark, trace, .. } in &scene.ledger.traces {
+        let (Trace::Bridge(told), Some(at)) = (trace, mark.at) else { continue };
         let waiting = waiting.entry(at.source).or_default();
-        if let Some((_, answers)) = ASKED.iter().find(|(kind, _)| **kind == *record.kind) {
-            if !answers.is_empty() {
-                waiting.push_back((all.len(), answers));
+        let reply = match *told {
+            Bridge::Wish { kind, answers, names_session } => {
+                if !answers.is_empty() {
+                    waiting.push_back((all.len(), answers));
+                }
+                let session = if names_session { scene.session(mark) } else { None };
+                all.push(Request { session, ..wish(mark, kind, !answers.is_empty()) });
+                continue;
             }
-            all.push(wish(scene, record, !answers.is_empty()));
-            continue;
-        }
-        let failed = &*record.kind == "error";
-        let answered = |(_, answers): &(usize, &[&str])| failed || answers.contains(&&*record.kind);
+            Bridge::Reply(reply) => reply,
+        };
+        let failed = reply == Bridge::FAILED;
+        let answered = |(_, answers): &(usize, &[&str])| failed || answers.contains(&reply);
         let Some(found) = waiting.iter().position(answered).and_then(|place| waiting.remove(place)) else {
             continue;
         };
         let request = &mut all[found.0];
         request.decision = Some(if failed { Decision::Error } else { Decision::Success });
-        request.latency = request.time.zip(record.mark.time).map(|(from, to)| to.since(from));
+        request.latency = request.time.zip(mark.time).map(|(from, to)| to.since(from));
         request.seen = Seen::Both;
         if !failed {
-            request.session = request.session.or_else(|| scene.session(&record.mark));
+            request.session = request.session.or_else(|| scene.session(mark));
         }
     }
     all
 }
 
-fn wish(scene: &Scene<'_>, record: &Record, is_answered: bool) -> Request {
-    // What names no session is not about the one that runs: it may begin another.
-    let named = opened(record).is_some_and(|line| text(&line, "sessionId").is_some());
+/// A wish that names no session is not about the one that runs: it may begin another.
+fn wish(mark: &Mark, kind: &str, is_answered: bool) -> Request {
     Request {
         direction: Direction::ToBridge,
-        subtype: Some(record.kind.to_string()),
+        subtype: Some(Name::from(kind)),
         tool: None,
         decision: is_answered.then_some(Decision::Unanswered),
         always: false,
         latency: None,
         id: None,
-        session: if named { scene.session(&record.mark) } else { None },
-        time: record.mark.time,
-        at: record.mark.at,
+        session: None,
+        time: mark.time,
+        at: mark.at,
         seen: Seen::Request,
     }
-}
-
-fn opened(record: &Record) -> Option<Value> {
-    serde_json::from_str(record.text.as_deref()?).ok()
 }

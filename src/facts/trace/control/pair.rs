@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{
-    Pair,
-    wire::{Half, Said},
+use super::{Half, Pair};
+use crate::{
+    event::{Dialect, trace::Trace},
+    facts::Name,
+    input::SourceId,
 };
-use crate::{event::Dialect, input::SourceId};
 
 /// Every request with its response, and what has only one of them.
 pub(super) fn paired(halves: Vec<Half<'_>>) -> Vec<Pair<'_>> {
-    let mut groups: BTreeMap<String, Vec<Half<'_>>> = BTreeMap::new();
+    let mut groups: BTreeMap<&Name, Vec<Half<'_>>> = BTreeMap::new();
     for half in halves {
-        groups.entry(half.id.clone()).or_default().push(half);
+        groups.entry(half.id).or_default().push(half);
     }
     let sides = Sides::of(&groups);
     groups.into_values().flat_map(|group| group_paired(group, &sides)).collect()
@@ -21,15 +22,15 @@ pub(super) fn paired(halves: Vec<Half<'_>>) -> Vec<Pair<'_>> {
 fn group_paired<'a>(group: Vec<Half<'a>>, sides: &Sides) -> Vec<Pair<'a>> {
     let (mut requests, mut responses, mut cancels) = (Vec::new(), Vec::new(), Vec::new());
     for half in group {
-        match half.said {
-            Said::Request { .. } => requests.push(half),
-            Said::Response { .. } => responses.push(half),
-            Said::Cancel => cancels.push(half),
+        match &half.row.trace {
+            Trace::Request(_) => requests.push(half),
+            Trace::Response(_) => responses.push(half),
+            _ => cancels.push(half),
         }
     }
     // The CLI makes up an id that nobody else has, so whatever else has it is a half or a copy of the same. Hosts count
     // from 1 in every run.
-    if requests.iter().any(|half| half.record.dialect == Dialect::Stream) {
+    if requests.iter().any(|half| half.row.dialect == Dialect::Stream) {
         let pair = Pair { request: first(requests), response: first(responses), cancel: first(cancels) };
         return vec![pair];
     }
@@ -90,14 +91,14 @@ fn meet<'a>(
 }
 
 fn source(half: &Half<'_>) -> Option<SourceId> {
-    half.record.mark.at.map(|at| at.source)
+    half.row.mark.at.map(|at| at.source)
 }
 
 /// Sources that are the two sides of a run: they share an id that no third one has.
 struct Sides(BTreeSet<(SourceId, SourceId)>);
 
 impl Sides {
-    fn of(groups: &BTreeMap<String, Vec<Half<'_>>>) -> Self {
+    fn of(groups: &BTreeMap<&Name, Vec<Half<'_>>>) -> Self {
         let pair = |group: &Vec<Half<'_>>| {
             let sources: BTreeSet<SourceId> = group.iter().filter_map(source).collect();
             match sources.into_iter().collect::<Vec<_>>()[..] {

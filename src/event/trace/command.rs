@@ -1,0 +1,207 @@
+//! Slash commands, skills and agents, as single records tell of them.
+
+use super::{Decoder, Object, Text, Trace, Traces, content};
+use crate::event::{
+    Compaction,
+    json::{self, Json},
+};
+
+/// What can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sort {
+    /// A slash command.
+    Command,
+    /// A skill. Each is a slash command too, and is not listed again as one.
+    Skill,
+    /// A type of subagent.
+    Agent,
+}
+
+impl Sort {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::Skill => "skill",
+            Self::Agent => "agent",
+        }
+    }
+}
+
+/// Names that a record offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer<T> {
+    /// What they are.
+    pub sort: Sort,
+    /// The names.
+    pub names: Vec<T>,
+}
+
+/// A command that may have been typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Typed<T> {
+    /// How the record tells of it.
+    pub form: Form,
+    /// Its name, without a slash.
+    pub name: T,
+    /// The record that it was first, where another one took it up.
+    pub uuid: Option<T>,
+}
+
+/// How a record tells of a command. Where several tell of the same uses equally often, the first of these says where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Form {
+    /// `<command-name>` in a user's message of a saved session.
+    Marked,
+    /// A text that begins with a slash and a name.
+    Text,
+    /// `system/local_command`, which names it in `commandRun`, before 2.1.300 in `<command-name>`.
+    Local,
+    /// `local_command` of the result of a turn that the CLI answered itself.
+    Ended,
+    /// A summary that a person asked for: before 2.1.197 a stream tells of `/compact` by nothing else.
+    Compacted,
+    /// A message that came while a turn was running.
+    Folded,
+    /// A message that waits for its turn.
+    Queued,
+}
+
+impl Form {
+    /// Whether it is a field or a tag that says that this is a command; else it may be any text.
+    pub fn is_sure(self) -> bool {
+        match self {
+            Self::Marked | Self::Local | Self::Ended | Self::Compacted => true,
+            Self::Text | Self::Folded | Self::Queued => false,
+        }
+    }
+}
+
+/// Records that list what there is: the member that does, and of what kind. The lists hold names, or objects with a `name`.
+const LISTS: &[(&str, &str, Sort)] = &[
+    ("system/init", "slash_commands", Sort::Command),
+    ("system/init", "skills", Sort::Skill),
+    ("system/init", "agents", Sort::Agent),
+    ("system/commands_changed", "commands", Sort::Command),
+    ("attachment/skill_listing", "names", Sort::Skill),
+    ("attachment/agent_listing_delta", "addedTypes", Sort::Agent),
+];
+
+/// Tools through which the model uses one: the keys of the name in their input, and of what kind it is if it was never
+/// offered. `SlashCommand` is of 1.0.123 to 2.0, `Task` became `Agent` in 2.1.
+const TOOLS: &[(&str, &[&str], Sort)] = &[
+    ("Skill", &["skill", "command"], Sort::Skill),
+    ("SlashCommand", &["command"], Sort::Command),
+    ("Agent", &["subagent_type"], Sort::Agent),
+    ("Task", &["subagent_type"], Sort::Agent),
+];
+
+/// What a call of this tool uses, and its name as far as the input says it; `None` for most tools.
+pub fn used<'a>(tool: &str, input: Option<&'a str>) -> Option<(Sort, Option<Text<'a>>)> {
+    let (_, keys, sort) = TOOLS.iter().find(|(name, ..)| *name == tool)?;
+    let input = input.and_then(|input| json::object(input).ok()).unwrap_or_default();
+    let said = keys.iter().find_map(|key| input.text(&[key]));
+    Some((*sort, said.and_then(|said| name(&said).map(|name| name.to_owned().into()))))
+}
+
+/// A name as it is typed or told: with or without a slash, and with what follows it.
+///
+/// A name is made of letters, digits, `-`, `_` and `:`. A path is none: a slash follows, or a dot.
+fn name(said: &str) -> Option<&str> {
+    let said = said.trim_start();
+    let name = said.strip_prefix('/').unwrap_or(said).split(char::is_whitespace).next()?;
+    let plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | ':');
+    (!name.is_empty() && name.chars().all(plain)).then_some(name)
+}
+
+/// The name in `<command-name>`. Before 1.0.100 it had no slash.
+fn tagged(said: &str) -> Option<&str> {
+    let (_, rest) = said.split_once("<command-name>")?;
+    name(rest.split_once("</command-name>")?.0)
+}
+
+impl<'a, T> Decoder<'_, 'a, T> {
+    pub(super) fn offers(&mut self, kind: &str, lists: &Object<'a>) {
+        for &(_, key, sort) in LISTS.iter().filter(|(list, ..)| *list == kind) {
+            let Some(all) = lists.get(key).and_then(Json::array) else { continue };
+            let said = |one: Json<'a>| one.text().or_else(|| one.object()?.text(&["name"]));
+            // A listing that was shortened says so in words, and words are no name.
+            let known = |one: &Text<'a>| name(one).is_some_and(|plain| plain.len() == one.len());
+            let names = all.into_iter().filter_map(said).filter(known).map(|one| (self.own)(one)).collect();
+            self.found.push(Trace::Offer(Offer { sort, names }));
+        }
+    }
+
+    fn use_of(&mut self, form: Form, name: Option<&str>, uuid: Option<Text<'a>>) {
+        let Some(name) = name else { return };
+        let (name, uuid) = ((self.own)(name.to_owned().into()), self.own(uuid));
+        self.found.push(Trace::Typed(Typed { form, name, uuid }));
+    }
+
+    /// A text that may be a command.
+    pub(super) fn typed(&mut self, form: Form, text: &str, uuid: Option<Text<'a>>) {
+        let typed = Some(text).filter(|text| text.starts_with('/')).and_then(name);
+        self.use_of(form, typed, uuid);
+    }
+
+    /// A message of a user that is no answer of a tool.
+    pub(super) fn said(&mut self, record: &Object<'a>) {
+        let Some(message) = record.object("message") else { return };
+        let Some(json) = message.get("content") else { return };
+        if self.wants(Traces::TASKS)
+            && let Some(text) = content(json)
+        {
+            self.notice(&text);
+        }
+        // What the CLI adds by itself was not typed, such as the text of a skill that the model called.
+        let added = record.is_true("isMeta")
+            || record.is_true("isSynthetic")
+            || record.get("sourceToolUseID").is_some_and(|source| !source.is_null());
+        if added || !self.wants(Traces::COMMANDS) {
+            return;
+        }
+        let first = || json.array()?.first()?.object()?.text(&["text"]);
+        let Some(said) = json.text().or_else(first) else { return };
+        let marked = Some(&*said).filter(|said| said.starts_with("<command-")).and_then(tagged);
+        match marked {
+            Some(name) => self.use_of(Form::Marked, Some(name), None),
+            None => self.typed(Form::Text, &said, None),
+        }
+    }
+
+    pub(super) fn local_command(&mut self, sub: &str, record: &Object<'a>) {
+        if sub != "local_command" {
+            return;
+        }
+        let run = record.object("commandRun").and_then(|run| run.text(&["command"]));
+        let said = record.text(&["content"]);
+        let run = run.as_deref().and_then(name).or_else(|| tagged(said.as_deref()?));
+        self.use_of(Form::Local, run, None);
+    }
+
+    /// A turn that the CLI answered itself.
+    pub(super) fn ended(&mut self, record: &Object<'a>) {
+        let command = record.text(&["local_command"]);
+        self.use_of(Form::Ended, command.as_deref().and_then(name), None);
+    }
+
+    pub(super) fn compacted(&mut self, compaction: &Compaction<'a>) {
+        if self.wants(Traces::COMMANDS) && compaction.trigger.as_deref() == Some("manual") {
+            self.use_of(Form::Compacted, Some("compact"), None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_no_command() {
+        assert_eq!(name("/compact now, please"), Some("compact"));
+        assert_eq!(name("plugin:review"), Some("plugin:review"));
+        for none in ["/tmp/x is full", "/", "/ x", "//x", "/etc.", "", "/a,b"] {
+            assert_eq!(name(none), None, "{none}");
+        }
+    }
+}

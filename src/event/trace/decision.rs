@@ -1,0 +1,81 @@
+//! Who allowed or refused a call, as single records tell it.
+
+use super::{Decoder, Object, ToolResult, Trace, content};
+use crate::event::{
+    denial::{self, Obstacle},
+    fields::{DecisionFields, DecisionKey},
+    json::Json,
+    obvious::Obvious,
+    record::Open,
+};
+
+/// What one record says of the decision about a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision<T> {
+    /// The call.
+    pub call: T,
+    /// Whether it was allowed.
+    pub allowed: Option<bool>,
+    /// Whether the record is the answer of the call, which knows more than a notice about it.
+    pub is_answer: bool,
+    /// Who decided: `config`, `hook`, `user_temporary`, `user_reject` and so on.
+    pub source: Option<T>,
+    /// Why: `rule`, `mode`, `hook`, `subcommandResults` and so on.
+    pub reason: Option<T>,
+    /// The rule, or the scope of the rule.
+    pub rule: Option<T>,
+    /// What kind of refusal it is: `user-rejected`, `permission-rule`.
+    pub refusal: Option<T>,
+    /// The obstacle that the text of a refusal names.
+    pub obstacle: Option<Obstacle>,
+}
+
+impl<'a, T> Decoder<'_, 'a, T> {
+    /// What the answer of a call says of its permission.
+    pub(super) fn decided(&mut self, answer: &ToolResult<'a>) {
+        let Some(id) = &answer.id else { return };
+        let decision =
+            answer.decision.and_then(|json| Obvious::fields::<DecisionFields<'_>>(Json::checked(json)));
+        let text = answer.content.filter(|_| answer.is_error).and_then(|json| content(Json::checked(json)));
+        let obstacle = text.as_deref().and_then(denial::obstacle);
+        let refusal = answer.refusal.and_then(|json| Json::checked(json).text());
+        if decision.is_none() && obstacle.is_none() && refusal.is_none() {
+            return;
+        }
+        let decision = decision.unwrap_or_default();
+        let reason = [DecisionKey::SnakeReason, DecisionKey::CamelReason];
+        let code = || decision.text(DecisionKey::CamelCode).filter(|code| code != "unknown");
+        let reason = reason.into_iter().find_map(|key| decision.text(key)).or_else(code);
+        let decision = Decision {
+            call: (self.own)(id.clone()),
+            allowed: match decision.text(DecisionKey::Decision).as_deref() {
+                Some("accept") => Some(true),
+                Some("reject") => Some(false),
+                _ => None,
+            },
+            is_answer: true,
+            source: self.own(decision.text(DecisionKey::Source)),
+            reason: self.own(reason),
+            rule: self.own(decision.text(DecisionKey::Rule)),
+            refusal: self.own(refusal),
+            obstacle,
+        };
+        self.found.push(Trace::Decision(Box::new(decision)));
+    }
+
+    /// `system/permission_denied`.
+    pub(super) fn denied(&mut self, record: &Object<'a>) {
+        let Some(call) = self.text(record, &["tool_use_id"]) else { return };
+        let decision = Decision {
+            call,
+            allowed: Some(false),
+            is_answer: false,
+            source: None,
+            reason: self.text(record, &["decision_reason_type"]),
+            rule: None,
+            refusal: None,
+            obstacle: record.text(&["message"]).as_deref().and_then(denial::obstacle),
+        };
+        self.found.push(Trace::Decision(Box::new(decision)));
+    }
+}

@@ -1,0 +1,53 @@
+//! MCP servers, as a process lists them when it begins, or a host is answered.
+
+use super::{Decoder, Object, Trace};
+use crate::event::json::Json;
+
+/// The servers that one record lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Servers<T> {
+    /// The servers.
+    pub servers: Vec<Server<T>>,
+    /// The tools of all servers that a process can call.
+    pub tools: Option<Vec<T>>,
+}
+
+/// One server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server<T> {
+    /// Its name.
+    pub name: T,
+    /// How it is.
+    pub status: Option<T>,
+    /// The tools that are listed with it.
+    pub tools: Option<Vec<T>>,
+}
+
+/// How the names of tools of MCP servers begin.
+const PREFIX: &str = "mcp__";
+
+impl<'a, T> Decoder<'_, 'a, T> {
+    /// The servers in `listing`, and the tools beside them in the record.
+    pub(super) fn servers(&mut self, record: &Object<'a>, listing: &Object<'a>) {
+        let listed = listing.member(&["mcp_servers", "mcpServers"]).and_then(Json::array).unwrap_or_default();
+        let servers: Vec<Server<T>> =
+            listed.into_iter().filter_map(Json::object).filter_map(|server| self.server(&server)).collect();
+        let mcp = |tool: &Json<'a>| tool.source().get(1..).is_some_and(|name| name.starts_with(PREFIX));
+        let tools = record.get("tools").and_then(Json::array);
+        let tools = tools.map(|tools| {
+            tools.into_iter().filter(mcp).filter_map(Json::string).map(|tool| (self.own)(tool)).collect()
+        });
+        if !servers.is_empty() {
+            self.found.push(Trace::Servers(Box::new(Servers { servers, tools })));
+        }
+    }
+
+    fn server(&mut self, server: &Object<'a>) -> Option<Server<T>> {
+        let name = self.text(server, &["name"])?;
+        let tools = server.get("tools").and_then(Json::array).map(|tools| {
+            let tools = tools.into_iter().filter_map(Json::object);
+            tools.filter_map(|tool| self.text(&tool, &["name"])).collect()
+        });
+        Some(Server { name, status: self.text(server, &["status"]), tools })
+    }
+}

@@ -1,0 +1,106 @@
+//! What one record says beside what is counted, if a report asks for it.
+
+use super::{Details, Moment};
+use crate::{
+    event::{
+        self, Dialect,
+        trace::{self, Trace, Traces},
+    },
+    facts::{
+        absorb::Reading,
+        key::{Id, Name, SessionKey},
+        merge::Merge,
+    },
+    input::{Place, SourceId},
+};
+
+/// A trace, and where and when it was left.
+#[derive(Clone, Debug)]
+pub(crate) struct Traced {
+    pub(crate) moment: Moment,
+    pub(crate) uuid: Option<Id>,
+    pub(crate) dialect: Dialect,
+    pub(crate) trace: Trace<Name>,
+}
+
+/// Records of one unit that name the same session, with none between them that names another.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionSpan {
+    pub(crate) source: SourceId,
+    unit: u64,
+    pub(crate) session: SessionKey,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+}
+
+/// Who wrote a source.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Writers {
+    /// A host.
+    pub(crate) host: bool,
+    /// The CLI or a bridge.
+    pub(crate) others: bool,
+}
+
+impl Merge for Writers {
+    fn merge(&mut self, other: Self) {
+        let Self { host, others } = other;
+        self.host.merge(host);
+        self.others.merge(others);
+    }
+}
+
+impl Details {
+    /// Notes which session a record names. The records of a unit come in the order they stand.
+    fn name_session(&mut self, place: Place, session: SessionKey) {
+        let Place { source, offset, unit, line: _ } = place;
+        match self.spans.last_mut() {
+            Some(last) if last.source == source && last.unit == unit && last.session == session => {
+                last.last = offset;
+            }
+            _ => self.spans.push(SessionSpan { source, unit, session, first: offset, last: offset }),
+        }
+    }
+}
+
+impl Reading<'_, '_, '_> {
+    /// Notes what the record says beside what is counted.
+    pub(in crate::facts) fn detail_traces(&mut self) {
+        let wanted = self.facts.details.as_ref().map_or(Traces::NONE, |details| details.kept.traces());
+        if wanted == Traces::NONE {
+            return;
+        }
+        if wanted.intersects(Traces::CONTROL | Traces::COMMANDS) {
+            self.detail_surroundings();
+        }
+        let names = &mut self.facts.names;
+        let traces = trace::traces(self.event, wanted, &mut |text: event::Text<'_>| names.get(&text));
+        if traces.is_empty() {
+            return;
+        }
+        let (moment, dialect) = (self.moment(self.event.time), self.event.dialect);
+        let uuid = self.uuid.or_else(|| trace::uuid(self.event).as_deref().map(Id::of));
+        let Some(details) = self.facts.details.as_deref_mut() else { return };
+        let row = |trace| Traced { moment: moment.clone(), uuid, dialect, trace };
+        details.traces.extend(traces.into_iter().map(row));
+    }
+
+    /// Notes which session runs here, and who wrote the source.
+    fn detail_surroundings(&mut self) {
+        let (place, dialect) = (self.place, self.event.dialect);
+        let session = self.event.session.is_some().then(|| self.session());
+        // Responses look the same from both sides, unless they decide on a tool.
+        let kind = self.event.kind.name();
+        let either = kind.starts_with("control_response") || kind == "control_cancel_request";
+        let Some(details) = self.facts.details.as_deref_mut() else { return };
+        if let Some(session) = session {
+            details.name_session(place, session);
+        }
+        let writers = details.writers.entry(place.source).or_default();
+        match dialect {
+            Dialect::Input => writers.host = true,
+            _ if either => {}
+            Dialect::Stream | Dialect::Transcript | Dialect::Bridge => writers.others = true,
+        }
+    }
+}
