@@ -21,6 +21,9 @@ use crate::{
 const HEAD: usize = 16 << 10;
 const LONGEST_HEAD: usize = 1 << 20;
 
+/// Records with a uuid that are decoded of a file. A fork copies records from the first one on.
+const ENOUGH: usize = 4;
+
 /// Whose sources are, as far as names and first records say it.
 #[derive(Debug, Default)]
 pub struct Locator {
@@ -77,13 +80,13 @@ impl Locator {
             let head = home.is_some().then(|| Head::read(source, options)).flatten();
             found.folders.push(head.as_ref().and(home.as_ref()).map(|home| home.folder.to_owned()));
             if let (Some(head), Some(home)) = (head, home) {
-                found.add(at, home, head);
+                found.add(at, &home, head);
             }
         }
         Some(found)
     }
 
-    fn add(&mut self, source: usize, home: Home<'_>, head: Head) {
+    fn add(&mut self, source: usize, home: &Home<'_>, head: Head) {
         let named = home.session.map(|id| (id.to_owned(), Earliest::default()));
         for (id, time) in head.sessions.into_iter().chain(named) {
             let session = self.sessions.entry(id).or_default();
@@ -202,14 +205,13 @@ impl Head {
             Bytes::File(file) => Box::new(file),
             Bytes::Stream(stream) => stream,
         };
-        let (mut bytes, mut length) = (Vec::new(), HEAD);
+        let (mut bytes, mut length) = (Vec::with_capacity(HEAD), HEAD);
         loop {
             let wanted = length - bytes.len();
             let read = reader.by_ref().take(wanted as u64).read_to_end(&mut bytes).ok()?;
             let whole = read < wanted;
             let head = Self::of(&bytes, whole);
-            let is_dated = head.sessions.iter().any(|(_, time)| time.get().is_some());
-            if whole || (is_dated && !head.uuids.is_empty()) {
+            if whole || (head.is_dated() && !head.uuids.is_empty()) {
                 return Some(head);
             }
             if length >= LONGEST_HEAD {
@@ -219,7 +221,7 @@ impl Head {
         }
     }
 
-    /// The records of whole lines. The last line counts only if the source ends with it.
+    /// The records of whole lines, as many as are needed. The last line counts only if the source ends with it.
     fn of(bytes: &[u8], whole: bool) -> Self {
         let mut head = Self::default();
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -234,8 +236,15 @@ impl Head {
                 (None, None) => {}
             }
             head.uuids.extend(event.uuid.map(std::borrow::Cow::into_owned));
+            if head.uuids.len() >= ENOUGH && head.is_dated() {
+                break;
+            }
         }
         head
+    }
+
+    fn is_dated(&self) -> bool {
+        self.sessions.iter().any(|(_, time)| time.get().is_some())
     }
 }
 
