@@ -123,7 +123,7 @@ fn spend(answer: &mut Answer, usage: &Value) {
 }
 
 #[test]
-fn an_obvious_reader_finds_the_answer() {
+fn a_simple_reader_finds_the_answer() {
     for shape in Shape::ALL {
         let corpus = Corpus { sessions: 60, ..Corpus::new(shape, 3, SIZE) };
         let (log, answer) = written(&corpus);

@@ -93,7 +93,7 @@ fn every_licence_is_allowed() {
 }
 
 #[test]
-fn an_expression_is_read_as_its_authors_mean_it() {
+fn licence_expressions_are_evaluated() {
     let allowed = BTreeSet::from(["MIT", "Unicode-3.0"].map(str::to_owned));
     for (expression, enough) in [
         ("MIT", true),
@@ -109,7 +109,7 @@ fn an_expression_is_read_as_its_authors_mean_it() {
 }
 
 #[test]
-fn nothing_comes_from_elsewhere_than_the_registry() {
+fn every_crate_comes_from_the_registry() {
     for Package { name, version, .. } in packages() {
         // A macro is said to be one in the same place.
         let version = version.trim_end_matches(" (proc-macro)");
@@ -118,7 +118,7 @@ fn nothing_comes_from_elsewhere_than_the_registry() {
 }
 
 #[test]
-fn nothing_is_built_in_twice_and_nothing_that_is_banned() {
+fn no_crate_is_duplicated_or_banned() {
     let banned = listed("bans", "deny");
     let mut seen = BTreeSet::new();
     for Package { name, .. } in packages() {

@@ -147,14 +147,14 @@ fn seeds_of_rules_and_commands_hold() {
 }
 
 #[test]
-fn seeds_of_the_files_of_people_hold() {
+fn seeds_of_settings_prices_and_times_hold() {
     replay("settings");
     replay("pricing");
     replay("time");
 }
 
 #[test]
-fn what_stands_on_the_line_after_a_record_is_not_passed_over() {
+fn text_on_the_line_after_a_record_is_not_ignored() {
     let bytes = include_bytes!("../testdata/fuzz/skim/text-on-the-line-after-a-record");
     assert!(ccstat::internal::event::decode(bytes).is_err(), "the whole must be one record");
     assert_eq!(
@@ -166,7 +166,7 @@ fn what_stands_on_the_line_after_a_record_is_not_passed_over() {
 }
 
 #[test]
-fn a_file_that_may_be_a_log_is_looked_at_in_blocks_of_no_bytes_too() {
+fn a_block_size_of_zero_is_accepted() {
     let account = checks::scan(b"{\"type\":\"a\"}\n", 0, 1).expect("no packed file");
     assert_eq!((account.input.sources, account.input.records), (1, 1));
 }

@@ -110,7 +110,7 @@ fn may_know() -> BTreeMap<String, Vec<String>> {
 }
 
 #[test]
-fn modules_know_only_whom_they_may_know() {
+fn modules_import_only_what_the_table_allows() {
     let table = may_know();
     for (file, source) in sources() {
         let module = file["src/".len()..].split(['/', '.']).next().expect("a module").to_owned();
@@ -128,7 +128,7 @@ fn modules_know_only_whom_they_may_know() {
 }
 
 #[test]
-fn the_table_of_modules_is_as_the_street_wants_it() {
+fn the_table_of_modules_is_unchanged() {
     let table = may_know();
     let row = |module: &str| table[module].iter().map(String::as_str).collect::<Vec<_>>();
     assert!(row("input").is_empty() && row("measure").is_empty() && row("permission").is_empty());
@@ -178,7 +178,7 @@ fn files_that_the_documents_name_exist() {
 }
 
 #[test]
-fn tests_and_steps_that_the_page_on_reliability_names_exist() {
+fn tests_and_soak_steps_named_in_reliability_exist() {
     let page = read("RELIABILITY.md");
     let tests = files(&root().join("tests")).into_iter().chain(files(&root().join("src")));
     let tests: String = tests
@@ -278,7 +278,7 @@ fn ci_runs_the_test_command_of_the_readme() {
 // The files.
 
 #[test]
-fn a_source_file_fits_in_a_head() {
+fn source_files_have_at_most_500_lines() {
     for (file, source) in sources() {
         let lines = source.lines().count();
         assert!(lines <= 500, "{file} has {lines} lines, cut it at a seam");
@@ -287,7 +287,7 @@ fn a_source_file_fits_in_a_head() {
 
 /// `Cargo.toml` denies `unsafe`; a file that uses it expects the lint.
 #[test]
-fn unsafe_code_is_only_in_the_calls_of_windows_the_vector_kernels_and_the_page_fence_of_their_test() {
+fn unsafe_code_is_only_in_the_listed_files() {
     let files: Vec<String> = sources()
         .into_iter()
         .filter(|(_, source)| source.contains("expect(unsafe_code") || source.contains("allow(unsafe_code"))

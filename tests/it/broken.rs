@@ -50,14 +50,14 @@ fn check(story: &Story, account: &Account) {
 }
 
 #[test]
-fn every_broken_line_is_named_and_no_good_record_is_lost() {
+fn every_broken_line_is_located_and_no_good_record_is_lost() {
     for story in &STORIES {
         check(story, &account(&[testdata("bad").join(story.file)]));
     }
 }
 
 #[test]
-fn every_broken_log_has_its_story() {
+fn every_broken_log_has_an_expectation() {
     let mut files: Vec<String> = fs::read_dir(testdata("bad"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
@@ -70,7 +70,7 @@ fn every_broken_log_has_its_story() {
 }
 
 #[test]
-fn a_broken_log_reads_the_same_in_small_pieces() {
+fn a_broken_log_reads_the_same_in_small_units() {
     for story in &STORIES {
         for block in [16, 61, 1024] {
             for unit in [300, 4096] {
@@ -274,7 +274,7 @@ fn beginning(line: &[u8]) -> String {
 }
 
 #[test]
-fn an_odd_line_is_judged_as_the_grammar_says_on_both_paths() {
+fn both_decoders_judge_an_odd_line_by_the_json_grammar() {
     assert!(ODD_LINES.len() >= 60);
     for (line, verdict) in odd_lines() {
         let block = [b"{\"type\":\"good\"}\n", &*line, b"\n{\"type\":\"good\"}\n"].concat();
@@ -300,7 +300,7 @@ fn most_odd_lines_that_are_records_take_the_fast_path() {
 }
 
 #[test]
-fn an_odd_line_among_good_ones_is_judged_alike_and_named() {
+fn an_odd_line_among_good_ones_is_judged_the_same_and_located() {
     const GOOD: &[u8] = b"{\"type\":\"good\"}\n";
     for (line, verdict) in odd_lines() {
         let (records, wrong): (u64, &[u64]) = match verdict {
@@ -336,7 +336,7 @@ fn only_an_unfinished_object_at_the_end_is_truncated() {
 }
 
 #[test]
-fn a_log_torn_at_any_byte_loses_only_its_last_record() {
+fn a_log_cut_at_any_byte_loses_only_its_last_record() {
     let last = r#"{"type":"b","é":"\ud83d\n€","x":[true,null,-1.5e+7,{}]}"#;
     let pretty = format!("{:#}", serde_json::json!({"type": "b", "é": "\n€", "x": [true, null, -1.5, {}]}));
     for (first, last) in [("{\"type\":\"a\"}\n", last), ("{\n  \"type\": \"a\"\n}\n", &*pretty)] {
@@ -351,7 +351,7 @@ fn a_log_torn_at_any_byte_loses_only_its_last_record() {
 }
 
 #[test]
-fn an_array_on_a_line_among_lines_holds_records() {
+fn an_array_on_one_of_many_lines_contains_records() {
     let account = account_of("{\"type\":\"a\"}\n[{\"type\":\"b\"},{\"type\":\"c\"},7]\n{\"type\":\"d\"}\n");
     assert_eq!(account.kinds.keys().map(|kind| &**kind).collect::<Vec<_>>(), ["a", "b", "c", "d"]);
     assert_eq!(invalid_lines(&account), [2]);
@@ -371,7 +371,7 @@ fn a_record_a_million_levels_deep_is_a_record() {
 }
 
 #[test]
-fn of_duplicate_keys_the_last_one_counts() {
+fn the_last_of_duplicate_keys_counts() {
     let account = account_of(
         r#"{"type":"result","subtype":"error_max_turns","subtype":"success","num_turns":5,"num_turns":2,"session_id":"s"}"#,
     );
@@ -380,7 +380,7 @@ fn of_duplicate_keys_the_last_one_counts() {
 }
 
 #[test]
-fn a_number_that_no_log_can_mean_is_missing_and_its_record_stays() {
+fn an_impossible_number_is_missing_but_its_record_counts() {
     let absurd = account_of(
         r#"{"type":"result","subtype":"success","session_id":"s","num_turns":1e300,"duration_ms":-1e400,"total_cost_usd":1e18,"usage":{"input_tokens":99999999999999999999999}}"#,
     );
@@ -389,7 +389,7 @@ fn a_number_that_no_log_can_mean_is_missing_and_its_record_stays() {
 }
 
 #[test]
-fn a_sum_that_nobody_can_hold_does_not_wrap() {
+fn a_sum_above_the_maximum_does_not_wrap() {
     let result = |session: usize| {
         format!(
             r#"{{"type":"result","subtype":"success","session_id":"{session}","num_turns":900000000000000000,"total_cost_usd":900000000000000000,"model_usage_since_last_result":{{"m":{{"inputTokens":900000000000000000,"costUSD":900000000000000000}}}}}}"#

@@ -25,7 +25,7 @@ const ROW: [&str; 7] =
     ["agent", "metadata", "period", "totalTokens", "totalCost", "modelsUsed", "modelBreakdowns"];
 
 #[test]
-fn every_key_is_there_and_nothing_is_around_them() {
+fn every_key_of_ccusage_is_present_without_an_envelope() {
     for (command, list, key) in [
         ("daily", "daily", "date"),
         ("weekly", "weekly", "week"),
@@ -49,7 +49,7 @@ fn every_key_is_there_and_nothing_is_around_them() {
 }
 
 #[test]
-fn totals_are_those_of_the_summary_and_rows_add_up_to_them() {
+fn totals_equal_the_summary_and_the_sum_of_the_rows() {
     let summary = json(&["summarize", "--json", TRANSCRIPTS]);
     for (command, list) in
         [("daily", "daily"), ("weekly", "weekly"), ("monthly", "monthly"), ("sessions", "session")]
@@ -89,7 +89,7 @@ fn blocks_are_windows_of_five_hours() {
 }
 
 #[test]
-fn a_cost_that_is_not_known_is_null_and_never_zero() {
+fn an_unknown_cost_is_null_and_never_zero() {
     let response = |model: &str, second: u32| {
         format!(
             r#"{{"type":"assistant","sessionId":"{model}","isSidechain":false,"timestamp":"2026-11-15T23:42:{second}.014Z","message":{{"id":"{model}","model":"{model}","stop_reason":"end_turn","content":[],"usage":{{"input_tokens":1000000,"output_tokens":2}}}}}}"#
@@ -133,7 +133,7 @@ fn a_model_without_a_price_is_marked() {
 }
 
 #[test]
-fn it_is_json_and_nothing_else() {
+fn ccusage_output_is_json_only() {
     let (code, _, stderr) = run_with(&["sessions", "--ccusage", "--format", "csv", TRANSCRIPTS]);
     assert_eq!(code, 2);
     assert!(stderr.contains("--ccusage"), "{stderr}");

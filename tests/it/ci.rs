@@ -83,7 +83,7 @@ fn series(text: &str) -> Series {
 }
 
 #[test]
-fn every_report_is_metrics_with_the_numbers_of_its_rows() {
+fn every_report_has_metrics_with_the_numbers_of_its_rows() {
     for spec in REPORTS {
         for log in ["recordings/2.1.325/stream", "recordings/2.1.50/transcript", "logs/week"] {
             let of = |format| run_with(&[&words(spec, &[log])[..], &["--format", format]].concat()).1;
@@ -111,7 +111,7 @@ fn every_report_is_metrics_with_the_numbers_of_its_rows() {
 }
 
 #[test]
-fn hostile_names_are_labels_and_nothing_else() {
+fn hostile_names_stay_inside_labels() {
     let log = log(hostile_log());
     for spec in REPORTS.iter().filter(|spec| spec.reads_logs()) {
         let words = words(spec, &[log.path().to_str().unwrap()]);
@@ -125,7 +125,7 @@ fn hostile_names_are_labels_and_nothing_else() {
 }
 
 #[test]
-fn the_summary_in_metrics_is_in_base_units() {
+fn metrics_of_the_summary_use_base_units() {
     let text = run_with(&["summarize", "logs/nightly-denied.jsonl", "--format", "prometheus"]).1;
     let metrics = metrics(&text);
     let one = |name: &str| metrics[name].iter().map(|series| series.1).collect::<Vec<_>>();
@@ -219,7 +219,7 @@ fn a_failed_run_is_a_failure_with_and_without_gates() {
 }
 
 #[test]
-fn a_run_of_which_nothing_was_read_is_no_test_that_passes() {
+fn a_run_without_readable_records_is_not_a_passing_test() {
     let empty = log("");
     let (code, xml, _) = run_with(&["summarize", empty.path().to_str().unwrap(), "--format", "junit"]);
     assert_eq!(code, 3);
@@ -231,7 +231,7 @@ const PAGE: &str = "bad/page-that-quotes-a-run.md";
 const DOUBT: &str = "This may not be a Claude Code log: 9 invalid lines, 2 records · Success";
 
 #[test]
-fn a_log_that_is_mostly_invalid_is_doubted_in_every_headline() {
+fn every_headline_warns_about_a_mostly_invalid_log() {
     let headline = |words: &[&str]| {
         let (code, stdout, _) = run_with(words);
         assert_eq!(code, 0, "{words:?}");
@@ -261,7 +261,7 @@ fn a_log_that_is_mostly_invalid_is_doubted_in_every_headline() {
 }
 
 #[test]
-fn a_page_without_a_record_is_doubted_with_both_counts() {
+fn input_without_records_gets_a_warning_with_both_counts() {
     let (code, xml, _) = run_with(&["summarize", "bad/plain-text.txt", "--format", "junit"]);
     assert_eq!(code, 3);
     let doubt = "<system-out>This may not be a Claude Code log: 2 invalid lines, 0 records · ";
@@ -269,7 +269,7 @@ fn a_page_without_a_record_is_doubted_with_both_counts() {
 }
 
 #[test]
-fn a_format_that_does_not_fit_is_wrong_usage_before_anything_is_read() {
+fn an_unsupported_format_is_a_usage_error_before_reading() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     for words in [
@@ -290,7 +290,7 @@ fn a_format_that_does_not_fit_is_wrong_usage_before_anything_is_read() {
 }
 
 #[test]
-fn a_comment_is_folded_and_its_names_are_no_markup() {
+fn a_comment_is_folded_and_escapes_markup_in_names() {
     let hostile = log(hostile_log());
     for spec in REPORTS {
         for log in ["recordings/2.1.325/stream", hostile.path().to_str().unwrap()] {
@@ -316,7 +316,7 @@ fn a_comment_is_folded_and_its_names_are_no_markup() {
 }
 
 #[test]
-fn a_cost_that_lacks_something_is_a_lower_bound_in_a_comment() {
+fn an_incomplete_cost_is_a_lower_bound_in_a_comment() {
     let hostile = log(hostile_log());
     let of = |logs: &[&str]| run_with(&[&["summarize", "-f", "comment"], logs].concat()).1;
     let whole = of(&["logs/nightly-denied.jsonl"]);
@@ -358,7 +358,7 @@ fn told(folder: &Path, words: &[&str]) -> (i32, String, String, BTreeMap<String,
 }
 
 #[test]
-fn github_is_told_in_files_that_are_added_to() {
+fn summary_and_outputs_are_appended_to_the_files_of_github() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("summary.md"), "before").unwrap();
     fs::write(folder.path().join("output"), "other=1").unwrap();
@@ -393,7 +393,7 @@ fn github_is_told_in_files_that_are_added_to() {
 }
 
 #[test]
-fn a_narrowed_summary_is_told_as_it_is_narrowed() {
+fn the_github_summary_respects_filters() {
     let folder = tempfile::tempdir().unwrap();
     let words = ["summarize", "logs/nightly-denied.jsonl", "--tool", "Bash"];
     let outputs = told(folder.path(), &words).3;
@@ -428,7 +428,7 @@ fn hostile_run(tool: &str, noise: usize) -> String {
 }
 
 #[test]
-fn names_cannot_command_github() {
+fn names_cannot_inject_github_commands() {
     let folder = tempfile::tempdir().unwrap();
     let log = log(hostile_run("a%0A\n::error::b\r\n::set-output name=x::y", 20));
     let (code, stderr, summary, outputs) = told(folder.path(), &["summarize", log.path().to_str().unwrap()]);
@@ -448,7 +448,7 @@ fn names_cannot_command_github() {
 }
 
 #[test]
-fn what_github_does_not_name_is_said_and_what_cannot_be_written_ends_with_4() {
+fn a_missing_github_variable_is_reported_and_a_failed_write_ends_with_4() {
     let words = ["summarize", "logs/gateway.jsonl", "-q", "--github"];
     let (code, _, stderr) = run_with(&words);
     assert_eq!(code, 0, "a dry run on one's own machine");

@@ -43,14 +43,14 @@ fn a_log_that_can_be_read_ends_with_0() {
 }
 
 #[test]
-fn a_failed_run_is_no_failure_of_ours() {
+fn a_failed_run_still_ends_with_0() {
     let (code, stdout, _) = run_with(&["summarize", "recordings/2.1.325/stream/47-auth-401.jsonl"]);
     assert_eq!(code, 0);
     assert!(stdout.contains("1 turn failed: success with is_error 1"), "{stdout}");
 }
 
 #[test]
-fn strict_ends_with_1_where_a_record_is_invalid() {
+fn strict_ends_with_1_if_a_record_is_invalid() {
     let (code, stdout, _) = run_with(&["summarize", "--strict", FIVE_BROKEN]);
     assert_eq!(code, 1);
     assert!(stdout.contains("5 invalid records"), "the report is written all the same: {stdout}");
@@ -59,7 +59,7 @@ fn strict_ends_with_1_where_a_record_is_invalid() {
 }
 
 #[test]
-fn wrong_usage_ends_with_2_and_writes_no_report() {
+fn a_usage_error_ends_with_2_and_writes_no_report() {
     for arguments in [
         &[][..],
         &["explain"],
@@ -101,7 +101,7 @@ fn nothing_to_read_ends_with_3() {
 }
 
 #[test]
-fn a_source_that_is_missing_ends_with_4_and_the_others_are_read() {
+fn a_missing_source_ends_with_4_and_the_others_are_read() {
     let (code, stdout, stderr) = run_with(&["summarize", "--json", MISSING, GOOD]);
     assert_eq!(code, 4);
     assert_eq!(stderr, "ccstat: cannot read `no-such-file.jsonl`: No such file or directory (os error 2)\n");
@@ -109,7 +109,7 @@ fn a_source_that_is_missing_ends_with_4_and_the_others_are_read() {
 }
 
 #[test]
-fn a_source_that_breaks_off_ends_with_4_and_what_came_before_is_counted() {
+fn a_source_that_fails_midway_ends_with_4_and_its_earlier_records_count() {
     let text = std::fs::read(testdata(GOOD)).unwrap().repeat(50);
     let packed = zstd::encode_all(&*text, 1).unwrap();
     let torn = log(&packed[..packed.len() - 10]);
@@ -121,7 +121,7 @@ fn a_source_that_breaks_off_ends_with_4_and_what_came_before_is_counted() {
 }
 
 #[test]
-fn of_several_reasons_2_goes_before_3_before_1_before_4() {
+fn of_several_exit_codes_the_first_of_2_3_1_4_wins() {
     assert_eq!(code(&["summarize", "--strict", "--pricing", MISSING, PLAIN_TEXT, MISSING]), 2);
     assert_eq!(code(&["summarize", "--strict", PLAIN_TEXT, MISSING]), 3);
     assert_eq!(code(&["summarize", "--strict", FIVE_BROKEN, MISSING]), 1);
@@ -181,7 +181,7 @@ fn plain_text_on_standard_input_names_the_flags() {
 }
 
 #[test]
-fn a_piped_log_says_the_same_as_its_file() {
+fn a_piped_log_gives_the_same_report_as_its_file() {
     let text = std::fs::read(testdata(GOOD)).unwrap();
     let file = run_with(&["summarize", "--json", GOOD]).1;
     for arguments in [&["summarize", "--json"][..], &["summarize", "--json", "-"]] {
@@ -208,7 +208,7 @@ fn a_model_without_a_price_is_named_and_not_free() {
 }
 
 #[test]
-fn a_pricing_file_gives_it_one() {
+fn a_pricing_file_prices_an_unknown_model() {
     let (log, prices) =
         (log(UNHEARD_OF), log(r#"{"models":{"claude-telepathy-1":{"input":3,"output":10}}}"#));
     let (path, prices) = (log.path().to_str().unwrap(), prices.path().to_str().unwrap());
@@ -218,7 +218,7 @@ fn a_pricing_file_gives_it_one() {
 }
 
 #[test]
-fn a_pricing_file_that_is_none_is_named_with_what_is_wrong() {
+fn an_invalid_pricing_file_is_named_with_the_reason() {
     let complaint = |text: &str| {
         let file = log(text);
         let path = file.path().to_str().unwrap();
@@ -266,7 +266,7 @@ fn threads_change_nothing() {
 }
 
 #[test]
-fn a_record_above_the_limit_that_was_asked_for_is_invalid() {
+fn a_record_above_max_record_is_invalid() {
     let (code, stdout, _) = run_with(&["summarize", "--json", "--strict", "--max-record", "1K", GOOD]);
     let input = json_of(&stdout)["input"].take();
     assert_eq!(code, 1);
@@ -285,7 +285,7 @@ fn shell(line: &str) -> String {
 
 #[cfg(unix)]
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     for reader in ["head -c 1", "true", "exec <&-"] {
         for format in ["json", "table"] {
             // The reader is gone before the first word is written.
@@ -299,7 +299,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 
 #[cfg(unix)]
 #[test]
-fn a_disk_that_is_full_is_a_failure() {
+fn a_full_disk_is_a_failure() {
     if std::path::Path::new("/dev/full").exists() {
         let said = shell("\"$ccstat\" summarize recordings > /dev/full; echo $? >&2");
         assert!(said.starts_with("ccstat: cannot write the report: ") && said.ends_with("\n4\n"), "{said}");
@@ -308,7 +308,7 @@ fn a_disk_that_is_full_is_a_failure() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_on_a_live_pipe_ends_with_the_report_of_what_was_read() {
+fn an_interrupt_on_a_live_pipe_reports_what_was_read() {
     let mut child = Command::new(crate::support::program())
         .args(["summarize", "--json"])
         .stdin(Stdio::piped())

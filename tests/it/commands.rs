@@ -47,7 +47,7 @@ fn check(version: &str, name: &str, stream: &[Value], saved: &[Value], both: &[V
 /// 56, 57: `/context` and `/usage`. The saved session tells of each by `queue-operation`, `<command-name>` and
 /// `system/local_command`, the stream by `local_command` of its result. No response.
 #[test]
-fn a_command_that_the_cli_answers_itself_is_used_once_and_begins_no_turn() {
+fn a_command_answered_by_the_cli_counts_once_and_starts_no_turn() {
     for (name, command) in [("56-slash-context", "context"), ("57-slash-cost", "usage")] {
         let stream = [json!(["command", command, 1, 1, 0, 0, 0, null, null])];
         let saved = [json!(["command", command, null, 1, 0, 0, 0, null, null])];
@@ -57,7 +57,7 @@ fn a_command_that_the_cli_answers_itself_is_used_once_and_begins_no_turn() {
 
 /// 58: `/clear` waits in the first session and is run in the second, each offers it.
 #[test]
-fn a_clear_is_used_once_although_it_stands_in_two_sessions() {
+fn a_clear_counts_once_although_two_sessions_record_it() {
     let stream = [json!(["command", "clear", 2, 1, 0, 0, 0, null, null])];
     let saved = [json!(["command", "clear", null, 1, 0, 0, 0, null, null])];
     check("2.1.325", "58-slash-clear-multi", &stream, &saved, &stream);
@@ -71,7 +71,7 @@ fn a_clear_is_used_once_although_it_stands_in_two_sessions() {
 /// 40: `/compact` between two prompts. Its own response is in no log; those before and after are not its own. In the stream
 /// of 2.1.50 only the manual `compact_boundary` tells of it.
 #[test]
-fn a_compaction_begins_no_turn_that_a_response_shows() {
+fn a_compaction_starts_no_turn_with_a_response() {
     for version in ["2.1.325", "2.1.50"] {
         let stream = [json!(["command", "compact", 1, 1, 0, 0, 0, null, null])];
         let saved = [json!(["command", "compact", null, 1, 0, 0, 0, null, null])];
@@ -82,7 +82,7 @@ fn a_compaction_begins_no_turn_that_a_response_shows() {
 /// 75: `/hello world`, a custom command: one response, and the whole session's 0.00262 are its own. A stream does not print
 /// prompts, so alone it does not tell of it. 45 commands of which 16 are skills, and 5 agents are offered.
 #[test]
-fn a_custom_command_begins_a_turn_with_all_its_cost() {
+fn a_custom_command_starts_a_turn_with_all_its_cost() {
     let saved = [json!(["command", "hello", null, 1, 0, 0, 1, 1, 0.00262])];
     let both = [json!(["command", "hello", 1, 1, 0, 0, 1, 1, 0.00262])];
     check("2.1.325", "75-slash-custom-command", &[], &saved, &both);
@@ -101,7 +101,7 @@ fn a_custom_command_begins_a_turn_with_all_its_cost() {
 
 /// 74: the model calls the skill `greet`; the turn was begun by a prompt.
 #[test]
-fn a_skill_that_the_model_calls_begins_no_turn_of_its_own() {
+fn a_skill_called_by_the_model_starts_no_turn() {
     let stream = [json!(["skill", "greet", 1, 0, 1, 0, 0, null, null])];
     let saved = [json!(["skill", "greet", null, 0, 1, 0, 0, null, null])];
     check("2.1.325", "74-skill", &stream, &saved, &stream);
@@ -142,7 +142,7 @@ fn nothing_is_counted_twice_over_many_sessions() {
 /// `clean` is called by the model through SlashCommand, and its mark (line 10) is no second use; then it is typed, which
 /// begins one response. A response costs 1000 × $3 + 100 × $15 a million = 0.0045.
 #[test]
-fn older_forms_of_commands_are_known() {
+fn commands_of_older_versions_are_recognized() {
     let expected = [
         json!(["command", "clean", null, 1, 1, 0, 1, 1, 0.0045]),
         json!(["command", "init", null, 1, 0, 0, 1, 3, 0.0135]),
@@ -154,7 +154,7 @@ fn older_forms_of_commands_are_known() {
 /// The story of 2.0: `/usage` as two `local_command` records; the skill `pdf` is called, loaded (line 6, no second use), then typed
 /// while a turn runs and run after it, with one response; `no-such` fails.
 #[test]
-fn a_skill_is_a_skill_also_when_it_is_typed() {
+fn a_typed_skill_is_still_a_skill() {
     let expected = [
         json!(["skill", "pdf", null, 1, 1, 0, 1, 1, 0.0045]),
         json!(["command", "usage", null, 1, 0, 0, 0, null, null]),
@@ -166,7 +166,7 @@ fn a_skill_is_a_skill_also_when_it_is_typed() {
 /// The story of a host: `/deploy` is written (line 1) and replayed (line 4); `/tmp/x` is a path, and `/home` is not offered;
 /// `/greet` is a skill. Five responses cost 0.004 together, divided evenly: one is of `deploy`, two are of `greet`.
 #[test]
-fn what_a_host_writes_is_a_command_if_it_is_offered() {
+fn a_prompt_of_a_host_is_a_command_if_its_name_is_offered() {
     let expected = [
         json!(["command", "deploy", 1, 1, 0, 0, 1, 1, 0.0008]),
         json!(["skill", "greet", 1, 1, 0, 0, 1, 2, 0.0016]),
@@ -179,7 +179,7 @@ fn what_a_host_writes_is_a_command_if_it_is_offered() {
 }
 
 #[test]
-fn a_screen_shows_what_was_used_and_counts_the_rest() {
+fn the_table_lists_used_commands_and_counts_the_rest() {
     let log = "recordings/2.1.325/stream/74-skill.jsonl";
     let (code, stdout, _) = run_with(&["commands", log]);
     assert_eq!(code, 0);

@@ -44,7 +44,7 @@ fn format_of(stdout: &str) -> &'static str {
 }
 
 #[test]
-fn what_is_typed_goes_before_variables_before_the_file_before_what_is_built_in() {
+fn arguments_override_variables_then_the_file_then_the_defaults() {
     let config = "format = \"csv\"\n[tools]\nformat = \"tsv\"\n";
     let folder = folder(config);
     let case = |words: &[&str], variable: Option<&str>| {
@@ -66,7 +66,7 @@ fn what_is_typed_goes_before_variables_before_the_file_before_what_is_built_in()
 }
 
 #[test]
-fn what_rules_out_another_option_goes_by_the_same_order() {
+fn conflicting_options_follow_the_same_precedence() {
     let json = folder("json = true\n");
     let csv = folder("format = \"csv\"\n");
     let format = |folder: &TempDir, words: &[&str], variable: Option<(&str, &str)>| {
@@ -91,7 +91,7 @@ fn what_rules_out_another_option_goes_by_the_same_order() {
 }
 
 #[test]
-fn a_flag_is_switched_off_by_a_variable() {
+fn a_variable_can_switch_a_flag_off() {
     let folder = folder("[summarize]\nstrict = true\n");
     std::fs::write(folder.path().join("bad.jsonl"), "{\"type\":\"user\"}\nnoise\n").unwrap();
     let strict = |value: Option<&str>| {
@@ -114,7 +114,7 @@ fn a_flag_is_switched_off_by_a_variable() {
 }
 
 #[test]
-fn an_option_holds_only_for_commands_that_have_it() {
+fn a_default_applies_only_to_commands_with_that_option() {
     let config = "strict = true\nstop_on_gate = true\nby = [\"model\", \"project\"]\n";
     for words in [&["tools", "run.jsonl"][..], &["prices"], &["schema"], &["cost", "run.jsonl"]] {
         let (code, _, stderr) = with(config, words);
@@ -127,7 +127,7 @@ fn an_option_holds_only_for_commands_that_have_it() {
 }
 
 #[test]
-fn a_wrong_key_is_told_with_its_line_and_the_nearest() {
+fn an_unknown_key_is_reported_with_its_line_and_the_nearest_key() {
     let told = |config: &str| {
         let (code, stdout, stderr) = with(config, &["summarize", "run.jsonl"]);
         assert_eq!((code, &*stdout), (2, ""), "{config}");
@@ -167,7 +167,7 @@ fn a_wrong_key_is_told_with_its_line_and_the_nearest() {
 }
 
 #[test]
-fn a_wrong_variable_is_told_with_the_nearest() {
+fn an_unknown_variable_is_reported_with_the_nearest_one() {
     let folder = folder("");
     let (code, _, stderr) = run(within(folder.path(), &["prices"]).env("CCSTAT_FROMAT", "csv"));
     assert_eq!(code, 2);
@@ -175,7 +175,7 @@ fn a_wrong_variable_is_told_with_the_nearest() {
 }
 
 #[test]
-fn a_wrong_value_is_told_in_the_words_of_the_option_and_with_its_origin() {
+fn an_invalid_value_is_reported_as_for_the_option_and_with_its_origin() {
     let (code, _, stderr) = with("\nformat = \"cvs\"\n", &["prices"]);
     assert_eq!(code, 2);
     assert!(stderr.contains("invalid value 'cvs' for '--format <FORMAT>'"), "{stderr}");
@@ -197,7 +197,7 @@ fn a_wrong_value_is_told_in_the_words_of_the_option_and_with_its_origin() {
 }
 
 #[test]
-fn a_broken_file_is_told_with_its_line() {
+fn a_file_that_is_not_toml_is_reported_with_its_line() {
     let (code, _, stderr) = with("format = \"csv\"\nlimit = = 3\n", &["prices"]);
     assert_eq!(code, 2);
     assert!(stderr.starts_with("ccstat: cannot understand `ccstat.toml`, line 2: "), "{stderr}");
@@ -207,7 +207,7 @@ fn a_broken_file_is_told_with_its_line() {
 }
 
 #[test]
-fn the_nearest_file_above_is_found_and_one_can_be_named() {
+fn the_nearest_file_in_a_parent_folder_is_found_or_one_can_be_named() {
     let folder = folder("format = \"csv\"\n");
     std::fs::write(folder.path().join("other.toml"), "format = \"tsv\"\n").unwrap();
     let below = folder.path().join("below");
@@ -230,7 +230,7 @@ fn the_nearest_file_above_is_found_and_one_can_be_named() {
 }
 
 #[test]
-fn paths_in_the_file_are_meant_from_its_folder() {
+fn paths_in_the_file_are_relative_to_its_folder() {
     let folder = folder("pricing = \"prices.json\"\noutput = [\"report.json\", \"csv=report.data\"]\n");
     std::fs::copy(testdata("pricing/per-million.json"), folder.path().join("prices.json")).unwrap();
     let below = folder.path().join("below");
@@ -255,7 +255,7 @@ fn paths_in_the_file_are_meant_from_its_folder() {
 }
 
 #[test]
-fn prices_can_stand_in_the_file_itself() {
+fn the_file_can_contain_prices() {
     let config =
         "[prices]\nlimit = 0\n\n[prices.\"house-model-1\"]\ninput = 2\noutput = 10.0\ncache_read = 0.2\n";
     let cost = |config: &str, words: &[&str]| {
@@ -292,7 +292,7 @@ fn prices_can_stand_in_the_file_itself() {
 }
 
 #[test]
-fn gates_of_a_team_can_stand_in_the_file() {
+fn the_file_can_contain_gates() {
     let folder = folder("[diff]\nmax-cost-increase = \"10%\"\nmax_turns_increase = 1_0\n");
     let logs = ["05-parallel-tools", "06-multi-turn-stdin"];
     let logs = logs.map(|log| testdata(&format!("recordings/2.1.325/stream/{log}.jsonl")));
@@ -308,7 +308,7 @@ fn gates_of_a_team_can_stand_in_the_file() {
 }
 
 #[test]
-fn types_of_toml_are_what_would_be_typed() {
+fn toml_types_mean_the_same_as_typed_arguments() {
     let config =
         "since = 2026-11-10\ntimezone = \"UTC\"\nlimit = 2\ncolumns = [\"day\", \"cost_usd\"]\nthreads = 1\n";
     let week = testdata("logs/week");
@@ -320,7 +320,7 @@ fn types_of_toml_are_what_would_be_typed() {
 }
 
 #[test]
-fn the_example_of_the_manual_can_be_used() {
+fn the_example_in_the_manual_works() {
     let page = std::fs::read_to_string(testdata("../docs/configuration.md")).unwrap().replace("\r\n", "\n");
     let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let folder = folder(example);
@@ -343,7 +343,7 @@ fn with_user(command: &mut Command, config: &str) -> TempDir {
 }
 
 #[test]
-fn the_user_configuration_holds_where_the_file_of_the_project_says_nothing() {
+fn the_user_configuration_applies_to_keys_the_project_file_lacks() {
     let project = folder("[tools]\nformat = \"tsv\"\n");
     let user = "format = \"csv\"\n[sessions]\nformat = \"jsonl\"\n";
     let format = |words: &[&str], variable: Option<(&str, &str)>| {
@@ -402,7 +402,7 @@ fn table() -> Vec<(Vec<String>, String, String)> {
 }
 
 #[test]
-fn a_key_that_a_found_file_may_not_set_is_an_error_that_says_where_it_may() {
+fn a_key_forbidden_in_a_found_file_is_an_error_that_says_where_it_is_allowed() {
     let mut refused = 0;
     for (options, found, files) in table() {
         for option in options {
@@ -428,7 +428,7 @@ fn a_key_that_a_found_file_may_not_set_is_an_error_that_says_where_it_may() {
 }
 
 #[test]
-fn a_found_file_overwrites_nothing_and_the_user_configuration_may() {
+fn a_found_file_may_not_name_output_files_but_the_user_configuration_may() {
     for (words, key) in [
         (&["tools", "run.jsonl"][..], "output = [\"table=profile\"]"),
         (&["run", "--", "cat", "run.jsonl"], "[run]\ntee = \"profile\""),
@@ -452,7 +452,7 @@ fn a_found_file_overwrites_nothing_and_the_user_configuration_may() {
 
 #[cfg(unix)]
 #[test]
-fn a_found_file_names_prices_and_settings_below_its_folder_alone() {
+fn a_found_file_may_name_prices_and_settings_only_below_its_folder() {
     use std::os::unix::fs::symlink;
     let elsewhere = tempfile::tempdir().unwrap();
     let (outer, inner) = (elsewhere.path().join("prices.json"), "below/prices.json");
@@ -533,7 +533,7 @@ fn a_report_with_costs_says_that_prices_come_from_a_found_file() {
 }
 
 #[test]
-fn prices_of_the_project_go_before_those_of_the_user() {
+fn prices_of_the_project_override_those_of_the_user() {
     let prices = |output: u32| format!("[prices.\"house-model-1\"]\ninput = 0\noutput = {output}\n");
     let cost = |project: &str, user: &str, words: &[&str]| {
         let project = folder(project);

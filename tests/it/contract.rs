@@ -12,7 +12,7 @@ fn story(name: &str) -> PathBuf {
 }
 
 #[test]
-fn every_sentence_of_an_old_version_that_denies_a_call_is_a_denial() {
+fn every_denial_text_of_an_old_version_is_recognized() {
     let account = account(&[story("denial-texts.jsonl")]);
     assert_eq!((account.tools.total.denied, account.tools.total.errors), (9, 1), "ssh denies nothing here");
     assert_eq!(account.denials.total, 9);
@@ -20,7 +20,7 @@ fn every_sentence_of_an_old_version_that_denies_a_call_is_a_denial() {
 }
 
 #[test]
-fn a_prompt_that_a_tool_wrote_is_not_a_prompt() {
+fn text_written_by_a_tool_is_not_a_prompt() {
     let story = story("prompt-by-tool.jsonl");
     assert_eq!(account(&[&story]).prompts, 1);
     let text = std::fs::read_to_string(story).unwrap();

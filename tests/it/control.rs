@@ -76,7 +76,7 @@ fn recordings_54_77_80_and_96_have_one_request_each() {
 }
 
 #[test]
-fn an_older_cli_answers_set_model_with_nothing_that_tells_it() {
+fn an_older_cli_answers_set_model_without_naming_the_request() {
     let rows = gists(&["recordings/2.1.50/stream/53-control-protocol.jsonl"]);
     assert_eq!(rows.len(), 5);
     assert_eq!(rows[3], "host to cli | - | - | success | response");
@@ -102,7 +102,7 @@ fn is_host(rows: &[Value], what: &str) {
 }
 
 #[test]
-fn two_sides_of_a_run_meet_in_any_order_of_files_and_lines() {
+fn both_sides_of_a_run_are_joined_in_any_order_of_files_and_lines() {
     let texts = ["host/stdin", "host/stdout"]
         .map(|name| std::fs::read_to_string(testdata(&format!("logs/{name}.jsonl"))).unwrap());
     let [stdin, stdout] = &texts;
@@ -136,7 +136,7 @@ fn two_sides_of_a_run_meet_in_any_order_of_files_and_lines() {
 }
 
 #[test]
-fn an_allowance_for_the_rest_of_the_session_is_told_from_one_for_this_call() {
+fn an_allowance_for_the_session_differs_from_one_for_a_call() {
     let always = |logs: &[&str]| -> Vec<String> {
         let rows = control(logs).0;
         let always = rows.iter().filter(|row| row["always"] == true);
@@ -147,7 +147,7 @@ fn an_allowance_for_the_rest_of_the_session_is_told_from_one_for_this_call() {
 }
 
 #[test]
-fn hosts_that_count_from_one_in_every_run_are_told_apart() {
+fn hosts_that_number_requests_from_one_are_distinguished() {
     let folder = tempfile::tempdir().unwrap();
     for (run, id) in [("one", "5e0b8a52"), ("two", "5e0b8a53")] {
         for side in ["stdin", "stdout"] {
@@ -174,7 +174,7 @@ fn hosts_that_count_from_one_in_every_run_are_told_apart() {
 }
 
 #[test]
-fn one_side_alone_says_what_it_knows() {
+fn one_side_alone_gives_partial_rows() {
     assert_eq!(
         gists(&["logs/host/stdin.jsonl"]),
         [
@@ -194,7 +194,7 @@ fn one_side_alone_says_what_it_knows() {
 }
 
 #[test]
-fn a_request_of_the_cli_that_two_logs_hold_is_one() {
+fn a_request_of_the_cli_in_two_logs_is_one_row() {
     let log = stream("77-askuserquestion-host");
     let copy = tempfile::NamedTempFile::new().unwrap();
     std::fs::copy(testdata(&log), copy.path()).unwrap();
@@ -202,7 +202,7 @@ fn a_request_of_the_cli_that_two_logs_hold_is_one() {
 }
 
 #[test]
-fn requests_over_a_bridge_stand_in_the_same_table() {
+fn requests_over_a_bridge_are_in_the_same_table() {
     assert_eq!(
         gists(&["logs/bridge/session.jsonl"]),
         [
@@ -246,7 +246,7 @@ fn the_log_of_a_bridge_is_analysed_like_the_others() {
 }
 
 #[test]
-fn a_history_tells_again_what_was_counted_and_counts_for_nothing_itself() {
+fn a_replayed_history_is_not_counted_again() {
     let log = std::fs::read_to_string(testdata("logs/bridge/session.jsonl")).unwrap();
     let (history, rest): (Vec<&str>, Vec<&str>) =
         log.lines().partition(|line| line.contains(r#""type":"history""#));
@@ -260,7 +260,7 @@ fn a_history_tells_again_what_was_counted_and_counts_for_nothing_itself() {
 }
 
 #[test]
-fn the_log_of_a_host_says_whose_side_it_is() {
+fn the_summary_of_a_host_log_says_that_it_is_one_side() {
     let told = account(&[testdata("logs/host/stdin.jsonl")]);
     assert_eq!((told.prompts, told.turns.total, told.unknown_kinds.len()), (1, 0, 0));
     // An error looks the same from both sides (N4).
@@ -306,7 +306,7 @@ fn a_chained_run_is_several_sessions_in_one_source() {
 }
 
 #[test]
-fn between_two_sessions_nothing_tells_whose_a_request_is() {
+fn a_request_between_two_sessions_has_no_session() {
     let line = |session: &str| format!(r#"{{"type":"system","subtype":"init","session_id":"{session}"}}"#);
     let request = r#"{"type":"control_request","request_id":"r","request":{"subtype":"mcp_message"}}"#;
     for (lines, session) in [
@@ -320,7 +320,7 @@ fn between_two_sessions_nothing_tells_whose_a_request_is() {
 }
 
 #[test]
-fn filters_by_session_leave_the_requests_of_its_log() {
+fn a_session_filter_keeps_the_requests_of_its_log() {
     let logs = ["53-control-protocol", "77-askuserquestion-host"].map(stream);
     let of = |session: &str| gists(&[&logs[0], &logs[1], "--session", session]).len();
     assert_eq!(of("00021325-0000-4000-8000-000000000053"), 5);

@@ -53,7 +53,7 @@ fn a_recording_differs_from_itself_by_nothing() {
 }
 
 #[test]
-fn what_is_equal_passes_every_gate() {
+fn equal_sides_pass_every_gate() {
     let gates = ["cost", "duration", "tokens", "turns", "tool-errors", "denials"];
     let gates: Vec<String> = gates.iter().map(|name| format!("--max-{name}-increase=0%")).collect();
     let words: Vec<&str> = ["diff", FIVE, FIVE].into_iter().chain(gates.iter().map(String::as_str)).collect();
@@ -190,7 +190,7 @@ fn several_runs_are_compared_by_their_means_with_an_interval() {
 }
 
 #[test]
-fn too_few_runs_for_an_interval_are_said_plainly() {
+fn too_few_runs_for_an_interval_are_noted() {
     let (base, head) = (folder(TWO), folder(&THREE[..1]));
     let (rows, whole) = compared(&[path(&base), path(&head)]);
     assert!(notes(&whole).contains("2 runs against 1: means per run are compared; too few for an interval"));
@@ -202,7 +202,7 @@ fn too_few_runs_for_an_interval_are_said_plainly() {
 }
 
 #[test]
-fn records_without_a_session_are_a_run_only_where_their_source_names_none() {
+fn records_without_a_session_are_a_run_only_if_their_source_has_no_session() {
     let nameless =
         r#"{"type":"result","subtype":"success","duration_ms":5,"total_cost_usd":0.5,"num_turns":1}"#;
     let folder = folder(TWO);
@@ -242,7 +242,7 @@ fn tokens_that_are_not_final_pass_no_gate() {
 }
 
 #[test]
-fn a_side_that_is_no_log_passes_no_gate() {
+fn a_side_that_is_not_a_log_passes_no_gate() {
     let stranger = crate::support::log("{\"type\":\"module\"}\n");
     let stranger = stranger.path().to_str().unwrap();
     for name in ["cost", "duration", "tokens", "turns", "tool-errors", "denials"] {
@@ -256,7 +256,7 @@ fn a_side_that_is_no_log_passes_no_gate() {
 }
 
 #[test]
-fn gates_hold_and_fail_by_part_and_by_amount() {
+fn gates_accept_percentages_and_amounts() {
     // 05 to 06: cost +126.7 %, +$0.006706; wall +75.9 %, +365 ms; tokens +107; turns +2.
     let cases = [
         ("cost", "127%", 0),
@@ -292,7 +292,7 @@ fn gates_hold_and_fail_by_part_and_by_amount() {
 }
 
 #[test]
-fn a_percentage_of_nothing_is_said_so() {
+fn a_percentage_of_zero_is_explained() {
     let denied = "recordings/2.1.325/stream/34-permission-denied-bash.jsonl";
     let (code, _, stderr) = run_with(&["diff", FIVE, denied, "--max-denials-increase", "50%"]);
     assert_eq!(code, 1);
@@ -300,7 +300,7 @@ fn a_percentage_of_nothing_is_said_so() {
 }
 
 #[test]
-fn what_is_no_increase_is_wrong_usage() {
+fn an_invalid_increase_is_a_usage_error() {
     for (name, text) in [("cost", "x"), ("cost", "-1%"), ("duration", "10"), ("turns", "$1"), ("tokens", "")]
     {
         let (code, _, stderr) = run_with(&["diff", FIVE, SIX, &format!("--max-{name}-increase={text}")]);
@@ -310,7 +310,7 @@ fn what_is_no_increase_is_wrong_usage() {
 }
 
 #[test]
-fn two_sides_are_needed_and_no_more() {
+fn exactly_two_sides_are_required() {
     for words in [&["diff"][..], &["diff", "-"], &["diff", FIVE, SIX, FIVE], &["diff", "-", "-"]] {
         assert_eq!(run_with(words).0, 2, "{words:?}");
     }
@@ -324,7 +324,7 @@ fn two_sides_are_needed_and_no_more() {
 }
 
 #[test]
-fn a_side_of_which_nothing_can_be_read_leaves_nothing_to_compare() {
+fn an_unreadable_side_ends_the_comparison() {
     let empty = tempfile::NamedTempFile::new().unwrap();
     let empty = empty.path().to_str().unwrap();
     for sides in [[FIVE, empty], [empty, FIVE]] {
@@ -342,7 +342,7 @@ fn a_side_of_which_nothing_can_be_read_leaves_nothing_to_compare() {
 }
 
 #[test]
-fn a_side_that_is_read_in_part_is_compared_and_said() {
+fn a_partly_read_side_is_compared_with_a_note() {
     let folder = folder(TWO);
     std::fs::write(folder.path().join("broken.jsonl.gz"), b"\x1f\x8b\x08\x00 no more").unwrap();
     let (code, stdout, stderr) = run_with(&["diff", path(&folder), FIVE]);
@@ -351,7 +351,7 @@ fn a_side_that_is_read_in_part_is_compared_and_said() {
 }
 
 #[test]
-fn filters_hold_for_both_sides() {
+fn filters_apply_to_both_sides() {
     let (rows, _) = compared(&["logs/week", "logs/week", "--model", "haiku"]);
     assert!(
         rows.iter().filter(|row| row["group"] == "model-cost").all(|row| row["name"] == "claude-haiku-5-5")
@@ -362,7 +362,7 @@ fn filters_hold_for_both_sides() {
 }
 
 #[test]
-fn a_report_takes_the_place_of_no_log_of_either_side() {
+fn a_report_never_overwrites_a_log_of_either_side() {
     let log = tempfile::Builder::new().suffix(".jsonl").tempfile().unwrap();
     let six = recording("stream/06-multi-turn-stdin.jsonl");
     std::fs::copy(&six, log.path()).unwrap();

@@ -55,7 +55,7 @@ fn every_record_is_a_row_with_its_place() {
 }
 
 #[test]
-fn content_is_written_only_where_it_is_asked_for() {
+fn content_is_exported_only_on_request() {
     let secret = "touch denied.txt";
     for table in ReportSpec::exports() {
         let (_, stdout, _) = run_with(&["export", table.name, "--format", "json", DENIED]);
@@ -75,7 +75,7 @@ fn a_table_without_content_says_so() {
 }
 
 #[test]
-fn a_table_that_is_not_there_is_wrong_usage_and_names_those_that_are() {
+fn an_unknown_table_is_a_usage_error_that_lists_the_tables() {
     let (code, _, stderr) = run_with(&["export", "wishes", DENIED]);
     assert_eq!(code, 2);
     assert!(ReportSpec::exports().all(|table| stderr.contains(table.name)), "{stderr}");

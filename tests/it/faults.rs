@@ -80,7 +80,7 @@ fn lines(count: usize) -> String {
 }
 
 #[test]
-fn a_file_that_vanishes_before_it_is_opened_is_named_once_and_the_others_are_counted() {
+fn a_file_that_vanishes_before_opening_is_reported_once_and_the_others_count() {
     for size in sizes() {
         let folder = folder();
         fs::write(folder.path().join("log.jsonl"), lines(size)).unwrap();
@@ -91,7 +91,7 @@ fn a_file_that_vanishes_before_it_is_opened_is_named_once_and_the_others_are_cou
 }
 
 #[test]
-fn a_file_that_shrinks_before_it_is_read_is_read_as_far_as_it_goes() {
+fn a_file_that_shrinks_before_reading_is_read_to_its_new_end() {
     for size in sizes() {
         let folder = folder();
         let all = lines(size);
@@ -108,7 +108,7 @@ fn a_file_that_shrinks_before_it_is_read_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn a_file_that_grows_before_it_is_read_is_read_to_its_end_and_a_half_line_is_truncated() {
+fn a_file_that_grows_before_reading_is_read_to_its_new_end() {
     for size in sizes() {
         let folder = folder();
         fs::write(folder.path().join("log.jsonl"), lines(size)).unwrap();
@@ -153,7 +153,7 @@ fn humble(folder: &Path, arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn a_file_that_loses_its_permission_before_it_is_opened_is_named_and_the_others_are_counted() {
+fn a_file_that_loses_its_permission_is_reported_and_the_others_count() {
     for size in sizes() {
         let folder = folder();
         let (pipe, log) = (folder.path().join("pipe"), folder.path().join("log.jsonl"));
@@ -177,7 +177,7 @@ fn a_file_that_loses_its_permission_before_it_is_opened_is_named_and_the_others_
 }
 
 #[test]
-fn what_may_not_be_read_is_named_and_the_rest_of_its_folder_is_counted() {
+fn unreadable_files_are_reported_and_the_rest_of_the_folder_counts() {
     let folder = folder();
     for closed in ["closed.jsonl", "closed/log.jsonl"] {
         let path = folder.path().join(closed);
@@ -198,7 +198,7 @@ fn what_may_not_be_read_is_named_and_the_rest_of_its_folder_is_counted() {
 }
 
 #[test]
-fn a_pipe_that_is_named_is_read_and_one_that_is_only_found_is_passed_over() {
+fn a_named_fifo_is_read_and_a_found_fifo_is_skipped() {
     let folder = folder();
     let pipe = folder.path().join("pipe.jsonl");
     fifo(&pipe);
@@ -221,7 +221,7 @@ fn a_pipe_that_is_named_is_read_and_one_that_is_only_found_is_passed_over() {
 }
 
 #[test]
-fn a_socket_is_named_where_it_was_named_and_passed_over_where_it_was_found() {
+fn a_named_socket_is_reported_and_a_found_socket_is_skipped() {
     let folder = folder();
     let _socket = UnixListener::bind(folder.path().join("socket.jsonl")).unwrap();
     let (code, input, said) = summary(folder.path(), &["."]);
@@ -293,7 +293,7 @@ impl Drop for Running {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_interrupt_ends_the_wait_for_a_pipe_that_nobody_opens() {
+fn an_interrupt_ends_the_wait_for_a_fifo_without_a_writer() {
     let folder = folder();
     fifo(&folder.path().join("pipe"));
     let running = Running::start(folder.path(), &["summarize", "--json", "pipe", "good.jsonl"]);
@@ -305,7 +305,7 @@ fn an_interrupt_ends_the_wait_for_a_pipe_that_nobody_opens() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_device_without_an_end_takes_no_more_memory_and_can_be_interrupted() {
+fn an_endless_device_takes_constant_memory_and_can_be_interrupted() {
     let folder = folder();
     let running =
         Running::start(folder.path(), &["summarize", "--json", "--max-record", "1000000", "/dev/zero"]);
@@ -320,7 +320,7 @@ fn a_device_without_an_end_takes_no_more_memory_and_can_be_interrupted() {
 }
 
 #[test]
-fn a_device_without_content_is_an_empty_source() {
+fn an_empty_device_is_an_empty_source() {
     let folder = folder();
     let (code, input, said) = summary(folder.path(), &["/dev/null"]);
     assert_eq!(
@@ -331,7 +331,7 @@ fn a_device_without_content_is_an_empty_source() {
 }
 
 #[test]
-fn a_folder_in_place_of_a_file_is_said_to_be_one() {
+fn a_folder_given_as_a_file_is_reported_as_a_folder() {
     let folder = folder();
     fs::create_dir(folder.path().join("sub.jsonl")).unwrap();
     fs::write(folder.path().join("sub.jsonl/inner.jsonl"), record(1)).unwrap();
@@ -356,7 +356,7 @@ fn a_folder_in_place_of_a_file_is_said_to_be_one() {
 }
 
 #[test]
-fn links_to_nowhere_and_to_themselves_are_named_only_where_a_log_is_missed() {
+fn broken_and_circular_links_are_reported_only_if_a_log_is_missing() {
     let folder = folder();
     let link = |to: &str, name: &str| symlink(to, folder.path().join(name)).unwrap();
     link("nowhere", "cache");
@@ -381,7 +381,7 @@ const NAMES: [(&[u8], &str); 3] =
     [(b"a\xff.jsonl", "a\\xff.jsonl"), (b"a\xfe.jsonl", "a\\xfe.jsonl"), (b"b\x1b[31m\n|,\".jsonl", "")];
 
 #[test]
-fn a_name_that_is_no_text_is_spelled_out_in_every_format() {
+fn a_name_that_is_not_utf8_is_escaped_in_every_format() {
     let folder = tempfile::tempdir().unwrap();
     for (name, _) in NAMES {
         fs::write(folder.path().join(std::ffi::OsStr::from_bytes(name)), record(1) + "{broken\n").unwrap();
@@ -422,7 +422,7 @@ fn a_thousand_files_are_one_report() {
 }
 
 #[test]
-fn a_hole_in_a_file_is_a_blank_line_and_what_follows_is_read() {
+fn a_hole_in_a_file_is_a_blank_line_and_later_records_are_read() {
     let folder = folder();
     let mut log = File::create(folder.path().join("log.jsonl")).unwrap();
     log.write_all(record(1).as_bytes()).unwrap();
@@ -439,7 +439,7 @@ fn a_hole_in_a_file_is_a_blank_line_and_what_follows_is_read() {
 }
 
 #[test]
-fn an_archive_that_is_empty_holds_no_records_and_is_no_failure() {
+fn an_empty_archive_has_no_records_and_is_not_a_failure() {
     let folder = folder();
     for (name, bytes) in [
         ("empty.jsonl.gz", gzip(b"")),
@@ -457,7 +457,7 @@ fn an_archive_that_is_empty_holds_no_records_and_is_no_failure() {
 }
 
 #[test]
-fn an_archive_with_something_behind_it_or_without_its_end_is_counted_as_far_as_it_goes_and_named() {
+fn an_archive_with_trailing_garbage_or_a_missing_end_is_reported_and_its_lines_count() {
     let folder = folder();
     let all = lines(50_000);
     let (packed, squeezed) = (gzip(all.as_bytes()), zstd::encode_all(all.as_bytes(), 1).unwrap());
@@ -479,7 +479,7 @@ fn an_archive_with_something_behind_it_or_without_its_end_is_counted_as_far_as_i
 }
 
 #[test]
-fn of_a_broken_archive_every_line_is_counted_that_comes_before_the_flaw() {
+fn every_line_before_the_corruption_in_an_archive_counts() {
     let folder = folder();
     let all: String = (0..60_000).map(|number: usize| record(number * number % 99_991)).collect();
     let mut packed = gzip(all.as_bytes());
@@ -500,7 +500,7 @@ fn of_a_broken_archive_every_line_is_counted_that_comes_before_the_flaw() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_named_wherever_it_is_met_and_nothing_else_is_lost() {
+fn a_full_disk_is_reported_and_nothing_else_is_lost() {
     let folder = folder();
     for arguments in [
         &["summarize", "good.jsonl", "-o", "json=/dev/full"][..],
@@ -536,7 +536,7 @@ fn shell(folder: &Path, line: &str) -> (i32, String, String) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_stream_goes_on_although_the_disk_for_it_is_full() {
+fn a_stream_continues_when_the_disk_for_its_copy_is_full() {
     let folder = folder();
     for (line, code, passed) in [
         ("\"$0\" summarize --tee -o json=/dev/full < good.jsonl", 4, true),
@@ -558,7 +558,7 @@ fn a_stream_goes_on_although_the_disk_for_it_is_full() {
 }
 
 #[test]
-fn a_stream_goes_on_although_nothing_can_be_put_aside() {
+fn a_stream_continues_when_nothing_can_be_spooled() {
     let folder = folder();
     // More than is held in memory, in one piece: the parser cannot keep up, and there is no folder for the rest.
     let line = |number: usize| {
@@ -575,7 +575,7 @@ fn a_stream_goes_on_although_nothing_can_be_put_aside() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure_in_any_way_of_writing() {
+fn a_closed_pipe_is_not_a_failure_for_any_output() {
     let folder = folder();
     for arguments in [
         "summarize good.jsonl -f csv",
@@ -605,7 +605,7 @@ fn a_reader_that_goes_away_is_no_failure_in_any_way_of_writing() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_is_named_and_the_report_is_shown() {
+fn a_read_only_folder_is_reported_and_the_report_is_printed() {
     let folder = folder();
     let closed = folder.path().join("closed");
     fs::create_dir(&closed).unwrap();

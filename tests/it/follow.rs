@@ -112,7 +112,7 @@ fn logs() -> [Vec<u8>; 2] {
 }
 
 #[test]
-fn a_file_that_grows_in_odd_pieces_is_known_at_every_step() {
+fn a_file_that_grows_in_odd_pieces_is_up_to_date_at_every_step() {
     for log in logs() {
         let mut story = Story::new(&[("a.jsonl", b"")]);
         for piece in log.chunks(389) {
@@ -126,7 +126,7 @@ fn a_file_that_grows_in_odd_pieces_is_known_at_every_step() {
 }
 
 #[test]
-fn each_byte_of_a_first_record_may_be_the_last_so_far() {
+fn a_first_record_may_arrive_byte_by_byte() {
     let starts =
         [&b"\xef\xbb\xbf {\"type\":\"user\"}\n{\"type\":"[..], b"noise\n[\n{\"type\":\"a\"}]", b"{\n}{}\n"];
     for bytes in starts {
@@ -139,7 +139,7 @@ fn each_byte_of_a_first_record_may_be_the_last_so_far() {
 }
 
 #[test]
-fn a_glance_sees_what_is_written_to_a_file_that_is_known() {
+fn a_check_of_recent_files_sees_their_growth() {
     let [log, _] = logs();
     let mut story = Story::new(&[("a.jsonl", &log)]);
     story.append("a.jsonl", &log);
@@ -154,7 +154,7 @@ fn a_glance_sees_what_is_written_to_a_file_that_is_known() {
 }
 
 #[test]
-fn a_file_that_is_cut_is_read_again() {
+fn a_truncated_file_is_read_again() {
     let [log, _] = logs();
     let mut story = Story::new(&[("a.jsonl", &log)]);
     story.truncate("a.jsonl", log.len() as u64 - 10);
@@ -166,7 +166,7 @@ fn a_file_that_is_cut_is_read_again() {
 }
 
 #[test]
-fn a_file_that_is_replaced_is_read_again_even_if_the_new_one_is_longer() {
+fn a_replaced_file_is_read_again_even_if_the_new_one_is_longer() {
     let [log, other] = logs();
     let mut story = Story::new(&[("a.jsonl", &log)]);
     story.replace("a.jsonl", [&log[..], &other].concat());
@@ -176,7 +176,7 @@ fn a_file_that_is_replaced_is_read_again_even_if_the_new_one_is_longer() {
 }
 
 #[test]
-fn a_file_that_is_written_anew_in_place_is_read_again() {
+fn a_file_rewritten_in_place_is_read_again() {
     let [log, other] = logs();
     let mut story = Story::new(&[("a.jsonl", &log)]);
     let mut same_length = log.clone();
@@ -189,7 +189,7 @@ fn a_file_that_is_written_anew_in_place_is_read_again() {
 }
 
 #[test]
-fn a_log_that_is_rotated_is_two_files_then() {
+fn a_rotated_log_becomes_two_files() {
     let [log, other] = logs();
     let mut story = Story::new(&[("a.jsonl", &log)]);
     fs::rename(story.path("a.jsonl"), story.path("a.1.jsonl")).unwrap();
@@ -225,7 +225,7 @@ fn sessions_appear_and_vanish_in_any_order_of_names() {
 }
 
 #[test]
-fn what_is_packed_or_a_document_is_read_again_when_it_changes() {
+fn archives_and_documents_are_read_again_when_they_change() {
     let [log, other] = logs();
     let mut story = Story::new(&[("a.jsonl", &log)]);
     let packed = gzip(&other);
@@ -254,7 +254,7 @@ fn other_json_becomes_a_log_when_it_begins_with_a_record() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_may_not_be_read_is_read_when_it_may() {
+fn an_unreadable_file_is_read_once_its_permission_is_given() {
     use std::os::unix::fs::PermissionsExt;
     let mut story =
         Story::new(&[("a.jsonl", b"{\"type\":\"user\"}\n"), ("b.jsonl", b"{\"type\":\"user\"}\n")]);
@@ -321,7 +321,7 @@ impl Child {
 
 #[cfg(unix)]
 #[test]
-fn the_last_report_is_that_of_the_files_as_they_are_then() {
+fn the_last_report_shows_the_final_state_of_the_files() {
     let [log, other] = logs();
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
@@ -346,7 +346,7 @@ fn the_last_report_is_that_of_the_files_as_they_are_then() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_is_named_is_waited_for() {
+fn a_named_file_that_does_not_exist_yet_is_awaited() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("later.jsonl");
     let out = folder.path().join("report.json");
@@ -389,7 +389,7 @@ fn replaced(other: impl Fn(&Path)) -> (Duration, (Option<i32>, String, String)) 
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_followed_file_that_becomes_a_pipe_or_a_device_is_not_opened_and_one_interrupt_ends() {
+fn a_followed_file_that_becomes_a_fifo_or_a_device_is_not_opened() {
     let fifo = |path: &Path| {
         assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
     };
@@ -405,7 +405,7 @@ fn a_followed_file_that_becomes_a_pipe_or_a_device_is_not_opened_and_one_interru
 
 #[cfg(unix)]
 #[test]
-fn a_followed_file_that_was_a_pipe_for_a_while_is_read_when_it_is_a_file_again() {
+fn a_followed_file_that_was_a_fifo_for_a_while_is_read_again() {
     let [log, other] = logs();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.jsonl");
@@ -426,7 +426,7 @@ fn a_followed_file_that_was_a_pipe_for_a_while_is_read_when_it_is_a_file_again()
 
 #[cfg(target_os = "linux")]
 #[test]
-fn nothing_to_do_takes_next_to_nothing() {
+fn waiting_takes_almost_no_processor_time() {
     let folder = tempfile::tempdir().unwrap();
     for name in 0..500 {
         fs::write(folder.path().join(format!("{name}.jsonl")), "{\"type\":\"user\"}\n").unwrap();
@@ -465,7 +465,7 @@ fn followed(arguments: &[&str], size: (u16, u16), happens: impl FnOnce()) -> [St
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_terminal_shows_what_changes_and_is_as_before_at_the_end() {
+fn a_terminal_shows_changes_and_is_restored_at_the_end() {
     let [log, _] = logs();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.jsonl");
@@ -491,7 +491,7 @@ fn a_terminal_shows_what_changes_and_is_as_before_at_the_end() {
 /// The timeline has 40 events and more come, a screen of 24 rows holds about 12: those that came last are there.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_timeline_that_is_followed_shows_its_newest_events() {
+fn a_followed_timeline_shows_its_newest_events() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.jsonl");
     let call = |at: usize| {
@@ -590,7 +590,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_to_files_a_snapshot_is_what_reading_them_gives(steps in prop::collection::vec(step(), 1..24)) {
+    fn after_any_change_to_files_a_snapshot_equals_a_fresh_read(steps in prop::collection::vec(step(), 1..24)) {
         let mut story = Story::new(&[]);
         for step in steps {
             step.happen(&story);

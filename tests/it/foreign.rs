@@ -142,7 +142,7 @@ fn is_only_text(what: &str, text: &str) {
 }
 
 #[test]
-fn hostile_text_in_any_field_is_only_text_in_every_format() {
+fn hostile_text_in_any_field_is_escaped_in_every_format() {
     for text in [hostile_log(), poisoned_log()] {
         let log = log(text);
         let path = log.path().to_str().unwrap();
@@ -165,7 +165,7 @@ fn hostile_text_in_any_field_is_only_text_in_every_format() {
 }
 
 #[test]
-fn hostile_text_is_only_text_on_a_narrow_screen_with_colours() {
+fn hostile_text_is_escaped_on_a_narrow_screen_with_colours() {
     let log = log(poisoned_log());
     for spec in REPORTS.iter().filter(|spec| spec.reads_logs()) {
         for width in ["40", "80"] {
@@ -189,7 +189,7 @@ fn without_paint(text: &str) -> String {
 
 #[cfg(unix)]
 #[test]
-fn the_names_of_files_are_only_text_in_every_format() {
+fn hostile_file_names_are_escaped_in_every_format() {
     use std::os::unix::ffi::OsStrExt;
     let folder = tempfile::tempdir().unwrap();
     let names: [&[u8]; 4] = [
@@ -215,7 +215,7 @@ fn the_names_of_files_are_only_text_in_every_format() {
 }
 
 #[test]
-fn a_file_that_is_missing_is_named_harmlessly() {
+fn the_name_of_a_missing_file_is_escaped() {
     for flags in [&["summarize"][..], &["summarize", "--json"], &["summarize", "--strict"]] {
         let (_, stdout, stderr) = run_with(&[flags, &["missing\x1b]0;x\x07\n::error::y.jsonl"]].concat());
         is_only_text("missing", &stdout);
@@ -225,7 +225,7 @@ fn a_file_that_is_missing_is_named_harmlessly() {
 }
 
 #[test]
-fn what_is_printed_as_text_is_only_text() {
+fn printed_text_is_escaped() {
     let said: Vec<Value> = HOSTILE.iter().map(|text| json!({"type": "text", "text": text})).collect();
     let line = json!({"type": "assistant", "session_id": "s", "message": {"id": "m", "content": said}});
     let (_, stdout, stderr) = run(ccstat(&["summarize", "--print", "text"]).write_stdin(format!("{line}\n")));
@@ -235,7 +235,7 @@ fn what_is_printed_as_text_is_only_text() {
 }
 
 #[test]
-fn junit_of_hostile_runs_is_one_tree_of_tests() {
+fn junit_of_hostile_runs_is_well_formed() {
     let log = log(poisoned_log());
     let words =
         ["check", "--max-cost", "0", "--fail-on", "denial", "-f", "junit", log.path().to_str().unwrap()];
@@ -249,7 +249,7 @@ fn junit_of_hostile_runs_is_one_tree_of_tests() {
 }
 
 #[test]
-fn a_hostile_name_is_whole_again_for_a_program_that_reads_json() {
+fn json_round_trips_a_hostile_name() {
     let log = log(hostile_log());
     let path = log.path().to_str().unwrap();
     let stdout = run_with(&["summarize", "--json", path]).1;

@@ -237,7 +237,7 @@ fn judged(words: &[&str]) -> (i32, Vec<Value>, String) {
 }
 
 #[test]
-fn every_gate_holds_and_fails_as_its_stories_tell() {
+fn every_gate_passes_and_fails_as_its_cases_expect() {
     for (asked, story, held, figure, line) in limits().into_iter().chain(kinds()) {
         let file = match &story {
             Lines(lines) => Some(log(lines.join("\n"))),
@@ -277,7 +277,7 @@ fn every_gate_holds_and_fails_as_its_stories_tell() {
 }
 
 #[test]
-fn every_kind_has_stories_of_both_endings() {
+fn every_gate_has_a_passing_and_a_failing_case() {
     let stories = kinds();
     let told: BTreeSet<(&str, bool)> = stories.iter().map(|(asked, _, held, ..)| (*asked, *held)).collect();
     for kind in Kind::value_variants() {
@@ -287,7 +287,7 @@ fn every_kind_has_stories_of_both_endings() {
 }
 
 #[test]
-fn one_thread_and_two_come_to_the_same_verdicts() {
+fn one_thread_and_two_give_the_same_verdicts() {
     let kinds: Vec<&str> = Kind::value_variants().iter().map(|kind| kind.name()).collect();
     let kinds = kinds.join(",");
     let limits = ["--max-cost=0.01", "--max-turns=2", "--max-duration=1s", "--max-tool-error-rate=0"];
@@ -321,7 +321,7 @@ fn a_denied_write_says_which_tool_which_call_and_how_to_allow_it() {
 }
 
 #[test]
-fn a_name_that_is_more_than_a_name_is_no_part_of_a_command_to_type() {
+fn an_unsafe_name_is_never_part_of_a_suggested_command() {
     let denial = json!({"type": "system", "subtype": "permission_denied", "session_id": "s",
         "tool_name": "x\" && rm -rf ~ \u{1b}[2J", "tool_use_id": "t"});
     let file = log(denial.to_string());
@@ -331,7 +331,7 @@ fn a_name_that_is_more_than_a_name_is_no_part_of_a_command_to_type() {
 }
 
 #[test]
-fn without_gates_nothing_is_said_of_them() {
+fn without_gates_the_report_does_not_mention_them() {
     let (code, stdout, stderr) = run_with(&["summarize", DENIED]);
     assert_eq!((code, &*stderr), (0, ""));
     assert!(!stdout.contains("Gates"));
@@ -461,7 +461,7 @@ fn every_gate() -> Vec<(String, bool)> {
 }
 
 #[test]
-fn no_gate_holds_for_an_input_that_is_no_log() {
+fn no_gate_passes_on_input_that_is_not_a_log() {
     // Objects with a type that Claude Code did not write.
     let stranger = log("{\"type\":\"module\",\"name\":\"x\"}\n{\"type\":\"commonjs\"}\n");
     let stranger = stranger.path().to_str().unwrap();
@@ -501,7 +501,7 @@ fn a_log_without_a_record_beside_a_good_one_fails_every_gate_of_check() {
 }
 
 #[test]
-fn a_filter_that_leaves_nothing_leaves_nothing_that_fails() {
+fn a_filter_without_matches_fails_no_gate() {
     for (gate, _) in every_gate() {
         let words = ["summarize", "--json", &gate, DENIED, "--since", "2099-01-01"];
         let (code, _, stderr) = judged(&words);
@@ -510,7 +510,7 @@ fn a_filter_that_leaves_nothing_leaves_nothing_that_fails() {
 }
 
 #[test]
-fn a_gate_goes_before_a_source_that_cannot_be_read_and_after_nothing_at_all() {
+fn the_code_of_a_failed_gate_overrides_an_unreadable_source_but_not_empty_input() {
     for command in ["summarize", "check"] {
         let code = |words: &[&str]| run_with(&[&[command], words].concat()).0;
         assert_eq!(code(&["--fail-on", "denial", DENIED, "no-such-log.jsonl"]), 1);
@@ -521,7 +521,7 @@ fn a_gate_goes_before_a_source_that_cannot_be_read_and_after_nothing_at_all() {
 }
 
 #[test]
-fn what_is_no_limit_is_wrong_usage() {
+fn an_invalid_limit_is_a_usage_error() {
     for words in [
         ["--max-cost", "x"],
         ["--max-cost", "-1"],
@@ -543,7 +543,7 @@ fn what_is_no_limit_is_wrong_usage() {
 }
 
 #[test]
-fn a_filter_leaves_gates_the_rows_that_count() {
+fn gates_judge_only_rows_that_match_the_filter() {
     let held = |words: &[&str]| {
         judged(&[&["summarize", "--json"], words, &["--fail-on", "denial", DENIED]].concat()).1
     };

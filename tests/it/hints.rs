@@ -143,7 +143,7 @@ fn every_command_that_is_suggested_works_when_it_is_pasted() {
 }
 
 #[test]
-fn what_cannot_be_read_again_is_not_named_as_if_it_could() {
+fn a_hint_does_not_name_logs_that_cannot_be_read_again() {
     let log = fs::read(testdata("logs/nightly-denied.jsonl")).unwrap();
     let (_, stdout, _) = run(ccstat(&["sessions"]).write_stdin(log));
     assert!(stdout.ends_with("one of them in full: … | ccstat show 00021325\n"), "{stdout}");
@@ -154,7 +154,7 @@ fn what_cannot_be_read_again_is_not_named_as_if_it_could() {
 
 /// An id comes out of a log, and whoever wrote that may want the reader to paste something else.
 #[test]
-fn an_id_is_never_a_command_of_its_own() {
+fn an_id_cannot_inject_a_shell_command() {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for id in ["$(touch pwned)", "; touch pwned", "`touch pwned`", "--help", "a'b", "a\nb", "a\u{202e}b"] {
         let record = serde_json::json!({"type": "result", "subtype": "success", "session_id": id});
@@ -190,7 +190,7 @@ fn without_help(code: &str) -> Vec<&str> {
 
 /// A command in a report is a part that the command line types, with its paths; as a mere text it would work by chance.
 #[test]
-fn reports_name_no_command_by_themselves() {
+fn reports_contain_no_hard_coded_commands() {
     let names = ccstat::internal::cli::args::Cli::command();
     for entry in walkdir::WalkDir::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/report")) {
         let path = entry.unwrap().into_path();
@@ -227,7 +227,7 @@ fn reports_and_renderers_name_no_option_in_a_sentence() {
 }
 
 #[test]
-fn a_command_is_never_broken_to_fit_a_screen() {
+fn a_command_is_never_wrapped() {
     let (folder, home) = logs();
     let (_, stdout, _) = shell(&format!("ccstat sessions {WEEK}"), folder.path(), home.path());
     let last = stdout.lines().last().unwrap();

@@ -71,7 +71,7 @@ fn five_hooks_ran_in_41_and_one_of_them_blocked() {
 }
 
 #[test]
-fn a_hook_that_refuses_a_call_is_known_from_the_answer_alone() {
+fn a_hook_that_denies_a_call_is_recognized_by_the_result_alone() {
     // 43 has no record of a hook: the answer of the call (stream line 3, transcript line 22) says who refused it and why.
     let refused = json!(["PreToolUse:Bash", "echo blocked-by-hook >&2; exit 2", 1, 0, 0, 1, 0, null]);
     for logs in ways("43-hook-denies") {
@@ -82,7 +82,7 @@ fn a_hook_that_refuses_a_call_is_known_from_the_answer_alone() {
 }
 
 #[test]
-fn hooks_of_older_sessions_are_counted_by_what_each_record_can_tell() {
+fn hooks_of_older_sessions_are_counted_from_their_various_records() {
     // Two callbacks on one call have the same word for a command, and nothing says how they ended. `after.sh` has a
     // beginning, an end and context, `guard.sh` a beginning and a refusal, `lint.sh` a beginning, an end and a summary.
     let hooks = cells(&rows("hooks", &["logs/older-hooks.jsonl"]), RUNS);
@@ -105,7 +105,7 @@ fn hooks_of_older_sessions_are_counted_by_what_each_record_can_tell() {
 }
 
 #[test]
-fn a_hook_of_the_host_is_one_run_with_the_refusal_that_it_made() {
+fn a_hook_of_the_host_and_its_denial_are_one_run() {
     // The request (line 4), its answer (line 5) and the answer of the call (line 6) tell of one run.
     let hooks = cells(&rows("hooks", &["logs/limits.jsonl"]), RUNS);
     assert_eq!(hooks, [json!(["PreToolUse:mcp__my_docs__find", null, 1, 0, 0, 1, 0, null])]);
@@ -137,7 +137,7 @@ fn the_server_of_44_offered_one_tool_that_was_called_once() {
 }
 
 #[test]
-fn a_server_is_as_it_was_told_last_and_its_tools_bear_a_plain_name() {
+fn a_server_has_its_last_status_and_its_tools_have_plain_names() {
     // `my docs` connected at first and failed when a host asked; `off` the other way round; `a__b` holds the mark itself.
     let servers = cells(&rows("mcp", &["logs/limits.jsonl"]), &SERVERS[..8]);
     let expected = [
@@ -152,7 +152,7 @@ const LIVES: &[&str] =
     &["task", "kind", "tool", "status", "ground", "started", "ended", "wall_ms", "calls", "context"];
 
 #[test]
-fn the_command_of_64_went_to_the_background_and_ended_there() {
+fn the_command_of_64_ran_and_ended_in_the_background() {
     // The call was asked at 37.499. Stream: `task_updated` has the end 1794786218956. Transcript: the notice was queued
     // at 38.957.
     let told = |ended: &str, took: u64| {
@@ -166,7 +166,7 @@ fn the_command_of_64_went_to_the_background_and_ended_there() {
 }
 
 #[test]
-fn the_list_of_71_has_one_entry_that_nobody_began() {
+fn the_task_list_of_71_has_one_pending_entry() {
     // `TaskCreate` was answered at 01.719 with entry 1, `TaskList` says that it is pending.
     let started = "2026-11-15T23:44:01.719Z";
     let entry = json!(["1", "todo", "TaskCreate", "pending", null, started, null, null, null, null]);
@@ -176,7 +176,7 @@ fn the_list_of_71_has_one_entry_that_nobody_began() {
 }
 
 #[test]
-fn subagents_are_tasks_of_the_foreground_or_the_background() {
+fn subagents_are_foreground_or_background_tasks() {
     // The last notice of each has its figures: 544 ms, 788 tokens and 1 tool in 36; 1604 ms, 788 and 1 in 38. The answer of
     // the call, which is all that the transcript of 36 has, says 565 ms.
     let keys = ["kind", "agent_type", "status", "ground", "wall_ms", "calls", "context"];
@@ -199,7 +199,7 @@ fn subagents_are_tasks_of_the_foreground_or_the_background() {
 }
 
 #[test]
-fn tasks_of_older_sessions_are_known_from_the_answers_of_their_tools() {
+fn tasks_of_older_sessions_are_recognized_by_their_tool_results() {
     let tasks = cells(&rows("tasks", &["logs/older-hooks.jsonl"]), LIVES);
     let at = |second: &str| format!("2026-02-03T10:00:{second}Z");
     let expected = [
@@ -222,7 +222,7 @@ fn tasks_of_older_sessions_are_known_from_the_answers_of_their_tools() {
 }
 
 #[test]
-fn a_task_that_is_resumed_or_watched_goes_on() {
+fn a_resumed_or_watched_task_continues() {
     let notice = |second: u64, text: &str| {
         let text = format!("<task-notification>\n<task-id>m1</task-id>\n{text}\n</task-notification>");
         json!({"type": "user", "sessionId": "s", "isSidechain": false, "uuid": format!("u{second}"),
@@ -325,7 +325,7 @@ fn retries_are_failures_and_limits_only_point_to_them() {
 }
 
 #[test]
-fn a_log_that_has_nothing_of_the_kind_says_so_in_a_line() {
+fn a_log_without_rows_says_so_in_one_line() {
     let plain = "recordings/2.1.325/stream/01-simple-text.jsonl";
     for (report, words) in [
         ("hooks", "no hook ran"),
@@ -341,7 +341,7 @@ fn a_log_that_has_nothing_of_the_kind_says_so_in_a_line() {
 }
 
 #[test]
-fn the_timeline_has_limits_blocks_and_tasks_of_the_background() {
+fn the_timeline_has_limits_blocks_and_background_tasks() {
     let what = |name: &str, way: usize, wanted: &str| {
         let logs = &ways(name)[way];
         let rows = rows("show", &[&["latest".to_owned()], &logs[..]].concat());
@@ -370,7 +370,7 @@ fn the_timeline_has_limits_blocks_and_tasks_of_the_background() {
 }
 
 #[test]
-fn filters_choose_hooks_tasks_and_limits_too() {
+fn filters_apply_to_hooks_tasks_and_limits() {
     let folder = "recordings/2.1.325/transcript";
     let session = "00021325-0000-4000-8000-000000000041";
     assert_eq!(rows("hooks", &[folder, "--session", session]).len(), 5);

@@ -31,7 +31,7 @@ fn recorded_kinds() -> BTreeSet<String> {
 }
 
 #[test]
-fn a_sample_is_of_the_kind_that_it_is_named_after() {
+fn a_sample_decodes_as_the_kind_in_its_name() {
     for (kind, line) in samples() {
         let event = event::decode(line.as_bytes()).unwrap_or_else(|flaw| panic!("{kind}: {flaw}"));
         assert_eq!(event.kind.name(), kind);

@@ -34,7 +34,7 @@ fn the_rows_of_every_recording_add_up_to_its_totals() {
 }
 
 #[test]
-fn of_two_copies_of_a_turns_duration_the_first_counts() {
+fn the_first_of_two_copies_of_a_turn_duration_counts() {
     let line = |millis: u64| {
         format!(
             r#"{{"durationMs":{millis},"subtype":"turn_duration","type":"system","uuid":"00021325-0000-4000-8000-000000000002"}}"#

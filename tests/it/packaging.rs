@@ -80,7 +80,7 @@ fn package_files_agree_with_cargo_toml_and_do_not_repeat_its_version() {
 }
 
 #[test]
-fn every_target_is_known_everywhere() {
+fn every_packaging_file_lists_every_target() {
     let (policy, manifest, formula) =
         (read("deny.toml"), read("Cargo.toml"), read("packaging/homebrew/formula.rb"));
     let targets = targets();
@@ -157,7 +157,7 @@ fn script_lines(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn no_script_of_a_workflow_holds_an_expression() {
+fn no_workflow_script_contains_an_expression() {
     let mut scripts = 0;
     for file in ["action.yml", ".github/workflows/ci.yml", ".github/workflows/release.yml"] {
         for line in script_lines(&read(file)) {
@@ -211,7 +211,7 @@ fn has_python() -> bool {
 }
 
 #[test]
-fn an_archive_holds_the_program_its_pages_and_all_completions() {
+fn an_archive_contains_the_program_its_pages_and_all_completions() {
     if !has_python() || !has(&["tar"]) {
         return;
     }
@@ -247,7 +247,7 @@ fn an_archive_holds_the_program_its_pages_and_all_completions() {
 }
 
 #[test]
-fn a_tag_that_is_not_the_version_is_not_released() {
+fn a_tag_that_differs_from_the_version_is_refused() {
     if !has_python() {
         return;
     }
@@ -368,7 +368,7 @@ fn the_action_judges_the_execution_file_of_claude_code_action() {
 }
 
 #[test]
-fn the_action_runs_a_command_and_ends_as_it_or_its_gates_do() {
+fn the_action_ends_with_the_code_of_its_command_or_gates() {
     if !has(&["bash"]) {
         return;
     }
@@ -391,7 +391,7 @@ fn the_action_runs_a_command_and_ends_as_it_or_its_gates_do() {
 }
 
 #[test]
-fn inputs_of_the_action_are_never_taken_for_code_or_options() {
+fn inputs_of_the_action_are_never_run_as_code_or_options() {
     if !has(&["bash"]) {
         return;
     }

@@ -17,7 +17,7 @@ fn texts(folder: &Path) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn the_man_pages_are_those_of_this_program() {
+fn the_committed_man_pages_are_current() {
     let folder = tempfile::tempdir().unwrap();
     let (code, stdout, stderr) = run_with(&["generate", "man", folder.path().to_str().unwrap()]);
     assert_eq!((code, &*stdout, &*stderr), (0, "", ""));
@@ -71,7 +71,7 @@ fn zsh_loads_its_completions() {
 }
 
 #[test]
-fn every_shell_gets_something() {
+fn every_shell_has_completions() {
     for shell in ["bash", "elvish", "fish", "nushell", "powershell", "zsh"] {
         let (code, script, _) = run_with(&["generate", "completions", shell]);
         assert_eq!(code, 0);

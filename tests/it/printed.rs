@@ -65,7 +65,7 @@ const FILTERS: &[(&[&str], &[&str], &[&str])] = &[
 ];
 
 #[test]
-fn every_filter_narrows_what_is_printed() {
+fn every_filter_applies_to_printed_text() {
     for (filter, has, lacks) in FILTERS {
         let files = printed(&[filter, &[WEEK][..]].concat());
         let pipe = piped(filter, week());
@@ -81,7 +81,7 @@ fn every_filter_narrows_what_is_printed() {
 }
 
 #[test]
-fn every_filter_that_can_be_typed_is_tried() {
+fn every_filter_option_is_tested() {
     let cli = <ccstat::internal::cli::args::Cli as clap::CommandFactory>::command();
     let summarize = cli.find_subcommand("summarize").unwrap();
     let filters = summarize.get_arguments().filter(|one| one.get_help_heading() == Some("Filters"));
@@ -150,7 +150,7 @@ fn subagents_that_work_side_by_side_are_printed_one_after_another() {
 }
 
 #[test]
-fn a_chain_of_subagents_may_be_as_deep_as_a_log_likes() {
+fn a_chain_of_subagents_may_have_any_depth() {
     let call = |at: usize| {
         let parent = at.checked_sub(1).map(|before| format!("t{before}"));
         let block = json!({"type": "tool_use", "id": format!("t{at}"), "name": "Agent", "input": {}});
@@ -215,7 +215,7 @@ fn a_pipe_with_a_filter_is_printed_at_its_end() {
 }
 
 #[test]
-fn a_fork_repeats_nothing_that_its_origin_says() {
+fn text_that_a_fork_copied_is_printed_once() {
     let record = |session: &str, uuid: &str, text: &str| {
         json!({"type": "user", "sessionId": session, "uuid": uuid, "isSidechain": false, "message": {"content": text}}).to_string()
     };
@@ -229,7 +229,7 @@ fn a_fork_repeats_nothing_that_its_origin_says() {
 }
 
 #[test]
-fn what_was_read_once_is_not_followed() {
+fn printed_text_of_files_cannot_be_followed() {
     let (code, stdout, stderr) = run_with(&["summarize", "--print", "text", "--follow", WEEK]);
     assert_eq!((code, &*stdout), (2, ""));
     assert!(stderr.contains("--follow"), "{stderr}");

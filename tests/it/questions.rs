@@ -18,7 +18,7 @@ fn told(row: &Value) -> Value {
 /// The recordings, read by hand: one call with one question, in both dialects. The times are those of the `tool_use` and
 /// of the `tool_result`, in the same file.
 #[test]
-fn a_recorded_question_tells_the_same_in_both_dialects_and_in_both_together() {
+fn a_recorded_question_has_the_same_row_in_each_dialect_and_in_both() {
     let cases = [
         // 23:42:02.747 and 23:42:02.838; `No such tool available` in a plain `-p`.
         ("2.1.325", "19-askuserquestion", "toolu_2132519000100", "not available", json!(91)),
@@ -47,7 +47,7 @@ fn a_recorded_question_tells_the_same_in_both_dialects_and_in_both_together() {
 /// The story: line 2 asks two questions at 09:00:04.000, answered at 09:01:34.500 with both answers as a field; line 4 asks
 /// two at 09:01:40 and at 09:01:52 the text alone tells of one answer, with quotes in it; line 6 asks one and the log ends.
 #[test]
-fn a_saved_session_tells_each_question_of_a_call() {
+fn a_saved_session_has_a_row_for_each_question_of_a_call() {
     let rows = rows(&["logs/questions/saved.jsonl"]);
     let short: Vec<Value> = rows
         .iter()
@@ -80,7 +80,7 @@ fn a_saved_session_tells_each_question_of_a_call() {
 }
 
 #[test]
-fn a_host_answers_through_the_control_protocol_and_its_log_may_be_another() {
+fn an_answer_over_the_control_protocol_may_be_in_another_log() {
     let (stream, input) = ("logs/questions/host-stream.jsonl", "logs/questions/host-input.jsonl");
     for logs in [[stream, input], [input, stream]] {
         let rows: Vec<Value> = rows(&logs).iter().map(told).collect();
@@ -123,7 +123,7 @@ fn a_bridge_answers_with_a_message_of_its_own() {
 }
 
 #[test]
-fn a_result_alone_tells_what_was_refused() {
+fn a_result_alone_shows_a_refused_question() {
     let rows: Vec<Value> = rows(&["logs/questions/result-alone.json"]).iter().map(told).collect();
     let expected =
         json!(["Language", "Which language?", ["Go", "Rust"], false, null, "denied", null, "toolu_a5d_1"]);
@@ -139,7 +139,7 @@ fn a_log_without_questions_says_so_in_one_line() {
 }
 
 #[test]
-fn questions_are_narrowed_like_everything_else() {
+fn filters_apply_to_questions() {
     let all = ["recordings/2.1.325/stream", "recordings/2.1.50/transcript"];
     assert_eq!(rows(&all).len(), 3, "recordings 19 and 77 of 2.1.325, 19 of 2.1.50");
     let one = rows(&["--session", "00021325-0000-4000-8000-000000000077", all[0], all[1]]);

@@ -74,7 +74,7 @@ fn usd(nanos: i128) -> Option<Usd> {
 }
 
 #[test]
-fn all_recordings_are_here() {
+fn all_recordings_are_present() {
     let count = |version, dialect| plain::recorded(version, dialect).len();
     assert_eq!((count("2.1.325", "stream"), count("2.1.325", "transcript")), (102, 96));
     assert_eq!((count("2.1.50", "stream"), count("2.1.50", "transcript")), (41, 39));
@@ -108,7 +108,7 @@ fn every_block_in_a_recording_is_counted() {
 }
 
 #[test]
-fn a_stream_costs_what_the_cli_said_last() {
+fn a_stream_has_the_cost_that_the_cli_reported_last() {
     for Recording { path, records, account } in streams() {
         let ends = plain::last_results(records);
         let expected = if is_resumed(path) {
@@ -124,7 +124,7 @@ fn a_stream_costs_what_the_cli_said_last() {
 }
 
 #[test]
-fn a_stream_took_the_tokens_that_the_cli_said_last() {
+fn a_stream_has_the_tokens_that_the_cli_reported_last() {
     for Recording { path, records, account } in streams().filter(|stream| !is_killed(&stream.path)) {
         let expected: Tokens = if is_resumed(path) {
             share(records).map(|model| tokens(&model)).sum()
@@ -169,7 +169,7 @@ fn every_call_in_a_recording_is_counted_once() {
 }
 
 #[test]
-fn a_stream_denied_what_its_results_list() {
+fn a_stream_has_the_denials_that_its_results_list() {
     for Recording { path, records, account } in streams() {
         let listed = plain::denials(records).len() as u64;
         // The CLI calls the interrupted call of 54 `user-rejected`, but does not list it (PROTOCOL 10d).
@@ -180,7 +180,7 @@ fn a_stream_denied_what_its_results_list() {
 }
 
 #[test]
-fn a_turn_is_a_result() {
+fn every_result_is_a_turn() {
     for Recording { path, records, account } in every_recording() {
         let failed = |end: &&Value| end["subtype"] != "success" || end["is_error"] == true;
         let results = || plain::of_type(records, "result");
@@ -229,7 +229,7 @@ fn a_saved_session_costs_what_its_last_state_says() {
 }
 
 #[test]
-fn a_saved_session_of_2_1_50_never_learns_what_it_cost() {
+fn a_saved_session_of_2_1_50_has_no_reported_cost() {
     let saved = RECORDINGS[1].iter().filter(|saved| label(&saved.path).starts_with("2.1.50"));
     for Recording { path, account, .. } in saved {
         assert_eq!(account.cost.reported, None, "{}", label(path));
@@ -238,7 +238,7 @@ fn a_saved_session_of_2_1_50_never_learns_what_it_cost() {
 }
 
 #[test]
-fn a_clear_leaves_a_state_on_either_side() {
+fn a_clear_leaves_a_cost_state_on_both_sides() {
     let folder = recording("transcript/58-slash-clear-multi");
     assert_eq!(last_states(&folder), [600_000, 1_200_000]);
     let cost = account(&[folder]).cost;
@@ -290,7 +290,7 @@ fn a_run_in_both_dialects_is_one_run() {
 }
 
 #[test]
-fn the_order_of_the_dialects_is_all_the_same() {
+fn the_order_of_the_dialects_does_not_matter() {
     for name in ["31-replay-user-messages", "34-permission-denied-bash", "36-subagent"] {
         let (stream, saved) =
             (recording("stream").join(name).with_extension("jsonl"), recording("transcript").join(name));
@@ -299,7 +299,7 @@ fn the_order_of_the_dialects_is_all_the_same() {
 }
 
 #[test]
-fn a_resumed_and_a_forked_run_pay_for_each_response_once() {
+fn each_response_of_a_resumed_or_forked_run_is_charged_once() {
     let streams = ["a", "b", "c"].map(|part| recording(&format!("stream/50-resume.{part}.jsonl")));
     let alone = streams.each_ref().map(|stream| account(&[stream]).cost.total);
     assert_eq!(alone, [usd(5_600_000), usd(1_400_000), usd(2_000_000)]);
@@ -345,7 +345,7 @@ fn a_rate_limit_counts_its_retries_and_the_failure_itself() {
 }
 
 #[test]
-fn the_output_of_a_local_command_is_no_response() {
+fn the_output_of_a_local_command_is_not_a_response() {
     let stream = recording("stream/56-slash-context.jsonl");
     let context = account(&[&stream]);
     assert_eq!((context.responses, context.prompts, context.turns.ok), (0, 0, 1));
@@ -358,7 +358,7 @@ fn the_output_of_a_local_command_is_no_response() {
 }
 
 #[test]
-fn a_prompt_that_is_replayed_is_counted_where_it_was_saved() {
+fn a_replayed_prompt_counts_in_its_saved_session() {
     let stream = recording("stream/31-replay-user-messages.jsonl");
     let saved = recording("transcript/31-replay-user-messages");
     let prompts = |paths: &[&PathBuf]| account(paths).prompts;
@@ -366,7 +366,7 @@ fn a_prompt_that_is_replayed_is_counted_where_it_was_saved() {
 }
 
 #[test]
-fn a_prompt_is_what_the_cli_says_came_from_its_host() {
+fn prompts_are_the_records_that_the_cli_marks_as_from_its_host() {
     let saved = RECORDINGS[1].iter().filter(|saved| label(&saved.path).starts_with("2.1.325"));
     for Recording { path, records, account } in saved {
         let asked = |record: &&Value| record["promptSource"] == "sdk" && record["isMeta"] != true;
@@ -382,7 +382,7 @@ fn a_prompt_is_what_the_cli_says_came_from_its_host() {
 }
 
 #[test]
-fn what_the_api_runs_itself_is_no_tool_call() {
+fn tools_that_the_api_runs_are_not_tool_calls() {
     let served = account(&[recording("stream/62-redacted-thinking-server-tools.jsonl")]);
     assert_eq!((served.tools.total.calls, served.tools.orphans), (0, 0));
     assert_eq!(served.blocks.get("assistant/server_tool_use"), Some(&1));

@@ -37,7 +37,7 @@ fn agrees(report: &Value, summary: &Value, what: &str) {
 }
 
 #[test]
-fn the_sum_over_any_key_is_the_summary() {
+fn costs_grouped_by_any_key_add_up_to_the_summary() {
     const KEYS: [&str; 12] = [
         "day",
         "week",
@@ -65,7 +65,7 @@ fn the_sum_over_any_key_is_the_summary() {
 }
 
 #[test]
-fn daily_is_cost_by_day_and_so_on() {
+fn daily_weekly_and_monthly_equal_cost_by_period() {
     let logs = path(&recording("transcript"));
     for (preset, key) in [("daily", "day"), ("weekly", "week"), ("monthly", "month"), ("blocks", "window")] {
         let [preset, cost] = [printed_json(&[preset, &logs]), printed_json(&["cost", "--by", key, &logs])];
@@ -176,7 +176,7 @@ fn parts_of_a_log_add_up_to_the_whole() {
 }
 
 #[test]
-fn what_has_no_owner_is_said() {
+fn rows_without_an_owner_are_noted() {
     let logs = path(&recording("stream"));
     for (key, words) in
         [("tool", "belongs to no tool"), ("agent", "belongs to no agent"), ("day", "has no time")]
@@ -204,7 +204,7 @@ fn a_filter_that_matches_nothing_says_so() {
 }
 
 #[test]
-fn a_filter_that_means_nothing_is_wrong_usage() {
+fn an_invalid_filter_is_a_usage_error() {
     for words in [
         ["tools", "--since", "soon"],
         ["daily", "--timezone", "Mars/Olympus"],
@@ -240,7 +240,7 @@ fn days(log: &str, words: &[&str], zone: &str) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn a_session_that_crosses_midnight_is_divided_where_the_reader_lives() {
+fn a_session_across_midnight_is_split_in_the_time_zone_of_the_reader() {
     let log =
         log(session_at(["2026-11-15T22:30:00.000Z", "2026-11-15T23:30:00.000Z", "2026-11-16T00:30:00.000Z"]));
     let log = path(log.path());
@@ -257,7 +257,7 @@ fn a_session_that_crosses_midnight_is_divided_where_the_reader_lives() {
 }
 
 #[test]
-fn the_night_when_clocks_are_set_back_has_one_day_and_its_hour_twice() {
+fn the_night_the_clocks_go_back_is_one_day_with_an_hour_twice() {
     let log =
         log(session_at(["2026-10-25T00:30:00.000Z", "2026-10-25T01:30:00.000Z", "2026-10-25T22:59:00.000Z"]));
     let log = path(log.path());
@@ -303,7 +303,7 @@ fn a_month_given_to_since_and_until_is_the_whole_month() {
 }
 
 #[test]
-fn periods_by_name_are_taken_by_both_options() {
+fn both_options_accept_named_periods() {
     let log =
         log(session_at(["2020-06-01T00:00:00.000Z", "2020-06-30T23:59:59.999Z", "2020-07-01T00:00:00.000Z"]));
     let log = path(log.path());
@@ -328,7 +328,7 @@ fn periods_by_name_are_taken_by_both_options() {
 }
 
 #[test]
-fn a_period_that_ends_before_it_begins_is_wrong_usage() {
+fn a_period_that_ends_before_it_begins_is_a_usage_error() {
     for command in [&["summarize"][..], &["tools"], &["diff", "a.jsonl", "b.jsonl"]] {
         let words = ["--since", "2026-06", "--until", "2026-04", "--timezone", "UTC"];
         let (code, stdout, stderr) = run_with(&[command, &words].concat());
@@ -338,7 +338,7 @@ fn a_period_that_ends_before_it_begins_is_wrong_usage() {
 }
 
 #[test]
-fn the_same_input_again_and_again_is_a_loop() {
+fn repeated_calls_with_the_same_input_are_a_loop() {
     let call = |at: usize, input: &str| {
         let ask = format!(
             r#"{{"type":"assistant","session_id":"s","uuid":"a{at}","message":{{"id":"m{at}","role":"assistant","model":"claude-opus-5-5","content":[{{"type":"tool_use","id":"toolu_{at}","name":"Bash","input":{{"command":"{input}"}}}}]}}}}"#
@@ -358,7 +358,7 @@ fn the_same_input_again_and_again_is_a_loop() {
 }
 
 #[test]
-fn subagents_are_told_from_the_main_agent_in_both_dialects() {
+fn subagents_are_distinguished_from_the_main_agent_in_both_dialects() {
     let id = "36-subagent";
     let [stream, transcript] =
         [recording(&format!("stream/{id}.jsonl")), recording(&format!("transcript/{id}"))]
@@ -375,7 +375,7 @@ fn subagents_are_told_from_the_main_agent_in_both_dialects() {
 }
 
 #[test]
-fn calls_of_one_record_come_in_its_order() {
+fn calls_keep_the_order_of_their_record() {
     let block =
         |id: u32| format!(r#"{{"type":"tool_use","id":"toolu_{id}","name":"Bash","input":{{"n":{id}}}}}"#);
     let blocks: Vec<String> = (0..12).map(block).collect();

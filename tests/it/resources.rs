@@ -119,7 +119,7 @@ fn hostile() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn the_largest_configuration_is_judged_soon_and_within_little_memory() {
+fn the_largest_configuration_is_read_quickly_in_little_memory() {
     for (name, text) in hostile() {
         assert!(text.len() <= 1 << 20, "{name}");
         let folder = folder();

@@ -68,7 +68,7 @@ fn a_command_that_dies_inside_a_line_ends_run_with_its_status_and_a_report() {
 }
 
 #[test]
-fn bytes_that_are_no_text_and_lines_of_fifty_megabytes_pass_unchanged() {
+fn binary_output_and_lines_of_fifty_megabytes_pass_unchanged() {
     let mut bytes = b"\xff\xfe\0\x1b[2J not a log\r\n".to_vec();
     bytes.extend(b"{\"type\":\"user\",\"message\":{\"content\":\"".iter().chain(&vec![b'x'; 50 << 20]));
     bytes.extend(b"\"}}\n\n\n{\"type\":\"summary\"}\nno end");
@@ -89,7 +89,7 @@ fn unread(options: &[&str], script: &str, log: &Path) -> Output {
 }
 
 #[test]
-fn with_keep_running_a_command_is_read_to_its_end_although_its_reader_goes_away() {
+fn keep_running_reads_a_command_to_its_end_after_its_reader_closes() {
     let log = log(fs::read(denied()).unwrap().repeat(200));
     let seen = unread(&["--json", "--keep-running"], "cat \"$1\"; exit 5", log.path());
     let report = report(&seen);
@@ -99,7 +99,7 @@ fn with_keep_running_a_command_is_read_to_its_end_although_its_reader_goes_away(
 
 #[cfg(unix)]
 #[test]
-fn an_endless_command_meets_a_closed_pipe_when_its_reader_goes_away_and_there_is_a_report() {
+fn an_endless_command_ends_and_is_reported_when_its_reader_closes() {
     for options in [&["--json"][..], &["--json", "--print", "text"]] {
         let seen = unread(options, "while cat \"$1\"; do :; done; kill -PIPE $$", &denied());
         let report = report(&seen);
@@ -110,7 +110,7 @@ fn an_endless_command_meets_a_closed_pipe_when_its_reader_goes_away_and_there_is
 
 #[cfg(unix)]
 #[test]
-fn a_command_meets_a_closed_pipe_at_its_next_write_also_if_it_was_silent_meanwhile() {
+fn a_silent_command_gets_a_closed_pipe_at_its_next_write() {
     let folder = tempfile::tempdir().unwrap();
     let go = folder.path().join("go");
     let script = "cat \"$1\"; while ! test -e \"$GO\"; do sleep 0.05; done; exec cat \"$1\"";
@@ -127,13 +127,13 @@ fn a_command_meets_a_closed_pipe_at_its_next_write_also_if_it_was_silent_meanwhi
 
 #[cfg(unix)]
 #[test]
-fn a_command_that_does_not_write_any_more_ends_as_it_likes_although_its_reader_is_gone() {
+fn a_command_that_writes_no_more_may_finish_after_its_reader_closed() {
     let seen = unread(&["--json"], "cat \"$1\"; sleep 0.3; exit 5", &denied());
     assert_eq!(code(&seen), 5);
 }
 
 #[test]
-fn a_copy_is_kept_and_a_full_disk_for_it_costs_nothing_but_the_copy() {
+fn a_full_disk_for_the_copy_affects_only_the_copy() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy.jsonl");
     let seen = output(&["--tee", copy.to_str().unwrap()], "cat \"$1\"", &denied());
@@ -151,7 +151,7 @@ fn a_copy_is_kept_and_a_full_disk_for_it_costs_nothing_but_the_copy() {
 }
 
 #[test]
-fn what_a_command_left_behind_does_not_keep_run_waiting() {
+fn run_does_not_wait_for_processes_that_a_command_left_behind() {
     let begun = Instant::now();
     let seen = output(&["--json"], "cat \"$1\"; sleep 60 2> /dev/null & exit 3", &denied());
     assert_eq!((code(&seen), &report(&seen)["input"]["records"]), (3, &10.into()));
@@ -159,7 +159,7 @@ fn what_a_command_left_behind_does_not_keep_run_waiting() {
 }
 
 #[test]
-fn a_last_word_after_a_long_silence_is_not_lost() {
+fn output_after_a_long_silence_is_not_lost() {
     let seen = output(&["--json"], "cat \"$1\"; sleep 2; printf '%s\\n' '{\"type\":\"summary\"}'", &denied());
     assert_eq!(report(&seen)["input"]["records"], 11);
 }
@@ -177,7 +177,7 @@ fn a_command_that_cannot_be_started_ends_as_in_a_shell() {
 }
 
 #[test]
-fn a_command_that_prints_no_log_is_told_how_to() {
+fn a_command_that_prints_no_log_gets_a_hint() {
     let seen = output(&[], "echo hello", &denied());
     let told = String::from_utf8_lossy(&seen.stderr).into_owned();
     assert!(
@@ -187,7 +187,7 @@ fn a_command_that_prints_no_log_is_told_how_to() {
 }
 
 #[test]
-fn the_command_reads_our_standard_input() {
+fn the_command_inherits_standard_input() {
     let mut command = Command::new(crate::support::program());
     let mut child = command
         .args(["run", "--json", "--", "cat"])
@@ -234,7 +234,7 @@ const USR1: i32 = if cfg!(target_os = "macos") { 158 } else { 138 };
 const USR2: i32 = if cfg!(target_os = "macos") { 159 } else { 140 };
 
 #[test]
-fn a_signal_goes_to_the_command_and_nothing_is_left_of_it() {
+fn a_signal_reaches_the_command_and_no_process_is_left() {
     for (name, expected) in
         [("INT", 130), ("TERM", 143), ("HUP", 129), ("QUIT", 131), ("USR1", USR1), ("USR2", USR2)]
     {
@@ -258,7 +258,7 @@ fn a_command_that_handles_a_signal_decides_how_it_ends() {
 }
 
 #[test]
-fn a_command_that_handles_a_user_signal_goes_on() {
+fn a_command_that_handles_a_user_signal_continues() {
     let script = "trap 'echo one' USR1; trap 'echo two; exit 4' USR2; echo $$; echo waiting; while :; do sleep 0.05; done";
     let (mut child, _) = endless(&["-q"], script);
     let mut seen = [0; 4];
@@ -304,13 +304,13 @@ fn a_suspended_run_without_a_terminal_suspends_its_command_until_it_is_resumed()
 }
 
 #[test]
-fn in_readable_form_nothing_of_the_stream_itself_is_printed() {
+fn print_text_replaces_the_raw_stream() {
     let seen = output(&["--print", "text", "-q"], "cat \"$1\"", &denied());
     insta::assert_snapshot!("run_print_text", String::from_utf8(seen.stdout).unwrap());
 }
 
 #[test]
-fn plain_lines_say_every_so_often_what_happens() {
+fn live_plain_prints_progress_lines() {
     let script = "head -n 3 \"$1\"; sleep 1; tail -n +4 \"$1\"";
     let seen = output(
         &["--live=plain", "--live-every", "0.2", "-q"],
@@ -356,7 +356,7 @@ fn a_gate_that_cannot_be_judged_ends_run_with_one_and_says_why() {
 }
 
 #[test]
-fn a_command_that_takes_too_long_is_stopped_ever_more_firmly() {
+fn a_command_that_takes_too_long_gets_ever_stronger_signals() {
     let begun = Instant::now();
     let script = "trap '' INT TERM; cat \"$1\"; while :; do sleep 0.1; done";
     let options = ["--max-duration", "0.5", "--stop-on-gate", "--grace", "0.3", "--json"];
@@ -381,13 +381,13 @@ fn a_command_that_costs_too_much_is_stopped_before_its_result() {
 }
 
 #[test]
-fn to_stop_on_a_gate_there_must_be_one_that_can() {
+fn stop_on_gate_requires_a_gate_that_can_stop_a_run() {
     let seen = output(&["--stop-on-gate", "--fail-on", "denial"], "cat \"$1\"", &denied());
     assert_eq!((code(&seen), seen.stdout.len()), (2, 0));
 }
 
 #[test]
-fn a_command_that_goes_on_without_its_output_still_gets_signals_and_is_still_stopped() {
+fn a_command_that_closed_its_output_still_gets_signals_and_is_still_stopped() {
     let begun = Instant::now();
     let mut child = run_script(&["--json"], "cat \"$1\"; exec >&-; while :; do sleep 0.1; done", &denied())
         .stdout(Stdio::piped())

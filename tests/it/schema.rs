@@ -41,7 +41,7 @@ fn explained(schema: &Value, value: &Value, path: &str) {
 }
 
 #[test]
-fn every_summary_is_as_its_schema_says() {
+fn every_summary_matches_its_schema() {
     let schema = schema("summary");
     let mut paths: Vec<PathBuf> = plain::all("stream");
     paths.extend(plain::all("transcript"));
@@ -55,7 +55,7 @@ fn every_summary_is_as_its_schema_says() {
 }
 
 #[test]
-fn every_report_of_rows_is_as_its_schema_says() {
+fn every_report_of_rows_matches_its_schema() {
     for spec in REPORTS.iter().filter(|spec| spec.name != "summary") {
         let schema = schema(spec.name);
         let empty = log("");
@@ -74,7 +74,7 @@ fn every_report_of_rows_is_as_its_schema_says() {
 }
 
 #[test]
-fn gates_are_as_the_schemas_say() {
+fn gates_match_the_schemas() {
     for (report, command) in [("summary", "summarize"), ("check", "check")] {
         let schema = schema(report);
         let gates =
@@ -90,7 +90,7 @@ fn gates_are_as_the_schemas_say() {
 }
 
 #[test]
-fn a_schema_finds_what_is_wrong() {
+fn a_schema_rejects_wrong_values() {
     let schema = schema("summary");
     let validator = jsonschema::draft202012::new(&schema).unwrap();
     let mut report = json(&[log("").path()]);

@@ -86,7 +86,7 @@ fn no_recording_is_wider_than_the_screen() {
 }
 
 #[test]
-fn columns_are_obeyed() {
+fn the_width_in_columns_is_respected() {
     let folders: Vec<PathBuf> = plain::VERSIONS.map(|version| Path::new("recordings").join(version)).to_vec();
     for folder in
         folders.iter().flat_map(|folder| [folder.clone(), folder.join("stream"), folder.join("transcript")])
@@ -124,7 +124,7 @@ fn without_a_terminal_there_is_no_limit_and_no_colour() {
 }
 
 #[test]
-fn colours_are_as_the_environment_wishes() {
+fn colours_follow_the_environment() {
     let is_coloured = |flags: &[&str], variables: &[(&str, &str)]| {
         let mut command = ccstat(&["summarize", "recordings/2.1.325/stream/34-permission-denied-bash.jsonl"]);
         command.args(flags).envs(variables.iter().copied());

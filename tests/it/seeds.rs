@@ -203,7 +203,7 @@ fn there_is_a_story_for_each_of_the_29_scenarios() {
 }
 
 #[test]
-fn every_scenario_is_told_as_its_document_means_it() {
+fn every_scenario_gives_the_documented_figures() {
     for seed in SEEDS {
         let account = account(&[testdata(&path(seed))]);
         let name = seed.story;
@@ -231,7 +231,7 @@ fn the_screen_of_every_scenario_begins_with_how_it_ended() {
 }
 
 #[test]
-fn a_scenario_that_the_cli_plays_differently_says_why() {
+fn a_recording_that_differs_from_its_document_says_why() {
     for seed in SEEDS {
         let account = account(&[recording(&format!("stream/{}.jsonl", seed.story))]);
         let (records, recorded_turns, recorded_calls) = seed.recorded;
@@ -244,7 +244,7 @@ fn a_scenario_that_the_cli_plays_differently_says_why() {
 }
 
 #[test]
-fn an_older_cli_played_more_scenarios_as_they_are_written() {
+fn an_older_cli_followed_more_of_the_documents() {
     for &(story, turns) in OLDER {
         let seed = SEEDS.iter().find(|seed| seed.story == story).unwrap();
         let account = account(&[testdata(&format!("recordings/2.1.50/stream/{story}.jsonl"))]);
@@ -281,7 +281,7 @@ fn an_error_that_is_a_string_ends_a_turn_like_one_that_is_a_list() {
 }
 
 #[test]
-fn both_spellings_of_the_documents_say_the_same() {
+fn both_spellings_in_the_documents_give_the_same_figures() {
     for seed in SEEDS {
         let story = std::fs::read_to_string(testdata(&path(seed))).unwrap();
         // The second document writes messages without their role, and the host's protocol writes `session_id`.
@@ -298,7 +298,7 @@ fn both_spellings_of_the_documents_say_the_same() {
 }
 
 #[test]
-fn lines_that_name_no_session_are_those_of_the_only_one_in_their_log() {
+fn lines_without_a_session_belong_to_the_only_session_of_their_log() {
     let (code, rows, _) = run_with(&["sessions", "logs/seed", "--format", "jsonl"]);
     let rows: Vec<serde_json::Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
     assert_eq!((code, rows.len()), (0, 29));

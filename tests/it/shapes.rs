@@ -110,7 +110,7 @@ fn report(bytes: &[u8]) -> Value {
 }
 
 #[test]
-fn a_log_says_the_same_in_every_shape() {
+fn a_log_gives_the_same_report_in_every_shape() {
     for path in stories() {
         let story = Story::read(&path);
         let expected = report((story.lines.join("\n") + "\n").as_bytes());
@@ -146,7 +146,7 @@ fn bytes_are_counted_after_unpacking() {
 }
 
 #[test]
-fn what_is_glued_to_a_line_keeps_its_number_where_a_unit_ends_between_the_two() {
+fn a_record_joined_to_a_line_keeps_its_line_number_across_units() {
     let line = r#"{"type":"summary"}"#;
     let text = format!("{line}\n{line}\n{line}{line}{line}\n{line}\n");
     let log = log(&text);

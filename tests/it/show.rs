@@ -73,7 +73,7 @@ fn responses_of_a_session_cost_what_the_session_did() {
 }
 
 #[test]
-fn a_beginning_is_enough_if_it_is_the_only_one() {
+fn a_unique_prefix_of_an_id_is_enough() {
     let folder = "recordings/2.1.325/stream";
     let (code, stdout, stderr) = run_with(&["show", "00021325-0000-4000-8000-00000000003", folder]);
     assert_eq!((code, &*stdout), (2, ""));
@@ -86,7 +86,7 @@ fn a_beginning_is_enough_if_it_is_the_only_one() {
 }
 
 #[test]
-fn a_whole_id_wins_over_those_that_begin_with_it() {
+fn a_whole_id_wins_over_longer_ids_with_that_prefix() {
     let line = |id: &str| {
         format!(
             "{{\"type\":\"user\",\"sessionId\":\"{id}\",\"isSidechain\":false,\"message\":{{\"content\":\"x\"}}}}\n"
@@ -99,7 +99,7 @@ fn a_whole_id_wins_over_those_that_begin_with_it() {
 }
 
 #[test]
-fn without_any_time_events_stand_in_their_order_and_have_no_bars() {
+fn events_without_times_keep_their_order_and_have_no_bars() {
     let lines = [
         r#"{"type":"assistant","session_id":"s","message":{"id":"m","model":"claude-opus-5-5","content":[{"type":"tool_use","id":"t","name":"Bash"}]}}"#,
         r#"{"type":"user","session_id":"s","message":{"content":[{"type":"tool_result","tool_use_id":"t","is_error":true}]}}"#,
@@ -138,7 +138,7 @@ fn a_long_session_is_cut_on_a_screen_and_whole_for_programs() {
 }
 
 #[test]
-fn what_is_piped_in_is_shown() {
+fn a_piped_session_is_shown() {
     let log = r#"{"type":"result","subtype":"success","session_id":"s"}"#;
     let (code, stdout, _) = run(ccstat(&["show", "s"]).write_stdin(log));
     assert_eq!(code, 0);
@@ -268,7 +268,7 @@ fn an_id_that_only_records_name_is_found() {
 }
 
 #[test]
-fn a_beginning_that_fits_sessions_of_two_folders_is_ambiguous() {
+fn a_prefix_of_sessions_in_two_folders_is_ambiguous() {
     let saved = Saved::new(&[
         (&format!("one/{FIRST}.jsonl"), response(FIRST, "a", 10)),
         (&format!("two/{SECOND}.jsonl"), response(SECOND, "b", 20)),
@@ -280,7 +280,7 @@ fn a_beginning_that_fits_sessions_of_two_folders_is_ambiguous() {
 }
 
 #[test]
-fn sessions_that_began_at_the_same_time_are_all_looked_at_for_the_latest() {
+fn latest_considers_all_sessions_that_began_at_the_same_time() {
     let saved = Saved::new(&[
         (&format!("one/{FIRST}.jsonl"), response(FIRST, "a", 10)),
         (&format!("three/{SECOND}.jsonl"), response(SECOND, "b", 10)),

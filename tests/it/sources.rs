@@ -52,14 +52,14 @@ fn paths_may_come_from_a_file_or_a_pipe() {
 }
 
 #[test]
-fn a_list_without_paths_is_not_taken_for_no_list() {
+fn an_empty_list_of_paths_does_not_mean_the_saved_sessions() {
     let (code, _, stderr) = run(ccstat(&["summarize", "--files-from", "-"]).write_stdin("\n"));
     assert_eq!(code, 3);
     assert!(stderr.starts_with("ccstat: nothing to read"), "{stderr}");
 }
 
 #[test]
-fn a_pattern_that_the_shell_left_alone_is_expanded() {
+fn a_pattern_that_the_shell_did_not_expand_is_expanded() {
     assert_eq!(sources(&[&format!("{STREAMS}/0[1-3]-*.jsonl")]), 3);
     assert_eq!(sources(&[&format!("{STREAMS}/50-resume.?.jsonl")]), 3);
     assert_eq!(sources(&[&format!("{STREAMS}/{{01,02}}-*.jsonl")]), 2);
@@ -69,7 +69,7 @@ fn a_pattern_that_the_shell_left_alone_is_expanded() {
 }
 
 #[test]
-fn a_pattern_that_fits_nothing_is_named() {
+fn a_pattern_without_matches_is_reported() {
     let (code, _, stderr) =
         run_with(&["summarize", "no-such-*.jsonl", &format!("{STREAMS}/01-simple-text.jsonl")]);
     assert_eq!((code, &*stderr), (4, "ccstat: no file matches `no-such-*.jsonl`\n"));
@@ -83,7 +83,7 @@ fn a_file_whose_name_looks_like_a_pattern_is_a_file() {
 }
 
 #[test]
-fn a_folder_gives_its_logs_and_nothing_else() {
+fn only_the_logs_of_a_folder_are_read() {
     let packed = zstd::encode_all(record("zst").as_bytes(), 1).unwrap();
     let folder = folder(&[
         ("a.jsonl", record("jsonl").as_bytes()),
@@ -107,7 +107,7 @@ fn a_folder_gives_its_logs_and_nothing_else() {
 }
 
 #[test]
-fn a_file_that_is_named_is_read_whatever_its_name() {
+fn a_file_given_by_path_is_read_whatever_its_name() {
     let folder =
         folder(&[("log.txt", record("a").as_bytes()), ("tool-results/b.meta.json", record("b").as_bytes())]);
     let named = ["log.txt", "tool-results/b.meta.json"].map(|name| folder.path().join(name));
@@ -116,7 +116,7 @@ fn a_file_that_is_named_is_read_whatever_its_name() {
 }
 
 #[test]
-fn a_json_file_that_is_named_is_judged_and_not_passed_over() {
+fn a_json_file_given_by_path_is_not_skipped() {
     let folder = folder(&[("package.json", br#"{"name":"not a log"}"#)]);
     assert_eq!(account(&[folder.path().join("package.json")]).input.invalid, 1);
 }
@@ -144,7 +144,7 @@ fn a_link_to_a_file_or_a_folder_adds_nothing() {
 }
 
 #[test]
-fn the_order_of_the_paths_is_all_the_same() {
+fn the_order_of_the_paths_does_not_matter() {
     let (one, two) = (format!("{STREAMS}/50-resume.b.jsonl"), format!("{STREAMS}/50-resume.a.jsonl"));
     let report = |paths: [&str; 2]| run_with(&["summarize", "--json", paths[0], paths[1]]).1;
     assert_eq!(report([&one, &two]), report([&two, &one]));
@@ -182,7 +182,7 @@ fn saved_sessions_are_where_the_environment_says() {
 }
 
 #[test]
-fn what_is_piped_goes_before_saved_sessions() {
+fn a_pipe_takes_precedence_over_saved_sessions() {
     let home = folder(&[(".claude/projects/p/a.jsonl", record("saved").as_bytes())]);
     let mut command = ccstat(&["summarize", "--json"]);
     let (code, stdout, _) = run(command.env("HOME", home.path()).write_stdin(record("piped")));

@@ -134,7 +134,7 @@ fn a_device_and_a_closed_descriptor_mean_the_saved_sessions_for_every_command() 
 }
 
 #[test]
-fn an_empty_pipe_socket_or_file_is_nothing_read_and_never_the_saved_sessions() {
+fn an_empty_pipe_socket_or_file_never_means_the_saved_sessions() {
     let home = home(RESULT);
     for words in COMMANDS {
         for (kind, stdin) in [("pipe", pipe("")), ("socket", socket("")), ("file", file(""))] {
@@ -144,7 +144,7 @@ fn an_empty_pipe_socket_or_file_is_nothing_read_and_never_the_saved_sessions() {
 }
 
 #[test]
-fn an_empty_pipe_is_told_how_to_get_at_the_saved_sessions() {
+fn an_empty_pipe_gets_a_hint_about_the_saved_sessions() {
     for words in [&["cost"][..], &["redact"]] {
         let (code, stdout, stderr) = run(&mut ccstat(words));
         assert_eq!((code, &*stdout), (3, ""), "{words:?}");
@@ -168,7 +168,7 @@ fn a_terminal_means_the_saved_sessions_for_every_command() {
 }
 
 #[test]
-fn a_path_or_a_dash_goes_before_the_rule() {
+fn a_path_or_a_dash_overrides_the_rule() {
     let (home, log) = (home(NOISE), log(RESULT));
     let path = log.path().to_str().unwrap();
     for words in COMMANDS {

@@ -56,7 +56,7 @@ fn answered(fields: &str, is_error: bool, text: &str) -> Account {
 }
 
 #[test]
-fn a_refusal_is_known_by_its_text_where_no_field_tells() {
+fn a_denial_without_a_field_is_recognized_by_its_text() {
     for text in [
         "The user doesn't want to proceed with this tool use. The tool use was rejected",
         "The user doesn't want to take this action right now.",
@@ -80,7 +80,7 @@ fn a_refusal_is_known_by_its_text_where_no_field_tells() {
 }
 
 #[test]
-fn a_field_that_tells_goes_before_any_text() {
+fn a_denial_field_overrides_any_text() {
     let refusal = "The user doesn't want to proceed with this tool use.";
     for (fields, denied) in [
         (r#","toolDenialKind":"user-rejected""#, 1),
@@ -96,7 +96,7 @@ fn a_field_that_tells_goes_before_any_text() {
 }
 
 #[test]
-fn a_refusal_without_an_id_stands_for_a_failed_call_of_its_tool() {
+fn a_denial_without_an_id_is_matched_to_a_failed_call_of_its_tool() {
     let call = |id: &str, error: bool| {
         [
             format!(r#"{{"type":"assistant","session_id":"s","message":{{"content":[{{"type":"tool_use","id":"{id}","name":"Bash"}}]}}}}"#),
@@ -158,7 +158,7 @@ fn a_stream_with_final_counts_can_be_priced_without_a_result() {
 }
 
 #[test]
-fn an_answer_may_stand_before_its_call_or_without_it() {
+fn a_result_may_precede_its_call_or_have_none() {
     let ask = r#"{"type":"assistant","sessionId":"s","timestamp":"2026-01-01T00:00:00.000Z","message":{"content":[{"type":"tool_use","id":"t","name":"Bash"}]}}"#;
     let answer = r#"{"type":"user","sessionId":"s","timestamp":"2026-01-01T00:00:01.500Z","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}}"#;
     for lines in [[ask, answer], [answer, ask]] {
@@ -172,7 +172,7 @@ fn an_answer_may_stand_before_its_call_or_without_it() {
 }
 
 #[test]
-fn two_logs_in_one_file_begin_anew() {
+fn two_logs_in_one_file_are_charged_separately() {
     let run = |session: &str, usd: f64, tokens: u64| {
         format!(
             r#"{{"type":"result","subtype":"success","session_id":"{session}","total_cost_usd":{usd},"usage":{{"input_tokens":{tokens}}},"modelUsage":{{"m":{{"inputTokens":{tokens},"costUSD":{usd}}}}}}}"#

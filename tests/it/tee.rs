@@ -96,7 +96,7 @@ fn with_a_file_for_the_report_standard_error_stays_silent() {
 
 #[cfg(unix)]
 #[test]
-fn the_writer_of_a_pipe_meets_a_closed_one_when_its_reader_goes_away_and_there_is_a_report() {
+fn the_writer_ends_and_is_reported_when_the_reader_closes() {
     let mut child = summarize(&["--tee", "--json"]);
     let (mut to, mut from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let bytes = fs::read(denied()).unwrap();
@@ -115,7 +115,7 @@ fn the_writer_of_a_pipe_meets_a_closed_one_when_its_reader_goes_away_and_there_i
 }
 
 #[test]
-fn with_keep_running_a_pipe_is_read_to_its_end_although_its_reader_goes_away() {
+fn keep_running_reads_a_pipe_to_its_end_after_its_reader_closes() {
     let mut child = summarize(&["--tee", "--json", "--keep-running"]);
     let mut stdin = child.stdin.take().unwrap();
     drop(child.stdout.take());
@@ -128,7 +128,7 @@ fn with_keep_running_a_pipe_is_read_to_its_end_although_its_reader_goes_away() {
 }
 
 #[test]
-fn gates_hold_for_a_pipe_as_for_a_file() {
+fn gates_apply_to_a_pipe_as_to_a_file() {
     let bytes = fs::read(denied()).unwrap();
     let seen = piped(&["--tee", "--fail-on", "denial"], &bytes);
     assert_eq!((seen.status.code(), seen.stdout == bytes), (Some(1), true));
@@ -137,7 +137,7 @@ fn gates_hold_for_a_pipe_as_for_a_file() {
 }
 
 #[test]
-fn an_interrupt_waits_for_last_words_and_reports_them() {
+fn an_interrupt_waits_for_the_remaining_output_and_reports_it() {
     let mut child = summarize(&["--tee", "--json"]);
     let (mut to, mut from) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let bytes = fs::read(denied()).unwrap();
@@ -157,7 +157,7 @@ fn an_interrupt_waits_for_last_words_and_reports_them() {
 }
 
 #[test]
-fn what_is_printed_of_a_pipe_is_what_is_printed_of_the_file() {
+fn a_pipe_is_printed_like_its_file() {
     let seen = piped(&["--print", "text", "-q"], &fs::read(denied()).unwrap());
     let (code, file, _) = run_with(&["summarize", "--print", "text", "-q", denied().to_str().unwrap()]);
     assert_eq!((code, String::from_utf8(seen.stdout).unwrap()), (0, file.clone()));
@@ -165,7 +165,7 @@ fn what_is_printed_of_a_pipe_is_what_is_printed_of_the_file() {
 }
 
 #[test]
-fn what_needs_a_pipe_is_refused_for_files() {
+fn options_that_need_a_pipe_are_refused_for_files() {
     let log = denied();
     for option in ["--tee", "--live"] {
         let (code, out, told) = run_with(&["summarize", option, log.to_str().unwrap()]);
@@ -175,7 +175,7 @@ fn what_needs_a_pipe_is_refused_for_files() {
 }
 
 #[test]
-fn live_tells_latencies_by_arrival_under_keys_of_its_own() {
+fn live_latencies_by_arrival_have_their_own_keys() {
     let seen = piped(&["--live=plain", "--json"], &fs::read(denied()).unwrap());
     let report = report(&seen.stdout);
     assert_eq!(report["by_arrival"]["tools"]["Bash"]["count"], 1);
@@ -185,7 +185,7 @@ fn live_tells_latencies_by_arrival_under_keys_of_its_own() {
 }
 
 #[test]
-fn the_stream_ends_for_its_reader_when_it_ends_not_when_the_report_is_written() {
+fn the_passed_on_stream_ends_before_the_report_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report");
     assert!(Command::new("mkfifo").arg(&report).status().unwrap().success());

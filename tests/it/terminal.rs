@@ -253,20 +253,20 @@ fn interrupts(input: &str, environment: &str) {
 }
 
 #[test]
-fn what_is_typed_reaches_a_command_once() {
+fn a_typed_signal_reaches_a_command_once() {
     interrupts("", "");
     interrupts("echo p |", "");
 }
 
 #[cfg(debug_assertions)] // only such builds hide who sent a signal
 #[test]
-fn what_is_typed_reaches_a_command_once_where_nobody_says_who_sent_it() {
+fn a_typed_signal_reaches_a_command_once_if_its_sender_is_unknown() {
     interrupts("", "TEST_SIGNALS_WITHOUT_ORIGIN=1");
     interrupts("echo p |", "TEST_SIGNALS_WITHOUT_ORIGIN=1");
 }
 
 #[test]
-fn a_command_that_dies_of_what_is_typed_says_so_with_its_status() {
+fn the_status_shows_the_typed_signal_that_killed_a_command() {
     for (key, status) in [(INTERRUPT, "130"), (QUIT, "131")] {
         let mut person = Person::at_a_shell();
         person.writes("waits", WAITS);
@@ -295,7 +295,7 @@ fn ctrl_z_suspends_a_command_with_piped_input_and_fg_resumes_it() {
 }
 
 #[test]
-fn a_suspended_command_goes_on_in_the_background() {
+fn a_suspended_command_continues_in_the_background() {
     let mut person = Person::at_a_shell();
     person.writes("waits", WAITS);
     person.runs("echo p | \"$ccstat\" run -q -- sh waits");
@@ -311,7 +311,7 @@ fn a_suspended_command_goes_on_in_the_background() {
 }
 
 #[test]
-fn a_command_that_ignores_ctrl_z_goes_on_and_so_does_ccstat() {
+fn ccstat_continues_with_a_command_that_ignores_ctrl_z() {
     let mut person = Person::at_a_shell();
     person.writes("waits", &format!("trap '' TSTP; {WAITS}"));
     person.runs("\"$ccstat\" run -q -- sh waits");
@@ -351,7 +351,7 @@ fn a_suspended_run_that_is_resumed_alone_resumes_its_command() {
 }
 
 #[test]
-fn a_signal_that_a_process_sends_is_passed_on_at_a_terminal_too() {
+fn a_signal_from_a_process_is_forwarded_at_a_terminal() {
     let mut person = Person::at_a_shell();
     person.writes("counts", COUNTS);
     person.runs("\"$ccstat\" run -q -- sh counts");
@@ -366,7 +366,7 @@ fn a_signal_that_a_process_sends_is_passed_on_at_a_terminal_too() {
 
 #[cfg(debug_assertions)] // only such builds hide who sent a signal
 #[test]
-fn where_nobody_says_who_sent_a_signal_those_no_terminal_sends_are_passed_on_and_all_in_the_background() {
+fn signals_of_unknown_origin_are_forwarded_in_the_background_or_if_no_terminal_sends_them() {
     let mut person = Person::at_a_shell();
     person.writes("waits", &format!("echo $PPID > ccstat.pid; {WAITS}"));
     person.runs("TEST_SIGNALS_WITHOUT_ORIGIN=1 \"$ccstat\" run -q -- sh waits");
@@ -382,7 +382,7 @@ fn where_nobody_says_who_sent_a_signal_those_no_terminal_sends_are_passed_on_and
 }
 
 #[test]
-fn a_terminal_that_is_closed_hangs_up_the_command_and_there_is_a_report() {
+fn closing_the_terminal_hangs_up_the_command_and_a_report_is_written() {
     let mut person = Person::at_a_shell();
     person.writes("hangs", "trap 'echo hung up > hangup; exit 3' HUP; cat \"$log\"; echo 'hanging'\nwhile :; do sleep 0.05; done");
     person.runs("\"$ccstat\" run -q -o report.json -- sh hangs");
@@ -391,7 +391,7 @@ fn a_terminal_that_is_closed_hangs_up_the_command_and_there_is_a_report() {
 }
 
 #[test]
-fn a_window_that_is_closed_hangs_up_the_command_that_ccstat_runs_in_it() {
+fn closing_the_window_hangs_up_the_command_that_ccstat_runs_in_it() {
     let mut program = Command::new("sh");
     let script = "trap 'echo hung up > hangup; exit 3' HUP; cat \"$log\"; echo 'hanging'; while :; do sleep 0.05; done";
     program.args(["-c", "exec \"$ccstat\" run -q -o report.json -- sh -c \"$1\"", "sh", script]);
@@ -410,7 +410,7 @@ fn hangs_up(person: &mut Person) {
 }
 
 #[test]
-fn a_stop_reaches_what_the_command_started_and_not_who_started_ccstat() {
+fn a_stop_reaches_children_of_the_command_but_not_the_parent_of_ccstat() {
     let mut person = Person::at_a_shell();
     person.writes(
         "stubborn",
@@ -459,7 +459,7 @@ fn ctrl_c_while_a_file_is_read_says_how_much_was_read_and_clears_the_bar() {
 }
 
 #[test]
-fn ctrl_c_leaves_nothing_of_the_line_that_says_what_happens() {
+fn ctrl_c_clears_the_progress_line() {
     let mut person = Person::at_a_shell();
     person.writes("waits", "trap 'exit 4' INT; sleep 600 & echo $$ > waits.pid; wait");
     person.runs("\"$ccstat\" run -q --live=line -- sh waits");
@@ -474,7 +474,7 @@ fn ctrl_c_leaves_nothing_of_the_line_that_says_what_happens() {
 }
 
 #[test]
-fn ctrl_c_while_rows_are_read_is_noted_below_them_and_in_data() {
+fn ctrl_c_during_a_report_of_rows_is_noted_below_them_and_in_json() {
     let mut person = Person::at_a_shell();
     long_log(&person);
     person.runs("\"$ccstat\" --color never kinds --max-record 1M long.jsonl");

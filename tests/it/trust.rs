@@ -120,7 +120,7 @@ fn a_file_is_followed_without_a_connection_or_a_process() {
 }
 
 #[test]
-fn the_kernel_does_see_a_connection_and_a_process() {
+fn the_filter_detects_a_connection_and_a_process() {
     for (program, arguments) in
         [("bash", ["-c", "echo > /dev/tcp/127.0.0.1/9", ""]), (&*ccstat(), ["run", "--", "true"])]
     {

@@ -260,7 +260,7 @@ fn sizes(random: &mut Random) -> (usize, u64) {
 }
 
 #[test]
-fn whatever_happens_to_a_log_every_line_and_every_untouched_record_is_accounted_for() {
+fn after_any_mutation_every_line_and_every_untouched_record_is_accounted_for() {
     let (run, started) = (Run::new(), Instant::now());
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let watch = Watch::default();
