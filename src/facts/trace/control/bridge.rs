@@ -20,7 +20,7 @@ pub(super) fn requests(scene: &Scene<'_>) -> Vec<Request> {
 }
 
 /// The halves of a request for approval.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Approval<'a> {
     asked: Option<(&'a Mark, Option<&'a Name>)>,
     answered: Option<(&'a Mark, ApprovalStep)>,
