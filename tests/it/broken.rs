@@ -6,7 +6,7 @@ use ccstat::internal::{event, facts::Account, input::Limits};
 
 use crate::support::{account, account_of, invalid_lines, log, read, recording, testdata};
 
-/// What must come of a file in `testdata/bad`.
+/// The expected account of a file in `testdata/bad`.
 struct Story {
     file: &'static str,
     records: u64,
@@ -15,7 +15,7 @@ struct Story {
     blank: u64,
 }
 
-/// Recording 34 has ten records; what is missing of them in `records` is itself broken.
+/// Recording 34 has ten records. Those that `records` lacks are themselves broken.
 const STORIES: [Story; 15] = [
     story("five-broken-lines.jsonl", 10, &[1, 4, 5, 10, 15]),
     story("glued-with-garbage.jsonl", 9, &[1, 3]),
@@ -63,10 +63,10 @@ fn every_broken_log_has_an_expectation() {
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .filter(|name| name != "README.md")
         .collect();
-    let mut told: Vec<&str> = STORIES.iter().map(|story| story.file).collect();
+    let mut found: Vec<&str> = STORIES.iter().map(|story| story.file).collect();
     files.sort();
-    told.sort_unstable();
-    assert_eq!(files, told);
+    found.sort_unstable();
+    assert_eq!(files, found);
 }
 
 #[test]
@@ -100,20 +100,20 @@ fn broken_lines_change_nothing_about_the_good_ones() {
     assert_eq!(broken, whole);
 }
 
-/// How one odd line among good ones must be judged.
+/// The verdict on one odd line among good ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Verdict {
     /// One record.
     Valid,
-    /// No record.
+    /// Not a record.
     Invalid,
-    /// One record, and after it something unreadable.
+    /// One record, followed by something unreadable.
     ValidThenInvalid,
 }
 
 use Verdict::{Invalid, Valid, ValidThenInvalid};
 
-/// Lines as the JSON grammar and our one rule (an object with a string `type`) judge them.
+/// Lines with the verdict of the JSON grammar and of our one rule: an object with a string `type`.
 const ODD_LINES: &[(&[u8], Verdict)] = &[
     // Our rule.
     (br#"{"type":"a"}"#, Valid),
@@ -134,7 +134,7 @@ const ODD_LINES: &[(&[u8], Verdict)] = &[
     (br#""type""#, Invalid),
     (br#"[1,2]"#, Invalid),
     (br#"["type","a"]"#, Invalid),
-    // Of duplicate keys the last wins.
+    // The last of duplicate keys wins.
     (br#"{"type":1,"type":"a"}"#, Valid),
     (br#"{"type":"a","type":1}"#, Invalid),
     (br#"{"type":"a","x":1,"x":2}"#, Valid),
@@ -227,14 +227,14 @@ const ODD_LINES: &[(&[u8], Verdict)] = &[
     (b"{\"type\":\"a\",\"x\":\"\xed\xa0\x80\"}", Invalid),
     (b"{\"type\":\"a\",\"x\":\"\xf5\x80\x80\x80\"}", Invalid),
     (b"{\"type\":\"a\",\"\xff\":1}", Invalid),
-    // Blanks: only those of JSON.
+    // Whitespace: only that of JSON.
     (b" \t{ \"type\"\t:\r\"a\" } \t\r", Valid),
     (b"{\x0b\"type\":\"a\"}", Invalid),
     (b"{\x0c\"type\":\"a\"}", Invalid),
     ("{\u{a0}\"type\":\"a\"}".as_bytes(), Invalid),
     ("\u{feff}{\"type\":\"a\"}".as_bytes(), Invalid),
     (b"\x0c{\"type\":\"a\"}", Invalid),
-    // What stands beside a record.
+    // Text beside a record.
     (br#"{"type":"a"}}"#, ValidThenInvalid),
     (br#"{"type":"a"},"#, ValidThenInvalid),
     (br#"{"type":"a"} x"#, ValidThenInvalid),
@@ -249,7 +249,8 @@ const ODD_LINES: &[(&[u8], Verdict)] = &[
     (br#"2026-11-16T06:41:00Z {"type":"a"} {"type":"b"}"#, Invalid),
 ];
 
-/// The table, and what is too long for it: nesting about as deep as the fast path goes, and of a million, whole and not.
+/// Returns the table and the lines that are too long for it: nested about as deep as the fast path goes, and
+/// a million levels deep, complete and not.
 fn odd_lines() -> Vec<(Vec<u8>, Verdict)> {
     let deep = |open: &str, close: &str, opened: usize, closed: usize| {
         format!(r#"{{"type":"a","x":{}1{}}}"#, open.repeat(opened), close.repeat(closed)).into_bytes()
@@ -268,7 +269,7 @@ fn odd_lines() -> Vec<(Vec<u8>, Verdict)> {
     lines
 }
 
-/// Enough of a line to know it by.
+/// Returns enough of a line to identify it.
 fn beginning(line: &[u8]) -> String {
     line[..line.len().min(200)].escape_ascii().to_string()
 }
@@ -294,7 +295,7 @@ fn most_odd_lines_that_are_records_take_the_fast_path() {
     let skimmed = |line: &[u8]| std::str::from_utf8(line).is_ok_and(|text| event::skim(text, 0).is_some());
     let left: Vec<String> =
         valid().filter(|(line, _)| !skimmed(line)).map(|(line, _)| beginning(line)).collect();
-    // Only what spells a key of the record with an escape.
+    // Only lines that spell a key of the record with an escape.
     assert!(left.iter().all(|line| line.contains(r#"\\u0074ype"#) || line.contains(r"\\udfff")), "{left:#?}");
     assert_eq!(left.len(), 3);
 }
@@ -316,7 +317,7 @@ fn an_odd_line_among_good_ones_is_judged_the_same_and_located() {
             assert_eq!(account.input.truncated, 0, "{}", beginning(&line));
         };
         judge([GOOD, GOOD, &*line, b"\n", GOOD].concat(), &[]);
-        // A line that is not UTF-8 takes the walk over blocks away from all lines of its block.
+        // A line that is not UTF-8 disables the walk over blocks for all lines of its block.
         judge([GOOD, GOOD, &*line, b"\n", GOOD, b"\xff\n"].concat(), &[5]);
     }
 }
@@ -343,8 +344,8 @@ fn a_log_cut_at_any_byte_loses_only_its_last_record() {
         for cut in 1..last.len() {
             let torn = [first.as_bytes(), &last.as_bytes()[..cut]].concat();
             let input = account_of(&torn).input;
-            let told = (input.records, input.invalid, input.truncated);
-            assert_eq!(told, (1, 0, 1), "{}", torn.escape_ascii());
+            let found = (input.records, input.invalid, input.truncated);
+            assert_eq!(found, (1, 0, 1), "{}", torn.escape_ascii());
         }
         assert_eq!(account_of([first, last].concat()).input.records, 2);
     }

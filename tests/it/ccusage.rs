@@ -12,15 +12,15 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&stdout).unwrap()
 }
 
-fn has_keys(value: &Value, keys: &[&str], what: &str) {
+fn has_keys(value: &Value, keys: &[&str], context: &str) {
     for key in keys {
-        assert!(value.get(key).is_some(), "{what}: no `{key}` in {value}");
+        assert!(value.get(key).is_some(), "{context}: no `{key}` in {value}");
     }
 }
 
 const TOKENS: [&str; 4] = ["inputTokens", "outputTokens", "cacheCreationTokens", "cacheReadTokens"];
 
-/// Every key of a row that ccusage 20.0.24 prints over all agents, and for Claude alone.
+/// Every key of a row that ccusage 20.0.24 prints for all agents, and for Claude alone.
 const ROW: [&str; 7] =
     ["agent", "metadata", "period", "totalTokens", "totalCost", "modelsUsed", "modelBreakdowns"];
 
@@ -63,7 +63,7 @@ fn totals_equal_the_summary_and_the_sum_of_the_rows() {
             assert!((sum - report["totals"][key].as_f64().unwrap()).abs() < 1e-9, "{command} {key}");
         }
         for row in rows {
-            // A response that names no model and has no tokens has no cost of its own.
+            // A response without a model and without tokens has no cost of its own.
             let models = row["modelBreakdowns"].as_array().unwrap().iter();
             let models = models.filter(|model| {
                 let has_tokens = TOKENS.iter().any(|key| model[key] != 0);
@@ -111,7 +111,7 @@ fn an_unknown_cost_is_null_and_never_zero() {
         assert_eq!(row["totalTokens"], 1_000_002, "{command}");
     }
     assert_eq!(json(&["blocks", "--ccusage", alone])["blocks"][0]["costUSD"], Value::Null);
-    // Beside a model with a price the known part is a number, and the other model is marked.
+    // Beside a model with a price, the known part is a number and the other model is marked.
     let both = [response("strange-model", 40), response("claude-haiku-4-5", 41)].join("\n");
     let both = crate::support::log(both);
     let report = json(&["daily", "--ccusage", both.path().to_str().unwrap()]);

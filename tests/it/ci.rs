@@ -1,4 +1,4 @@
-//! What CI systems read: metrics, tests, comments, and what GitHub is told.
+//! Output for CI systems: metrics, JUnit, comments, and the files of GitHub.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,10 +15,10 @@ use crate::{
 };
 use ccstat::internal::report::REPORTS;
 
-/// One series: its labels and its number.
+/// One series: its labels and its value.
 type Series = (BTreeMap<String, String>, f64);
 
-/// Prometheus' text format, read strictly: each family once and in one piece, no series twice.
+/// Parses Prometheus' text format strictly: each family once and in one piece, no series twice.
 fn metrics(text: &str) -> BTreeMap<String, Vec<Series>> {
     assert!(text.ends_with('\n'));
     let mut families: BTreeMap<String, Vec<Series>> = BTreeMap::new();
@@ -51,7 +51,7 @@ fn is_name(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// `{a="b"} 1`, or `1` alone.
+/// Parses `{a="b"} 1`, or `1` alone.
 fn series(text: &str) -> Series {
     let mut labels = BTreeMap::new();
     let Some(mut rest) = text.strip_prefix('{') else {
@@ -97,14 +97,14 @@ fn every_report_has_metrics_with_the_numbers_of_its_rows() {
             let mut compared = 0;
             for key in rows.first().into_iter().flat_map(|row| row.as_object().unwrap().keys()) {
                 let Some(family) = metrics.get(&format!("ccstat_{}_{key}", spec.name)) else { continue };
-                let told: Vec<f64> = family.iter().map(|series| series.1).collect();
+                let written: Vec<f64> = family.iter().map(|series| series.1).collect();
                 let number =
                     |value: &Value| value.as_f64().or(value.as_bool().map(|flag| f64::from(u8::from(flag))));
                 let known: Vec<f64> = rows.iter().filter_map(|row| number(&row[key])).collect();
-                assert_eq!(told, known, "{}.{key}", spec.name);
+                assert_eq!(written, known, "{}.{key}", spec.name);
                 compared += 1;
             }
-            // A price has its unit in the name, so no key of theirs is the name alone.
+            // A price has its unit in the name, so none of its keys is the name alone.
             assert!(compared > 0 || rows.is_empty() || spec.name == "prices", "{} {log}", spec.name);
         }
     }
@@ -139,7 +139,7 @@ fn metrics_of_the_summary_use_base_units() {
     assert!(!metrics.contains_key("ccstat_summary_cost_computed_usd"), "what is missing has no sample");
 }
 
-/// JUnit's XML: suites with the attributes that every reader wants, and counts that are those of the tests.
+/// Parses JUnit's XML: suites with the attributes that every reader wants, and counts that match the tests.
 fn tests(xml: &str) -> Vec<(String, String, Option<String>)> {
     let document = roxmltree::Document::parse(xml).unwrap_or_else(|error| panic!("{error}: {xml}"));
     let root = document.root_element();
@@ -199,7 +199,7 @@ fn a_failed_run_is_a_failure_with_and_without_gates() {
         let (code, tests, xml) = junit(&["summarize", log]);
         assert_eq!((code, ran(&tests)), (0, failure()), "{xml}");
         assert!(xml.contains(why), "{xml}");
-        // A gate that holds does not hide it.
+        // A passing gate does not hide it.
         let (code, tests, xml) = junit(&["summarize", log, "--max-turns", "99"]);
         assert_eq!((code, tests.len(), ran(&tests)), (0, 2, failure()), "{xml}");
         let (_, tests, xml) = junit(&["check", log, "--max-turns", "99"]);
@@ -207,7 +207,7 @@ fn a_failed_run_is_a_failure_with_and_without_gates() {
     }
     let (_, _, xml) = junit(&["check", &failed]);
     assert!(xml.contains("message=\"the run failed: error_max_turns\""), "{xml}");
-    // Each run by itself; and together one that did not end makes all fail.
+    // Each run alone; together, one that did not end makes all fail.
     let (_, tests, xml) = junit(&["check", &good, &killed, "--max-turns", "99"]);
     let mut runs = ran(&tests);
     runs.sort();
@@ -246,11 +246,11 @@ fn every_headline_warns_about_a_mostly_invalid_log() {
     let xml = headline(&["summarize", PAGE, "--format", "junit"]);
     assert!(xml.contains(&format!("<system-out>{DOUBT}")), "{xml}");
     let folder = tempfile::tempdir().unwrap();
-    let (code, _, summary, _) = told(folder.path(), &["summarize", PAGE]);
+    let (code, _, summary, _) = run_github(folder.path(), &["summarize", PAGE]);
     assert!(code == 0 && summary.contains(&format!("**! {DOUBT}")) && !summary.contains('✓'), "{summary}");
     let (code, _, stderr) = run_with(&["run", "--", "cat", PAGE]);
     assert!(code == 0 && stderr.contains(&format!("! {DOUBT}")) && !stderr.contains('✓'), "{stderr}");
-    // A failure stays one, and as many records as invalid lines are no reason to doubt.
+    // A failure remains one, and as many records as invalid lines are no reason for a warning.
     let failed = r#"{"type":"result","subtype":"error_max_turns","is_error":true,"session_id":"s"}"#;
     let doubtful = log(format!("a\nb\n{failed}\n"));
     let screen = headline(&["summarize", doubtful.path().to_str().unwrap()]);
@@ -307,7 +307,7 @@ fn a_comment_is_folded_and_escapes_markup_in_names() {
                     || tag.strip_prefix("<details><summary>").is_some_and(|tag| tag.ends_with("</summary>"))
             };
             assert!(tags.iter().all(known), "{tags:?}");
-            // A bar is drawn between backticks.
+            // A bar is escaped between backticks.
             if spec.name != "show" {
                 is_plain_markdown(&foreign.join("\n"));
             }
@@ -325,7 +325,7 @@ fn an_incomplete_cost_is_a_lower_bound_in_a_comment() {
     assert!(lacking.contains("| at least $0.007968 | "), "{lacking}");
 }
 
-/// The file of outputs, read as GitHub reads it.
+/// Parses the file of outputs as GitHub does.
 fn outputs(text: &str) -> BTreeMap<String, String> {
     let mut outputs = BTreeMap::new();
     let mut lines = text.lines();
@@ -347,8 +347,8 @@ fn outputs(text: &str) -> BTreeMap<String, String> {
     outputs
 }
 
-/// A run with `--github` in a folder: how it ended, standard error, the summary of the step, its outputs.
-fn told(folder: &Path, words: &[&str]) -> (i32, String, String, BTreeMap<String, String>) {
+/// Runs with `--github` in a folder: exit code, standard error, the summary of the step, its outputs.
+fn run_github(folder: &Path, words: &[&str]) -> (i32, String, String, BTreeMap<String, String>) {
     let (summary, output) = (folder.join("summary.md"), folder.join("output"));
     let mut command = ccstat(&[words, &["--github", "-q"]].concat());
     command.env("GITHUB_STEP_SUMMARY", &summary).env("GITHUB_OUTPUT", &output);
@@ -362,7 +362,8 @@ fn summary_and_outputs_are_appended_to_the_files_of_github() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("summary.md"), "before").unwrap();
     fs::write(folder.path().join("output"), "other=1").unwrap();
-    let (code, stderr, summary, outputs) = told(folder.path(), &["summarize", "logs/nightly-denied.jsonl"]);
+    let (code, stderr, summary, outputs) =
+        run_github(folder.path(), &["summarize", "logs/nightly-denied.jsonl"]);
     assert_eq!(code, 0);
     assert_eq!(
         stderr,
@@ -396,7 +397,7 @@ fn summary_and_outputs_are_appended_to_the_files_of_github() {
 fn the_github_summary_respects_filters() {
     let folder = tempfile::tempdir().unwrap();
     let words = ["summarize", "logs/nightly-denied.jsonl", "--tool", "Bash"];
-    let outputs = told(folder.path(), &words).3;
+    let outputs = run_github(folder.path(), &words).3;
     let json: Value = serde_json::from_str(&run_with(&[&words[..], &["--json"]].concat()).1).unwrap();
     assert_eq!(outputs["denials"], json["denials"]["total"].to_string());
     assert_eq!(outputs["denials"], "1");
@@ -405,7 +406,7 @@ fn the_github_summary_respects_filters() {
 #[test]
 fn every_output_is_in_the_help() {
     let folder = tempfile::tempdir().unwrap();
-    let outputs = told(folder.path(), &["summarize", "logs/nightly-denied.jsonl"]).3;
+    let outputs = run_github(folder.path(), &["summarize", "logs/nightly-denied.jsonl"]).3;
     let help = run_with(&["summarize", "--help"]).1;
     let listed: BTreeSet<&str> = help
         .lines()
@@ -417,7 +418,7 @@ fn every_output_is_in_the_help() {
     assert_eq!(listed, outputs.keys().map(String::as_str).collect());
 }
 
-/// A refused call of a tool with this name, a failed turn, and lines that are no records.
+/// A denied call of a tool with this name, a failed turn, and lines that are not records.
 fn hostile_run(tool: &str, noise: usize) -> String {
     let denial = serde_json::json!({"tool_name": tool, "tool_use_id": "t1", "tool_input": {}});
     let record = serde_json::json!({
@@ -431,7 +432,8 @@ fn hostile_run(tool: &str, noise: usize) -> String {
 fn names_cannot_inject_github_commands() {
     let folder = tempfile::tempdir().unwrap();
     let log = log(hostile_run("a%0A\n::error::b\r\n::set-output name=x::y", 20));
-    let (code, stderr, summary, outputs) = told(folder.path(), &["summarize", log.path().to_str().unwrap()]);
+    let (code, stderr, summary, outputs) =
+        run_github(folder.path(), &["summarize", log.path().to_str().unwrap()]);
     assert_eq!((code, &*outputs["result"]), (0, "error"));
     let commands: Vec<&str> = stderr.lines().collect();
     assert_eq!(commands[0], "::error title=Turn failed::1 turn failed: error_during_execution");

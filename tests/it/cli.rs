@@ -1,4 +1,4 @@
-//! The program: how it ends, and what it says when something is wrong.
+//! The program: its exit codes, and its messages when something is wrong.
 
 #[cfg(unix)]
 use std::{
@@ -128,7 +128,7 @@ fn of_several_exit_codes_the_first_of_2_3_1_4_wins() {
     assert_eq!(code(&["summarize", FIVE_BROKEN, MISSING]), 4);
 }
 
-/// The names of all keys, nested ones with dots, as deep as they are fixed.
+/// Returns the names of all keys, nested ones with dots, down to the last level with fixed keys.
 fn keys(report: &Value) -> Vec<String> {
     let mut keys = Vec::new();
     for (key, value) in report.as_object().unwrap() {
@@ -191,7 +191,7 @@ fn a_piped_log_gives_the_same_report_as_its_file() {
     assert_eq!(run(ccstat(&["summarize", "--json"]).write_stdin(packed)).1, file);
 }
 
-/// A saved response of a model that nobody has heard of.
+/// A saved response of an unknown model.
 const UNHEARD_OF: &str = r#"{"type":"assistant","sessionId":"s","isSidechain":false,"uuid":"u","message":{"id":"m","role":"assistant","model":"claude-telepathy-1","content":[{"type":"text","text":"hm"}],"stop_reason":"end_turn","usage":{"input_tokens":1000,"output_tokens":500}}}"#;
 
 #[test]
@@ -274,7 +274,7 @@ fn a_record_above_max_record_is_invalid() {
     assert_eq!(input["records"].as_u64().unwrap() + input["invalid"].as_u64().unwrap(), 10);
 }
 
-/// A command line in a shell, with the program's path in `$ccstat`; its standard error.
+/// Runs a command line in a shell, with the program's path in `$ccstat`, and returns its standard error.
 #[cfg(unix)]
 fn shell(line: &str) -> String {
     let mut shell = Command::new("sh");
@@ -288,7 +288,7 @@ fn shell(line: &str) -> String {
 fn a_closed_pipe_is_not_a_failure() {
     for reader in ["head -c 1", "true", "exec <&-"] {
         for format in ["json", "table"] {
-            // The reader is gone before the first word is written.
+            // The reader closes the pipe before the first word is written.
             let line = format!(
                 "{{ sleep 0.2; \"$ccstat\" summarize -f {format} {GOOD}; echo $? >&2; }} | {reader} >/dev/null"
             );
@@ -324,7 +324,7 @@ fn an_interrupt_on_a_live_pipe_reports_what_was_read() {
     assert!(child.try_wait().unwrap().is_none(), "a live pipe has not ended");
     assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
-    drop(pipe); // it was open to the end
+    drop(pipe); // it stayed open until here
     assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
     let report = json_of(std::str::from_utf8(&output.stdout).unwrap());
     assert_eq!((&report["input"]["records"], &report["kinds"]["user"]), (&3.into(), &3.into()));

@@ -4,27 +4,27 @@ use serde_json::{Value, json};
 
 use crate::support::{printed_json, run_with};
 
-/// The rows of a report about these logs.
+/// Returns the rows of a report about these logs.
 fn report(name: &str, logs: &[&str]) -> Value {
     printed_json(&[&[name], logs].concat())
 }
 
-/// What was used: sort, name, offered, typed, called, failed, turns, responses, cost.
+/// Returns what was used: sort, name, offered, typed, called, failed, turns, responses, cost.
 fn used(logs: &[&str]) -> Vec<Value> {
     let report = report("commands", logs);
     let rows = report["rows"].as_array().unwrap().clone();
     let first_unused = rows.iter().position(|row| row["used"] == 0).unwrap_or(rows.len());
     assert!(rows[first_unused..].iter().all(|row| row["used"] == 0), "those come last");
     let keys = ["sort", "name", "offered", "typed", "called", "failed", "turns", "responses", "cost_usd"];
-    let told = |row: &Value| {
+    let cells = |row: &Value| {
         let both = row["typed"].as_u64().unwrap() + row["called"].as_u64().unwrap();
         assert_eq!(row["used"], both);
         Value::Array(keys.iter().map(|key| row[key].clone()).collect())
     };
-    rows[..first_unused].iter().map(told).collect()
+    rows[..first_unused].iter().map(cells).collect()
 }
 
-/// How many were offered and never used.
+/// Returns how many were offered and never used.
 fn unused(logs: &[&str]) -> usize {
     let report = report("commands", logs);
     report["rows"].as_array().unwrap().iter().filter(|row| row["used"] == 0).count()
@@ -44,8 +44,8 @@ fn check(version: &str, name: &str, stream: &[Value], saved: &[Value], both: &[V
     }
 }
 
-/// 56, 57: `/context` and `/usage`. The saved session tells of each by `queue-operation`, `<command-name>` and
-/// `system/local_command`, the stream by `local_command` of its result. No response.
+/// 56, 57: `/context` and `/usage`. The saved session records each with `queue-operation`, `<command-name>`
+/// and `system/local_command`, the stream with `local_command` of its result. No response.
 #[test]
 fn a_command_answered_by_the_cli_counts_once_and_starts_no_turn() {
     for (name, command) in [("56-slash-context", "context"), ("57-slash-cost", "usage")] {
@@ -55,7 +55,7 @@ fn a_command_answered_by_the_cli_counts_once_and_starts_no_turn() {
     }
 }
 
-/// 58: `/clear` waits in the first session and is run in the second, each offers it.
+/// 58: `/clear` is queued in the first session and run in the second; both offer it.
 #[test]
 fn a_clear_counts_once_although_two_sessions_record_it() {
     let stream = [json!(["command", "clear", 2, 1, 0, 0, 0, null, null])];
@@ -68,8 +68,8 @@ fn a_clear_counts_once_although_two_sessions_record_it() {
     assert_eq!(used(&[&first, stream]), [json!(["command", "clear", 2, 1, 0, 0, 0, null, null])]);
 }
 
-/// 40: `/compact` between two prompts. Its own response is in no log; those before and after are not its own. In the stream
-/// of 2.1.50 only the manual `compact_boundary` tells of it.
+/// 40: `/compact` between two prompts. Its own response is in no log; those before and after belong to the
+/// prompts. In the stream of 2.1.50 only the manual `compact_boundary` shows it.
 #[test]
 fn a_compaction_starts_no_turn_with_a_response() {
     for version in ["2.1.325", "2.1.50"] {
@@ -79,8 +79,9 @@ fn a_compaction_starts_no_turn_with_a_response() {
     }
 }
 
-/// 75: `/hello world`, a custom command: one response, and the whole session's 0.00262 are its own. A stream does not print
-/// prompts, so alone it does not tell of it. 45 commands of which 16 are skills, and 5 agents are offered.
+/// 75: `/hello world`, a custom command with one response: it has all of the session's 0.00262. A stream does
+/// not print prompts, so the command is missing there. 45 commands are offered, of which 16 are skills, and 5
+/// agents.
 #[test]
 fn a_custom_command_starts_a_turn_with_all_its_cost() {
     let saved = [json!(["command", "hello", null, 1, 0, 0, 1, 1, 0.00262])];
@@ -99,7 +100,7 @@ fn a_custom_command_starts_a_turn_with_all_its_cost() {
     assert!(!report.to_string().contains("world"), "arguments are not shown");
 }
 
-/// 74: the model calls the skill `greet`; the turn was begun by a prompt.
+/// 74: the model calls the skill `greet`; a prompt started the turn.
 #[test]
 fn a_skill_called_by_the_model_starts_no_turn() {
     let stream = [json!(["skill", "greet", 1, 0, 1, 0, 0, null, null])];
@@ -107,8 +108,8 @@ fn a_skill_called_by_the_model_starts_no_turn() {
     check("2.1.325", "74-skill", &stream, &saved, &stream);
 }
 
-/// 36: one subagent, `Agent` in 2.1.325 and `Task` in 2.1.50. It answers twice; the stream shows the first answer alone. Its cost
-/// is that of its row in `ccstat agents`.
+/// 36: one subagent, `Agent` in 2.1.325 and `Task` in 2.1.50. It answers twice; the stream shows only the
+/// first answer. Its cost is that of its row in `ccstat agents`.
 #[test]
 fn an_agent_costs_what_its_subagents_cost() {
     for version in ["2.1.325", "2.1.50"] {
@@ -126,8 +127,9 @@ fn an_agent_costs_what_its_subagents_cost() {
     }
 }
 
-/// All recordings of 2.1.325 at once, streams and saved sessions: `/clear`, `/compact`, `/context`, `/hello`, `/model` (of the control
-/// protocol, 53) and `/usage` once each, the skill `greet` once; `grep -o '"name":"Agent"'` finds the calls of agents.
+/// All recordings of 2.1.325 at once, streams and saved sessions: `/clear`, `/compact`, `/context`, `/hello`,
+/// `/model` (of the control protocol, 53) and `/usage` once each, the skill `greet` once; `grep -o
+/// '"name":"Agent"'` finds the calls of agents.
 #[test]
 fn nothing_is_counted_twice_over_many_sessions() {
     let rows = used(&["recordings/2.1.325"]);
@@ -138,9 +140,10 @@ fn nothing_is_counted_twice_over_many_sessions() {
     assert_eq!((&greet[3], &greet[4]), (&json!(0), &json!(1)));
 }
 
-/// The story of 1.0: `<command-name>init` without a slash begins three responses, one of a subagent. `/tmp/build …` is a path.
-/// `clean` is called by the model through SlashCommand, and its mark (line 10) is no second use; then it is typed, which
-/// begins one response. A response costs 1000 × $3 + 100 × $15 a million = 0.0045.
+/// The story of 1.0: `<command-name>init` without a slash starts three responses, one of a subagent.
+/// `/tmp/build …` is a path. The model calls `clean` through SlashCommand, and its marker (line 10) is not a
+/// second use; then it is typed, which starts one response. A response costs 1000 × $3 + 100 × $15 a million
+/// = 0.0045.
 #[test]
 fn commands_of_older_versions_are_recognized() {
     let expected = [
@@ -151,8 +154,8 @@ fn commands_of_older_versions_are_recognized() {
     assert_eq!(used(&["logs/commands/saved-1.0.jsonl"]), expected);
 }
 
-/// The story of 2.0: `/usage` as two `local_command` records; the skill `pdf` is called, loaded (line 6, no second use), then typed
-/// while a turn runs and run after it, with one response; `no-such` fails.
+/// The story of 2.0: `/usage` as two `local_command` records; the skill `pdf` is called, loaded (line 6, not
+/// a second use), then typed during a turn and run after it, with one response; `no-such` fails.
 #[test]
 fn a_typed_skill_is_still_a_skill() {
     let expected = [
@@ -163,8 +166,9 @@ fn a_typed_skill_is_still_a_skill() {
     assert_eq!(used(&["logs/commands/saved-2.0.jsonl"]), expected);
 }
 
-/// The story of a host: `/deploy` is written (line 1) and replayed (line 4); `/tmp/x` is a path, and `/home` is not offered;
-/// `/greet` is a skill. Five responses cost 0.004 together, divided evenly: one is of `deploy`, two are of `greet`.
+/// The story of a host: `/deploy` is written (line 1) and replayed (line 4); `/tmp/x` is a path, and `/home`
+/// is not offered; `/greet` is a skill. Five responses cost 0.004 together, divided evenly: one belongs to
+/// `deploy`, two to `greet`.
 #[test]
 fn a_prompt_of_a_host_is_a_command_if_its_name_is_offered() {
     let expected = [
@@ -173,7 +177,7 @@ fn a_prompt_of_a_host_is_a_command_if_its_name_is_offered() {
     ];
     assert_eq!(used(&["logs/commands/host.jsonl"]), expected);
     assert_eq!(unused(&["logs/commands/host.jsonl"]), 2, "compact and Explore");
-    // Without `init` nobody knows what is offered, and a name is taken for one.
+    // Without `init` the offered names are unknown, so any name is taken for a command.
     let bridge = [json!(["command", "port", null, 1, 0, 0, 1, 1, null])];
     assert_eq!(used(&["logs/questions/bridge.jsonl"]), bridge);
 }

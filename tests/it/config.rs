@@ -19,19 +19,19 @@ fn folder(config: &str) -> TempDir {
     folder
 }
 
-/// The program, started in this folder.
+/// Returns the program, started in this folder.
 fn within(folder: &Path, words: &[&str]) -> Command {
     let mut command = ccstat(words);
     command.current_dir(folder);
     command
 }
 
-/// How the program ends with this `ccstat.toml`, and what it writes.
+/// Runs the program with this `ccstat.toml`: exit code and output.
 fn with(config: &str, words: &[&str]) -> (i32, String, String) {
     run(&mut within(folder(config).path(), words))
 }
 
-/// The format that a report was written in, by how it begins.
+/// Detects the format of a report by its beginning.
 fn format_of(stdout: &str) -> &'static str {
     match stdout {
         text if text.starts_with("{\n") => "json",
@@ -128,39 +128,39 @@ fn a_default_applies_only_to_commands_with_that_option() {
 
 #[test]
 fn an_unknown_key_is_reported_with_its_line_and_the_nearest_key() {
-    let told = |config: &str| {
+    let message = |config: &str| {
         let (code, stdout, stderr) = with(config, &["summarize", "run.jsonl"]);
         assert_eq!((code, &*stdout), (2, ""), "{config}");
         stderr
     };
     assert_eq!(
-        told("# a team's defaults\n\nmax_recrod = \"1M\"\n"),
+        message("# a team's defaults\n\nmax_recrod = \"1M\"\n"),
         "ccstat: unknown key `max_recrod` in `ccstat.toml`, line 3: did you mean `max-record`?\n"
     );
     assert_eq!(
-        told("[sumarize]\nstrict = true\n"),
+        message("[sumarize]\nstrict = true\n"),
         "ccstat: unknown key `sumarize` in `ccstat.toml`, line 1: did you mean `summarize`?\n"
     );
     assert_eq!(
-        told("[tools]\nlimitt = 3\n"),
+        message("[tools]\nlimitt = 3\n"),
         "ccstat: unknown key `limitt` in `ccstat.toml`, line 2: did you mean `limit`?\n",
         "also in the table of another command than the one that runs"
     );
     assert_eq!(
-        told("[tools]\nstrict = true\n"),
+        message("[tools]\nstrict = true\n"),
         "ccstat: `strict` in `ccstat.toml`, line 2 is no option of `tools`, but of `summarize`, `run`, `check`\n"
     );
     assert_eq!(
-        told("tools = 3\n"),
+        message("tools = 3\n"),
         "ccstat: `tools` in `ccstat.toml`, line 1 is the name of a command: write its options below `[tools]`\n"
     );
     assert_eq!(
-        told("max_record = 5\nmax-record = 6\n"),
+        message("max_record = 5\nmax-record = 6\n"),
         "ccstat: `max_record` in `ccstat.toml`, line 1 is set a second time by `max-record` in `ccstat.toml`, line 2\n"
     );
     for key in ["config", "no-config", "help", "version", "paths"] {
         assert!(
-            told(&format!("{key} = \"x\"\n")).starts_with(&format!("ccstat: unknown key `{key}`")),
+            message(&format!("{key} = \"x\"\n")).starts_with(&format!("ccstat: unknown key `{key}`")),
             "{key}"
         );
     }
@@ -389,7 +389,8 @@ fn the_user_configuration_is_below_xdg_config_home_if_that_is_absolute() {
     );
 }
 
-/// The rows of the table of options in `docs/configuration.md`: options, and what is said of found files and of the others.
+/// Returns the rows of the table of options in `docs/configuration.md`: options, and the rules for found
+/// files and for the others.
 fn table() -> Vec<(Vec<String>, String, String)> {
     let page = std::fs::read_to_string(testdata("../docs/configuration.md")).unwrap();
     let rows = page.lines().skip_while(|line| !line.starts_with("| options |")).skip(2);

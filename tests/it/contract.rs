@@ -1,5 +1,5 @@
-//! Rules of the contract that old and new versions of the CLI need: denial texts, prompts of tools, surcharges for long
-//! prompts, and the session that asked for a copied response.
+//! Rules of the contract for old and new versions of the CLI: denial texts, prompts of tools, surcharges for
+//! long prompts, and the session that requested a copied response.
 
 use std::path::PathBuf;
 
@@ -74,7 +74,8 @@ fn explain_cost_names_the_surcharge_and_what_it_adds() {
     assert!((counted - 0.9907328).abs() < 1e-9, "{counted}");
 }
 
-/// A printed response with a prompt of 250,000 tokens and final counts; each version is that of an `init` before it.
+/// A printed response with a prompt of 250,000 tokens and final counts. Each version is that of an `init`
+/// before it.
 fn printed(versions: &[&str]) -> String {
     let mut log = String::new();
     for (at, version) in versions.iter().enumerate() {
@@ -95,7 +96,7 @@ fn printed(versions: &[&str]) -> String {
 
 #[test]
 fn a_printed_response_has_the_version_of_the_last_init_before_it() {
-    // 0.15 + 0.03 + 0.375 + 0.015, and twice that but one and a half times for the output
+    // 0.15 + 0.03 + 0.375 + 0.015; the surcharge is twice that, but one and a half times for the output.
     let (flat, surcharged) = (0.57, 1.1325);
     let cost = |log: String| json(&[self::log(log).path()])["cost"]["computed_usd"].as_f64().unwrap();
     for (versions, expected) in [
@@ -109,7 +110,7 @@ fn a_printed_response_has_the_version_of_the_last_init_before_it() {
         let found = cost(printed(versions));
         assert!((found - expected).abs() < 1e-9, "{versions:?}: {found}");
     }
-    // Another source's version says nothing.
+    // The version of another source does not apply.
     let (one, two) = (log(printed(&["2.1.50"])), log(printed(&["", ""]).replace("\"m0\"", "\"m9\"")));
     let both = json(&[one.path(), two.path()])["cost"]["computed_usd"].as_f64().unwrap();
     assert!((both - (surcharged + 2.0 * flat)).abs() < 1e-9, "{both}");
@@ -123,7 +124,7 @@ fn a_copied_response_belongs_to_the_session_that_asked_for_it() {
         let found = sessions.iter().find(|row| row["session"].as_str().unwrap().starts_with(start)).unwrap();
         (found["cost_usd"].clone(), found["responses"].clone(), found["calls"].clone())
     };
-    // Both begin at the same moment, and the fork's id is the smaller one.
+    // Both begin at the same time, and the fork's id is the smaller one.
     assert_eq!(cost("b"), (json!(0.007), json!(1), json!(1)), "the origin");
     assert_eq!(cost("a"), (json!(0.002), json!(1), json!(0)), "the fork");
     let fork = folder.join("fork.jsonl");

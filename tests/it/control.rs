@@ -1,11 +1,11 @@
-//! Requests between the CLI and its host and over a bridge, against facts counted by hand; and what the logs of hosts,
-//! bridges and chained runs say in the other reports.
+//! Requests between the CLI and its host and over a bridge, checked against figures counted by hand; and the
+//! other reports on logs of hosts, bridges and chained runs.
 
 use serde_json::Value;
 
 use crate::support::{account, account_of, ccstat, run, run_with, testdata};
 
-/// The rows of `control`, and its notes.
+/// Returns the rows of `control`, and its notes.
 fn control(logs: &[&str]) -> (Vec<Value>, Vec<String>) {
     let (code, stdout, stderr) = run_with(&[&["control"], logs, &["--format", "json"]].concat());
     assert_eq!((code, &*stderr), (0, ""), "{logs:?}");
@@ -14,15 +14,15 @@ fn control(logs: &[&str]) -> (Vec<Value>, Vec<String>) {
     (report["rows"].as_array().unwrap().clone(), notes.collect())
 }
 
-/// The parts of a row that say what was asked and what became of it; `-` for what is missing.
-fn gist(row: &Value) -> String {
+/// Joins the cells that say what was asked and how it was answered; `-` for a missing one.
+fn brief(row: &Value) -> String {
     let words =
         ["direction", "subtype", "tool", "decision", "seen"].map(|key| row[key].as_str().unwrap_or("-"));
     words.join(" | ")
 }
 
-fn gists(logs: &[&str]) -> Vec<String> {
-    control(logs).0.iter().map(gist).collect()
+fn briefs(logs: &[&str]) -> Vec<String> {
+    control(logs).0.iter().map(brief).collect()
 }
 
 fn stream(name: &str) -> String {
@@ -34,7 +34,7 @@ fn recording_53_asks_twice_for_a_tool_and_answers_its_host_three_times() {
     let log = stream("53-control-protocol");
     let (rows, notes) = control(&[&log]);
     assert_eq!(
-        rows.iter().map(gist).collect::<Vec<_>>(),
+        rows.iter().map(brief).collect::<Vec<_>>(),
         [
             "host to cli | initialize | - | success | response",
             "cli to host | can_use_tool | Bash | allow | request",
@@ -70,19 +70,19 @@ fn recordings_54_77_80_and_96_have_one_request_each() {
         ("96-exitplanmode-host", "cli to host | can_use_tool | ExitPlanMode | allow | request"),
     ] {
         let (rows, _) = control(&[&stream(name)]);
-        assert_eq!(rows.iter().map(gist).collect::<Vec<_>>(), [expected], "{name}");
+        assert_eq!(rows.iter().map(brief).collect::<Vec<_>>(), [expected], "{name}");
         assert_eq!(rows[0]["session"], format!("00021325-0000-4000-8000-0000000000{}", &name[..2]));
     }
 }
 
 #[test]
 fn an_older_cli_answers_set_model_without_naming_the_request() {
-    let rows = gists(&["recordings/2.1.50/stream/53-control-protocol.jsonl"]);
+    let rows = briefs(&["recordings/2.1.50/stream/53-control-protocol.jsonl"]);
     assert_eq!(rows.len(), 5);
     assert_eq!(rows[3], "host to cli | - | - | success | response");
 }
 
-/// Both sides of the story of a host, in the order of time: what was asked, and how long it took.
+/// Both sides of the story of a host, in the order of time: what was asked, and the latency.
 const HOST: [(&str, Option<u64>); 8] = [
     ("host to cli | initialize | - | success | both", Some(120)),
     ("cli to host | can_use_tool | Bash | allow | both", Some(1500)),
@@ -94,11 +94,11 @@ const HOST: [(&str, Option<u64>); 8] = [
     ("host to cli | mcp_status | - | unanswered | request", None),
 ];
 
-fn is_host(rows: &[Value], what: &str) {
-    let told: Vec<(String, Option<u64>)> =
-        rows.iter().map(|row| (gist(row), row["latency_ms"].as_u64())).collect();
-    let told: Vec<(&str, Option<u64>)> = told.iter().map(|(words, latency)| (&**words, *latency)).collect();
-    assert_eq!(told, HOST, "{what}");
+fn is_host(rows: &[Value], context: &str) {
+    let found: Vec<(String, Option<u64>)> =
+        rows.iter().map(|row| (brief(row), row["latency_ms"].as_u64())).collect();
+    let found: Vec<(&str, Option<u64>)> = found.iter().map(|(words, latency)| (&**words, *latency)).collect();
+    assert_eq!(found, HOST, "{context}");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn hosts_that_number_requests_from_one_are_distinguished() {
         for side in ["stdin", "stdout"] {
             let text = std::fs::read_to_string(testdata(&format!("logs/host/{side}.jsonl"))).unwrap();
             let text = text.replace("5e0b8a52", id).replace("0000b057", &format!("0000b0{}", &id[6..]));
-            // In this order of names the runs do not stand side by side.
+            // In this order of names the runs are not adjacent.
             std::fs::write(folder.path().join(format!("{side}-{run}.jsonl")), text).unwrap();
         }
     }
@@ -176,7 +176,7 @@ fn hosts_that_number_requests_from_one_are_distinguished() {
 #[test]
 fn one_side_alone_gives_partial_rows() {
     assert_eq!(
-        gists(&["logs/host/stdin.jsonl"]),
+        briefs(&["logs/host/stdin.jsonl"]),
         [
             "host to cli | initialize | - | unanswered | request",
             "cli to host | can_use_tool | - | allow | response",
@@ -187,7 +187,7 @@ fn one_side_alone_gives_partial_rows() {
             "host to cli | mcp_status | - | unanswered | request",
         ]
     );
-    let stdout = gists(&["logs/host/stdout.jsonl"]);
+    let stdout = briefs(&["logs/host/stdout.jsonl"]);
     assert_eq!(stdout[1], "cli to host | can_use_tool | Bash | allow | request", "its call answered");
     assert_eq!(stdout[2], "cli to host | can_use_tool | Write | deny | request", "its call was refused");
     assert_eq!(stdout[4], "cli to host | hook_callback | - | unanswered | request");
@@ -198,13 +198,13 @@ fn a_request_of_the_cli_in_two_logs_is_one_row() {
     let log = stream("77-askuserquestion-host");
     let copy = tempfile::NamedTempFile::new().unwrap();
     std::fs::copy(testdata(&log), copy.path()).unwrap();
-    assert_eq!(gists(&[&log, copy.path().to_str().unwrap()]).len(), 1);
+    assert_eq!(briefs(&[&log, copy.path().to_str().unwrap()]).len(), 1);
 }
 
 #[test]
 fn requests_over_a_bridge_are_in_the_same_table() {
     assert_eq!(
-        gists(&["logs/bridge/session.jsonl"]),
+        briefs(&["logs/bridge/session.jsonl"]),
         [
             "client to bridge | start | - | success | both",
             "bridge to client | permission_request | Bash | allow | both",
@@ -218,7 +218,7 @@ fn requests_over_a_bridge_are_in_the_same_table() {
     let (rows, _) = control(&["logs/bridge/session.jsonl"]);
     assert!(rows.iter().all(|row| row["session"] == "bridge-1"), "{rows:?}");
     let (rows, _) = control(&["logs/bridge/failed.jsonl"]);
-    let told: Vec<(String, &Value)> = rows.iter().map(|row| (gist(row), &row["session"])).collect();
+    let found: Vec<(String, &Value)> = rows.iter().map(|row| (brief(row), &row["session"])).collect();
     let second = Value::from("bridge-2");
     let expected = [
         ("client to bridge | list_recent_sessions | - | - | request", &Value::Null),
@@ -227,20 +227,20 @@ fn requests_over_a_bridge_are_in_the_same_table() {
         ("bridge to client | permission_request | Bash | unanswered | request", &second),
         ("client to bridge | start | - | unanswered | request", &Value::Null),
     ];
-    assert_eq!(told, expected.map(|(words, session)| (words.to_owned(), session)));
+    assert_eq!(found, expected.map(|(words, session)| (words.to_owned(), session)));
 }
 
 #[test]
 fn the_log_of_a_bridge_is_analysed_like_the_others() {
-    let told = account(&[testdata("logs/bridge/session.jsonl")]);
-    assert_eq!((told.input.records, told.unknown_kinds.len()), (31, 0));
-    let tools = &told.tools.total;
-    assert_eq!((tools.calls, tools.ok, tools.denied, tools.open, told.tools.orphans), (4, 3, 1, 0, 0));
-    assert_eq!(told.denials.by_tool.iter().collect::<Vec<_>>(), [(&"Bash".to_owned(), &1)]);
-    assert_eq!((told.turns.ok, told.turns.errors, told.sessions), (1, 0, 1));
-    assert_eq!(told.cost.total.unwrap().to_string(), "0.0425");
-    assert_eq!(told.duration.wall.unwrap().as_f64().to_string(), "5200");
-    assert_eq!(told.prompts, 0, "a prompt is a `user` record (CONTRACT 3), and a bridge writes `input`");
+    let found = account(&[testdata("logs/bridge/session.jsonl")]);
+    assert_eq!((found.input.records, found.unknown_kinds.len()), (31, 0));
+    let tools = &found.tools.total;
+    assert_eq!((tools.calls, tools.ok, tools.denied, tools.open, found.tools.orphans), (4, 3, 1, 0, 0));
+    assert_eq!(found.denials.by_tool.iter().collect::<Vec<_>>(), [(&"Bash".to_owned(), &1)]);
+    assert_eq!((found.turns.ok, found.turns.errors, found.sessions), (1, 0, 1));
+    assert_eq!(found.cost.total.unwrap().to_string(), "0.0425");
+    assert_eq!(found.duration.wall.unwrap().as_f64().to_string(), "5200");
+    assert_eq!(found.prompts, 0, "a prompt is a `user` record (CONTRACT 3), and a bridge writes `input`");
     let failed = account(&[testdata("logs/bridge/failed.jsonl")]);
     assert_eq!((failed.turns.errors, failed.tools.total.open), (1, 1));
 }
@@ -261,11 +261,11 @@ fn a_replayed_history_is_not_counted_again() {
 
 #[test]
 fn the_summary_of_a_host_log_says_that_it_is_one_side() {
-    let told = account(&[testdata("logs/host/stdin.jsonl")]);
-    assert_eq!((told.prompts, told.turns.total, told.unknown_kinds.len()), (1, 0, 0));
+    let found = account(&[testdata("logs/host/stdin.jsonl")]);
+    assert_eq!((found.prompts, found.turns.total, found.unknown_kinds.len()), (1, 0, 0));
     // An error looks the same from both sides (N4).
     assert_eq!(
-        told.input.dialects.iter().map(|(name, count)| (*name, *count)).collect::<Vec<_>>(),
+        found.input.dialects.iter().map(|(name, count)| (*name, *count)).collect::<Vec<_>>(),
         [("input", 7), ("stream", 1)]
     );
     let only_input: String = std::fs::read_to_string(testdata("logs/host/stdin.jsonl"))
@@ -283,12 +283,12 @@ fn the_summary_of_a_host_log_says_that_it_is_one_side() {
 
 #[test]
 fn a_chained_run_is_several_sessions_in_one_source() {
-    let told = account(&[testdata("logs/chained.jsonl")]);
-    assert_eq!((told.input.sources, told.sessions, told.turns.ok), (1, 2, 2));
-    assert_eq!(told.cost.total.unwrap().to_string(), "0.03380425", "each counts from zero");
+    let found = account(&[testdata("logs/chained.jsonl")]);
+    assert_eq!((found.input.sources, found.sessions, found.turns.ok), (1, 2, 2));
+    assert_eq!(found.cost.total.unwrap().to_string(), "0.03380425", "each counts from zero");
     let (code, rows, _) = run_with(&["sessions", "logs/chained.jsonl", "--format", "jsonl"]);
     let rows: Vec<Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
-    let told: Vec<(&str, u64, u64, f64)> = rows
+    let found: Vec<(&str, u64, u64, f64)> = rows
         .iter()
         .map(|row| {
             let count = |key: &str| row[key].as_u64().unwrap();
@@ -296,10 +296,10 @@ fn a_chained_run_is_several_sessions_in_one_source() {
             (&id[id.len() - 1..], count("turns"), count("calls"), row["cost_usd"].as_f64().unwrap())
         })
         .collect();
-    assert_eq!((code, told), (0, vec![("2", 1, 0, 0.02), ("1", 1, 1, 0.013_804_25)]));
+    assert_eq!((code, found), (0, vec![("2", 1, 0, 0.02), ("1", 1, 1, 0.013_804_25)]));
     let (rows, _) = control(&["logs/chained.jsonl"]);
     assert_eq!(
-        rows.iter().map(gist).collect::<Vec<_>>(),
+        rows.iter().map(brief).collect::<Vec<_>>(),
         ["cli to host | mcp_message | - | unanswered | request"]
     );
     assert_eq!(rows[0]["session"], "0000c4a1-0000-4000-8000-000000000002", "the one that runs around it");
@@ -322,7 +322,7 @@ fn a_request_between_two_sessions_has_no_session() {
 #[test]
 fn a_session_filter_keeps_the_requests_of_its_log() {
     let logs = ["53-control-protocol", "77-askuserquestion-host"].map(stream);
-    let of = |session: &str| gists(&[&logs[0], &logs[1], "--session", session]).len();
+    let of = |session: &str| briefs(&[&logs[0], &logs[1], "--session", session]).len();
     assert_eq!(of("00021325-0000-4000-8000-000000000053"), 5);
     assert_eq!(of("00021325-0000-4000-8000-000000000077"), 1);
 }

@@ -9,7 +9,7 @@ use crate::support::{ccstat, recording, run, run_with};
 const FIVE: &str = "recordings/2.1.325/stream/05-parallel-tools.jsonl";
 const SIX: &str = "recordings/2.1.325/stream/06-multi-turn-stdin.jsonl";
 
-/// The rows of a comparison as programs get them, and the whole report.
+/// Returns the rows of a comparison as in JSON, and the whole report.
 fn compared(words: &[&str]) -> (Vec<Value>, Value) {
     let (code, stdout, stderr) = run_with(&[&["diff", "--json"], words].concat());
     assert_eq!((code, &*stderr), (0, ""), "{words:?}");
@@ -17,7 +17,7 @@ fn compared(words: &[&str]) -> (Vec<Value>, Value) {
     (whole["rows"].as_array().unwrap().clone(), whole)
 }
 
-/// The row of this group and name.
+/// Returns the row of this group and name.
 fn row<'a>(rows: &'a [Value], group: &str, name: &str) -> &'a Value {
     let found: Vec<&Value> = rows.iter().filter(|row| row["group"] == group && row["name"] == name).collect();
     assert_eq!(found.len(), 1, "{group} {name}");
@@ -64,8 +64,8 @@ fn equal_sides_pass_every_gate() {
 #[test]
 fn recording_06_against_05_is_as_counted_by_hand() {
     let (rows, whole) = compared(&[FIVE, SIX]);
-    // From the `result` lines: one in 05; three in 06, with cost, tokens and API time so far and the wall time of each
-    // turn (350 + 193 + 303). Spans and latencies from the timestamps.
+    // From the `result` lines: one in 05; three in 06, with cumulative cost, tokens and API time and the wall
+    // time of each turn (350 + 193 + 303). Spans and latencies come from the timestamps.
     let expected = [
         ("cost", "all", json!(0.005294), json!(0.012), json!(0.006706)),
         ("model-cost", "claude-opus-5-5", json!(0.005294), json!(0.012), json!(0.006706)),
@@ -137,7 +137,7 @@ fn rows_of_several_units_are_sorted_as_numbers() {
     assert!(changes.is_sorted_by(|one, two| one >= two), "{changes:?}");
 }
 
-/// A folder of runs that say what they cost and how long they took.
+/// A folder of runs with these costs and durations.
 fn folder(runs: &[(&str, f64, u64)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, cost, wall) in runs {
@@ -162,7 +162,8 @@ fn several_runs_are_compared_by_their_means_with_an_interval() {
     let (base, head) = (folder(THREE), folder(TWO));
     let (rows, whole) = compared(&[path(&base), path(&head)]);
     let cost = row(&rows, "cost", "all");
-    // Welch: errors 0.02²/3 and 0.0424²/2, freedom 1.30393, quantile 7.46242 (Student's density integrated).
+    // Welch: errors 0.02²/3 and 0.0424²/2, 1.30393 degrees of freedom, quantile 7.46242 (Student's density
+    // integrated).
     let expected = [
         ("base", 0.12),
         ("head", 0.23),

@@ -1,4 +1,4 @@
-//! `explain cost`: how the cost of each session came about.
+//! `explain cost`: the steps that lead to the cost of each session.
 
 use std::path::Path;
 
@@ -39,11 +39,11 @@ fn the_lines_that_count_add_up_to_the_cost_of_every_session_of_every_recording()
                 sum(ledger.entries.iter().filter(|one| one.mark.session == Some(at)).map(|one| one.cost));
             let counted = sum(session.steps.iter().filter(|step| step.counts).map(|step| step.amount));
             let total = session.steps.iter().find(|step| step.told == Told::Total);
-            let what = format!("{} {:?}", path.display(), session.id);
-            assert_eq!(counted, cost, "{what}");
-            assert_eq!(total.and_then(|total| total.amount), cost, "{what}");
+            let session_name = format!("{} {:?}", path.display(), session.id);
+            assert_eq!(counted, cost, "{session_name}");
+            assert_eq!(total.and_then(|total| total.amount), cost, "{session_name}");
             let figure = session.steps.iter().find(|step| matches!(step.told, Told::Figure(_)));
-            assert_eq!(figure.and_then(|figure| figure.amount), cost, "{what}");
+            assert_eq!(figure.and_then(|figure| figure.amount), cost, "{session_name}");
             explained_sessions += usize::from(total.is_some());
         }
     }

@@ -1,5 +1,6 @@
-//! What file systems do to a reader and a writer: files that change or vanish, what is no file, names that are no text, archives
-//! that are broken, disks that are full. Each ends in time, with the code and the words that help, and the good logs are counted.
+//! Faults of the file system: files that change or vanish, special files, names that are not UTF-8, corrupt
+//! archives, full disks. The program always ends in time with the right exit code and message, and counts the
+//! good logs.
 
 use std::{
     fs::{self, File},
@@ -20,7 +21,7 @@ use tempfile::TempDir;
 
 use crate::support::{ccstat, gzip, recording, run};
 
-/// Nothing here takes longer, however busy the machine is; what hangs fails.
+/// The longest time that anything here may take, even on a busy machine: beyond it the program hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A folder with one good log of ten records.
@@ -34,19 +35,20 @@ fn record(number: usize) -> String {
     format!("{{\"type\":\"user\",\"uuid\":\"{number}\"}}\n")
 }
 
-/// How the program ends, in time, and what it says.
+/// Runs a command to its end within the time limit: exit code and output.
 fn ended(command: &mut Command) -> (i32, String, String) {
     run(command.timeout(PATIENCE))
 }
 
-/// The same in a folder.
-fn told(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+/// Runs the program in a folder.
+fn run_in(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     ended(ccstat(arguments).current_dir(folder))
 }
 
-/// The summary of these paths: the code, the counts of the input, and what was said.
+/// Returns the summary of these paths: the exit code, the counts of the input, and standard error.
 fn summary(folder: &Path, paths: &[&str]) -> (i32, Value, String) {
-    let (code, stdout, stderr) = told(folder, &[&["summarize", "--json", "--threads", "1"], paths].concat());
+    let (code, stdout, stderr) =
+        run_in(folder, &[&["summarize", "--json", "--threads", "1"], paths].concat());
     let report: Value = serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{stdout}{stderr}"));
     (code, report["input"].clone(), stderr)
 }
@@ -55,8 +57,8 @@ fn fifo(path: &Path) {
     assert!(Process::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// Lets something happen between the moment when all sources are known and the moment when the log is opened: a pipe is
-/// read before all files, and who opens it to write waits for its reader.
+/// Changes something between the listing of all sources and the opening of the log. A FIFO is read before all
+/// files, and opening it for writing waits for its reader.
 fn meanwhile(folder: &Path, happens: impl FnOnce(&Path)) -> (i32, Value, String) {
     let (pipe, log) = (folder.join("pipe"), folder.join("log.jsonl"));
     fifo(&pipe);
@@ -70,7 +72,7 @@ fn meanwhile(folder: &Path, happens: impl FnOnce(&Path)) -> (i32, Value, String)
     })
 }
 
-/// Logs that are read in one unit, and in several.
+/// Sizes of logs that are read in one unit, and in several.
 fn sizes() -> [usize; 2] {
     [100, 300_000] // lines of about 30 bytes; units have 8 MiB
 }
@@ -123,8 +125,8 @@ fn a_file_that_grows_before_reading_is_read_to_its_new_end() {
     }
 }
 
-/// The program without the right to read everything: root has it, and tests often run as root.
-fn humble(folder: &Path, arguments: &[&str]) -> Command {
+/// Runs the program without the right to read everything. Root has that right, and tests often run as root.
+fn unprivileged(folder: &Path, arguments: &[&str]) -> Command {
     let program = crate::support::program();
     let secret = folder.join("may-not-be-read");
     fs::write(&secret, "x").unwrap();
@@ -158,7 +160,7 @@ fn a_file_that_loses_its_permission_is_reported_and_the_others_count() {
         let folder = folder();
         let (pipe, log) = (folder.path().join("pipe"), folder.path().join("log.jsonl"));
         fs::write(&log, lines(size)).unwrap();
-        let mut command = humble(
+        let mut command = unprivileged(
             folder.path(),
             &["summarize", "--json", "--threads", "1", "pipe", "log.jsonl", "good.jsonl"],
         );
@@ -184,7 +186,7 @@ fn unreadable_files_are_reported_and_the_rest_of_the_folder_counts() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, record(1)).unwrap();
     }
-    let mut command = humble(folder.path(), &["summarize", "--json", "."]);
+    let mut command = unprivileged(folder.path(), &["summarize", "--json", "."]);
     for closed in ["closed.jsonl", "closed"] {
         fs::set_permissions(folder.path().join(closed), PermissionsExt::from_mode(0o000)).unwrap();
     }
@@ -207,7 +209,7 @@ fn a_named_fifo_is_read_and_a_found_fifo_is_skipped() {
     let (code, input, said) = summary(folder.path(), &["pipe.jsonl", "good.jsonl"]);
     writer.join().unwrap();
     assert_eq!((code, &input["records"], &*said), (0, &11.into(), ""));
-    // Nobody writes: to open it would wait for ever.
+    // Nobody writes: opening it would block forever.
     for found in [".", "*.jsonl", "{pipe,good}.jsonl"] {
         let (code, input, said) = summary(folder.path(), &[found]);
         assert_eq!(
@@ -243,7 +245,7 @@ impl Running {
         Self(process.spawn().unwrap())
     }
 
-    /// A line of what the system says of it.
+    /// Returns a line of the process's status in `/proc`.
     fn status(&self, key: &str) -> String {
         let status = fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
         status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().trim().to_owned()
@@ -257,19 +259,19 @@ impl Running {
         }
     }
 
-    /// Whether it has set its handler for SIGINT, the second of the bits of signals that it catches.
+    /// Whether it has a handler for SIGINT: the second bit of the signals that it catches.
     fn listens(&self) -> bool {
         u64::from_str_radix(&self.status("SigCgt:"), 16).is_ok_and(|caught| caught & 0b10 != 0)
     }
 
-    /// Whether it has read so many bytes.
+    /// Whether it has read this many bytes.
     fn has_read(&self, bytes: u64) -> bool {
         let counts = fs::read_to_string(format!("/proc/{}/io", self.0.id())).unwrap();
         let read = counts.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
         read.parse::<u64>().unwrap() > bytes
     }
 
-    /// Most memory so far, in MB.
+    /// Returns the peak memory so far, in MB.
     fn peak(&self) -> u64 {
         self.status("VmHWM:").trim_end_matches("kB").trim().parse::<u64>().unwrap() / 1000
     }
@@ -346,7 +348,7 @@ fn a_folder_given_as_a_file_is_reported_as_a_folder() {
         (["--pricing", "sub.jsonl"], 2, "cannot read `sub.jsonl`: Is a directory"),
         (["-o", "json=sub.jsonl"], 4, "cannot write `sub.jsonl`: Is a directory"),
     ] {
-        let seen = told(folder.path(), &[&["summarize", "good.jsonl"], &arguments[..]].concat());
+        let seen = run_in(folder.path(), &[&["summarize", "good.jsonl"], &arguments[..]].concat());
         assert_eq!(seen.0, code, "{seen:?}");
         assert!(seen.2.contains(says), "{}", seen.2);
     }
@@ -376,7 +378,7 @@ fn broken_and_circular_links_are_reported_only_if_a_log_is_missing() {
     assert!(code == 3 && said.contains("cannot read `itself`: Too many levels of symbolic links"), "{said}");
 }
 
-/// Names that are no UTF-8, that hold what a terminal obeys, and that hold what separates rows.
+/// Names that are not UTF-8, that contain terminal escapes, and that contain row separators.
 const NAMES: [(&[u8], &str); 3] =
     [(b"a\xff.jsonl", "a\\xff.jsonl"), (b"a\xfe.jsonl", "a\\xfe.jsonl"), (b"b\x1b[31m\n|,\".jsonl", "")];
 
@@ -392,7 +394,7 @@ fn a_name_that_is_not_utf8_is_escaped_in_every_format() {
             "comment" => vec!["check", "--fail-on", "invalid", "."],
             _ => vec!["export", "records", "--columns", "source,kind", "."],
         };
-        let (code, stdout, said) = told(folder.path(), &[&command[..], &["-f", format]].concat());
+        let (code, stdout, said) = run_in(folder.path(), &[&command[..], &["-f", format]].concat());
         assert!(code == 0 || command[0] == "check" && code == 1, "{format}: {code} {said}");
         assert!(!stdout.contains('\x1b') && !said.contains("\x1b[31m\n"), "{format}: {stdout}");
         for (_, spelled) in &NAMES[..2] {
@@ -485,7 +487,7 @@ fn every_line_before_the_corruption_in_an_archive_counts() {
     let mut packed = gzip(all.as_bytes());
     let middle = packed.len() / 2;
     packed[middle..middle + 500].fill(0xff);
-    // One byte after the other: all that there is, but perhaps for the last.
+    // Byte by byte: every line before the corruption counts, except perhaps the last.
     let mut slowly = flate2::bufread::MultiGzDecoder::new(&packed[..]);
     let (mut there, mut byte) = (Vec::new(), [0]);
     while slowly.read(&mut byte).is_ok_and(|count| count == 1) {
@@ -508,16 +510,16 @@ fn a_full_disk_is_reported_and_nothing_else_is_lost() {
         &["export", "records", "good.jsonl", "-o", "jsonl=/dev/full"],
         &["check", "--max-turns", "99", "good.jsonl", "-o", "junit=/dev/full"],
     ] {
-        let (code, stdout, said) = told(folder.path(), arguments);
+        let (code, stdout, said) = run_in(folder.path(), arguments);
         assert_eq!(
             (code, &*said),
             (4, "ccstat: cannot write `/dev/full`: No space left on device (os error 28)\n")
         );
         assert!(!stdout.is_empty(), "the report is still shown: {arguments:?}");
     }
-    // A gate that failed says more than a disk that is full.
+    // The code of a failed gate overrides that of a full disk.
     let gated = ["summarize", "good.jsonl", "--fail-on", "denial", "-o", "json=/dev/full"];
-    assert_eq!(told(folder.path(), &gated).0, 1);
+    assert_eq!(run_in(folder.path(), &gated).0, 1);
     for arguments in
         ["calls -f csv", "export records", "prices", "schema summary", "generate completions bash", "--help"]
     {
@@ -527,7 +529,7 @@ fn a_full_disk_is_reported_and_nothing_else_is_lost() {
     }
 }
 
-/// A line of a shell, with the program as `$0`.
+/// Runs a line of a shell, with the program as `$0`.
 fn shell(folder: &Path, line: &str) -> (i32, String, String) {
     let mut shell = Command::new("sh");
     shell.args(["-c", line]).arg(crate::support::program()).current_dir(folder).env("TZ", "UTC");
@@ -560,7 +562,7 @@ fn a_stream_continues_when_the_disk_for_its_copy_is_full() {
 #[test]
 fn a_stream_continues_when_nothing_can_be_spooled() {
     let folder = folder();
-    // More than is held in memory, in one piece: the parser cannot keep up, and there is no folder for the rest.
+    // More than fits in memory, in one piece: the parser cannot keep up, and there is no folder for the rest.
     let line = |number: usize| {
         format!("{{\"type\":\"user\",\"uuid\":\"{number}\",\"x\":\"{}\"}}\n", "x".repeat(2_000))
     };
@@ -594,12 +596,12 @@ fn a_closed_pipe_is_not_a_failure_for_any_output() {
         let (_, _, said) = shell(folder.path(), &line);
         assert_eq!(said, "0\n", "{arguments}");
     }
-    // Closed from the start, and nobody to tell.
+    // Standard output is closed from the start.
     for closed in [">&-", "2>&-", ">&- 2>&-", "<&-"] {
         let (code, _, said) = shell(folder.path(), &format!("\"$0\" summarize good.jsonl {closed}"));
         assert_eq!((code, &*said), (0, ""), "{closed}");
     }
-    // Of a gate that failed the code tells, whoever has gone.
+    // The exit code reports a failed gate even if the reader has closed.
     let line = "{ sleep 0.2; \"$0\" summarize good.jsonl --fail-on denial 2>/dev/null; echo $? >&2; } | true";
     assert_eq!(shell(folder.path(), line).2, "1\n");
 }
@@ -616,7 +618,7 @@ fn a_read_only_folder_is_reported_and_the_report_is_printed() {
         (&["run", "--tee", "closed/copy.jsonl", "--", "cat", "good.jsonl"], 4, "closed/copy.jsonl"),
     ];
     for (arguments, expected, name) in ways {
-        let mut command = humble(folder.path(), arguments);
+        let mut command = unprivileged(folder.path(), arguments);
         fs::set_permissions(&closed, PermissionsExt::from_mode(0o555)).unwrap();
         let (code, stdout, said) = ended(&mut command);
         fs::set_permissions(&closed, PermissionsExt::from_mode(0o755)).unwrap();

@@ -1,5 +1,5 @@
-//! Following: files that grow, are cut, replaced and written anew, and folders where sessions appear and vanish. After
-//! each step what is known equals what an ordinary read of the same files gives.
+//! Following: files that grow, are cut, replaced and rewritten, and folders where sessions appear and vanish.
+//! After each step the state equals that of an ordinary read of the same files.
 
 use std::{
     fs,
@@ -26,7 +26,7 @@ use crate::support::{ccstat, gzip, recording, run, testdata};
 #[cfg(unix)]
 use crate::support::{run_with, wait_for_handler};
 
-/// A folder that is followed, with all details kept, in small units.
+/// A followed folder, with all details kept, in small units.
 struct Story {
     folder: TempDir,
     followed: Follower,
@@ -75,7 +75,7 @@ impl Story {
         fs::remove_file(self.path(name)).unwrap();
     }
 
-    /// A look finds news, and after it everything is as if it were read for the first time.
+    /// Checks that an update is found, and that the state then equals a fresh read.
     #[track_caller]
     fn changes(&mut self, when: &str) {
         assert_eq!(self.followed.check(Check::Full), Update::Content, "{when}");
@@ -87,7 +87,7 @@ impl Story {
         let search = input::find(&wanted(self.folder.path()));
         assert_eq!(self.followed.sources(), search.sources, "{when}");
         let fresh = scan::scan(&search.sources, &self.options, &Progress::default());
-        assert_eq!(told(&self.followed.snapshot()), told(&fresh), "{when}");
+        assert_eq!(contents(&self.followed.snapshot()), contents(&fresh), "{when}");
     }
 }
 
@@ -95,8 +95,8 @@ fn wanted(path: &Path) -> Roots {
     Roots::Paths(vec![path.to_owned()])
 }
 
-/// Everything that reading tells: sums, rows, and what could not be read.
-fn told(scan: &Scan) -> [String; 3] {
+/// Returns everything that a read yields: sums, rows, and read errors.
+fn contents(scan: &Scan) -> [String; 3] {
     let Scan { facts, unread } = scan;
     let account = facts.clone().settle(&Prices::built_in());
     let ledger = facts.clone().ledger(&Prices::built_in());
@@ -146,7 +146,7 @@ fn a_check_of_recent_files_sees_their_growth() {
     assert_eq!(story.followed.check(Check::Recent), Update::Content);
     story.check("grown");
     assert_eq!(story.followed.check(Check::Recent), Update::Nothing);
-    std::thread::sleep(Duration::from_millis(20)); // a tick of the clock of files
+    std::thread::sleep(Duration::from_millis(20)); // longer than the resolution of file times
     story.write("b.jsonl", &log);
     assert_eq!(story.followed.check(Check::Recent), Update::Folder, "that there is more is seen, not what");
     assert_eq!(story.followed.check(Check::Full), Update::Content);
@@ -264,7 +264,7 @@ fn an_unreadable_file_is_read_once_its_permission_is_given() {
     }
 }
 
-/// The program while it follows, with its standard output kept.
+/// The program in `--follow`, with its standard output captured.
 #[cfg(unix)]
 struct Child(std::process::Child);
 
@@ -274,7 +274,7 @@ impl Child {
         Self::begin(std::process::Command::new(crate::support::program()), arguments)
     }
 
-    /// The same within so many MB of address space.
+    /// Starts it within this many MB of address space.
     fn start_within(megabytes: u64, arguments: &[&str]) -> Self {
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", &format!("ulimit -v {}; exec \"$@\"", megabytes * 1000), "sh"]);
@@ -289,7 +289,7 @@ impl Child {
         child
     }
 
-    /// Time that it had a processor for.
+    /// Returns the processor time that it has used.
     #[cfg(target_os = "linux")]
     fn busy(&self) -> Duration {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.0.id())).unwrap();
@@ -299,8 +299,8 @@ impl Child {
         Duration::from_millis(10 * (fields[14 - 4] + fields[15 - 4]))
     }
 
-    /// Sends a signal; how it ended then, and what it wrote. If one signal does not end it within a minute, it is killed, and
-    /// then it has no code.
+    /// Sends a signal and returns exit code and output. If one signal does not end it within a minute, it is
+    /// killed, and has no exit code.
     fn end(self, signal: &str) -> (Option<i32>, String, String) {
         let kill = std::process::Command::new("kill").args([signal, &self.0.id().to_string()]).status();
         assert!(kill.unwrap().success());
@@ -364,8 +364,8 @@ fn a_named_file_that_does_not_exist_yet_is_awaited() {
     assert_eq!(fs::read_to_string(out).unwrap(), report);
 }
 
-/// Follows a log within 512 MB of address space, puts something else in its place, and interrupts once. Returns the time a
-/// processor was used after the replacement, how the program ended and what it wrote.
+/// Follows a log within 512 MB of address space, replaces it by something else, and interrupts once. Returns
+/// the processor time used after the replacement, the exit code and the output.
 #[cfg(target_os = "linux")]
 fn replaced(other: impl Fn(&Path)) -> (Duration, (Option<i32>, String, String)) {
     let [log, _] = logs();
@@ -379,7 +379,7 @@ fn replaced(other: impl Fn(&Path)) -> (Duration, (Option<i32>, String, String)) 
     std::thread::sleep(Duration::from_millis(400));
     other(&new);
     fs::rename(&new, &path).unwrap();
-    std::thread::sleep(Duration::from_millis(1500)); // several looks
+    std::thread::sleep(Duration::from_millis(1500)); // several checks
     let before = child.busy();
     std::thread::sleep(Duration::from_secs(2));
     let busy = child.busy() - before;
@@ -421,7 +421,7 @@ fn a_followed_file_that_was_a_fifo_for_a_while_is_read_again() {
     fs::write(&path, &other).unwrap();
     assert_eq!(followed.check(Check::Full), Update::Content);
     let fresh = scan::scan(followed.sources(), &Options::default(), &Progress::default());
-    assert_eq!(told(&followed.snapshot()), told(&fresh));
+    assert_eq!(contents(&followed.snapshot()), contents(&fresh));
 }
 
 #[cfg(target_os = "linux")]
@@ -440,7 +440,7 @@ fn waiting_takes_almost_no_processor_time() {
     assert_eq!(child.end("-INT").0, Some(130));
 }
 
-/// What a terminal of this size shows of `--follow` while something happens: before it, during it, and after its end.
+/// Returns what a terminal of this size shows of `--follow`: before, during and after an action.
 #[cfg(unix)]
 fn followed(arguments: &[&str], size: (u16, u16), happens: impl FnOnce()) -> [String; 3] {
     let (drawn, mut seen) = crate::terminal::open(size.0, size.1);
@@ -450,7 +450,7 @@ fn followed(arguments: &[&str], size: (u16, u16), happens: impl FnOnce()) -> [St
     drop(command); // it holds the terminal too
     let reader = std::thread::spawn(move || {
         let mut all = Vec::new();
-        let _ = seen.read_to_end(&mut all); // a terminal that nobody holds any more ends with an error
+        let _ = seen.read_to_end(&mut all); // a terminal without an open writer ends with an error
         String::from_utf8(all).unwrap()
     });
     std::thread::sleep(Duration::from_millis(600));
@@ -488,7 +488,7 @@ fn a_terminal_shows_changes_and_is_restored_at_the_end() {
     assert_eq!(after.replace("\r\n", "\n"), plain);
 }
 
-/// The timeline has 40 events and more come, a screen of 24 rows holds about 12: those that came last are there.
+/// The timeline has 40 events and grows. A screen of 24 rows shows about 12: the newest must be visible.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_followed_timeline_shows_its_newest_events() {
@@ -522,7 +522,7 @@ fn a_pipe_cannot_be_followed() {
     }
 }
 
-/// What may happen to a file.
+/// A change to a file.
 #[derive(Clone, Debug)]
 enum Step {
     Append(usize, Vec<u8>),
@@ -550,7 +550,7 @@ impl Step {
     }
 }
 
-/// Pieces of logs: whole lines, parts of lines, documents, noise, and packed ones.
+/// Pieces of logs: whole lines, parts of lines, documents, noise, and archives.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let [log, stream] = logs();
     let both = [log, stream].concat();

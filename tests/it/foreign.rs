@@ -1,4 +1,4 @@
-//! Foreign text: whatever stands in a log, in whichever field and however the report is written, is shown and never obeyed.
+//! Hostile text: text from a log is always shown and never interpreted, in any field and any format.
 
 use std::ffi::OsStr;
 
@@ -11,20 +11,20 @@ use crate::{
 };
 use ccstat::internal::report::REPORTS;
 
-/// Texts that want to be more than texts.
+/// Texts that something may interpret.
 const HOSTILE: &[&str] = &[
-    // To a spreadsheet.
+    // By a spreadsheet.
     r#"=cmd|' /C calc'!A0"#,
     "+1",
     "@SUM(1)",
     "-2+3",
     "\t=1",
-    // To what splits cells and rows.
+    // By a parser of cells and rows.
     "a,b;\"c\"\td\ne\r",
     "| a | b |",
     "a\\|b\\\\",
     "\"} 1\nccstat_owned{x=\"",
-    // To Markdown and HTML.
+    // By Markdown and HTML.
     "<script>alert(1)</script>",
     "]]></system-out><testcase name='owned'/>",
     "![x](http://evil.example/x.png)",
@@ -33,14 +33,14 @@ const HOSTILE: &[&str] = &[
     "**bold** _it_ `code` ~~gone~~ &lt; $x$",
     "# head",
     "</details><img src=x onerror=alert(1)>",
-    // To a terminal and to the eye.
+    // By a terminal, or misread by people.
     "\u{1b}[31mred\u{7}\u{9b}2J\u{1b}]0;owned\u{7}",
     "\u{202e}txt.exe\u{2066}\u{200b}\u{200d}\u{feff}",
     "\u{301}\u{301}z\u{301}\u{302}\u{303}\u{304}\u{305}\u{306}\u{307}\u{308}",
     "unseen\u{3164}\u{e0041}\u{ad}\u{2060}\u{fe00}",
     "\u{8}\u{8}\u{8}over\u{d}written\u{b}\u{c}\u{85}\u{2028}",
     "{{x}} %s ${x} \u{0}",
-    // To the log of a build.
+    // By the log of a build.
     "::error file=a,line=1::owned%0A::add-mask::x",
     "\n::stop-commands::x\r\n ::debug::y",
     "two ::error::words",
@@ -49,7 +49,7 @@ const HOSTILE: &[&str] = &[
     "##teamcity[buildStatus text='owned']",
 ];
 
-/// Each of them as the name of a tool, a model and a session.
+/// A log with each of them as the name of a tool, a model and a session.
 pub(crate) fn hostile_log() -> String {
     let line = |(at, name): (usize, &&str)| {
         let usage = json!({"input_tokens": 1, "output_tokens": 1});
@@ -66,10 +66,10 @@ pub(crate) fn hostile_log() -> String {
     log
 }
 
-/// What tells one kind of record from another, and when it was: without these nothing would be read of it.
+/// Keys that decide the kind and the time of a record: with other values the record would not be read.
 const STRUCTURE: &[&str] = &["type", "subtype", "role", "operation", "timestamp", "behavior", "status"];
 
-/// Puts hostile text into every text of a record. What stands for an identity keeps it, so that things still meet.
+/// Replaces every text of a record by hostile text. Ids keep a unique part, so that records still match.
 fn poison(key: &str, value: &mut Value, next: &mut dyn Iterator<Item = &'static str>) {
     match value {
         Value::String(text) if !STRUCTURE.contains(&key) => {
@@ -83,7 +83,7 @@ fn poison(key: &str, value: &mut Value, next: &mut dyn Iterator<Item = &'static 
         }
         Value::Array(values) => values.iter_mut().for_each(|value| poison(key, value, next)),
         Value::Object(members) => {
-            // A key that is a name: of a model, a file, a tool.
+            // The key is itself a name: of a model, a file, a tool.
             if matches!(key, "modelUsage" | "model_usage" | "input" | "answers") {
                 let named = std::mem::take(members);
                 members.extend(named.into_iter().map(|(key, value)| (key + next.next().unwrap(), value)));
@@ -94,7 +94,7 @@ fn poison(key: &str, value: &mut Value, next: &mut dyn Iterator<Item = &'static 
     }
 }
 
-/// Every kind of record that there is, and runs with all that reports tell of, with hostile text in every field.
+/// A log with records of every kind, and with runs for every report, with hostile text in every field.
 fn poisoned_log() -> String {
     let recorded = |name: &str| {
         plain::listing(&testdata("recordings/2.1.325/stream")).into_iter().filter({
@@ -118,7 +118,7 @@ fn poisoned_log() -> String {
     log
 }
 
-/// What a terminal obeys, what turns text around, and what nobody sees.
+/// Whether a terminal interprets it, it changes the text direction, or it is invisible.
 fn is_harmful(letter: char) -> bool {
     (letter.is_control() && letter != '\n')
         || matches!(letter,
@@ -126,7 +126,7 @@ fn is_harmful(letter: char) -> bool {
             | '\u{3164}' | '\u{fe00}' | '\u{feff}' | '\u{e0041}')
 }
 
-/// Nothing in it is obeyed by whoever shows it: a terminal, a person's eye, the log of a build.
+/// Asserts that a terminal, a person's eye or the log of a build interprets nothing in it.
 fn is_only_text(what: &str, text: &str) {
     let harm: Vec<char> = text.chars().filter(|&letter| is_harmful(letter)).collect();
     assert!(harm.is_empty(), "{what}: {harm:?}\n{text}");
@@ -176,7 +176,7 @@ fn hostile_text_is_escaped_on_a_narrow_screen_with_colours() {
     }
 }
 
-/// A text without the colours that are our own: `ESC [ numbers m`.
+/// Removes our own colours from a text: `ESC [ numbers m`.
 fn without_paint(text: &str) -> String {
     let mut pieces = text.split("\u{1b}[");
     let first = pieces.next().unwrap_or_default().to_owned();
@@ -204,7 +204,7 @@ fn hostile_file_names_are_escaped_in_every_format() {
     }
     for spec in REPORTS.iter().filter(|spec| spec.reads_logs() && spec.name != "diff") {
         for format in formats(spec.name) {
-            // Inside of the folder, so that names stand at the beginning.
+            // Inside of the folder, so that names come first.
             let mut command = ccstat(&[&words(spec, &["."])[..], &["-f", &format]].concat());
             let (_, stdout, stderr) = run(command.current_dir(folder.path()));
             let shown = if format == "tsv" { stdout.replace('\t', " ") } else { stdout };
@@ -259,7 +259,7 @@ fn json_round_trips_a_hostile_name() {
     }
 }
 
-/// A line without the commands in it, which are code: it begins with some backticks, and no run of as many is in it.
+/// Removes inline code from a line: a run of backticks up to the next run of the same length.
 fn without_commands(line: &str) -> String {
     let mut plain = line.to_owned();
     while let Some(at) = plain.find("`ccstat ").or_else(|| plain.find("` ccstat ")) {
@@ -275,7 +275,7 @@ fn without_commands(line: &str) -> String {
     plain
 }
 
-/// Without what is escaped and what is our own, no markup is left.
+/// Asserts that no markup is left after removing escapes and our own markup.
 pub(crate) fn is_plain_markdown(markdown: &str) {
     let ours = ["<!-- -->", "**"];
     for line in markdown.lines() {

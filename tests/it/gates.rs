@@ -1,4 +1,4 @@
-//! Gates: for each a story where it holds and one where it fails, with its figure and its place.
+//! Gates: for each a case that passes and one that fails, with its figure and its place.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::support::{ccstat, log, run, run_with, testdata};
 const STREAM: &str = "recordings/2.1.325/stream";
 const DENIED: &str = "logs/nightly-denied.jsonl";
 
-/// A response of the main agent that the CLI prints while it runs: its output tokens are a placeholder. Without a price
-/// for output a million of its input tokens come to a dollar.
+/// A response of the main agent that the CLI prints while it runs: its output tokens are a placeholder.
+/// Without a price for output, a million of its input tokens cost a dollar.
 fn response(id: &str, model: &str, input: u64, blocks: &Value) -> String {
     let usage = json!({"input_tokens": input, "output_tokens": 700_000});
     let message = json!({"id": id, "model": model, "content": blocks, "usage": usage});
@@ -43,13 +43,13 @@ fn init(servers: &Value) -> String {
     json!({"type": "system", "subtype": "init", "session_id": "s", "mcp_servers": servers}).to_string()
 }
 
-/// The same response as a saved session has it.
+/// The same response in a saved session.
 fn saved(id: &str, input: u64) -> String {
     let printed: Value = serde_json::from_str(&priced(id, input)).unwrap();
     json!({"type": "assistant", "sessionId": "s", "parentUuid": null, "uuid": id, "message": printed["message"]}).to_string()
 }
 
-/// A saved session of a local command, which asks no model.
+/// A saved session of a local command, which calls no model.
 const LOCAL: &str = r#"{"type":"user","sessionId":"s","uuid":"u","parentUuid":null,"timestamp":"2026-11-15T08:00:00Z","message":{"role":"user","content":"<command-name>/help</command-name>"}}"#;
 
 /// A log, or a part of `testdata/`.
@@ -60,7 +60,7 @@ enum Log {
 
 use Log::{At, Lines};
 
-/// The words that ask for a gate, a log, whether it holds, its figure, and the line of its place.
+/// Options of a gate, a log, whether the gate passes, its figure, and the line of its place.
 type Story = (&'static str, Log, bool, Value, Option<u64>);
 
 fn limits() -> Vec<Story> {
@@ -70,7 +70,7 @@ fn limits() -> Vec<Story> {
     vec![
         ("--max-cost=0.01", At(DENIED), true, json!(0.007_968), None),
         ("--max-cost=$0.005", At(DENIED), false, json!(0.007_968), Some(6)),
-        // Before a result comes: input tokens count, the placeholder of the output does not.
+        // Before a result: input tokens count, the placeholder of the output does not.
         ("--max-cost=0.6", Lines(vec![priced("a", 500_000)]), true, json!(0.5), None),
         (
             "--max-cost=0.6",
@@ -79,7 +79,7 @@ fn limits() -> Vec<Story> {
             json!(0.7),
             Some(2),
         ),
-        // Killed in a later turn: what the result says, and what came after it.
+        // Killed in a later turn: the cost of the result, and of the responses after it.
         (
             "--max-cost=1",
             Lines(vec![priced("a", 9), ended(0.5), priced("b", 400_000)]),
@@ -94,7 +94,7 @@ fn limits() -> Vec<Story> {
             json!(0.9),
             Some(3),
         ),
-        // The saved session tells of the same responses again, after the result: what was paid is paid.
+        // The saved session has the same responses again, after the result: they are not charged twice.
         (
             "--max-cost=1",
             Lines(vec![priced("a", 300_000), ended(0.5), priced("b", 400_000), saved("a", 300_000)]),
@@ -102,7 +102,7 @@ fn limits() -> Vec<Story> {
             json!(0.9),
             None,
         ),
-        // What the CLI reports needs no price; what it does not report does.
+        // A cost that the CLI reports needs no price; other costs do.
         (
             "--max-cost=9",
             Lines(vec![response("a", "house", 9, &json!([])), ended(0.5)]),
@@ -131,13 +131,13 @@ fn limits() -> Vec<Story> {
             json!(290),
             None,
         ),
-        // No time anywhere: how long it took is not known.
+        // No timestamps: the duration is unknown.
         ("--max-duration=1h", Lines(vec![priced("a", 1)]), false, Value::Null, None),
         ("--max-tool-errors=1", Lines(three()), true, json!(1), Some(1)),
         ("--max-tool-errors=0", Lines(three()), false, json!(1), Some(1)),
         ("--max-tool-error-rate=50%", Lines(three()), true, json!(0.5), Some(1)),
         ("--max-tool-error-rate=0.49", Lines(three()), false, json!(0.5), Some(1)),
-        // Calls that were refused were not answered.
+        // Denied calls count as unanswered.
         ("--max-tool-error-rate=0", At(DENIED), true, Value::Null, None),
         ("--max-denials=2", At(DENIED), true, json!(2), Some(4)),
         ("--max-denials=1", At(DENIED), false, json!(2), Some(4)),
@@ -229,7 +229,7 @@ fn kinds() -> Vec<Story> {
     ]
 }
 
-/// The gates of a run of the program, and how it ended.
+/// Runs the program and returns its gates, exit code and standard error.
 fn judged(words: &[&str]) -> (i32, Vec<Value>, String) {
     let (code, stdout, stderr) = run_with(words);
     let report: Value = serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{words:?}: {error}"));
@@ -251,15 +251,15 @@ fn every_gate_passes_and_fails_as_its_cases_expect() {
         for command in ["summarize", "check"] {
             for threads in ["1", "2"] {
                 let (code, gates, stderr) = judged(&[command, "--json", "--threads", threads, asked, path]);
-                let told = format!("{command} {asked} {path}: {gates:?} {stderr}");
-                assert_eq!(gates.len(), 1, "{told}");
-                assert_eq!((code, &gates[0]["held"]), (i32::from(!held), &Value::Bool(held)), "{told}");
-                assert_eq!(gates[0]["figure"], figure, "{told}");
+                let context = format!("{command} {asked} {path}: {gates:?} {stderr}");
+                assert_eq!(gates.len(), 1, "{context}");
+                assert_eq!((code, &gates[0]["held"]), (i32::from(!held), &Value::Bool(held)), "{context}");
+                assert_eq!(gates[0]["figure"], figure, "{context}");
                 if let Some(line) = line {
                     assert_eq!(
                         (&gates[0]["line"], &gates[0]["source"]),
                         (&json!(line), &json!(path)),
-                        "{told}"
+                        "{context}"
                     );
                 }
                 let name = asked.trim_start_matches("--").trim_start_matches("fail-on=");
@@ -269,7 +269,7 @@ fn every_gate_passes_and_fails_as_its_cases_expect() {
                 assert_eq!(
                     (stderr.lines().count(), stderr.starts_with(&failed)),
                     (usize::from(!held), !held),
-                    "{told}"
+                    "{context}"
                 );
             }
         }
@@ -279,10 +279,11 @@ fn every_gate_passes_and_fails_as_its_cases_expect() {
 #[test]
 fn every_gate_has_a_passing_and_a_failing_case() {
     let stories = kinds();
-    let told: BTreeSet<(&str, bool)> = stories.iter().map(|(asked, _, held, ..)| (*asked, *held)).collect();
+    let endings: BTreeSet<(&str, bool)> =
+        stories.iter().map(|(asked, _, held, ..)| (*asked, *held)).collect();
     for kind in Kind::value_variants() {
         let asked = format!("--fail-on={}", kind.name());
-        assert!(told.contains(&(&*asked, true)) && told.contains(&(&*asked, false)), "{asked}");
+        assert!(endings.contains(&(&*asked, true)) && endings.contains(&(&*asked, false)), "{asked}");
     }
 }
 
@@ -309,7 +310,7 @@ fn a_denied_write_says_which_tool_which_call_and_how_to_allow_it() {
     assert!(stdout.contains("add --allowedTools \"Bash,Write\" to the claude command"), "{stdout}");
     assert!(stdout.contains("Success, but 2 calls were denied"), "the report is printed: {stdout}");
     assert_eq!(stderr, format!("ccstat: gate {line}\n"));
-    // Where the report is not for people, or not printed, standard error says what to do, too.
+    // If the report is not for people, or not printed, standard error gives the advice, too.
     for words in [["-q", "--fail-on", "denial"], ["--json", "--fail-on", "denial"]] {
         let (code, _, stderr) = run_with(&[&["summarize", DENIED], &words[..]].concat());
         assert_eq!((code, stderr.lines().count()), (1, 1));
@@ -336,7 +337,7 @@ fn without_gates_the_report_does_not_mention_them() {
     assert_eq!((code, &*stderr), (0, ""));
     assert!(!stdout.contains("Gates"));
     assert_eq!(judged(&["summarize", "--json", DENIED]).1, Vec::<Value>::new());
-    // With gates the summary is the same, though it is made another way.
+    // With gates the summary is the same, although it is computed differently.
     let gated = run_with(&["summarize", "--max-turns", "9", DENIED]).1;
     assert_eq!(gated.replace("Gates\n✓ 1 gate held\n\n", ""), stdout);
 }
@@ -432,7 +433,7 @@ fn without_a_gate_check_applies_error_no_result_and_denial_and_says_so() {
     assert_eq!(failed(&[&*stream("32-max-turns")]), ["error"]);
     assert_eq!(failed(&[&*stream("49-killed-midway")]), ["no-result"]);
     assert_eq!(run_with(&["check", &*stream("02-single-bash")]).0, 0);
-    // What is asked for takes their place.
+    // Requested gates replace the default ones.
     let (code, stdout, stderr) = run_with(&["check", "--max-turns", "9", DENIED]);
     assert_eq!((code, &*stderr), (0, ""));
     assert!(!stdout.contains("default gates"), "{stdout}");
@@ -443,7 +444,7 @@ fn without_a_gate_check_applies_error_no_result_and_denial_and_says_so() {
     assert_eq!(piped.0, 1, "what is piped in is read: {}", piped.1);
 }
 
-/// Every gate, and whether it can be judged by the bytes alone.
+/// Returns every gate, and whether it can be judged by the bytes alone.
 fn every_gate() -> Vec<(String, bool)> {
     let limits = [
         "--max-cost=9",
@@ -462,7 +463,7 @@ fn every_gate() -> Vec<(String, bool)> {
 
 #[test]
 fn no_gate_passes_on_input_that_is_not_a_log() {
-    // Objects with a type that Claude Code did not write.
+    // Objects with a `type` that Claude Code did not write.
     let stranger = log("{\"type\":\"module\",\"name\":\"x\"}\n{\"type\":\"commonjs\"}\n");
     let stranger = stranger.path().to_str().unwrap();
     for (gate, by_bytes) in every_gate() {
@@ -473,7 +474,7 @@ fn no_gate_passes_on_input_that_is_not_a_log() {
             assert!(by_bytes || stderr.contains(" failed"), "{command} {gate}: {stderr}");
         }
     }
-    // Nothing at all is 3, which goes before 1; the gates are judged all the same.
+    // Empty input is 3, which overrides 1; the gates are judged nevertheless.
     let (empty, text) = (log("\n"), log("no log\n"));
     for path in [&empty, &text].map(|file| file.path().to_str().unwrap()) {
         for (gate, by_bytes) in every_gate().into_iter().filter(|(_, by_bytes)| !by_bytes) {

@@ -10,7 +10,7 @@ use clap::CommandFactory;
 
 use crate::support::{ccstat, program, recording, run, testdata};
 
-/// The program in a shell, as a person types it, in this folder and with these saved sessions.
+/// Runs the program in a shell, as a person types it, in this folder and with these saved sessions.
 fn shell(command: &str, folder: &Path, home: &Path) -> (i32, String, String) {
     let program = program();
     let mut shell = Command::new("sh");
@@ -21,7 +21,7 @@ fn shell(command: &str, folder: &Path, home: &Path) -> (i32, String, String) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-/// The commands in a text: between backticks, or to the end of the line or of the clause.
+/// Returns the commands in a text: between backticks, or up to the end of the line or clause.
 fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in text.lines() {
@@ -40,7 +40,7 @@ fn commands(text: &str) -> Vec<String> {
     found.into_iter().filter(is_command).collect()
 }
 
-/// A folder with logs under names that a shell would take apart, and a home with the same logs as saved sessions.
+/// A folder with logs under names that a shell would split, and a home with the same logs as saved sessions.
 fn logs() -> (tempfile::TempDir, tempfile::TempDir) {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let copy = |from: &Path, to: PathBuf| {
@@ -72,7 +72,7 @@ fn logs() -> (tempfile::TempDir, tempfile::TempDir) {
 
 const WEEK: &str = r#""it's \$HOME & a \"week\"""#;
 
-/// What is typed, and what the commands in its answer have to begin with.
+/// Command lines, and the beginnings of the commands that their output suggests.
 const TYPED: &[(&str, &[&str])] = &[
     ("ccstat sessions WEEK", &["ccstat prices", "ccstat show e9077c34 "]),
     ("ccstat sessions", &["ccstat prices", "ccstat show e9077c34"]),
@@ -152,7 +152,7 @@ fn a_hint_does_not_name_logs_that_cannot_be_read_again() {
     assert!(stdout.ends_with("one of them in full: ccstat show 00021325 …\n"), "{stdout}");
 }
 
-/// An id comes out of a log, and whoever wrote that may want the reader to paste something else.
+/// Ids come from logs, whose author may want the reader to paste something harmful.
 #[test]
 fn an_id_cannot_inject_a_shell_command() {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -176,7 +176,8 @@ fn an_id_cannot_inject_a_shell_command() {
     }
 }
 
-/// The code of a report without comments and without its spec, whose examples are whole command lines for the help.
+/// Returns the code of a report without comments and without its spec, whose examples are whole command lines
+/// for the help.
 fn without_help(code: &str) -> Vec<&str> {
     let mut in_spec = false;
     let is_said = |line: &&str| {
@@ -188,7 +189,8 @@ fn without_help(code: &str) -> Vec<&str> {
     code.lines().filter(is_said).collect()
 }
 
-/// A command in a report is a part that the command line types, with its paths; as a mere text it would work by chance.
+/// A report marks a command in its text, and the command line writes it with the right paths. A command
+/// written as plain text would work only by chance.
 #[test]
 fn reports_contain_no_hard_coded_commands() {
     let names = ccstat::internal::cli::args::Cli::command();
@@ -206,7 +208,7 @@ fn reports_contain_no_hard_coded_commands() {
     }
 }
 
-/// Options of ccstat that a report may not spell: it names the choice, and the command line types it.
+/// Options of ccstat that a report may not spell: it names the choice, and the command line writes it.
 #[test]
 fn reports_and_renderers_name_no_option_in_a_sentence() {
     let options =
@@ -214,7 +216,7 @@ fn reports_and_renderers_name_no_option_in_a_sentence() {
     for folder in ["src/report", "src/render"] {
         for entry in walkdir::WalkDir::new(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)) {
             let path = entry.unwrap().into_path();
-            // What a schema says of keys is about every way to ask for them.
+            // A schema describes keys for every way to request them.
             if !path.is_file() || path.ends_with("schema.rs") {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Hooks, MCP servers, tasks and limits, held to what was counted by hand in the recordings, line by line.
+//! Hooks, MCP servers, tasks and limits, compared with rows that were counted by hand in the recordings.
 
 use std::slice::from_ref;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{log, run_with};
 
-/// The three ways to give a recording: its stream, its transcript, and both.
+/// The three ways to read a recording: its stream, its transcript, and both.
 const STREAM: usize = 0;
 const SAVED: usize = 1;
 const BOTH: usize = 2;
@@ -17,7 +17,7 @@ fn ways(name: &str) -> [Vec<String>; 3] {
     [vec![stream.clone()], vec![saved.clone()], vec![saved, stream]]
 }
 
-/// The rows of a report about these logs.
+/// Returns the rows of a report about these logs.
 fn rows<P: AsRef<str>>(report: &str, logs: &[P]) -> Vec<Value> {
     let logs: Vec<&str> = logs.iter().map(AsRef::as_ref).collect();
     let (code, stdout, stderr) = run_with(&[&[report], &logs[..], &["--format", "jsonl"]].concat());
@@ -25,12 +25,12 @@ fn rows<P: AsRef<str>>(report: &str, logs: &[P]) -> Vec<Value> {
     stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// These cells of each row.
+/// Returns these cells of each row.
 fn cells(rows: &[Value], keys: &[&str]) -> Vec<Value> {
     rows.iter().map(|row| keys.iter().map(|key| row[key].clone()).collect()).collect()
 }
 
-/// The notes of a report about a log.
+/// Returns the notes of a report about a log.
 fn notes(report: &str, logs: &[&str]) -> Value {
     let (code, stdout, _) = run_with(&[&[report], logs, &["--format", "json"]].concat());
     assert_eq!(code, 0, "{report}");
@@ -41,38 +41,41 @@ const RUNS: &[&str] = &["hook", "command", "runs", "ok", "errors", "blocked", "o
 
 #[test]
 fn five_hooks_ran_in_41_and_one_of_them_blocked() {
-    // Stream: lines 1 to 4, 7 to 10, 13 and 14 are five pairs of `hook_started` and `hook_response`; the exit codes are
-    // 0, 0, 0, 2, 0. Transcript: four attachments (lines 3, 10, 24, 26) and a `stop_hook_summary` of one hook (line 33).
-    let told = |name: &str, command: Value, blocked: u64, took: Value| {
+    // Stream: lines 1 to 4, 7 to 10, 13 and 14 are five pairs of `hook_started` and `hook_response`; the exit
+    // codes are 0, 0, 0, 2, 0. Transcript: four attachments (lines 3, 10, 24, 26) and a `stop_hook_summary`
+    // of one hook (line 33).
+    let row = |name: &str, command: Value, blocked: u64, took: Value| {
         json!([name, command, 1, 1 - blocked, 0, blocked, 0, took])
     };
     let saved = |took: [u64; 4]| {
         vec![
-            told("SessionStart:startup", json!("echo session-start"), 0, json!(took[0])),
-            told("UserPromptSubmit", json!("echo prompt-context"), 0, json!(took[1])),
-            told("PreToolUse:Bash", json!("echo pre-hook-out"), 0, json!(took[2])),
-            told("PostToolUse:Bash", json!("echo post-hook-err >&2; exit 2"), 1, Value::Null),
-            told("Stop", json!("true"), 0, json!(took[3])),
+            row("SessionStart:startup", json!("echo session-start"), 0, json!(took[0])),
+            row("UserPromptSubmit", json!("echo prompt-context"), 0, json!(took[1])),
+            row("PreToolUse:Bash", json!("echo pre-hook-out"), 0, json!(took[2])),
+            row("PostToolUse:Bash", json!("echo post-hook-err >&2; exit 2"), 1, Value::Null),
+            row("Stop", json!("true"), 0, json!(took[3])),
         ]
     };
     let both = |name: &str| ways(name).map(|logs| cells(&rows("hooks", &logs), RUNS));
     let hooks = both("41-hooks");
     let printed = ["SessionStart:startup", "UserPromptSubmit", "PreToolUse:Bash", "PostToolUse:Bash", "Stop"];
     let printed =
-        printed.map(|name| told(name, Value::Null, u64::from(name == "PostToolUse:Bash"), Value::Null));
+        printed.map(|name| row(name, Value::Null, u64::from(name == "PostToolUse:Bash"), Value::Null));
     assert_eq!(hooks[STREAM], printed);
     assert_eq!(hooks[SAVED], saved([26, 9, 16, 12]));
     assert_eq!(hooks[BOTH], saved([26, 9, 16, 12]), "a run that both dialects tell of counts once");
-    // The same hooks without the flag that prints them: the stream has only the one before the session (lines 1 and 2).
+    // The same hooks without the flag that prints them: the stream has only the one before the session (lines
+    // 1 and 2).
     let hooks = both("42-hooks-no-flag");
-    assert_eq!(hooks[STREAM], [told("SessionStart:startup", Value::Null, 0, Value::Null)]);
+    assert_eq!(hooks[STREAM], [row("SessionStart:startup", Value::Null, 0, Value::Null)]);
     assert_eq!(hooks[SAVED], saved([21, 11, 11, 15]));
     assert_eq!(hooks[BOTH], saved([21, 11, 11, 15]));
 }
 
 #[test]
 fn a_hook_that_denies_a_call_is_recognized_by_the_result_alone() {
-    // 43 has no record of a hook: the answer of the call (stream line 3, transcript line 22) says who refused it and why.
+    // 43 has no record of a hook: the result of the call (stream line 3, transcript line 22) names the hook
+    // and its reason.
     let refused = json!(["PreToolUse:Bash", "echo blocked-by-hook >&2; exit 2", 1, 0, 0, 1, 0, null]);
     for logs in ways("43-hook-denies") {
         assert_eq!(cells(&rows("hooks", &logs), RUNS), from_ref(&refused), "{logs:?}");
@@ -83,8 +86,8 @@ fn a_hook_that_denies_a_call_is_recognized_by_the_result_alone() {
 
 #[test]
 fn hooks_of_older_sessions_are_counted_from_their_various_records() {
-    // Two callbacks on one call have the same word for a command, and nothing says how they ended. `after.sh` has a
-    // beginning, an end and context, `guard.sh` a beginning and a refusal, `lint.sh` a beginning, an end and a summary.
+    // Two callbacks on one call have the same command text and no end. `after.sh` has a start, an end and
+    // context, `guard.sh` a start and a denial, `lint.sh` a start, an end and a summary.
     let hooks = cells(&rows("hooks", &["logs/older-hooks.jsonl"]), RUNS);
     let expected = [
         json!(["PreToolUse:Read", "callback", 2, 0, 0, 0, 2, null]),
@@ -97,7 +100,7 @@ fn hooks_of_older_sessions_are_counted_from_their_various_records() {
         json!(["Stop", "./lint.sh", 1, 0, 1, 0, 0, 70]),
     ];
     assert_eq!(hooks, expected);
-    // The same file under another name is the same hooks.
+    // The same file under another name has the same hooks.
     let again = log(std::fs::read(crate::support::testdata("logs/older-hooks.jsonl")).unwrap());
     let twice = ["logs/older-hooks.jsonl", again.path().to_str().unwrap()];
     let twice = cells(&rows("hooks", &twice), &["hook", "command", "runs"]);
@@ -106,7 +109,7 @@ fn hooks_of_older_sessions_are_counted_from_their_various_records() {
 
 #[test]
 fn a_hook_of_the_host_and_its_denial_are_one_run() {
-    // The request (line 4), its answer (line 5) and the answer of the call (line 6) tell of one run.
+    // The request (line 4), its answer (line 5) and the result of the call (line 6) are one run.
     let hooks = cells(&rows("hooks", &["logs/limits.jsonl"]), RUNS);
     assert_eq!(hooks, [json!(["PreToolUse:mcp__my_docs__find", null, 1, 0, 0, 1, 0, null])]);
 }
@@ -127,18 +130,19 @@ const SERVERS: &[&str] = &[
 
 #[test]
 fn the_server_of_44_offered_one_tool_that_was_called_once() {
-    // Asked at 53.786, answered at 53.825; the result is `"{\"sum\":5}"`, 13 bytes as it stands. Only the stream has an
-    // `init` that lists the server.
-    let told = |status: Value, tools: Value| json!(["demo", status, tools, 1, 1, 1, 0, 0, 0, 39, 13]);
+    // Called at 53.786, answered at 53.825; the result is `"{\"sum\":5}"`, 13 bytes as written. Only the
+    // stream has an `init` that lists the server.
+    let row = |status: Value, tools: Value| json!(["demo", status, tools, 1, 1, 1, 0, 0, 0, 39, 13]);
     let servers = ways("44-mcp-tool").map(|logs| cells(&rows("mcp", &logs), SERVERS));
-    assert_eq!(servers[STREAM], [told(json!("connected"), json!(1))]);
-    assert_eq!(servers[SAVED], [told(Value::Null, Value::Null)]);
-    assert_eq!(servers[BOTH], [told(json!("connected"), json!(1))]);
+    assert_eq!(servers[STREAM], [row(json!("connected"), json!(1))]);
+    assert_eq!(servers[SAVED], [row(Value::Null, Value::Null)]);
+    assert_eq!(servers[BOTH], [row(json!("connected"), json!(1))]);
 }
 
 #[test]
 fn a_server_has_its_last_status_and_its_tools_have_plain_names() {
-    // `my docs` connected at first and failed when a host asked; `off` the other way round; `a__b` holds the mark itself.
+    // `my docs` was connected at first and failed when a host asked; `off` the other way round; `a__b`
+    // contains the separator.
     let servers = cells(&rows("mcp", &["logs/limits.jsonl"]), &SERVERS[..8]);
     let expected = [
         json!(["a__b", "connected", 1, 1, 1, 1, 0, 0]),
@@ -153,21 +157,21 @@ const LIVES: &[&str] =
 
 #[test]
 fn the_command_of_64_ran_and_ended_in_the_background() {
-    // The call was asked at 37.499. Stream: `task_updated` has the end 1794786218956. Transcript: the notice was queued
-    // at 38.957.
-    let told = |ended: &str, took: u64| {
+    // The call was made at 37.499. Stream: `task_updated` has the end 1794786218956. Transcript: the
+    // notification was queued at 38.957.
+    let row = |ended: &str, took: u64| {
         let (started, ended) = ("2026-11-15T23:43:37.499Z", format!("2026-11-15T23:43:{ended}Z"));
         json!(["b5zkswsi9", "bash", "Bash", "completed", "background", started, ended, took, null, null])
     };
     let tasks = ways("64-background-bash").map(|logs| cells(&rows("tasks", &logs), LIVES));
-    assert_eq!(tasks[STREAM], [told("38.956", 1457)]);
-    assert_eq!(tasks[SAVED], [told("38.957", 1458)]);
-    assert_eq!(tasks[BOTH], [told("38.956", 1457)]);
+    assert_eq!(tasks[STREAM], [row("38.956", 1457)]);
+    assert_eq!(tasks[SAVED], [row("38.957", 1458)]);
+    assert_eq!(tasks[BOTH], [row("38.956", 1457)]);
 }
 
 #[test]
 fn the_task_list_of_71_has_one_pending_entry() {
-    // `TaskCreate` was answered at 01.719 with entry 1, `TaskList` says that it is pending.
+    // `TaskCreate` was answered at 01.719 with entry 1; `TaskList` reports it as pending.
     let started = "2026-11-15T23:44:01.719Z";
     let entry = json!(["1", "todo", "TaskCreate", "pending", null, started, null, null, null, null]);
     for logs in ways("71-task-tools") {
@@ -177,23 +181,23 @@ fn the_task_list_of_71_has_one_pending_entry() {
 
 #[test]
 fn subagents_are_foreground_or_background_tasks() {
-    // The last notice of each has its figures: 544 ms, 788 tokens and 1 tool in 36; 1604 ms, 788 and 1 in 38. The answer of
-    // the call, which is all that the transcript of 36 has, says 565 ms.
+    // The last notification of each has its figures: 544 ms, 788 tokens and 1 tool in 36; 1604 ms, 788 and 1
+    // in 38. The result of the call, the only source in the transcript of 36, says 565 ms.
     let keys = ["kind", "agent_type", "status", "ground", "wall_ms", "calls", "context"];
-    let told =
+    let row =
         |ground: &str, took: u64| json!(["agent", "general-purpose", "completed", ground, took, 1, 788]);
     let tasks = ways("36-subagent").map(|logs| cells(&rows("tasks", &logs), &keys));
-    assert_eq!(tasks[STREAM], [told("foreground", 544)]);
-    assert_eq!(tasks[SAVED], [told("foreground", 565)]);
+    assert_eq!(tasks[STREAM], [row("foreground", 544)]);
+    assert_eq!(tasks[SAVED], [row("foreground", 565)]);
     assert_eq!(tasks[BOTH].len(), 1);
     for logs in ways("38-subagent-background") {
-        assert_eq!(cells(&rows("tasks", &logs), &keys), [told("background", 1604)], "{logs:?}");
+        assert_eq!(cells(&rows("tasks", &logs), &keys), [row("background", 1604)], "{logs:?}");
     }
     // 87 has two at the same time, of 2600 and 2149 ms.
     let [stream, saved, both] = ways("87-parallel-subagents").map(|logs| rows("tasks", &logs));
     assert_eq!(cells(&stream, &["wall_ms", "context"]), [json!([2600, 88]), json!([2149, 21])]);
     assert_eq!((saved.len(), both.len()), (2, 2));
-    // 69 is a command that the turn waits for: it ends when its call does, after 4154 ms.
+    // 69 is a command that the turn waits for: it ends with its call, after 4154 ms.
     let [stream, ..] = ways("69-long-bash-progress").map(|logs| rows("tasks", &logs));
     assert_eq!(cells(&stream, &["kind", "ground", "wall_ms"]), [json!(["bash", "foreground", 4154])]);
 }
@@ -240,15 +244,15 @@ const MET: &[&str] = &["sort", "what", "model", "fallback_model", "context_befor
 
 #[test]
 fn compactions_say_why_and_how_large_the_conversation_was() {
-    for (name, told) in [
+    for (name, row) in [
         ("40-compact", json!(["compaction", "manual", null, null, 5110, 2527, 34])),
         ("76-auto-compact", json!(["compaction", "auto", null, null, 151_225, 3277, 278])),
     ] {
         for logs in ways(name) {
-            assert_eq!(cells(&rows("limits", &logs), MET), from_ref(&told), "{logs:?}");
+            assert_eq!(cells(&rows("limits", &logs), MET), from_ref(&row), "{logs:?}");
         }
     }
-    // Only the transcript has the moment.
+    // Only the transcript has the time.
     let times = ways("40-compact").map(|logs| cells(&rows("limits", &logs), &["time"]));
     assert_eq!(times[STREAM], [json!([null])]);
     assert_eq!(times[SAVED], [json!(["2026-11-15T23:42:48.508Z"])]);
@@ -262,7 +266,7 @@ fn fallbacks_refusals_and_stops_are_limits() {
     for logs in ways("66-fallback-model") {
         assert_eq!(cells(&rows("limits", &logs), MET), from_ref(&fallback), "{logs:?}");
     }
-    // The stream of 63 says only at its end that one response was stopped, the transcript which.
+    // The stream of 63 only reports at its end that one response was refused; the transcript shows which.
     let refusals = ways("63-refusal").map(|logs| cells(&rows("limits", &logs), &["sort", "what", "model"]));
     assert_eq!(refusals[STREAM], [json!(["refusal", "safety_stop", null])]);
     assert_eq!(refusals[SAVED], [json!(["refusal", null, "claude-opus-5-5"])]);
@@ -274,7 +278,7 @@ fn fallbacks_refusals_and_stops_are_limits() {
             "{logs:?}"
         );
     }
-    // A saved session does not say that its budget was spent.
+    // A saved session does not record that its budget was spent.
     let stops = ways("33-max-budget").map(|logs| cells(&rows("limits", &logs), &["sort", "what"]));
     assert_eq!(
         stops,
@@ -310,17 +314,17 @@ fn rate_limits_say_how_much_is_used_and_when_they_are_lifted() {
 #[test]
 fn retries_are_failures_and_limits_only_point_to_them() {
     // 45: 529 and 500, then an answer: two retries. 46: 429 three times: two retries and a failure.
-    for (name, told) in [("45-api-retry-529", "2 failures"), ("46-rate-limit-429", "3 failures")] {
+    for (name, note) in [("45-api-retry-529", "2 failures"), ("46-rate-limit-429", "3 failures")] {
         let [stream, ..] = ways(name);
         assert_eq!(rows("limits", &stream), Vec::<Value>::new());
         let notes = notes("limits", &[&stream[0]]).to_string();
-        assert!(notes.contains(told) && notes.contains("ccstat errors"), "{name}: {notes}");
+        assert!(notes.contains(note) && notes.contains("ccstat errors"), "{name}: {notes}");
         let errors: u64 = rows("errors", &stream)
             .iter()
             .filter(|row| ["api", "retry"].contains(&row["sort"].as_str().unwrap()))
             .map(|row| row["errors"].as_u64().unwrap())
             .sum();
-        assert!(told.starts_with(&errors.to_string()), "{name}: {errors}");
+        assert!(note.starts_with(&errors.to_string()), "{name}: {errors}");
     }
 }
 
@@ -376,7 +380,8 @@ fn filters_apply_to_hooks_tasks_and_limits() {
     assert_eq!(rows("hooks", &[folder, "--session", session]).len(), 5);
     assert_eq!(rows("limits", &[folder, "--session", session]).len(), 0);
     assert_eq!(rows("tasks", &[folder, "--session", "00021325-0000-4000-8000-000000000064"]).len(), 1);
-    // Of the hooks of 41 those after the call began at 49.95: before, after and at the end of the turn.
+    // Of the hooks of 41, those after the call began at 49.95: before and after it, and at the end of the
+    // turn.
     assert_eq!(
         rows("hooks", &[folder, "--session", session, "--since", "2026-11-15T23:42:49.900Z"]).len(),
         3

@@ -1,4 +1,5 @@
-//! A kind is a row with a sample. `testdata/kinds/README.md` says how the samples are named and where they come from.
+//! Every kind has a sample. `testdata/kinds/README.md` says how the samples are named and where they come
+//! from.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +13,7 @@ use crate::{
     support::testdata,
 };
 
-/// The line of each sample, by the kind that its name promises.
+/// Returns the line of each sample, by the kind in its name.
 fn samples() -> BTreeMap<String, String> {
     let files = plain::listing(&testdata("kinds")).into_iter();
     let logs = files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
@@ -60,7 +61,7 @@ fn a_sample_says_what_its_row_promises() {
         KindId::all().map(KindId::row).filter(|row| row.facts).map(|row| row.name).collect();
     for (kind, line) in samples() {
         let event = event::decode(line.as_bytes()).unwrap();
-        // An init tells its session and version, which every record may; nothing else of it counts.
+        // An init has a session and a version, as every record may; nothing else of it counts.
         let says = event.body != Body::Plain || kind == "system/init";
         assert_eq!(says, carries.contains(&*kind), "{kind}: {:?}", event.body);
     }

@@ -1,4 +1,4 @@
-//! Two ways to the same figures: the lean totals, and the rows added up.
+//! Two ways to the same figures: the lean totals, and the sum of the rows.
 
 use std::path::Path;
 
@@ -62,7 +62,7 @@ fn a_denial_whose_session_was_not_kept_is_not_a_denial_of_the_first_session() {
     assert!(ledger.denials.iter().all(|denial| denial.mark.session.is_none()));
 }
 
-/// The same where every kind of row has lost its session.
+/// Returns the same ledger after every row has lost its session.
 fn homeless() -> Ledger {
     let mut ledger = quiet_and_denied(Detail::ROWS | Detail::RECORDS);
     ledger.marks_mut().for_each(|mark| mark.session = None);

@@ -1,5 +1,5 @@
-//! Logs that are large in one way: many names, many levels, many keys, long lines, long waits. What takes ten times as much may
-//! take ten times as long, never a hundred times. `scripts/soak` has the same at full size.
+//! Logs that are large in one dimension: many names, levels or keys, long lines, long waits. Ten times as
+//! much input may take ten times as long, never a hundred times. `scripts/soak` runs the same at full size.
 
 #[cfg(target_os = "linux")]
 use std::io::Write;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::support::{log, run_with};
 
-/// What ends later hangs.
+/// A program that has not ended by then hangs.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 const SESSION: &str = "00000000-0000-4000-8000-000000000001";
@@ -25,7 +25,7 @@ fn uuid(number: usize) -> String {
     format!("{number:08x}-0000-4000-8000-{number:012x}")
 }
 
-/// A response with a call, by its number and what is special about it.
+/// A response with a call, by its number and its special part.
 fn call(number: usize, session: &str, id: &str, tool: &str, model: &str) -> String {
     let content = json!([{"type": "tool_use", "id": format!("toolu_{number}"), "name": tool, "input": {}}]);
     let message = json!({"id": id, "role": "assistant", "model": model, "content": content, "usage": {"input_tokens": 1}});
@@ -39,7 +39,7 @@ fn result(number: usize, more: &Value) -> String {
     result.to_string()
 }
 
-/// A way in which a log can be large: its name, its lines by number, and what is asked of it.
+/// A dimension in which a log can be large: its name, its lines by number, and the command to run.
 type Way = (&'static str, fn(usize) -> String, &'static [&'static [&'static str]]);
 
 const SUMMARY: &[&str] = &["summarize", "--json"];
@@ -116,7 +116,7 @@ const WAYS: &[Way] = &[
     ),
 ];
 
-/// Processor time that the program takes for this.
+/// Returns the processor time that a command takes.
 fn busy(arguments: &[&str], log: &Path) -> Duration {
     let mut shell = Command::new("sh");
     shell.args(["-c", "\"$@\" > /dev/null 2>&1; test $? -lt 2 || exit; times", "sh"]);
@@ -139,7 +139,7 @@ fn four_times_as_many_names_take_about_four_times_as_long() {
         let (some, many) = (log(lines(SOME)), log(lines(4 * SOME)));
         for question in *questions {
             let (short, long) = (busy(question, some.path()), busy(question, many.path()));
-            // What grows with the square takes sixteen times as long; what is short is not measured well.
+            // Quadratic growth takes sixteen times as long; short times are not measured well.
             let most = short * 8 + Duration::from_millis(300);
             assert!(long < most, "{name}, {question:?}: {short:?}, and {long:?} for four times as many");
         }
@@ -269,7 +269,7 @@ fn commands_and_rules_of_any_depth_and_length_are_judged_quickly() {
     assert!(begun.elapsed() < PATIENCE);
 }
 
-/// The program within so many MB of address space, of which a part is only reserved.
+/// Returns the program within this many MB of address space, part of which is only reserved.
 fn within(megabytes: u64, arguments: &[&str], log: &Path) -> (Option<i32>, Value) {
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("ulimit -v {}; exec \"$@\"", megabytes * 1000), "sh"]);
@@ -283,7 +283,7 @@ fn within(megabytes: u64, arguments: &[&str], log: &Path) -> (Option<i32>, Value
 #[test]
 fn a_decompression_bomb_takes_constant_memory() {
     let line = json!({"type": "user", "message": "x".repeat(1_000)}).to_string() + "\n";
-    // Many members and frames one after another; 80 MB in all, more than may be held.
+    // Many members and frames in a row; 80 MB in all, more than may be in memory.
     let bytes = line.repeat(1_000);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     gzip.write_all(bytes.as_bytes()).unwrap();
@@ -325,19 +325,19 @@ impl Piped {
         Self(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap())
     }
 
-    /// What the system says of it.
+    /// Returns a file of the process in `/proc`.
     fn about(&self, file: &str) -> String {
         fs::read_to_string(format!("/proc/{}/{file}", self.0.id())).unwrap()
     }
 
-    /// Most memory so far, in kB.
+    /// Returns the peak memory so far, in kB.
     fn peak(&self) -> u64 {
         let status = self.about("status");
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         peak.trim_end_matches("kB").trim().parse().unwrap()
     }
 
-    /// Processor time so far, in hundredths of a second.
+    /// Returns the processor time so far, in hundredths of a second.
     fn busy(&self) -> u64 {
         let stat = self.about("stat");
         let fields = stat.rsplit_once(')').unwrap().1.split_whitespace().collect::<Vec<_>>();
@@ -366,7 +366,7 @@ fn a_pipe_that_writes_a_byte_at_a_time_takes_little_time_and_memory() {
     let mut stdin = piped.0.stdin.take().unwrap();
     let line = b"{\"type\":\"user\"}\n";
     stdin.write_all(line).unwrap();
-    std::thread::sleep(Duration::from_millis(500)); // it has begun
+    std::thread::sleep(Duration::from_millis(500)); // it has started
     let before = (piped.busy(), piped.peak());
     for byte in line.iter().chain(line).chain(line) {
         stdin.write_all(&[*byte]).unwrap();

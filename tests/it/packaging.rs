@@ -1,4 +1,4 @@
-//! The packages and the GitHub Action, as far as they go without GitHub: their files agree, and the scripts do their work with
+//! The packages and the GitHub Action, without GitHub: their files agree, and the scripts work with
 //! environment files in a temporary folder.
 
 #![expect(clippy::disallowed_methods, reason = "whether this is CI, and which programs there are")]
@@ -25,7 +25,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Whether these programs are installed. In CI they must be; elsewhere a test without them is left out.
+/// Whether these programs are installed. CI requires them; elsewhere the test is skipped without them.
 fn has(programs: &[&str]) -> bool {
     let missing = programs.iter().find(|program| {
         let check = Command::new("sh").args(["-c", "command -v \"$1\"", "sh", program]).output();
@@ -42,7 +42,7 @@ fn left_out(why: &str) -> bool {
 
 // The files.
 
-/// The rows of packaging/targets: target, runner, platform of Node.js, machine of GitHub.
+/// Returns the rows of packaging/targets: target, runner, platform of Node.js, machine of GitHub.
 fn targets() -> Vec<[String; 4]> {
     let rows = read("packaging/targets");
     let rows = rows.lines().filter(|line| !line.starts_with('#'));
@@ -98,7 +98,7 @@ fn every_packaging_file_lists_every_target() {
     }
 }
 
-/// The names below `inputs:` or `outputs:` of action.yml.
+/// Returns the names below `inputs:` or `outputs:` of action.yml.
 fn declared(section: &str) -> BTreeSet<String> {
     let action = read("action.yml");
     let lines = action.lines().skip_while(|line| *line != format!("{section}:")).skip(1);
@@ -118,7 +118,7 @@ fn the_action_has_every_gate_and_every_output_of_the_program() {
         .into_iter()
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
-        // What `run` writes, which the script of the action sets.
+        // Outputs of `run`, which the script of the action sets.
         .chain(["log".to_owned()])
         .collect();
     assert!(outputs.len() > 15, "{outputs:?}");
@@ -140,7 +140,7 @@ fn the_action_has_every_gate_and_every_output_of_the_program() {
     }
 }
 
-/// The lines of each script in a workflow or an action.
+/// Returns the lines of each script in a workflow or an action.
 fn script_lines(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut lines = text.lines().peekable();
@@ -264,14 +264,14 @@ fn a_tag_that_differs_from_the_version_is_refused() {
 
 // The scripts of the action.
 
-/// A runner's folder and variables.
+/// The folder and variables of a runner.
 struct Runner {
     folder: tempfile::TempDir,
     variables: BTreeMap<String, String>,
 }
 
 impl Runner {
-    /// With `ccstat` on the path, and `gh` if a script is given for it.
+    /// Puts `ccstat` on the path, and `gh` if a script is given for it.
     fn new(gh: Option<&str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let bin = folder.path().join("bin");
@@ -306,12 +306,12 @@ impl Runner {
         self.variables.insert(name.to_owned(), value.to_owned());
     }
 
-    /// Runs a script of the action: how it ended, and what it wrote.
+    /// Runs a script of the action and returns its exit code and output.
     fn step(&self, script: &str, more: &[(&str, &str)]) -> (i32, String, String) {
         let clean = ccstat(&[]);
         let mut bash = assert_cmd::Command::new("bash");
         bash.arg(root().join("packaging/action").join(script)).current_dir(self.folder.path());
-        // The same clean environment that every test has.
+        // The same clean environment as in every other test.
         for (name, value) in clean.get_envs() {
             match value {
                 Some(value) => bash.env(name, value),
@@ -349,7 +349,7 @@ fn the_action_judges_the_execution_file_of_claude_code_action() {
         let (code, stdout, stderr) = runner.step("judge", &[]);
         assert_eq!(code, 1, "{stderr}");
         assert!(stderr.starts_with("::error title=Gate denial failed"), "{stderr}");
-        // The runner obeys no command in the report.
+        // The runner interprets no command in the report.
         let (stop, rest) = stdout.split_once('\n').unwrap();
         let token = stop.strip_prefix("::stop-commands::").unwrap();
         assert!(
@@ -401,7 +401,7 @@ fn inputs_of_the_action_are_never_run_as_code_or_options() {
     runner.set("LOG", &format!("{hostile}\n--output=owned\n\n{}\r\n", denied_log()));
     runner.set("ARGS", &format!("--timezone\nEurope/Berlin\n{hostile}"));
     let (code, stdout, stderr) = runner.step("judge", &[]);
-    // Lines that are not options are logs: three cannot be read, and one is.
+    // Lines that are not options are logs: three cannot be read, and one can.
     assert_eq!(code, 4, "{stderr}");
     assert!(stderr.contains("touch owned") && stderr.contains("`--output=owned`"), "{stderr}");
     assert!(stdout.contains("2 calls were denied"), "{stdout}");
@@ -474,7 +474,7 @@ fn the_action_installs_the_release_of_its_runner_only_with_the_right_checksum() 
     }
 }
 
-/// Stands for GitHub's command: notes what it is asked, and knows the comment that `known` names.
+/// A fake `gh`: records its arguments, and knows the comment that `known` names.
 const GH: &str = r#"
 printf '%s\n' "$*" | head -1 >> asked
 case $* in

@@ -37,7 +37,7 @@ fn man_pages_that_cannot_be_written_end_with_4() {
     assert!(stderr.starts_with("ccstat: cannot write `"), "{stderr}");
 }
 
-/// What a shell says to the completions and a question; nothing if there is no such shell.
+/// Asks a shell to complete a line; `None` if the shell is not installed.
 fn ask(shell: &str, question: &str) -> Option<String> {
     let (code, script, _) = run_with(&["generate", "completions", shell]);
     assert_eq!(code, 0);
@@ -79,7 +79,7 @@ fn every_shell_has_completions() {
     }
 }
 
-/// The commands under each heading of the help, in its order.
+/// Returns the commands under each heading of the help, in its order.
 fn groups() -> Vec<(String, Vec<String>)> {
     let (_, help, _) = run_with(&["--help"]);
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();

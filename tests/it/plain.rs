@@ -1,4 +1,4 @@
-//! A plain reading of logs, to hold ccstat against: `serde_json::Value`, line by line, and no code of ccstat's.
+//! A simple reader of logs to compare ccstat with: `serde_json::Value`, line by line, and no code of ccstat.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,33 +10,33 @@ use serde_json::Value;
 
 use crate::support::testdata;
 
-/// The versions that were recorded.
+/// The recorded versions.
 pub(crate) const VERSIONS: [&str; 2] = ["2.1.325", "2.1.50"];
 
-/// What stands directly in a folder, in order of the names.
+/// Returns the entries of a folder, sorted by name.
 pub(crate) fn listing(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths
 }
 
-/// Everything recorded of one version in one dialect: files of streams, folders of transcripts.
+/// Returns all recordings of one version in one dialect: files of streams, folders of transcripts.
 pub(crate) fn recorded(version: &str, dialect: &str) -> Vec<PathBuf> {
     listing(&testdata("recordings").join(version).join(dialect))
 }
 
-/// All of both versions in one dialect.
+/// Returns all recordings of both versions in one dialect.
 pub(crate) fn all(dialect: &str) -> Vec<PathBuf> {
     VERSIONS.iter().flat_map(|version| recorded(version, dialect)).collect()
 }
 
-/// Version, number and letter: `2.1.325 50-resume.a`.
+/// Returns version, number and letter: `2.1.325 50-resume.a`.
 pub(crate) fn label(path: &Path) -> String {
     let version = path.ancestors().nth(2).unwrap().file_name().unwrap().to_string_lossy().into_owned();
     format!("{version} {}", path.file_name().unwrap().to_string_lossy().trim_end_matches(".jsonl"))
 }
 
-/// Number and letter alone: `50a`, `34`.
+/// Returns number and letter alone: `50a`, `34`.
 pub(crate) fn number(path: &Path) -> String {
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
     let letter =
@@ -44,7 +44,7 @@ pub(crate) fn number(path: &Path) -> String {
     format!("{}{letter}", &name[..2])
 }
 
-/// The `.jsonl` files of a recording: itself, or all below it.
+/// Returns the `.jsonl` files of a recording: itself, or all below it.
 pub(crate) fn files(path: &Path) -> Vec<PathBuf> {
     if path.is_dir() {
         return listing(path).iter().flat_map(|path| files(path)).collect();
@@ -53,7 +53,8 @@ pub(crate) fn files(path: &Path) -> Vec<PathBuf> {
     is_log.then(|| path.to_owned()).into_iter().collect()
 }
 
-/// The records of a recording. Only the killed runs (49) have a line that is none, and it is the last.
+/// Returns the records of a recording. Only the killed runs (49) have a line that is not a record, and it is
+/// the last.
 pub(crate) fn records(path: &Path) -> Vec<Value> {
     files(path).iter().flat_map(|file| records_of(file)).collect()
 }
@@ -74,7 +75,7 @@ fn records_of(file: &Path) -> Vec<Value> {
     lines.iter().enumerate().filter_map(read).collect()
 }
 
-/// Type, and discriminator after a slash (CONTRACT 2).
+/// Returns the type, and the discriminator after a slash (CONTRACT 2).
 pub(crate) fn kind(record: &Value) -> String {
     let name = record["type"].as_str().unwrap();
     let sub = match name {
@@ -90,19 +91,19 @@ pub(crate) fn kind(record: &Value) -> String {
     sub.as_str().map_or_else(|| name.to_owned(), |sub| format!("{name}/{sub}"))
 }
 
-/// How often each kind stands in these records.
+/// Counts the records of each kind.
 pub(crate) fn kinds(records: &[Value]) -> BTreeMap<String, u64> {
     let mut kinds = BTreeMap::new();
     records.iter().for_each(|record| *kinds.entry(kind(record)).or_default() += 1);
     kinds
 }
 
-/// Records of this type.
+/// Returns the records of this type.
 pub(crate) fn of_type<'a>(records: &'a [Value], name: &'a str) -> impl Iterator<Item = &'a Value> {
     records.iter().filter(move |record| record["type"] == name)
 }
 
-/// The blocks of all messages, with the role of who wrote them.
+/// Returns the blocks of all messages, with the role of their author.
 pub(crate) fn blocks(records: &[Value]) -> Vec<(String, Value)> {
     let messages = records.iter().filter(|record| record["type"] == "user" || record["type"] == "assistant");
     let blocks = |record: &Value| -> Vec<(String, Value)> {
@@ -114,7 +115,7 @@ pub(crate) fn blocks(records: &[Value]) -> Vec<(String, Value)> {
     messages.flat_map(blocks).collect()
 }
 
-/// The ids of all tool calls.
+/// Returns the ids of all tool calls.
 pub(crate) fn calls(records: &[Value]) -> BTreeSet<String> {
     let asked = |(_, block): (String, Value)| {
         (block["type"] == "tool_use").then(|| block["id"].as_str().unwrap().to_owned())
@@ -122,7 +123,7 @@ pub(crate) fn calls(records: &[Value]) -> BTreeSet<String> {
     blocks(records).into_iter().filter_map(asked).collect()
 }
 
-/// The ids in all `permission_denials`.
+/// Returns the ids in all `permission_denials`.
 pub(crate) fn denials(records: &[Value]) -> BTreeSet<String> {
     of_type(records, "result")
         .flat_map(|result| result["permission_denials"].as_array().cloned().unwrap_or_default())
@@ -130,13 +131,14 @@ pub(crate) fn denials(records: &[Value]) -> BTreeSet<String> {
         .collect()
 }
 
-/// The last result of each segment: `/clear` prints `conversation_reset` and counts from zero again (PROTOCOL 10a).
+/// Returns the last result of each segment: `/clear` prints `conversation_reset` and starts from zero again
+/// (PROTOCOL 10a).
 pub(crate) fn last_results(records: &[Value]) -> Vec<&Value> {
     let segments = records.split(|record| record["type"] == "conversation_reset");
     segments.filter_map(|segment| segment.iter().rfind(|record| record["type"] == "result")).collect()
 }
 
-/// Dollars in nano-dollars.
+/// Converts dollars to nano-dollars.
 pub(crate) fn nanos(dollars: &Value) -> i128 {
     let dollars = dollars.as_f64().unwrap_or_else(|| panic!("no dollars: {dollars}"));
     #[expect(clippy::cast_possible_truncation, reason = "recorded costs are far below the limit")]

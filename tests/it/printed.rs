@@ -1,4 +1,4 @@
-//! `--print text`: filters narrow what is printed as they narrow figures, and it stands in a readable order.
+//! `--print text`: filters apply to printed text as to figures, and the text has a readable order.
 
 use std::{
     io::{Read, Write},
@@ -12,14 +12,14 @@ use crate::support::{ccstat, log, run, run_with, testdata};
 
 const WEEK: &str = "logs/week";
 
-/// What is printed of these logs.
+/// Returns the printed text of these logs.
 fn printed(arguments: &[&str]) -> String {
     let (code, stdout, stderr) = run_with(&[&["summarize", "--print", "text", "-q"], arguments].concat());
     assert_eq!((code, &*stderr), (0, ""), "{arguments:?}");
     stdout
 }
 
-/// The same of what is piped in.
+/// Returns the printed text of piped input.
 fn piped(arguments: &[&str], stdin: impl Into<Vec<u8>>) -> String {
     let arguments = [&["summarize", "--print", "text", "-q"], arguments].concat();
     let (code, stdout, stderr) = run(ccstat(&arguments).write_stdin(stdin));
@@ -27,7 +27,7 @@ fn piped(arguments: &[&str], stdin: impl Into<Vec<u8>>) -> String {
     stdout
 }
 
-/// All logs of the week, one after another.
+/// Returns all logs of the week, concatenated.
 fn week() -> Vec<u8> {
     let mut files: Vec<_> = walkdir::WalkDir::new(testdata(WEEK))
         .into_iter()
@@ -38,7 +38,7 @@ fn week() -> Vec<u8> {
     files.iter().flat_map(|path| std::fs::read(path).unwrap()).collect()
 }
 
-/// Filters, what must be printed under each, and what must not be.
+/// Filters, with text that must be printed under each and text that must not.
 const FILTERS: &[(&[&str], &[&str], &[&str])] = &[
     (
         &["--session", "e9077"],
@@ -120,8 +120,9 @@ fn a_subagent_is_printed_below_the_call_that_started_it() {
 /// Two subagents work at the same time, and their records alternate; one of them starts a third.
 #[test]
 fn subagents_that_work_side_by_side_are_printed_one_after_another() {
-    let call = |parent: Option<&str>, id: &str, tool: &str, what: &str| {
-        let block = json!({"type": "tool_use", "id": id, "name": tool, "input": {"description": what}});
+    let call = |parent: Option<&str>, id: &str, tool: &str, description: &str| {
+        let block =
+            json!({"type": "tool_use", "id": id, "name": tool, "input": {"description": description}});
         let message = json!({"id": format!("m-{id}"), "model": "claude-opus-5-5", "content": [block]});
         json!({"type": "assistant", "session_id": "s", "parent_tool_use_id": parent, "message": message})
     };
@@ -188,7 +189,7 @@ fn packed_logs_pipes_and_documents_are_printed_like_files() {
     assert_eq!(piped(&["-", &other, "--session", "e9077"], bytes), text);
 }
 
-/// Nothing of a pipe is printed before it is known to match: `--last 1` is known at the end alone.
+/// Nothing of a pipe is printed before it is known to match, and `--last 1` is known only at the end.
 #[test]
 fn a_pipe_with_a_filter_is_printed_at_its_end() {
     let mut command = Command::new(crate::support::program());

@@ -1,30 +1,31 @@
-//! `ccstat questions`: what was asked, what was answered, and how long that took.
+//! `ccstat questions`: questions, answers, and how long they took.
 
 use serde_json::{Value, json};
 
 use crate::support::{printed_rows, run_with};
 
-/// The rows of a report about these logs.
+/// Returns the rows of a report about these logs.
 fn rows(logs: &[&str]) -> Vec<Value> {
     printed_rows(&[&["questions"], logs].concat())
 }
 
-/// What a row says beside where it stands.
-fn told(row: &Value) -> Value {
+/// Returns the cells of a row except for its location.
+fn cells(row: &Value) -> Value {
     let keys = ["header", "question", "options", "multi_select", "answer", "end", "latency_ms", "id"];
     Value::Array(keys.iter().map(|key| row[key].clone()).collect())
 }
 
-/// The recordings, read by hand: one call with one question, in both dialects. The times are those of the `tool_use` and
-/// of the `tool_result`, in the same file.
+/// The recordings, read by hand: one call with one question, in both dialects. The times are those of the
+/// `tool_use` and of the `tool_result`, in the same file.
 #[test]
 fn a_recorded_question_has_the_same_row_in_each_dialect_and_in_both() {
     let cases = [
         // 23:42:02.747 and 23:42:02.838; `No such tool available` in a plain `-p`.
         ("2.1.325", "19-askuserquestion", "toolu_2132519000100", "not available", json!(91)),
-        // 23:47:23.759 and 23:47:23.875; the host says no.
+        // 23:47:23.759 and 23:47:23.875; the host denied it.
         ("2.1.325", "77-askuserquestion-host", "toolu_2132577000100", "denied", json!(116)),
-        // 23:54:24.781 and 23:54:24.809, which the stream of this version does not say; refused, as nobody is there.
+        // 23:54:24.781 and 23:54:24.809, which the stream of this version lacks; denied, since nobody could
+        // answer.
         ("2.1.50", "19-askuserquestion", "toolu_215019000100", "denied", json!(28)),
     ];
     for (version, name, id, end, wait) in cases {
@@ -35,7 +36,7 @@ fn a_recorded_question_has_the_same_row_in_each_dialect_and_in_both() {
             let untimed = version == "2.1.50" && logs == [&*stream];
             let wait = if untimed { &Value::Null } else { &wait };
             let expected = json!(["Language", "Which language?", ["Go", "Rust"], false, null, end, wait, id]);
-            assert_eq!(rows.iter().map(told).collect::<Vec<_>>(), [expected], "{logs:?}");
+            assert_eq!(rows.iter().map(cells).collect::<Vec<_>>(), [expected], "{logs:?}");
             assert_eq!(rows[0]["started"].is_null(), untimed);
             if logs != [&*saved] {
                 assert_eq!(rows[0]["line"], 2, "where the stream asks");
@@ -44,8 +45,9 @@ fn a_recorded_question_has_the_same_row_in_each_dialect_and_in_both() {
     }
 }
 
-/// The story: line 2 asks two questions at 09:00:04.000, answered at 09:01:34.500 with both answers as a field; line 4 asks
-/// two at 09:01:40 and at 09:01:52 the text alone tells of one answer, with quotes in it; line 6 asks one and the log ends.
+/// The story: line 2 asks two questions at 09:00:04.000, answered at 09:01:34.500 with both answers in a
+/// field; line 4 asks two at 09:01:40, and at 09:01:52 only the text has one answer, with quotes in it; line
+/// 6 asks one and the log ends.
 #[test]
 fn a_saved_session_has_a_row_for_each_question_of_a_call() {
     let rows = rows(&["logs/questions/saved.jsonl"]);
@@ -83,7 +85,7 @@ fn a_saved_session_has_a_row_for_each_question_of_a_call() {
 fn an_answer_over_the_control_protocol_may_be_in_another_log() {
     let (stream, input) = ("logs/questions/host-stream.jsonl", "logs/questions/host-input.jsonl");
     for logs in [[stream, input], [input, stream]] {
-        let rows: Vec<Value> = rows(&logs).iter().map(told).collect();
+        let rows: Vec<Value> = rows(&logs).iter().map(cells).collect();
         let expected = [
             json!([
                 "Language",
@@ -116,7 +118,7 @@ fn an_answer_over_the_control_protocol_may_be_in_another_log() {
 
 #[test]
 fn a_bridge_answers_with_a_message_of_its_own() {
-    let rows: Vec<Value> = rows(&["logs/questions/bridge.jsonl"]).iter().map(told).collect();
+    let rows: Vec<Value> = rows(&["logs/questions/bridge.jsonl"]).iter().map(cells).collect();
     let expected =
         json!(["Language", "Which language?", ["Go", "Rust"], false, "Zig", "answered", null, "toolu_a5c_1"]);
     assert_eq!(rows, [expected]);
@@ -124,7 +126,7 @@ fn a_bridge_answers_with_a_message_of_its_own() {
 
 #[test]
 fn a_result_alone_shows_a_refused_question() {
-    let rows: Vec<Value> = rows(&["logs/questions/result-alone.json"]).iter().map(told).collect();
+    let rows: Vec<Value> = rows(&["logs/questions/result-alone.json"]).iter().map(cells).collect();
     let expected =
         json!(["Language", "Which language?", ["Go", "Rust"], false, null, "denied", null, "toolu_a5d_1"]);
     assert_eq!(rows, [expected]);

@@ -1,4 +1,4 @@
-//! Every recorded run, held against a plain reading of the same file and against what the CLI itself said.
+//! Every recorded run, compared with a simple reader of the same file and with what the CLI reported.
 
 use std::{
     collections::BTreeSet,
@@ -17,14 +17,14 @@ use crate::{
     support::{account, json, recording, testdata},
 };
 
-/// Streams of 2.1.325 that continue a session: their totals begin where the resumed run ended, so what they cost
-/// themselves is in `model_usage_since_last_result` (PROTOCOL 10a). 2.1.50 begins at zero again.
+/// Streams of 2.1.325 that continue a session: their totals begin where the resumed run ended, so their own
+/// cost is in `model_usage_since_last_result` (PROTOCOL 10a). 2.1.50 begins at zero again.
 const RESUMED: [&str; 3] = ["50b", "50c", "97b"];
 
 /// Recorded runs that were killed: no result, no `cost-state`, and a last line that is cut.
 const KILLED: &str = "49";
 
-/// Saved sessions of 2.1.325 whose price cannot be rebuilt from their lines (PROTOCOL 10b), and why.
+/// Saved sessions of 2.1.325 whose cost cannot be computed from their lines (PROTOCOL 10b), and why.
 const NOT_REBUILT: [(&str, &str); 9] = [
     ("40", "the call that compacts has no line"),
     ("51", "the attempt that the connection cut has no line"),
@@ -37,14 +37,14 @@ const NOT_REBUILT: [(&str, &str); 9] = [
     ("95", "the search's inner call has no line"),
 ];
 
-/// One recording, read plainly and by ccstat.
+/// One recording, read by the simple reader and by ccstat.
 struct Recording {
     path: PathBuf,
     records: Vec<Value>,
     account: Account,
 }
 
-/// All of them, read once for all tests: streams, then transcripts.
+/// All recordings, read once for all tests: streams, then transcripts.
 static RECORDINGS: LazyLock<[Vec<Recording>; 2]> = LazyLock::new(|| {
     let read = |path: PathBuf| {
         let (records, account) = (records(&path), account(&[&path]));
@@ -136,7 +136,7 @@ fn a_stream_has_the_tokens_that_the_cli_reported_last() {
     }
 }
 
-/// What the CLI says of each turn alone, by model.
+/// Returns what the CLI reports of each turn alone, by model.
 fn share(records: &[Value]) -> impl Iterator<Item = Value> {
     plain::of_type(records, "result").flat_map(|end| models(&end["model_usage_since_last_result"]))
 }
@@ -189,7 +189,7 @@ fn every_result_is_a_turn() {
     }
 }
 
-/// The last `cost-state` of each file that has one: a file is a session.
+/// Returns the last `cost-state` of each file that has one: a file is a session.
 fn last_states(folder: &Path) -> Vec<i128> {
     let last = |file: &PathBuf| {
         let records = records(file);
@@ -201,9 +201,9 @@ fn last_states(folder: &Path) -> Vec<i128> {
 #[test]
 fn a_saved_run_can_be_priced_from_its_lines() {
     for folder in plain::recorded("2.1.325", "transcript").into_iter().filter(|folder| !is_killed(folder)) {
-        // A fork's state contains its origin's, so the larger of two is the last.
+        // A fork's state contains that of its origin, so the larger of the two is the last.
         let state = last_states(&folder).into_iter().max();
-        // Where nothing was answered there is nothing to compute, and nothing was charged.
+        // Without a response there is nothing to compute, and nothing was charged.
         let computed = account(&[&folder]).cost.computed.map_or(0, Usd::nanos);
         match NOT_REBUILT.iter().find(|(known, _)| *known == number(&folder)) {
             None => assert_eq!(Some(computed), state, "{}", label(&folder)),
@@ -256,7 +256,7 @@ fn runs() -> Vec<(Vec<PathBuf>, PathBuf)> {
     plain::all("transcript").into_iter().map(pair).collect()
 }
 
-/// What counts each thing once, however often it is written.
+/// Returns the figures that count each thing once, however often it is written.
 fn each_thing_once(account: &Account) -> (u64, &ToolCount, u64) {
     (account.sessions, &account.tools.total, account.denials.total)
 }
@@ -273,14 +273,14 @@ fn a_run_in_both_dialects_is_one_run() {
         let saved = without_latency(account(&[&folder]));
         let both: Vec<&PathBuf> = streams.iter().chain([&folder]).collect();
         let both = without_latency(account(&both));
-        // 82 printed one result and none of its calls: those only the saved session tells of.
+        // 82 printed one result and none of its calls: only the saved session has them.
         let printed = if number(&folder) == "82" { &saved } else { &stream };
         assert_eq!(each_thing_once(&both), each_thing_once(printed), "{}", label(&folder));
-        // A stream holds prompts only where it was asked to replay them.
+        // A stream has prompts only if it was asked to replay them.
         assert_eq!(both.prompts, saved.prompts, "{}", label(&folder));
         assert_eq!(both.turns, stream.turns, "{}", label(&folder));
         let total = match &*number(&folder) {
-            KILLED => saved.cost.total, // a killed stream says no cost
+            KILLED => saved.cost.total, // a killed stream reports no cost
             "90" => saved.cost.total,   // the state has a late call that no result has
             _ => stream.cost.total,
         };
@@ -375,7 +375,7 @@ fn prompts_are_the_records_that_the_cli_marks_as_from_its_host() {
             .filter(asked)
             .map(|record| record["uuid"].as_str().unwrap())
             .collect();
-        // A custom command (75) is a prompt, but says no source.
+        // A custom command (75) is a prompt, but has no source.
         let unsaid = u64::from(number(path) == "75");
         assert_eq!(account.prompts, asked.len() as u64 + unsaid, "{}", label(path));
     }

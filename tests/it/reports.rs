@@ -1,4 +1,4 @@
-//! Reports agree with each other: the same rows, grouped and narrowed in different ways.
+//! Reports agree with each other: the same rows, grouped and filtered in different ways.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ fn folders() -> Vec<Vec<String>> {
     vec![vec![stream.clone()], vec![transcript.clone()], vec![stream, transcript, old]]
 }
 
-/// Sums are compared as they are written, in whole nano-dollars.
+/// Converts an amount to nano-dollars, so that sums are compared exactly.
 fn nanos(value: &Value) -> i64 {
     #[expect(clippy::cast_possible_truncation, reason = "rounded to whole nano-dollars")]
     value.as_f64().map_or(0, |dollars| (dollars * 1e9).round() as i64)
@@ -23,16 +23,16 @@ fn nanos(value: &Value) -> i64 {
 
 const TOKENS: [&str; 5] = ["input", "output", "cache_read", "cache_write_5m", "cache_write_1h"];
 
-/// What a report's rows and totals come to must be what the summary says.
-fn agrees(report: &Value, summary: &Value, what: &str) {
+/// Asserts that the rows and totals of a report add up to the summary.
+fn agrees(report: &Value, summary: &Value, context: &str) {
     let rows = report["rows"].as_array().unwrap();
     let cost: i64 = rows.iter().map(|row| nanos(&row["cost_usd"])).sum();
-    assert_eq!(cost, nanos(&summary["cost"]["total_usd"]), "{what}: cost of the rows");
-    assert_eq!(report["totals"]["cost_usd"], summary["cost"]["total_usd"], "{what}: total cost");
+    assert_eq!(cost, nanos(&summary["cost"]["total_usd"]), "{context}: cost of the rows");
+    assert_eq!(report["totals"]["cost_usd"], summary["cost"]["total_usd"], "{context}: total cost");
     for key in TOKENS {
         let sum: u64 = rows.iter().map(|row| row[key].as_u64().unwrap()).sum();
-        assert_eq!(Some(sum), summary["tokens"][key].as_u64(), "{what}: {key}");
-        assert_eq!(report["totals"][key], summary["tokens"][key], "{what}: total {key}");
+        assert_eq!(Some(sum), summary["tokens"][key].as_u64(), "{context}: {key}");
+        assert_eq!(report["totals"][key], summary["tokens"][key], "{context}: total {key}");
     }
 }
 
@@ -172,7 +172,7 @@ fn parts_of_a_log_add_up_to_the_whole() {
     assert!(before > 0 && after > 0 && untimed > 0);
     assert_eq!(before + after + untimed, cost(&[]));
     let agents = cost(&["--main"]) + cost(&["--subagents"]);
-    assert!(agents < cost(&[]), "what no response shows is nobody's");
+    assert!(agents < cost(&[]), "a cost without a response belongs to no agent");
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn session_at(times: [&str; 3]) -> String {
     times.into_iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Keys and numbers of responses of a report, in a time zone.
+/// Returns keys and numbers of responses of a report, in a time zone.
 fn days(log: &str, words: &[&str], zone: &str) -> Vec<(String, u64)> {
     let (_, stdout, _) =
         run(ccstat(&[words, &[log, "--timezone", zone, "-j"]].concat()).env("TZ", "Asia/Tokyo"));
@@ -268,7 +268,7 @@ fn the_night_the_clocks_go_back_is_one_day_with_an_hour_twice() {
         days(&log, &["cost", "--by", "hour"], "Europe/Berlin"),
         is(&[("2026-10-25T02:00+01:00", 1), ("2026-10-25T02:00+02:00", 1), ("2026-10-25T23:00+01:00", 1)])
     );
-    // The day has 25 hours: its last one still belongs to it.
+    // The day has 25 hours, and its last one still belongs to it.
     assert_eq!(
         printed_json(&["summarize", &log, "--timezone", "Europe/Berlin", "--until", "2026-10-25"])["responses"],
         3
@@ -321,7 +321,7 @@ fn both_options_accept_named_periods() {
         "2026",
         "last-month",
     ] {
-        // Whenever this test runs, all of it is long ago.
+        // All of it is long ago, whenever this test runs.
         assert_eq!(printed_json(&["summarize", &log, "--since", name])["responses"], 0, "{name}");
         assert_eq!(printed_json(&["summarize", &log, "--until", name])["responses"], 3, "{name}");
     }
@@ -384,7 +384,8 @@ fn calls_keep_the_order_of_their_record() {
         blocks.join(",")
     );
     let log = log(record);
-    // Identities are hashed with a key of the process: what depended on them would change from run to run.
+    // Ids are hashed with a key of the process: an order that depended on the hashes would change from run to
+    // run.
     let ids: Vec<String> = (0..12).map(|id| format!("toolu_{id}")).collect();
     for _ in 0..3 {
         let (_, out, _) = run_with(&["calls", "--json", log.path().to_str().unwrap()]);

@@ -1,5 +1,5 @@
-//! Files that are not logs, under a memory limit: configuration, settings, prices and lists of paths. Whatever they are,
-//! the program ends soon, says what is wrong, and takes little memory.
+//! Files that are not logs, under a memory limit: configuration, settings, prices and lists of paths.
+//! Whatever they contain, the program ends soon, says what is wrong, and takes little memory.
 
 use std::{
     fs::{self, File},
@@ -14,10 +14,11 @@ use tempfile::TempDir;
 
 use crate::support::testdata;
 
-/// Nothing here takes longer, however busy the machine is; a program that waits for ever fails.
+/// The longest time that anything here may take, even on a busy machine: beyond it the program hangs.
 const PATIENCE: &str = "60";
 
-/// A shell that runs ccstat as `"$@"` within this much memory, in a folder, with a home that has no configuration.
+/// Returns a shell that runs ccstat as `"$@"` within this much memory, in a folder, with a home that has no
+/// configuration.
 fn shell(megabytes: u64, script: &str, folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("timeout");
     let script = format!("ulimit -v {}; {script}", megabytes * 1000);
@@ -28,7 +29,7 @@ fn shell(megabytes: u64, script: &str, folder: &Path, arguments: &[&str]) -> Com
     command
 }
 
-/// How it ends within 128 MB, and what it says.
+/// Runs the program within 128 MB: exit code and output.
 fn within(folder: &Path, script: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = shell(128, script, folder, arguments).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -46,7 +47,7 @@ fn folder() -> TempDir {
     folder
 }
 
-/// What is wrong with each of them, where a file of at most so many MiB is wanted.
+/// Returns the expected message for each of them, where a file of at most this many MiB is allowed.
 fn wrong(most: u32) -> [(&'static str, String); 4] {
     let regular = "is not a regular file".to_owned();
     [

@@ -1,4 +1,4 @@
-//! `--tee`, `--print` and `--live`: a pipe that is passed on while it is accounted for.
+//! `--tee`, `--print` and `--live`: a pipe that is passed on while it is read.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ fn summarize(options: &[&str]) -> Child {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// What comes of a pipe with these bytes.
+/// Returns the output for a pipe with these bytes.
 fn piped(options: &[&str], bytes: &[u8]) -> Output {
     let mut child = summarize(options);
     let mut stdin = child.stdin.take().unwrap();
@@ -45,7 +45,7 @@ fn a_pipe_passes_unchanged_and_the_report_is_that_of_the_file() {
     let (mut piped, mut file) = (report(&seen.stderr), report(file.as_bytes()));
     piped["input"].as_object_mut().unwrap().remove("invalid_places");
     file["input"].as_object_mut().unwrap().remove("invalid_places");
-    assert_eq!(piped, file, "latencies by arrival are told only where they were asked for");
+    assert_eq!(piped, file, "latencies by arrival appear only on request");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_line_comes_out_before_the_next_one_goes_in() {
         assert_eq!(back, line.as_bytes());
         assert!(begun.elapsed() < Duration::from_secs(5));
     }
-    // Half a line is passed on too.
+    // Half a line is passed on, too.
     to.write_all(b"{\"type\":").unwrap();
     from.read_exact(&mut [0; 8]).unwrap();
     drop(to);
@@ -148,7 +148,7 @@ fn an_interrupt_waits_for_the_remaining_output_and_reports_it() {
     std::thread::sleep(Duration::from_millis(300));
     to.write_all(last).unwrap();
     from.read_exact(&mut vec![0; last.len()]).unwrap();
-    // The writer stays: it is waited for, but not for ever.
+    // The writer stays open: the program waits for it, but not forever.
     let seen = child.wait_with_output().unwrap();
     let report = report(&seen.stderr);
     assert_eq!((seen.status.code(), &report["input"]["records"]), (Some(130), &10.into()));
@@ -168,9 +168,9 @@ fn a_pipe_is_printed_like_its_file() {
 fn options_that_need_a_pipe_are_refused_for_files() {
     let log = denied();
     for option in ["--tee", "--live"] {
-        let (code, out, told) = run_with(&["summarize", option, log.to_str().unwrap()]);
+        let (code, out, stderr) = run_with(&["summarize", option, log.to_str().unwrap()]);
         assert_eq!((code, &*out), (2, ""), "{option}");
-        assert!(told.contains(option) && told.contains("cannot be used with files"), "{told}");
+        assert!(stderr.contains(option) && stderr.contains("cannot be used with files"), "{stderr}");
     }
 }
 
