@@ -1,4 +1,5 @@
-//! The interface of the library: its three ways to read agree, and a change to its public items is seen in review.
+//! The interface of the library: its three ways to read agree, and a snapshot makes changes to its public
+//! items visible.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -17,7 +18,7 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Value {
     serde_json::from_slice(&out).unwrap()
 }
 
-/// Everything but the names of sources, which a stream does not have.
+/// Removes the names of sources, which a stream does not have.
 fn without_sources(mut summary: Value) -> Value {
     for place in summary["input"]["invalid_places"].as_array_mut().into_iter().flatten() {
         place["source"].take();
@@ -121,7 +122,7 @@ fn mistakes_of_the_caller_are_errors_and_missing_files_are_listed() {
     assert!(summary.unreadable()[0].reason.contains("no-such-file.jsonl"), "{:?}", summary.unreadable());
 }
 
-/// The public items of `src/api`, and what `src/lib.rs` makes public beside them.
+/// The public items of `src/api`, and those that `src/lib.rs` re-exports.
 #[test]
 fn the_public_items_are_these() {
     let mut items = String::new();

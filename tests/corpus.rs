@@ -1,4 +1,4 @@
-//! The corpus keeps its word: valid lines, a right answer, the same bytes for the same seed, real lengths.
+//! The corpus has valid lines, a right answer, the same bytes for the same seed, and realistic lengths.
 
 #![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
@@ -31,7 +31,7 @@ fn records(shape: Shape, log: &[u8]) -> Vec<Value> {
         .collect()
 }
 
-/// The answer as an obvious reader counts it.
+/// Counts the answer with a simple reader.
 fn counted(log: &[u8], records: &[Value]) -> Answer {
     let mut answer = Answer {
         bytes: log.len() as u64,
@@ -43,7 +43,7 @@ fn counted(log: &[u8], records: &[Value]) -> Answer {
     for record in records {
         let session =
             if record["sessionId"].is_null() { &record["session_id"] } else { &record["sessionId"] };
-        // Requests to the host name no session.
+        // Requests to the host have no session.
         sessions.extend(session.as_str());
         around(&mut answer, record);
         match record["type"].as_str().unwrap() {
@@ -100,7 +100,7 @@ fn counted(log: &[u8], records: &[Value]) -> Answer {
     }
 }
 
-/// What happened beside calls and responses.
+/// Counts the events beside calls and responses.
 fn around(answer: &mut Answer, record: &Value) {
     let hook = record["attachment"]["hookName"].is_string() || record["subtype"] == "hook_response";
     answer.hooks += u64::from(hook);
@@ -130,8 +130,8 @@ fn a_simple_reader_finds_the_answer() {
         let records = records(shape, &log);
         assert_eq!(counted(&log, &records), answer, "{shape}");
         assert!(answer.bytes.abs_diff(SIZE) < SIZE / 10, "{shape}: {} bytes", answer.bytes);
-        for (what, count) in [("errors", answer.errors), ("denied", answer.denied), ("open", answer.open)] {
-            assert!(count > 0, "{shape}: no {what}");
+        for (thing, count) in [("errors", answer.errors), ("denied", answer.denied), ("open", answer.open)] {
+            assert!(count > 0, "{shape}: no {thing}");
         }
     }
 }
@@ -213,9 +213,9 @@ fn hooks_tasks_and_limits_are_as_rare_as_in_real_logs() {
             Shape::Transcript => ("commands", commands),
             Shape::Stream | Shape::Events | Shape::Pretty => ("control requests", control),
         };
-        for (what, count) in around.into_iter().chain([of_dialect]) {
-            assert!(count > 0, "{shape}: no {what}");
-            assert!(count < answer.records / 20, "{shape}: {count} {what}");
+        for (thing, count) in around.into_iter().chain([of_dialect]) {
+            assert!(count > 0, "{shape}: no {thing}");
+            assert!(count < answer.records / 20, "{shape}: {count} {thing}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What ccstat is built of is what `deny.toml` allows. `cargo deny check` knows more; this needs nothing but cargo.
+//! The dependencies of ccstat follow `deny.toml`. `cargo deny check` knows more; this needs only cargo.
 #![cfg(feature = "cli")]
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
@@ -9,7 +9,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The texts of a list in the policy; of a list of tables, those under `crate`.
+/// Returns the texts of a list in the policy. In a list of tables, they are under `crate`.
 fn listed(section: &str, list: &str) -> BTreeSet<String> {
     let text = fs::read_to_string(root().join("deny.toml")).expect("a policy");
     let policy = DeTable::parse(&text).expect("a policy that can be read").into_inner();
@@ -22,16 +22,16 @@ fn listed(section: &str, list: &str) -> BTreeSet<String> {
     items.iter().map(|item| text(item.get_ref())).collect()
 }
 
-/// One crate that the program is built of.
+/// A crate that the program depends on.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Package {
     name: String,
-    /// Its version, and where it comes from if that is not the registry.
+    /// Its version, and its source if that is not the registry.
     version: String,
     licence: String,
 }
 
-/// What the program is built of on this system, tests and benches aside.
+/// Returns the dependencies of the program on this system, without those of tests and benches.
 fn packages() -> BTreeSet<Package> {
     let cargo = Command::new(env!("CARGO"))
         .args(["tree", "--locked", "--offline", "--all-features", "--edges", "normal,build"])
@@ -49,26 +49,26 @@ fn packages() -> BTreeSet<Package> {
     text.lines().map(package).filter(|package| package.name != env!("CARGO_PKG_NAME")).collect()
 }
 
-/// Whether these licences are enough for an expression such as `(MIT OR Apache-2.0) AND Unicode-3.0`.
-fn is_enough(expression: &str, allowed: &BTreeSet<String>) -> bool {
+/// Whether these licences satisfy an expression such as `(MIT OR Apache-2.0) AND Unicode-3.0`.
+fn satisfies(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let expression = expression.replace('/', " OR ");
     let words: Vec<&str> = expression.split_whitespace().collect();
-    is_enough_of(&words.join(" "), allowed)
+    satisfies_normalized(&words.join(" "), allowed)
 }
 
-fn is_enough_of(expression: &str, allowed: &BTreeSet<String>) -> bool {
+fn satisfies_normalized(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let ways = parts(expression, " OR ");
     let all = |way: &&str| {
         let needed = parts(way, " AND ");
         needed.iter().all(|one| match one.strip_prefix('(').and_then(|one| one.strip_suffix(')')) {
-            Some(inner) => is_enough_of(inner, allowed),
+            Some(inner) => satisfies_normalized(inner, allowed),
             None => allowed.contains(*one),
         })
     };
     ways.iter().any(all)
 }
 
-/// What stands between these words, outside of parentheses.
+/// Splits an expression at a separator, outside of parentheses.
 fn parts<'a>(expression: &'a str, between: &str) -> Vec<&'a str> {
     let depth = |text: &str| text.matches('(').count() - text.matches(')').count();
     let (mut parts, mut from) = (Vec::new(), 0);
@@ -88,7 +88,7 @@ fn every_licence_is_allowed() {
     let packages = packages();
     assert!(packages.len() > 20, "{}", packages.len());
     for Package { name, licence, .. } in &packages {
-        assert!(is_enough(licence, &allowed), "{name}: {licence}");
+        assert!(satisfies(licence, &allowed), "{name}: {licence}");
     }
 }
 
@@ -104,14 +104,14 @@ fn licence_expressions_are_evaluated() {
         ("(GPL-3.0 AND MIT) OR (MIT AND Unicode-3.0)", true),
         ("", false),
     ] {
-        assert_eq!(is_enough(expression, &allowed), enough, "{expression}");
+        assert_eq!(satisfies(expression, &allowed), enough, "{expression}");
     }
 }
 
 #[test]
 fn every_crate_comes_from_the_registry() {
     for Package { name, version, .. } in packages() {
-        // A macro is said to be one in the same place.
+        // Cargo marks a procedural macro in the same place.
         let version = version.trim_end_matches(" (proc-macro)");
         assert!(!version.contains(' '), "{name} {version}");
     }

@@ -1,10 +1,10 @@
-//! What fuzzing runs for hours on nightly runs here for seconds on stable: the seeds of every target of `fuzz/`, and changes
-//! of them, through the same laws. What fuzzing once found is in `testdata/fuzz/`, by target.
+//! Runs the seeds of every target in `fuzz/`, and mutations of them, through the same checks as fuzzing: for
+//! seconds on stable, not hours on nightly. Inputs that fuzzing found are in `testdata/fuzz/`, by target.
 
 #![cfg(feature = "cli")]
 
 #[path = "../fuzz/checks.rs"]
-#[allow(dead_code, reason = "the laws of other tests stand there too")]
+#[allow(dead_code, reason = "other tests use its other checks")]
 mod checks;
 #[path = "../fuzz/parsers.rs"]
 mod parsers;
@@ -21,11 +21,12 @@ use std::{
 
 use seeds::TARGETS;
 
-/// A law for the bytes of a target.
-type Law = fn(&[u8]);
+/// A check of the bytes of a target.
+type Check = fn(&[u8]);
 
-/// The laws by target. Those of `kernel`, `config` and `spool` are private: the tests beside them run them.
-const LAWS: &[(&str, Law, usize)] = &[
+/// The checks by target, with the number of mutations per seed. Those of `kernel`, `config` and `spool` are
+/// private: the tests beside them run them.
+const CHECKS: &[(&str, Check, usize)] = &[
     ("skim", checks::skim, 20),
     ("twins", twins, 1),
     ("scan", scan, 4),
@@ -53,7 +54,7 @@ fn report(bytes: &[u8]) {
     assert!(reports::every_report(log) > 200, "31 reports in up to 9 formats");
 }
 
-/// Numbers that look random and are the same every time.
+/// Returns a pseudo-random number; the sequence is the same in every run.
 fn random(state: &mut u64) -> usize {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -61,7 +62,7 @@ fn random(state: &mut u64) -> usize {
     (*state >> 16) as usize
 }
 
-/// Two seeds, or one, with a few bytes changed.
+/// Returns a seed with a few bytes changed, or spliced with another.
 fn changed(seeds: &[(String, Vec<u8>)], seed: &[u8], state: &mut u64) -> Vec<u8> {
     let mut bytes = seed.to_vec();
     for _ in 0..1 + random(state) % 3 {
@@ -89,15 +90,15 @@ fn changed(seeds: &[(String, Vec<u8>)], seed: &[u8], state: &mut u64) -> Vec<u8>
     bytes
 }
 
-/// Runs the law of a target on its seeds and so many changes of each.
+/// Runs the check of a target on its seeds and on mutations of each.
 fn replay(target: &str) {
-    let (_, law, changes) = LAWS.iter().find(|(name, ..)| *name == target).expect("a law");
+    let (_, check, changes) = CHECKS.iter().find(|(name, ..)| *name == target).expect("a check");
     let seeds = seeds::seeds(target);
     assert!(!seeds.is_empty(), "{target} has no seeds");
     let mut state = 20_261_116;
     for (name, seed) in &seeds {
         let held = |bytes: &[u8]| {
-            let outcome = catch_unwind(AssertUnwindSafe(|| law(bytes)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| check(bytes)));
             assert!(outcome.is_ok(), "{target}, seed {name}: {}", bytes.escape_ascii());
         };
         held(seed);
@@ -106,7 +107,7 @@ fn replay(target: &str) {
 }
 
 #[test]
-fn every_target_has_seeds_and_a_law() {
+fn every_target_has_seeds_and_a_check() {
     let manifest = include_str!("../fuzz/Cargo.toml");
     let targets: Vec<&str> = manifest
         .lines()
@@ -120,7 +121,7 @@ fn every_target_has_seeds_and_a_law() {
     for target in targets {
         assert!(!seeds::seeds(target).is_empty(), "{target} has no seeds");
         let private = ["kernel", "config", "spool"].contains(&target);
-        assert!(private || LAWS.iter().any(|(name, ..)| *name == target), "{target} has no law here");
+        assert!(private || CHECKS.iter().any(|(name, ..)| *name == target), "{target} has no check here");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The repository's own promises.
+//! Checks the repository: its module graph, its documents and its files.
 #![cfg(feature = "cli")]
 
 use std::{
@@ -16,7 +16,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// All files below a folder, but not those of git and of the compiler.
+/// Returns all files below a folder, except those of git and of the compiler.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
@@ -32,31 +32,31 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The path as it is written in the repository.
+/// Returns a path relative to the repository, with slashes.
 fn name(path: &Path) -> String {
     path.strip_prefix(root()).expect("a path of this repository").to_string_lossy().replace('\\', "/")
 }
 
-/// The files of `src/`, by name.
+/// Returns the files of `src/`, by name.
 fn sources() -> BTreeMap<String, String> {
     let text = |path: &PathBuf| fs::read_to_string(path).expect("a text");
     files(&root().join("src")).iter().map(|path| (name(path), text(path))).collect()
 }
 
-/// What stands between backticks, outside of fenced blocks.
+/// Returns the texts between backticks, outside of fenced blocks.
 fn spans(text: &str) -> Vec<&str> {
     let outside = text.split("```").step_by(2);
     outside.flat_map(|text| text.split('`').skip(1).step_by(2)).collect()
 }
 
-/// What stands in fenced blocks.
+/// Returns the contents of fenced blocks.
 fn blocks(text: &str) -> Vec<&str> {
     text.split("```").skip(1).step_by(2).collect()
 }
 
-// Who may know whom.
+// The module graph.
 
-/// The paths below `crate::` that a source names, with the braces of `use` taken apart.
+/// Returns the paths below `crate::` that a source names, with the braces of `use` expanded.
 fn edges(source: &str) -> Vec<String> {
     let code: Vec<&str> = source.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let code: String = code.join(" ").chars().filter(|letter| *letter != ' ').collect();
@@ -67,12 +67,12 @@ fn edges(source: &str) -> Vec<String> {
     edges
 }
 
-/// Takes one path or one pair of braces from the front; what is left of the text.
+/// Takes one path or one pair of braces from the front, and returns the rest of the text.
 fn take<'a>(text: &'a str, before: &str, edges: &mut Vec<String>) -> &'a str {
     if let Some(mut rest) = text.strip_prefix('{') {
         while !rest.is_empty() && !rest.starts_with('}') {
             let left = take(rest, before, edges);
-            // Whatever cannot be read is passed over, so that this ends.
+            // Skip anything unexpected, so that the loop ends.
             rest = if left.len() == rest.len() { &rest[1..] } else { left };
             rest = rest.strip_prefix(',').unwrap_or(rest);
         }
@@ -96,8 +96,8 @@ fn edges_are_read_from_every_form_of_use() {
     assert_eq!(edges(source), ["a::self", "a::B", "c", "d::E", "d::f::GasH", "i::J"]);
 }
 
-/// The table of `ARCHITECTURE.md`: module, and what it may know of the others.
-fn may_know() -> BTreeMap<String, Vec<String>> {
+/// Returns the table of `ARCHITECTURE.md`: each module with the others it may import.
+fn allowed_imports() -> BTreeMap<String, Vec<String>> {
     let page = read("ARCHITECTURE.md");
     let rows = page.lines().skip_while(|line| !line.starts_with("| module | may know |")).skip(2);
     rows.take_while(|line| line.starts_with('|'))
@@ -111,11 +111,11 @@ fn may_know() -> BTreeMap<String, Vec<String>> {
 
 #[test]
 fn modules_import_only_what_the_table_allows() {
-    let table = may_know();
+    let table = allowed_imports();
     for (file, source) in sources() {
         let module = file["src/".len()..].split(['/', '.']).next().expect("a module").to_owned();
         if ["lib", "main", "api", "cli"].contains(&&*module) {
-            continue; // the entrances: they know all
+            continue; // entry points may import everything
         }
         let known =
             table.get(&module).unwrap_or_else(|| panic!("{file}: `{module}` has no row in the table"));
@@ -129,7 +129,7 @@ fn modules_import_only_what_the_table_allows() {
 
 #[test]
 fn the_table_of_modules_is_unchanged() {
-    let table = may_know();
+    let table = allowed_imports();
     let row = |module: &str| table[module].iter().map(String::as_str).collect::<Vec<_>>();
     assert!(row("input").is_empty() && row("measure").is_empty() && row("permission").is_empty());
     assert_eq!(row("event"), ["measure"]);
@@ -144,7 +144,7 @@ fn the_table_of_modules_is_unchanged() {
 
 // The documents.
 
-/// The pages for users: the README and all of `docs/`.
+/// Returns the pages for users: the README and all of `docs/`.
 fn manual() -> Vec<String> {
     let docs = files(&root().join("docs"));
     let pages = docs.iter().map(|path| name(path)).filter(|path| path.ends_with(".md"));
@@ -205,7 +205,7 @@ fn help(arguments: &[&str]) -> String {
     String::from_utf8(output.expect("the program starts").stdout).expect("text")
 }
 
-/// The commands that `ccstat --help` lists, group by group.
+/// Returns the commands that `ccstat --help` lists, by group.
 fn commands() -> Vec<String> {
     let help = help(&[]);
     let list = help.lines().skip_while(|line| !line.starts_with("Usage:")).skip(1);
@@ -213,7 +213,7 @@ fn commands() -> Vec<String> {
     commands.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
 }
 
-/// The invocations of the program on a page: the words after its name.
+/// Returns the invocations of the program on a page: the words after its name.
 fn invocations(page: &str) -> Vec<Vec<String>> {
     let shown = |block: &&str| block.starts_with("console\n");
     let (shown, typed): (Vec<&str>, Vec<&str>) = blocks(page).into_iter().partition(shown);
@@ -246,7 +246,7 @@ fn commands_formats_and_options_that_the_pages_name_exist() {
                 assert!(everything.contains(&format!("- {}:", pair[1])), "{page}: no format `{}`", pair[1]);
             }
         }
-        // What comes after `--` belongs to another program.
+        // Words after `--` belong to another program.
         let words = invocations.iter().flat_map(|words| words.iter().take_while(|word| *word != "--"));
         let spans = spans(&text);
         let named = spans.iter().filter_map(|span| span.split(' ').next());

@@ -1,4 +1,4 @@
-//! `run`: what a command prints goes through unchanged and at once, and whatever becomes of it, there is a report.
+//! `run`: the output of a command is passed on unchanged and at once, and there is a report however it ends.
 
 use std::{
     fs,
@@ -30,7 +30,7 @@ fn denied() -> PathBuf {
     recording("stream/34-permission-denied-bash.jsonl")
 }
 
-/// The report as programs get it: the last thing on standard error, after what the command itself wrote there.
+/// Parses the JSON report: the last part of standard error, after the command's own.
 fn report(output: &Output) -> Value {
     let start = output.stderr.iter().position(|byte| *byte == b'{').unwrap_or(0);
     serde_json::from_slice(&output.stderr[start..])
@@ -79,7 +79,7 @@ fn binary_output_and_lines_of_fifty_megabytes_pass_unchanged() {
     assert_eq!((&report["input"]["records"], &report["input"]["invalid"]), (&2.into(), &2.into()));
 }
 
-/// What comes of a command whose reader goes away after ten bytes.
+/// Runs a command whose reader closes after ten bytes.
 fn unread(options: &[&str], script: &str, log: &Path) -> Output {
     let mut command = run_script(options, script, log);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -119,7 +119,7 @@ fn a_silent_command_gets_a_closed_pipe_at_its_next_write() {
     let mut stdout = child.stdout.take().unwrap();
     stdout.read_exact(&mut vec![0; fs::read(denied()).unwrap().len()]).unwrap();
     drop(stdout);
-    std::thread::sleep(Duration::from_millis(300)); // it is noticed at once, but not by a write
+    std::thread::sleep(Duration::from_millis(300)); // ccstat notices it at once, but not by a write
     fs::write(go, "").unwrap();
     let seen = child.wait_with_output().unwrap();
     assert_eq!((code(&seen), &report(&seen)["input"]["records"]), (141, &10.into()));
@@ -141,10 +141,10 @@ fn a_full_disk_for_the_copy_affects_only_the_copy() {
     assert_eq!((code(&seen), seen.stdout == whole, fs::read(&copy).unwrap() == whole), (0, true, true));
     if Path::new("/dev/full").exists() {
         let seen = output(&["--tee", "/dev/full"], "cat \"$1\"", &denied());
-        let told = String::from_utf8(seen.stderr.clone()).unwrap();
-        assert!(told.contains("cannot pass the stream on to `/dev/full`"), "{told}");
+        let stderr = String::from_utf8(seen.stderr.clone()).unwrap();
+        assert!(stderr.contains("cannot pass the stream on to `/dev/full`"), "{stderr}");
         assert_eq!(
-            (code(&seen), seen.stdout == whole, told.contains("2 calls were denied")),
+            (code(&seen), seen.stdout == whole, stderr.contains("2 calls were denied")),
             (0, true, true)
         );
     }
@@ -168,9 +168,9 @@ fn output_after_a_long_silence_is_not_lost() {
 fn a_command_that_cannot_be_started_ends_as_in_a_shell() {
     let mut command = Command::new(crate::support::program());
     let seen = command.args(["run", "--json", "--", "no-such-command"]).output().unwrap();
-    let told = String::from_utf8_lossy(&seen.stderr);
-    assert!(code(&seen) == 127 && told.contains("cannot run `no-such-command`"), "{told}");
-    assert!(told.contains("\"records\": 0"), "programs get zeros: {told}");
+    let stderr = String::from_utf8_lossy(&seen.stderr);
+    assert!(code(&seen) == 127 && stderr.contains("cannot run `no-such-command`"), "{stderr}");
+    assert!(stderr.contains("\"records\": 0"), "programs get zeros: {stderr}");
     let log = log("no program");
     let mut command = Command::new(crate::support::program());
     assert_eq!(code(&command.args(["run", "-q", "--"]).arg(log.path()).output().unwrap()), 126);
@@ -179,10 +179,10 @@ fn a_command_that_cannot_be_started_ends_as_in_a_shell() {
 #[test]
 fn a_command_that_prints_no_log_gets_a_hint() {
     let seen = output(&[], "echo hello", &denied());
-    let told = String::from_utf8_lossy(&seen.stderr).into_owned();
+    let stderr = String::from_utf8_lossy(&seen.stderr).into_owned();
     assert!(
-        code(&seen) == 0 && seen.stdout == b"hello\n" && told.contains("--output-format stream-json"),
-        "{told}"
+        code(&seen) == 0 && seen.stdout == b"hello\n" && stderr.contains("--output-format stream-json"),
+        "{stderr}"
     );
 }
 
@@ -204,11 +204,11 @@ fn the_command_inherits_standard_input() {
     );
 }
 
-/// Starts a command that never ends by itself, and waits until it said something.
+/// Starts a command that never ends by itself, and waits for its first output.
 fn endless(options: &[&str], script: &str) -> (Child, u32) {
     let mut child =
         run_script(options, script, &denied()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The first line is the number of the shell, the last one says that it waits.
+    // The first line is the process id of the shell, the last one says that it waits.
     let mut seen = String::new();
     let stdout = child.stdout.as_mut().unwrap();
     let mut byte = [0];
@@ -317,21 +317,21 @@ fn live_plain_prints_progress_lines() {
         script,
         &recording("stream/02-single-bash.jsonl"),
     );
-    let told = String::from_utf8(seen.stderr).unwrap();
-    let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("ccstat: ")).collect();
-    assert!((2..8).contains(&lines.len()), "{told}");
-    assert!(lines.iter().any(|line| line.contains("turn 1")), "{told}");
+    let stderr = String::from_utf8(seen.stderr).unwrap();
+    let lines: Vec<&str> = stderr.lines().filter(|line| line.starts_with("ccstat: ")).collect();
+    assert!((2..8).contains(&lines.len()), "{stderr}");
+    assert!(lines.iter().any(|line| line.contains("turn 1")), "{stderr}");
 }
 
 #[test]
 fn a_gate_that_fails_ends_run_with_one_and_says_which_call_and_how_to_allow_it() {
     let seen = output(&["--fail-on", "denial"], "cat \"$1\"", &denied());
-    let told = String::from_utf8(seen.stderr.clone()).unwrap();
+    let stderr = String::from_utf8(seen.stderr.clone()).unwrap();
     assert_eq!((code(&seen), seen.stdout == fs::read(denied()).unwrap()), (1, true));
     for word in
         ["denial failed: 2, limit 0, at -:4", "toolu_2132534000101 (Bash)", "--allowedTools \"Bash,Write\""]
     {
-        assert!(told.contains(word), "{word}: {told}");
+        assert!(stderr.contains(word), "{word}: {stderr}");
     }
     let held = output(&["--fail-on", "no-result", "--max-cost", "1"], "cat \"$1\"; exit 6", &denied());
     assert_eq!(code(&held), 6, "where gates hold, run ends as the command did");
@@ -342,17 +342,17 @@ fn a_gate_that_cannot_be_judged_ends_run_with_one_and_says_why() {
     let why = "max-cost failed: –, limit $1.00: not known, since no record of a run was read";
     for script in ["echo hello", "true", "echo '{\"type\":\"module\"}'"] {
         let seen = output(&["--max-cost", "1"], script, &denied());
-        let told = String::from_utf8(seen.stderr.clone()).unwrap();
-        assert_eq!(code(&seen), 1, "{script}: {told}");
-        assert!(told.contains(why), "{script}: {told}");
+        let stderr = String::from_utf8(seen.stderr.clone()).unwrap();
+        assert_eq!(code(&seen), 1, "{script}: {stderr}");
+        assert!(stderr.contains(why), "{script}: {stderr}");
     }
-    // By the clock it is known how long it took, whatever was printed.
+    // The clock gives the duration, whatever was printed.
     assert_eq!(code(&output(&["--max-duration", "1h"], "echo hello", &denied())), 0);
     assert_eq!(code(&output(&[], "echo hello; exit 5", &denied())), 5, "without a gate the command decides");
     let cut = output(&["--max-cost", "1"], "head -n 1 \"$1\"", &denied());
-    let told = String::from_utf8(cut.stderr.clone()).unwrap();
+    let stderr = String::from_utf8(cut.stderr.clone()).unwrap();
     assert_eq!(code(&cut), 1);
-    assert!(told.contains("the cost is not known: there is neither a result nor a response"), "{told}");
+    assert!(stderr.contains("the cost is not known: there is neither a result nor a response"), "{stderr}");
 }
 
 #[test]
@@ -375,8 +375,8 @@ fn a_command_that_costs_too_much_is_stopped_before_its_result() {
     let script = "trap 'exit 130' INT; head -n 4 \"$1\"; while :; do sleep 0.1; done";
     let options = ["--max-cost", "0.000001", "--stop-on-gate", "--json"];
     let seen = output(&options, script, &denied());
-    let told = String::from_utf8_lossy(&seen.stderr).into_owned();
-    assert!(told.contains("stopping the command: gate `max-cost` failed"), "{told}");
+    let stderr = String::from_utf8_lossy(&seen.stderr).into_owned();
+    assert!(stderr.contains("stopping the command: gate `max-cost` failed"), "{stderr}");
     assert_eq!((code(&seen), &report(&seen)["gates"][0]["gate"]), (1, &"max-cost".into()));
 }
 

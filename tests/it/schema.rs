@@ -1,4 +1,4 @@
-//! What `ccstat schema` promises is what the reports hold.
+//! Reports match their JSON Schema.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ fn schema(report: &str) -> Value {
     serde_json::from_str(&stdout).unwrap()
 }
 
-/// Holds a report against its schema, and finds keys that the schema does not have.
+/// Validates a report against its schema, and rejects keys that the schema lacks.
 fn holds(schema: &Value, report: &Value, what: &str) {
     let validator = jsonschema::draft202012::options().should_validate_formats(true).build(schema).unwrap();
     let errors: Vec<String> =
@@ -25,7 +25,7 @@ fn holds(schema: &Value, report: &Value, what: &str) {
     explained(schema, report, what);
 }
 
-/// Every key of the value is one of the schema.
+/// Asserts that every key of the value is in the schema.
 fn explained(schema: &Value, value: &Value, path: &str) {
     match value {
         Value::Object(entries) => {

@@ -1,4 +1,4 @@
-//! What a person sees: the tables themselves, their width, their colours, and nothing that a terminal obeys.
+//! Output for people: tables, widths, colours, and no terminal escapes.
 
 use std::path::{Path, PathBuf};
 
@@ -14,13 +14,13 @@ use crate::{
     support::{ccstat, log, read, recording, run, run_with},
 };
 
-/// The summary of these files and folders.
+/// Returns the summary of these files and folders.
 fn summary(paths: &[impl AsRef<Path>]) -> Report {
     let (account, names) = read(paths, Limits::default());
     report::summary(&account, Names(&names))
 }
 
-/// A report as a table of this width.
+/// Renders a report as a table of this width.
 fn drawn(report: &Report, width: u16) -> String {
     let mut out = Vec::new();
     let style = Style { width: Some(width), color: false };
@@ -28,7 +28,7 @@ fn drawn(report: &Report, width: u16) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The summary as a table of this width.
+/// Renders the summary as a table of this width.
 fn screen(paths: &[impl AsRef<Path>], width: u16) -> String {
     drawn(&summary(paths), width)
 }
@@ -65,7 +65,7 @@ fn an_empty_log() {
 
 #[test]
 fn a_broken_log() {
-    // Its path is part of the screen, so it is one that is the same everywhere.
+    // The path is part of the output, so it must be the same on every machine.
     let (_, stdout, _) = run(ccstat(&["summarize", "bad/five-broken-lines.jsonl"]).env("COLUMNS", "80"));
     insta::assert_snapshot!(stdout);
 }

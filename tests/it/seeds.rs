@@ -1,24 +1,24 @@
-//! The 29 scenarios of the seed documents, in the documents' own spelling (`testdata/logs/seed`), and beside each what the
-//! CLI really printed: where the two differ, the table says why.
+//! The 29 scenarios of the seed documents, in the documents' own spelling (`testdata/logs/seed`), each beside
+//! its recording. The table explains every difference.
 
 use ccstat::internal::facts::Account;
 
 use crate::support::{account, account_of, cases, recording, run_with, testdata};
 
-/// How often a call of a tool ended like this.
+/// How often calls of a tool ended in this way.
 type Calls = &'static [(&'static str, &'static str, u64)];
 
-/// What ccstat says about a scenario as it is documented.
+/// The expected figures of a scenario as documented.
 struct Seed {
     story: &'static str,
     records: u64,
     prompts: u64,
-    /// Turns that went well, and those that failed.
+    /// Turns that succeeded, and turns that failed.
     turns: (u64, u64),
     calls: Calls,
-    /// The first line of the screen.
+    /// The first line of the summary.
     verdict: &'static str,
-    /// The same of the recording: records, turns, calls.
+    /// The recording's records, turns and calls.
     recorded: (u64, (u64, u64), Calls),
     /// Why turns or calls of the two differ.
     differs: &'static str,
@@ -162,7 +162,7 @@ const SEEDS: &[Seed] = &[
     },
 ];
 
-/// Scenarios that 2.1.50 still played as the documents say, with its turns.
+/// Scenarios that 2.1.50 still ran as documented, with its turns.
 const OLDER: &[(&str, u64)] = &[
     ("19-askuserquestion", 1),
     ("20-enterplanmode", 1),
@@ -177,7 +177,7 @@ fn path(seed: &Seed) -> String {
     format!("logs/seed/{}.jsonl", seed.story)
 }
 
-/// Calls by tool and end, in that order.
+/// Returns calls by tool and end, in that order.
 fn calls(account: &Account) -> Vec<(&str, &'static str, u64)> {
     let of = |(tool, count): (&'_ String, &ccstat::internal::facts::ToolCount)| {
         [("ok", count.ok), ("error", count.errors), ("denied", count.denied), ("open", count.open)]
@@ -268,14 +268,14 @@ fn an_error_that_is_a_string_ends_a_turn_like_one_that_is_a_list() {
     for error in
         [r#""error":"Overloaded""#, r#""errors":[{"type":"overloaded_error","message":"Overloaded"}]"#]
     {
-        // The specification knows a plain `error` too, which no CLI was seen to write.
+        // The specification has a plain `error` too, which no recorded CLI wrote.
         for (subtype, unknown) in [("error_during_execution", 0), ("error", 1)] {
             let end = format!(
                 r#"{{"type":"result","subtype":"{subtype}",{error},"is_error":true,"session_id":"s"}}"#
             );
-            let told = account_of(&end);
-            assert_eq!((turns(&told), told.errors.turn, told.errors.api), ((0, 1), 1, 0), "{end}");
-            assert_eq!(told.unknown_kinds.len(), unknown, "{end}");
+            let account = account_of(&end);
+            assert_eq!((turns(&account), account.errors.turn, account.errors.api), ((0, 1), 1, 0), "{end}");
+            assert_eq!(account.unknown_kinds.len(), unknown, "{end}");
         }
     }
 }
@@ -284,16 +284,17 @@ fn an_error_that_is_a_string_ends_a_turn_like_one_that_is_a_list() {
 fn both_spellings_in_the_documents_give_the_same_figures() {
     for seed in SEEDS {
         let story = std::fs::read_to_string(testdata(&path(seed))).unwrap();
-        // The second document writes messages without their role, and the host's protocol writes `session_id`.
+        // The second document writes messages without their role, and the host's protocol writes
+        // `session_id`.
         let roleless = story.replace(r#""role":"assistant","#, "").replace(r#""role":"user","#, "");
         let snake = story.replace("sessionId", "session_id");
         assert!(roleless.len() < story.len() && snake.len() > story.len());
-        let told = |text: &str| {
+        let figures = |text: &str| {
             let account = account_of(text);
             (account.blocks.clone(), account.sessions, account.prompts, turns(&account), account.tools)
         };
-        assert_eq!(told(&roleless), told(&story), "{}", seed.story);
-        assert_eq!(told(&snake), told(&story), "{}", seed.story);
+        assert_eq!(figures(&roleless), figures(&story), "{}", seed.story);
+        assert_eq!(figures(&snake), figures(&story), "{}", seed.story);
     }
 }
 

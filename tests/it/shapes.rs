@@ -1,4 +1,5 @@
-//! The same records in every shape a log comes in: the report is the same, but for what it says of the input.
+//! The same records in every shape that a log can have: the report is the same, except for the counts of the
+//! input.
 
 use std::{fs, path::PathBuf};
 
@@ -32,14 +33,14 @@ fn stories() -> Vec<PathBuf> {
     stories
 }
 
-/// One log: its lines as they are, and the same records as values.
+/// One log: its original lines, and the same records as values.
 struct Story {
     lines: Vec<String>,
     records: Vec<Value>,
 }
 
 impl Story {
-    /// A recording, with a kind and a block at its end that no table knows.
+    /// A recording, with an unknown kind and an unknown block at its end.
     fn read(path: &PathBuf) -> Self {
         let text = fs::read_to_string(path).unwrap();
         let mut lines: Vec<String> =
@@ -58,7 +59,7 @@ impl Story {
         serde_json::to_string_pretty(&self.records).unwrap()
     }
 
-    /// Every shape, by its name.
+    /// Returns the log in every shape, by name.
     fn shapes(&self) -> Vec<(&'static str, Vec<u8>)> {
         let lines = self.lines.join("\n");
         let text = |name, text: String| (name, text.into_bytes());
@@ -93,7 +94,7 @@ impl Story {
     }
 }
 
-/// The report of one log, without what depends on how it is written: bytes, lines, and places.
+/// Returns the report of one log, without the parts that depend on its shape: bytes, lines, and places.
 fn report(bytes: &[u8]) -> Value {
     let mut report = json(&[log(bytes).path()]);
     for key in ["bytes", "lines", "blank"] {

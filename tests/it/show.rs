@@ -6,7 +6,7 @@ use crate::support::{ccstat, log, run, run_with};
 
 const STREAM: &str = "recordings/2.1.325/stream";
 
-/// The screen of one recording at a width.
+/// Returns the table of one recording at a width.
 fn screen(recording: &str, width: &str) -> String {
     let path = format!("{STREAM}/{recording}.jsonl");
     let (code, stdout, stderr) =
@@ -145,7 +145,7 @@ fn a_piped_session_is_shown() {
     assert!(stdout.contains("end of turn"), "{stdout}");
 }
 
-// A session's project folder is read alone.
+// Only the project folder of a session is read.
 
 const FIRST: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const SECOND: &str = "aaaaaaaa-0000-4000-8000-000000000002";
@@ -160,7 +160,7 @@ fn response(session: &str, message: &str, second: u32) -> String {
     )
 }
 
-/// Folders of saved sessions: their files by path, below `projects`.
+/// Folders of saved sessions: files by path, below `projects`.
 struct Saved(tempfile::TempDir);
 
 impl Saved {
@@ -178,12 +178,12 @@ impl Saved {
         run_with(&["show", id, self.0.path().to_str().unwrap()])
     }
 
-    /// The same of everything: standard input cannot be read twice.
+    /// Returns the rows if everything is read: standard input cannot be read twice.
     fn shown_of_everything(&self, id: &str) -> (i32, String, String) {
         run(ccstat(&["show", id, self.0.path().to_str().unwrap(), "-"]).write_stdin(""))
     }
 
-    /// The rows, which must be the same if everything is read.
+    /// Returns the rows, which must be the same if everything is read.
     fn agreed(&self, id: &str) -> String {
         let (alone, all) = (self.shown(id), self.shown_of_everything(id));
         assert_eq!(alone, all, "{id}");
@@ -192,7 +192,7 @@ impl Saved {
     }
 }
 
-/// Reading a session of this project along with others is noticed: most of its lines are invalid.
+/// Makes it visible if a session of this project is read along with others: most of its lines are invalid.
 fn unlike_a_log(session: &str) -> String {
     response(session, "noise", 0) + &"not a record\n".repeat(20)
 }
@@ -287,7 +287,7 @@ fn latest_considers_all_sessions_that_began_at_the_same_time() {
         (&format!("two/{OTHER}.jsonl"), response(OTHER, "d", 10)),
     ]);
     saved.agreed("latest");
-    // The last session by its first record has an earlier one further on.
+    // The last session by its first record has an earlier record further on.
     let early = response(FIRST, "a", 30).repeat(2000) + &response(FIRST, "b", 1);
     let saved = Saved::new(&[
         (&format!("one/{FIRST}.jsonl"), early),

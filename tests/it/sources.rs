@@ -1,4 +1,4 @@
-//! What is read: what was named, what was found, and what was left alone.
+//! Which files are read: those given, those found in folders, and those skipped.
 
 use std::{
     fs,
@@ -31,7 +31,7 @@ fn record(kind: &str) -> String {
     format!("{{\"type\":\"{kind}\"}}\n")
 }
 
-/// How many sources a report tells of.
+/// Returns the number of sources in a report.
 fn sources(arguments: &[&str]) -> u64 {
     let (code, stdout, stderr) = run_with(&[&["summarize", "--json"], arguments].concat());
     assert_eq!((code, &*stderr), (0, ""), "{arguments:?}");
@@ -150,7 +150,7 @@ fn the_order_of_the_paths_does_not_matter() {
     assert_eq!(report([&one, &two]), report([&two, &one]));
 }
 
-/// The files among the saved sessions, without the folder that all of them are in.
+/// Returns the files among the saved sessions, relative to their common folder.
 fn saved(root: &Path, config_dir: Option<&str>) -> Vec<PathBuf> {
     let config_dir = config_dir.map(|list| list.replace('~', root.to_str().unwrap()));
     let environment = Environment { config_dir, home: Some(root.to_owned()) };
@@ -190,14 +190,14 @@ fn a_pipe_takes_precedence_over_saved_sessions() {
     assert_eq!((code, &report["kinds"]), (0, &serde_json::json!({"piped": 1})));
 }
 
-/// Runs the program with a terminal for its standard input, which `script` makes.
+/// Runs the program with a terminal as its standard input, which `script` creates.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(variables: &[(&str, &Path)]) -> Option<String> {
     let program = crate::support::program();
     let mut script = assert_cmd::Command::new("script");
     script.args(["-qec", &format!("'{}' summarize --json", program.display()), "/dev/null"]);
     script.env_remove("CLAUDE_CONFIG_DIR").envs(variables.iter().copied()).current_dir(testdata(""));
-    let output = script.output().ok()?; // a machine without `script` cannot tell
+    let output = script.output().ok()?; // without `script` there is nothing to test
     Some(String::from_utf8(output.stdout).unwrap())
 }
 

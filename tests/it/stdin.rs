@@ -1,4 +1,4 @@
-//! Standard input: the same rule for every command that was given no path.
+//! Standard input: one rule for every command without a path.
 
 use std::{
     io::Write,
@@ -15,7 +15,7 @@ use crate::support::{ccstat, log, run, run_with, testdata};
 const RESULT: &str = "{\"type\":\"result\",\"subtype\":\"success\",\"session_id\":\"s\"}\n";
 const NOISE: &str = "not a log\n";
 
-/// Every command that reads logs, with the arguments that it needs beside them.
+/// Every command that reads logs, with its other required arguments.
 const COMMANDS: &[&[&str]] = &[
     &["summarize"],
     &["check"],
@@ -56,7 +56,7 @@ const COMMANDS: &[&[&str]] = &[
 /// Commands that read no log, that start a command instead, or that need two logs.
 const OTHERS: &[&str] = &["run", "diff", "prices", "schema", "generate"];
 
-/// A home folder with one saved session that holds this text.
+/// A home folder with one saved session that contains this text.
 fn home(saved: &str) -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join(".claude/projects/-home-dev");
@@ -65,7 +65,7 @@ fn home(saved: &str) -> tempfile::TempDir {
     home
 }
 
-/// The exit code of a command with this standard input and these saved sessions.
+/// Returns the exit code of a command with this standard input and these saved sessions.
 fn code(words: &[&str], home: &Path, stdin: Stdio) -> i32 {
     let program = crate::support::program();
     let mut command = Command::new(program);
@@ -77,7 +77,7 @@ fn finish(command: &mut Command, home: &Path, stdin: Stdio) -> i32 {
     command.output().unwrap().status.code().unwrap()
 }
 
-/// A pipe that holds this text and has no writer any more.
+/// A pipe that contains this text and whose writer has closed.
 fn pipe(text: &str) -> Stdio {
     let (reader, mut writer) = std::io::pipe().unwrap();
     writer.write_all(text.as_bytes()).unwrap();
@@ -95,7 +95,7 @@ fn file(text: &str) -> Stdio {
     log(text).reopen().unwrap().into()
 }
 
-/// With its standard input closed.
+/// Closes the standard input of a command.
 fn closed(words: &[&str], home: &Path) -> i32 {
     let mut shell = Command::new("sh");
     shell.args(["-c", "exec \"$0\" \"$@\" <&-"]).arg(crate::support::program()).args(words);
@@ -161,7 +161,7 @@ fn a_terminal_means_the_saved_sessions_for_every_command() {
         let mut script = Command::new("script");
         script.args(["-qec", &format!("'{}' {}", program.display(), words.join(" ")), "/dev/null"]);
         script.env("HOME", home.path()).env_remove("CLAUDE_CONFIG_DIR").stdin(Stdio::null());
-        let Ok(output) = script.output() else { return }; // a machine without `script` cannot tell
+        let Ok(output) = script.output() else { return }; // without `script` there is nothing to test
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(0), "{words:?}: {text}");
     }

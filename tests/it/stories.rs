@@ -1,10 +1,10 @@
-//! Short stories for rules that no recording tells apart. The numbers N1 … N20 are the contract's settled cases.
+//! Short logs for rules that no recording covers. The numbers N1 … N20 are the contract's settled cases.
 
 use ccstat::internal::{facts::Account, measure::Usd};
 
 use crate::support::account_of;
 
-fn told(lines: &[&str]) -> Account {
+fn account(lines: &[&str]) -> Account {
     account_of(lines.join("\n"))
 }
 
@@ -41,18 +41,18 @@ fn a_prompt_is_what_a_human_asked() {
         let line = format!(
             r#"{{"type":"user","sessionId":"s"{fields},"message":{{"role":"user","content":{content}}}}}"#
         );
-        assert_eq!(told(&[&line]).prompts, prompts, "{line}");
+        assert_eq!(account(&[&line]).prompts, prompts, "{line}");
     }
 }
 
-/// One call of Bash, and an answer with these fields and this text.
+/// One call of Bash, and a result with these fields and this text.
 fn answered(fields: &str, is_error: bool, text: &str) -> Account {
     let ask = r#"{"type":"assistant","sessionId":"s","message":{"content":[{"type":"tool_use","id":"t","name":"Bash"}]}}"#;
     let text = serde_json::Value::from(text);
     let answer = format!(
         r#"{{"type":"user","sessionId":"s"{fields},"message":{{"content":[{{"type":"tool_result","tool_use_id":"t","is_error":{is_error},"content":{text}}}]}}}}"#
     );
-    told(&[ask, &answer])
+    account(&[ask, &answer])
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_denial_without_an_id_is_matched_to_a_failed_call_of_its_tool() {
         .join("\n")
     };
     let end = r#"{"type":"result","subtype":"success","session_id":"s","permission_denials":[{"tool_name":"Bash"}]}"#;
-    let account = told(&[&call("one", true), &call("two", false), end]);
+    let account = account(&[&call("one", true), &call("two", false), end]);
     let tools = account.tools.total;
     assert_eq!((account.denials.total, tools.denied, tools.errors, tools.ok), (1, 1, 0, 1));
 }
@@ -117,7 +117,7 @@ fn the_bridge_answers_and_refuses_calls_too() {
             r#"{{"type":"assistant","sessionId":"s","message":{{"content":[{{"type":"tool_use","id":"{id}","name":"Bash"}}]}}}}"#
         )
     };
-    let account = told(&[
+    let account = account(&[
         &ask("one"),
         r#"{"type":"tool_result","sessionId":"s","toolUseId":"one","toolName":"Bash","content":"ok"}"#,
         &ask("two"),
@@ -139,9 +139,9 @@ fn a_subagent_inside_progress_counts_once_beside_its_own_file() {
     let own = format!(
         r#"{{"type":"assistant","sessionId":"s","isSidechain":true,"uuid":"u","message":{message}}}"#
     );
-    let alone = told(&[&nested]);
+    let alone = account(&[&nested]);
     assert_eq!((alone.responses, alone.tools.total.calls, alone.blocks.len()), (1, 1, 0));
-    let both = told(&[&nested, &own]);
+    let both = account(&[&nested, &own]);
     assert_eq!((both.responses, both.tools.total.calls, both.blocks.len()), (1, 1, 1));
     assert_eq!((both.tokens.input, both.tokens.output), (1000, 100));
 }
@@ -151,9 +151,9 @@ fn a_stream_with_final_counts_can_be_priced_without_a_result() {
     let start = r#"{"type":"stream_event","session_id":"s","parent_tool_use_id":null,"event":{"type":"message_start","message":{"id":"m","model":"claude-opus-5-5","usage":{"input_tokens":1000,"output_tokens":1}}}}"#;
     let line = r#"{"type":"assistant","session_id":"s","message":{"id":"m","model":"claude-opus-5-5","content":[{"type":"text","text":"x"}],"usage":{"input_tokens":1000,"output_tokens":1}}}"#;
     let delta = r#"{"type":"stream_event","session_id":"s","parent_tool_use_id":null,"event":{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":500}}}"#;
-    let cut = told(&[start, line]).cost;
+    let cut = account(&[start, line]).cost;
     assert_eq!((cut.computed, cut.complete), (None, false), "one output token is a placeholder");
-    let whole = told(&[start, line, delta]).cost;
+    let whole = account(&[start, line, delta]).cost;
     assert_eq!((whole.computed, whole.complete), (Some(Usd::from_nanos(14_000_000)), true));
 }
 
@@ -162,13 +162,13 @@ fn a_result_may_precede_its_call_or_have_none() {
     let ask = r#"{"type":"assistant","sessionId":"s","timestamp":"2026-01-01T00:00:00.000Z","message":{"content":[{"type":"tool_use","id":"t","name":"Bash"}]}}"#;
     let answer = r#"{"type":"user","sessionId":"s","timestamp":"2026-01-01T00:00:01.500Z","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}}"#;
     for lines in [[ask, answer], [answer, ask]] {
-        let tools = told(&lines).tools;
+        let tools = account(&lines).tools;
         assert_eq!((tools.total.ok, tools.orphans), (1, 0));
         assert_eq!(tools.total.latency.unwrap().max.as_f64().to_string(), "1500");
     }
-    let tools = told(&[answer]).tools;
+    let tools = account(&[answer]).tools;
     assert_eq!((tools.total.calls, tools.orphans), (0, 1));
-    assert_eq!(told(&[ask]).tools.total.open, 1);
+    assert_eq!(account(&[ask]).tools.total.open, 1);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn two_logs_in_one_file_are_charged_separately() {
             r#"{{"type":"result","subtype":"success","session_id":"{session}","total_cost_usd":{usd},"usage":{{"input_tokens":{tokens}}},"modelUsage":{{"m":{{"inputTokens":{tokens},"costUSD":{usd}}}}}}}"#
         )
     };
-    let total = |lines: [&str; 2]| told(&lines).cost.total.unwrap().to_string();
+    let total = |lines: [&str; 2]| account(&lines).cost.total.unwrap().to_string();
     assert_eq!(total([&run("a", 0.5, 100), &run("b", 0.7, 140)]), "1.2", "another process, another session");
     assert_eq!(total([&run("a", 0.5, 100), &run("a", 0.75, 150)]), "0.75", "the same one goes on counting");
     assert_eq!(

@@ -1,4 +1,5 @@
-//! A terminal: `run` under a shell with job control behaves as the command alone would. Each test has a pseudo-terminal of its own.
+//! `run` at a terminal: under a shell with job control it behaves as the command alone would. Each test has
+//! its own pseudo-terminal.
 
 use std::{
     fs::{self, File},
@@ -21,15 +22,15 @@ use tempfile::TempDir;
 
 use crate::support::{recording, testdata};
 
-/// Nothing here takes longer, however busy the machine is; what hangs fails.
+/// The longest time that anything here may take, even on a busy machine: beyond it the program hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const INTERRUPT: &str = "\x03";
 const QUIT: &str = "\x1c";
 const SUSPEND: &str = "\x1a";
 
-/// A new terminal of this size: the side of the program, and the side of the person. Programs that other tests start meanwhile must
-/// not hold either, or the terminal would not hang up.
+/// Opens a terminal of this size: the program's side, and the person's side. Programs that other tests start
+/// meanwhile must not inherit either, or the terminal would not hang up.
 pub(crate) fn open(columns: u16, rows: u16) -> (OwnedFd, File) {
     let flags = pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY;
     #[cfg(target_os = "linux")]
@@ -57,7 +58,7 @@ fn lead_session(command: &mut Command) {
     }
 }
 
-/// Starts a program without a terminal, as in CI, wherever the tests run.
+/// Starts a program without a terminal, as in CI, even if the tests run at one.
 #[expect(unsafe_code, reason = "the session must be there before the program begins")]
 pub(crate) fn without(command: &mut Command) {
     // SAFETY: one system call between fork and exec.
@@ -74,7 +75,7 @@ fn is_readable(file: &File) -> bool {
 
 /// A person at a terminal, in a folder of their own.
 struct Person {
-    /// Nobody else holds this side for long, so the terminal hangs up when it is dropped.
+    /// Nobody else keeps this side open for long, so the terminal hangs up when it is dropped.
     keys: Option<Arc<File>>,
     screen: Arc<Mutex<Vec<u8>>>,
     /// How much of the screen was read.
@@ -92,7 +93,7 @@ impl Person {
         person
     }
 
-    /// Starts a program as the leader of a session, as a terminal's window does.
+    /// Starts a program as the leader of a session, as a terminal window does.
     fn at(program: &mut Command) -> Self {
         let (folder, (drawn, seen)) = (tempfile::tempdir().unwrap(), open(100, 24));
         let stream = || Stdio::from(drawn.try_clone().unwrap());
@@ -106,7 +107,7 @@ impl Person {
         program.current_dir(folder.path()).stdin(stream()).stdout(stream()).stderr(stream());
         lead_session(program);
         let child = program.spawn().unwrap();
-        program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()); // it holds the terminal too
+        program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()); // the command keeps it open
         let keys = Arc::new(seen);
         let (screen, looked) = (Arc::<Mutex<Vec<u8>>>::default(), Arc::downgrade(&keys));
         let shown = Arc::clone(&screen);
@@ -114,7 +115,7 @@ impl Person {
             let mut some = [0; 4096];
             while let Some(seen) = looked.upgrade() {
                 if is_readable(&seen) {
-                    // A terminal that no program holds any more ends with an error.
+                    // A terminal without an open program side ends with an error.
                     let Ok(count @ 1..) = (&*seen).read(&mut some) else { return };
                     shown.lock().unwrap().extend(&some[..count]);
                 }
@@ -143,13 +144,13 @@ impl Person {
         self.folder.path().join(name)
     }
 
-    /// The end of what is on the screen.
+    /// Returns the end of the screen.
     fn shown(&self) -> String {
         let screen = self.screen.lock().unwrap();
         String::from_utf8_lossy(&screen[screen.len().saturating_sub(1000)..]).into_owned()
     }
 
-    /// Waits until a text is on the screen, after what was seen before; everything up to its end.
+    /// Waits until a text appears after everything seen before, and returns everything up to its end.
     fn sees(&mut self, text: &str) -> String {
         let begun = Instant::now();
         loop {
@@ -164,7 +165,7 @@ impl Person {
         }
     }
 
-    /// Waits until something holds.
+    /// Waits until a condition holds.
     fn waits(&self, what: &str, holds: impl Fn() -> bool) {
         let begun = Instant::now();
         while !holds() {
@@ -173,7 +174,7 @@ impl Person {
         }
     }
 
-    /// The number in a file that a script writes.
+    /// Returns the number in a file that a script writes.
     fn number(&self, name: &str) -> u32 {
         let read = || fs::read_to_string(self.path(name)).ok()?.trim().parse().ok();
         self.waits(name, || read().is_some());
@@ -185,7 +186,7 @@ impl Person {
         self.waits("it is not suspended", || state(process).starts_with('T'));
     }
 
-    /// The status of the last command.
+    /// Returns the status of the last command.
     fn status(&mut self) -> String {
         self.sees("ready> ");
         self.runs("echo \"status:\" $?.");
@@ -202,7 +203,7 @@ impl Drop for Person {
     }
 }
 
-/// The state of a process: `T` is suspended, nothing is ended.
+/// Returns the state of a process: `T` is suspended, an empty text is ended.
 fn state(process: u32) -> String {
     let output = Command::new("ps").args(["-o", "state=", "-p", &process.to_string()]).output().unwrap();
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
@@ -215,14 +216,14 @@ fn kill(signal: &str, process: u32) {
 /// Asks for a line at the terminal, whatever standard input is.
 const ASKS: &str = "echo $$ > asks.pid; echo 'who?'; read name < /dev/tty; echo \"hello $name\"";
 
-/// Counts interrupts until it is asked to quit, and then ends with 7.
+/// Counts interrupts until it gets SIGQUIT, and then ends with 7.
 const COUNTS: &str = "echo $PPID > ccstat.pid; count=0
 trap 'count=$((count+1)); echo \"interrupt $count\"' INT
 trap 'echo \"$count in all\"; kill $!; exit 7' QUIT
 sleep 600 & echo 'counting'
 while :; do wait; done";
 
-/// Goes on when there is a file `go`.
+/// Continues when there is a file `go`.
 const WAITS: &str =
     "echo $$ > waits.pid; echo 'waiting'; while ! test -e go; do sleep 0.05; done; echo 'gone on'; exit 6";
 
@@ -237,7 +238,7 @@ fn a_command_reads_the_terminal_although_its_input_is_a_pipe() {
     assert_eq!(person.status(), "0");
 }
 
-/// Ctrl-C twice and Ctrl-\ at a command that counts, whose input is this.
+/// Types Ctrl-C twice and Ctrl-\ at a command that counts them, with this standard input.
 fn interrupts(input: &str, environment: &str) {
     let mut person = Person::at_a_shell();
     person.writes("counts", COUNTS);
@@ -258,7 +259,7 @@ fn a_typed_signal_reaches_a_command_once() {
     interrupts("echo p |", "");
 }
 
-#[cfg(debug_assertions)] // only such builds hide who sent a signal
+#[cfg(debug_assertions)] // only such builds can hide the sender of a signal
 #[test]
 fn a_typed_signal_reaches_a_command_once_if_its_sender_is_unknown() {
     interrupts("", "TEST_SIGNALS_WITHOUT_ORIGIN=1");
@@ -364,7 +365,7 @@ fn a_signal_from_a_process_is_forwarded_at_a_terminal() {
     assert_eq!(person.status(), "7");
 }
 
-#[cfg(debug_assertions)] // only such builds hide who sent a signal
+#[cfg(debug_assertions)] // only such builds can hide the sender of a signal
 #[test]
 fn signals_of_unknown_origin_are_forwarded_in_the_background_or_if_no_terminal_sends_them() {
     let mut person = Person::at_a_shell();
@@ -429,7 +430,7 @@ fn a_stop_reaches_children_of_the_command_but_not_the_parent_of_ccstat() {
     person.waits("it goes on", || matches!(state(stubborn).as_bytes(), [] | [b'Z', ..]));
 }
 
-/// A log of two records that would take long to read: what follows them takes no room on the disk.
+/// A log of two records that takes long to read: the hole after them takes no space on disk.
 fn long_log(person: &Person) {
     person.writes("long.jsonl", "{\"type\":\"user\"}\n{\"type\":\"user\"}\n");
     File::options().write(true).open(person.path("long.jsonl")).unwrap().set_len(40_000_000_000).unwrap();
@@ -442,12 +443,12 @@ fn ctrl_c_while_a_file_is_read_says_how_much_was_read_and_clears_the_bar() {
     person.runs("\"$ccstat\" --color never summarize --max-record 1M long.jsonl");
     let bar = person.sees(" left");
     assert!(bar.contains("reading ") && bar.contains(" of 40.0 GB · "), "{bar:?}");
-    // At most a few hundred GB were read in half a second, however fast the machine is.
+    // At most a few hundred GB can be read in half a second, even on a fast machine.
     let rate = bar.rsplit(" · ").nth(1).unwrap();
     assert!([" kB/s", " MB/s", " GB/s"].iter().any(|unit| rate.ends_with(unit)), "{bar:?}");
     person.types(INTERRUPT);
     let screen = person.sees("! Interrupted: ");
-    // The terminal writes `^C` behind the bar: on the same line, or the bar could not be cleared.
+    // The terminal writes `^C` after the bar: on the same line, or the bar could not be cleared.
     let (frame, cleared) = screen.split_once("^C").unwrap();
     let frame = frame.rsplit("\x1b[2K").next().unwrap();
     assert!(frame.chars().count() <= 100 - "^C".len(), "{frame:?}");

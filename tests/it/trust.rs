@@ -1,5 +1,5 @@
-//! Trust: whatever is read, nothing goes over a network and no process is started, but for the one that `run` was given.
-//! The kernel watches: a system call that would do so ends the program.
+//! Whatever is read, ccstat opens no network connection and starts no process, except for the command of
+//! `run`. The kernel enforces it: a system call that would do so ends the program.
 
 use std::{
     collections::BTreeMap,
@@ -20,8 +20,8 @@ use crate::{
 };
 use ccstat::internal::report::REPORTS;
 
-/// What it takes to speak to another machine, or to another process that listens. A pair of sockets is none of these: both
-/// ends stay here, and by one a signal wakes the thread that waits for it.
+/// System calls to reach another machine or a listening process. A pair of sockets is not among them: both
+/// ends stay in the process, and a signal handler wakes its thread through one.
 const NETWORK: &[i64] = &[
     libc::SYS_socket,
     libc::SYS_connect,
@@ -32,22 +32,22 @@ const NETWORK: &[i64] = &[
     libc::SYS_sendmmsg,
 ];
 
-/// What it takes to begin a process, without threads, which `clone` makes too.
+/// System calls that start a process. `clone` also makes threads, so it has its own rule.
 #[cfg(target_arch = "x86_64")]
 const PROCESS: &[i64] = &[libc::SYS_fork, libc::SYS_vfork];
 #[cfg(not(target_arch = "x86_64"))]
 const PROCESS: &[i64] = &[];
 
-/// Ends whoever makes one of these calls with this condition, always if there is none.
+/// Applies the action to these calls under these conditions, or always if there are none.
 fn filter(rules: BTreeMap<i64, Vec<SeccompRule>>, action: SeccompAction) -> BpfProgram {
     let filter =
         SeccompFilter::new(rules, SeccompAction::Allow, action, std::env::consts::ARCH.try_into().unwrap());
     filter.unwrap().try_into().unwrap()
 }
 
-/// The laws that the kernel keeps. The newer call for threads has its flags where the kernel does not look, so it is said
-/// not to exist, and everyone falls back to the older one.
-fn laws() -> [BpfProgram; 2] {
+/// Returns the filters. The flags of `clone3` are in memory, which the kernel's filter cannot read, so the
+/// call is reported as missing and everyone falls back to `clone`.
+fn filters() -> [BpfProgram; 2] {
     let thread = libc::CLONE_THREAD as u64;
     let no_thread =
         SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(thread), 0).unwrap();
@@ -58,16 +58,17 @@ fn laws() -> [BpfProgram; 2] {
     [filter(absent, SeccompAction::Errno(libc::ENOSYS as u32)), filter(ends, SeccompAction::KillProcess)]
 }
 
-/// A program under the laws.
+/// Runs a program under the filters.
 fn watched(program: &str, arguments: &[&str], stdin: Stdio) -> Command {
-    let laws = laws();
+    let filters = filters();
     let mut command = Command::new(program);
     command.args(arguments).stdin(stdin).current_dir(testdata("")).env("TZ", "Europe/Berlin");
-    #[expect(unsafe_code, reason = "the laws must be in force before the program begins")]
+    #[expect(unsafe_code, reason = "the filters must be in force before the program begins")]
     // SAFETY: between fork and exec only two system calls are made, on memory that was filled before.
     unsafe {
         command.pre_exec(move || {
-            laws.iter()
+            filters
+                .iter()
                 .try_for_each(|law| seccompiler::apply_filter(law).map_err(|_| io::ErrorKind::Other.into()))
         });
     }
@@ -78,7 +79,7 @@ fn ccstat() -> String {
     crate::support::program().to_str().unwrap().to_owned()
 }
 
-/// What ccstat makes of this, which must live.
+/// Runs ccstat, which must not be killed.
 fn lives(arguments: &[&str], stdin: Stdio) -> Output {
     let output = watched(&ccstat(), arguments, stdin).output().unwrap();
     assert_eq!(output.status.signal(), None, "{arguments:?} made a forbidden call");

@@ -1,8 +1,8 @@
-//! What can happen to bytes, to lines and to files.
+//! Mutations of bytes, lines and files.
 
 use crate::story::Stories;
 
-/// Numbers that look random and are the same every time.
+/// Pseudo-random numbers; the sequence is the same in every run.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -17,7 +17,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below this one; 0 below 0.
+    /// Returns a number below this one; 0 below 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % (end.max(1) as u64)) as usize
     }
@@ -31,14 +31,14 @@ impl Random {
     }
 }
 
-/// Up to so many ends of something of this length, evenly spread; all of them if they are few. Very long lines are not cut at
-/// every byte.
+/// Returns up to this many evenly spread positions in something of this length; all of them if they are few.
+/// Very long lines are not cut at every byte.
 pub(crate) fn ends(length: usize, most: usize) -> impl Iterator<Item = usize> {
     let step = length.div_ceil(most.min(4096)).max(1);
     (0..length).step_by(step)
 }
 
-/// What breaks JSON, or a log, in most places.
+/// Bytes that break JSON, or a log, in most places.
 const DEBRIS: &[&[u8]] = &[
     b"\"",
     b"\\",
@@ -119,7 +119,7 @@ const EDITS: &[(&str, Edit)] = &[
     }),
 ];
 
-/// A line that something happened to, mostly once.
+/// Returns a changed line, mostly with one change.
 pub(crate) fn mutant(stories: &Stories, long: bool, random: &mut Random) -> (&'static str, Vec<u8>) {
     let mut line = &random.of(&stories.lines).bytes;
     let most = if long { 8192 } else { 1024 };
@@ -137,18 +137,18 @@ pub(crate) fn mutant(stories: &Stories, long: bool, random: &mut Random) -> (&'s
     (operator, line)
 }
 
-/// A file that something happened to.
+/// A changed file.
 pub(crate) struct FileEdit {
     pub(crate) operator: &'static str,
     pub(crate) bytes: Vec<u8>,
-    /// How many lines it happened to.
+    /// How many lines were changed.
     pub(crate) mutated: u64,
-    /// The lines that stand there as they were.
+    /// The lines that are unchanged.
     pub(crate) untouched: Vec<usize>,
 }
 
 impl FileEdit {
-    /// Something that happens to some file.
+    /// Applies a random change to a random file.
     pub(crate) fn any(stories: &Stories, random: &mut Random) -> Self {
         let file = random.of(&stories.files);
         let mut lines = file.lines.clone();
@@ -179,7 +179,7 @@ impl FileEdit {
         Self { operator, bytes, mutated, untouched: lines }
     }
 
-    /// The front of one file and the back of another, both cut within a line.
+    /// Returns the front of one file and the back of another, both cut within a line.
     fn torn(stories: &Stories, random: &mut Random) -> Self {
         let (front, back) = (&random.of(&stories.files).lines, &random.of(&stories.files).lines);
         let (front, last) = front.split_at(random.below(front.len()));
@@ -190,12 +190,12 @@ impl FileEdit {
         bytes.extend(&rest[random.below(rest.len())..]);
         bytes.push(b'\n');
         bytes.extend(back.iter().flat_map(|&line| stories.with_end(line)));
-        // Where nothing is before it, what is torn decides the shape of the whole.
+        // At the start of a file, the torn line decides the shape of the whole.
         let untouched = if front.is_empty() { Vec::new() } else { [front, back].concat() };
         Self { operator: "splice torn files", bytes, mutated: 1, untouched }
     }
 
-    /// A document, or a file that is read by what its first value is, with bytes changed.
+    /// Returns a document with bytes changed, or a file whose shape its first value decides.
     fn document(stories: &Stories, random: &mut Random) -> Self {
         let mut bytes = random.of(&stories.documents).clone();
         for _ in 0..1 + random.below(3) {

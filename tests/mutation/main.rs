@@ -1,14 +1,15 @@
-//! Mutation: whatever happens to a log, nothing panics or hangs, every line is accounted for, and every record that nobody
-//! touched is still counted.
+//! Mutation: whatever happens to a log, nothing panics or hangs, every line is accounted for, and every
+//! untouched record is counted.
 //!
-//! All stories of `testdata/` are mutated: lines are cut at every byte; bytes are flipped, dropped, doubled and swapped; lines
-//! are dropped, doubled and swapped; files are spliced and cut; and every field of every kind gets values of wrong types. The
-//! mutants stand in logs between records that are left alone. The laws for these logs are in `fuzz/checks.rs`: one thread
-//! equals two with blocks and units of odd sizes, and the obvious decoder, line by line, comes to the same account, with the
-//! same places of what is invalid.
+//! All stories of `testdata/` are mutated: lines are cut at every byte; bytes are flipped, dropped, doubled and
+//! swapped; lines are dropped, doubled and swapped; files are spliced and cut; and every field of every kind
+//! gets values of wrong types. The mutants are in logs between untouched records. The checks of these logs are
+//! in `fuzz/checks.rs`: one thread equals two with blocks and units of odd sizes, and the obvious decoder, line
+//! by line, gives the same account with the same places of invalid lines.
 //!
-//! Every run tries 200,000 mutated lines; `CCSTAT_MUTATIONS=5000000` tries more, of more lines, for as long as that takes.
-//! `CCSTAT_MUTATION_SEED` makes other mutants. A failure names its job, and `CCSTAT_MUTATION_JOB` runs that one again.
+//! Every run tries 200,000 mutated lines; `CCSTAT_MUTATIONS=5000000` tries more mutations of more lines.
+//! `CCSTAT_MUTATION_SEED` selects other mutants. A failure names its job, and `CCSTAT_MUTATION_JOB` runs that
+//! one again.
 
 #![cfg(feature = "cli")]
 #![expect(
@@ -49,20 +50,21 @@ use watch::Watch;
 /// Mutated lines in every run.
 const ALWAYS: u64 = 200_000;
 
-/// Of so many logs one is also shown in every report; of fewer in a long run, since that takes longer than all else.
+/// One in this many logs is also shown in every report. It takes longer than everything else, so a long run
+/// does it less often.
 const SHOWN: u64 = 192;
 
-/// How often a long run says how far it is.
+/// How often a long run prints its progress.
 const TOLD: u64 = 500_000;
 
-/// What a job does; jobs are independent of each other, so that one can be run again.
+/// A job. Jobs are independent of each other, so that one can be run again.
 #[derive(Clone, Copy, Debug)]
 enum Job {
     /// This line of the stories, cut at every byte.
     Cut(usize),
     /// This line of the stories, with a wrong value in each of its fields.
     Types(usize),
-    /// This file, its last line cut at every byte, or at some.
+    /// This file, with its last line cut at every byte, or at some.
     End(usize),
     /// Files with lines dropped, doubled or swapped, spliced, or with bytes changed anywhere.
     Files,
@@ -105,11 +107,11 @@ impl Run {
         }
     }
 
-    /// What is tried in any case: in a long run of every line, else of one line of each kind.
+    /// Returns the jobs of every run: all lines in a long run, otherwise one line of each kind.
     fn fixed(stories: &Stories, long: bool) -> Vec<Job> {
         let lines: Vec<usize> = if long { (0..stories.lines.len()).collect() } else { stories.kinds.clone() };
         let mut jobs: Vec<Job> = stories.kinds.iter().map(|&line| Job::Types(line)).collect();
-        // One line has the fields of another, mostly: some more are enough.
+        // Most lines share their fields with others: a few more are enough.
         jobs.extend(
             lines.iter().filter(|&line| long && line.is_multiple_of(8)).map(|&line| Job::Types(line)),
         );
@@ -120,12 +122,12 @@ impl Run {
 
     fn job(&self, number: u64) -> Job {
         let fixed = usize::try_from(number).ok().and_then(|number| self.fixed.get(number));
-        // Files are dear: a few among the lines.
+        // Files are expensive: a few among the lines.
         let other = if number.is_multiple_of(8) { Job::Files } else { Job::Bytes };
         fixed.copied().unwrap_or(other)
     }
 
-    /// Works until as much was tried as was wanted, and all that is tried in any case.
+    /// Works until the wanted number of mutants and all fixed jobs are done.
     fn work(&self, watch: &Watch) {
         while !self.failed.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -187,7 +189,7 @@ impl Run {
         }
     }
 
-    /// A log of mutants between records that were left alone.
+    /// Tries a log of mutants between untouched records.
     fn try_log(&self, log: &log::Full, random: &mut Random, watch: &Watch, again: &str) {
         let number = self.logs.fetch_add(1, Ordering::Relaxed);
         let sizes = sizes(random);
@@ -218,7 +220,7 @@ impl Run {
         self.count([(edited.operator, edited.mutated)]);
     }
 
-    /// A file that ends within its last record: that one is truncated, and all others are counted.
+    /// Tries a file that ends within its last record: that one is truncated, and all others are counted.
     fn cut_file(&self, file: usize, random: &mut Random, watch: &Watch, again: &str) {
         let file = &self.stories.files[file];
         let Some((last, before)) = file.lines.split_last() else { return };
@@ -231,10 +233,10 @@ impl Run {
             let account = watch.during(again, || checks::scan(&cut, block, unit));
             let Some(account) = account else { continue };
             self.stories.still_counted(before.iter().copied(), &account, &cut);
-            // What was broken before it was cut is only held to the laws.
+            // A record that was broken before the cut only has to pass the general checks.
             let torn = u64::from(end > 0);
-            let told = account.input.truncated == torn || !self.stories.lines[*last].is_record();
-            assert!(told, "{} cut at {end}: {}", file.name, cut.escape_ascii());
+            let is_reported = account.input.truncated == torn || !self.stories.lines[*last].is_record();
+            assert!(is_reported, "{} cut at {end}: {}", file.name, cut.escape_ascii());
             self.count([("cut file", 1)]);
         }
     }
@@ -251,7 +253,8 @@ impl Run {
     }
 }
 
-/// Sizes of blocks and units: mostly so that a log is a few of each, sometimes so that a line is many.
+/// Returns sizes of blocks and units: mostly so that a log has a few of each, sometimes so that a line has
+/// many.
 fn sizes(random: &mut Random) -> (usize, u64) {
     match random.below(16) {
         0 => (random.between(1, 300), random.between(200, 3000) as u64),

@@ -13,27 +13,27 @@ use ccstat::internal::{
     measure::Prices,
 };
 
-/// Where they are.
+/// The folders of the stories.
 const FOLDERS: &[&str] = &["kinds", "logs", "bad", "recordings"];
 
 /// All stories.
 pub(crate) struct Stories {
     /// Every line, each once.
     pub(crate) lines: Vec<Line>,
-    /// Those of them that are records.
+    /// The lines that are records.
     pub(crate) records: Vec<usize>,
     /// One line of each kind, by number.
     pub(crate) kinds: Vec<usize>,
-    /// Every file of lines that each hold one thing.
+    /// Every file with one value per line.
     pub(crate) files: Vec<File>,
-    /// Every other file: documents, and lines that hold several things.
+    /// Every other file: documents, and lines with several values.
     pub(crate) documents: Vec<Vec<u8>>,
 }
 
 /// One line.
 pub(crate) struct Line {
     pub(crate) bytes: Vec<u8>,
-    /// What it counts as, if it is a record.
+    /// Its kind, if it is a record.
     kinds: BTreeMap<String, u64>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct File {
 }
 
 impl Stories {
-    /// Reads them all, in the order of their names.
+    /// Reads all stories, sorted by name.
     pub(crate) fn read() -> Self {
         let mut stories = Self {
             lines: Vec::new(),
@@ -100,7 +100,7 @@ impl Stories {
         self.lines[line].bytes.iter().copied().chain([b'\n'])
     }
 
-    /// The records among these lines are counted, kind by kind, whatever stands between them.
+    /// Asserts that the records among these lines are counted, kind by kind.
     pub(crate) fn still_counted(&self, lines: impl Iterator<Item = usize>, account: &Account, log: &[u8]) {
         let (mut wanted, mut records) = (BTreeMap::<&str, u64>::new(), 0);
         for (kind, count) in lines.flat_map(|line| &self.lines[line].kinds) {
@@ -115,7 +115,7 @@ impl Stories {
     }
 }
 
-/// All logs, by name.
+/// Returns all logs, by name.
 fn logs() -> Vec<(String, Vec<u8>)> {
     let mut logs = Vec::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");

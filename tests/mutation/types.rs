@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What takes the place of a value, as it is written.
+/// Replacements for a value, as JSON text.
 const WRONG: &[&str] = &[
     "null",
     "true",
@@ -31,16 +31,17 @@ const WRONG: &[&str] = &[
     "{\"\":[{}]}",
 ];
 
-/// How deep the deepest values are: beyond what the fast path takes, and what the obvious one does.
+/// Depth of the deepest values: beyond the limits of the fast decoder and of the obvious one.
 const DEPTHS: &[usize] = &[70, 200];
 
-/// Of long lists only so many elements are changed.
+/// In long lists, only this many elements are changed.
 const ELEMENTS: usize = 2;
 
-/// Stands where something else is put; no log has it.
+/// A placeholder that no log contains.
 const HOLE: &str = "@@ a hole @@";
 
-/// A record with one field changed, for every field and every change; nothing if it is no record.
+/// Returns a record with one field changed, for every field and every replacement; nothing if it is not a
+/// record.
 pub(crate) fn mutants(line: &[u8]) -> impl Iterator<Item = (&'static str, Vec<u8>)> {
     let record: Option<Value> = serde_json::from_slice(line).ok().filter(Value::is_object);
     let mut paths = Vec::new();
@@ -96,7 +97,7 @@ fn changed(record: &Value, path: &[Step]) -> Vec<(&'static str, Vec<u8>)> {
     mutants
 }
 
-/// The value at the end of a path.
+/// Returns the value at the end of a path.
 fn at<'v>(value: &'v mut Value, path: &[Step]) -> &'v mut Value {
     path.iter().fold(value, |value, step| match step {
         Step::Key(key) => &mut value[key.as_str()],

@@ -1,4 +1,4 @@
-//! Nothing hangs: whoever takes too long is named, and everything ends.
+//! Ends the tests if something hangs, and prints action it was.
 
 use std::{
     sync::{Arc, Mutex},
@@ -6,52 +6,52 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What may take no longer: a log of a hundred mutants takes a hundredth of it.
+/// The time limit. A log of a hundred mutants takes a hundredth of it.
 const BOUND: Duration = Duration::from_secs(5);
 
-/// What is going on, and since when.
-type Going = Arc<Mutex<Vec<(Instant, String)>>>;
+/// Running actions, with their start.
+type Running = Arc<Mutex<Vec<(Instant, String)>>>;
 
-/// Looks whether something takes too long.
-pub(crate) struct Watch(Going);
+/// Aborts the process when an action takes too long.
+pub(crate) struct Watch(Running);
 
 impl Default for Watch {
     fn default() -> Self {
-        let going = Going::default();
-        let watched = Arc::downgrade(&going);
+        let running = Running::default();
+        let watched = Arc::downgrade(&running);
         thread::spawn(move || {
-            while let Some(going) = watched.upgrade() {
-                let late = going.lock().unwrap().iter().find(|(since, _)| since.elapsed() > BOUND).cloned();
-                if let Some((_, what)) = late {
-                    eprintln!("it hangs, or takes longer than {BOUND:?}: {what}");
+            while let Some(running) = watched.upgrade() {
+                let late = running.lock().unwrap().iter().find(|(since, _)| since.elapsed() > BOUND).cloned();
+                if let Some((_, action)) = late {
+                    eprintln!("it hangs, or takes longer than {BOUND:?}: {action}");
                     std::process::abort();
                 }
-                drop(going);
+                drop(running);
                 thread::sleep(BOUND / 50);
             }
         });
-        Self(going)
+        Self(running)
     }
 }
 
 impl Watch {
-    /// Does something while it is watched.
-    pub(crate) fn during<T>(&self, what: &str, act: impl FnOnce() -> T) -> T {
+    /// Runs an action under the time limit.
+    pub(crate) fn during<T>(&self, action: &str, act: impl FnOnce() -> T) -> T {
         let since = Instant::now();
-        self.0.lock().unwrap().push((since, what.to_owned()));
+        self.0.lock().unwrap().push((since, action.to_owned()));
         let _done = Done(&self.0, since);
         act()
     }
 }
 
-/// Takes it off the list at the end, also of a panic.
-struct Done<'a>(&'a Going, Instant);
+/// Removes the action from the list at its end, even after a panic.
+struct Done<'a>(&'a Running, Instant);
 
 impl Drop for Done<'_> {
     fn drop(&mut self) {
-        let mut going = self.0.lock().unwrap();
-        if let Some(at) = going.iter().position(|(since, _)| *since == self.1) {
-            going.swap_remove(at);
+        let mut running = self.0.lock().unwrap();
+        if let Some(at) = running.iter().position(|(since, _)| *since == self.1) {
+            running.swap_remove(at);
         }
     }
 }

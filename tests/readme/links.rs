@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use crate::{docs, pages, read, root};
 
-/// The text without fenced blocks and code in backticks.
+/// Returns the text without fenced blocks and code in backticks.
 fn prose(text: &str) -> String {
     let outside: String = text.split("```").step_by(2).collect();
     outside.split('`').step_by(2).collect::<Vec<_>>().join("x")
 }
 
-/// The targets of inline links and pictures.
+/// Returns the targets of inline links and pictures.
 fn targets(text: &str) -> Vec<String> {
     let prose = prose(text);
     let rest = prose.split("](").skip(1);
     rest.filter_map(|rest| rest.split_once(')').map(|(target, _)| target.to_owned())).collect()
 }
 
-/// The anchors that GitHub gives to the headings of a page: lower case, blanks as hyphens, no punctuation, and a number
-/// after a heading that came before.
+/// Returns the anchors that GitHub gives to the headings of a page: lower case, hyphens for spaces, no
+/// punctuation, and a number after a repeated heading.
 fn anchors(text: &str) -> Vec<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let outside: String = text.split("```").step_by(2).collect();

@@ -1,4 +1,4 @@
-//! The README and `docs/` show what the program prints, and their links lead somewhere.
+//! The README and `docs/` show the real output of the program, and their links work.
 //!
 //! Every `console` block is run, and every picture is drawn from the output of its command.
 //! `TRYCMD=overwrite cargo test --test readme` rewrites the blocks and the pictures.
@@ -25,7 +25,7 @@ fn read(path: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// The files of `docs/` with this extension, as paths from the root.
+/// Returns the files of `docs/` with this extension, as paths from the root.
 fn docs(extension: &str) -> Vec<String> {
     let entries = fs::read_dir(root().join("docs")).expect("the folder docs");
     let paths = entries.map(|entry| PathBuf::from("docs").join(entry.expect("an entry").file_name()));
@@ -35,21 +35,21 @@ fn docs(extension: &str) -> Vec<String> {
     names
 }
 
-/// The README and the pages of `docs/`.
+/// Returns the README and the pages of `docs/`.
 fn pages() -> Vec<String> {
     let mut pages = docs("md");
     pages.insert(0, "README.md".to_owned());
     pages
 }
 
-/// The bodies of the fenced blocks in this language.
+/// Returns the bodies of the fenced blocks in this language.
 fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
     let fences: Vec<&str> = text.split("```").collect();
     let inside = fences.iter().skip(1).step_by(2);
     inside.filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n')).collect()
 }
 
-/// The program with the settings that all examples share.
+/// Returns the program with the settings that all examples share.
 fn ccstat(arguments: &[&str]) -> Command {
     let mut command = Command::new(CCSTAT);
     command
@@ -112,7 +112,7 @@ fn both_pricing_forms_are_shown_as_they_are_and_price_alike() {
     }
 }
 
-/// The README says how far off a sum over lines is; both figures are of this recording.
+/// The README says how wrong a sum over lines is; both figures come from this recording.
 #[test]
 fn a_sum_over_lines_is_as_far_off_as_the_readme_says() {
     let log = "testdata/recordings/2.1.325/stream/05-parallel-tools.jsonl";

@@ -6,7 +6,7 @@ use anstyle_svg::{Palette, Term};
 
 use crate::{ccstat, docs, pages, read, root};
 
-/// A picture that a page shows.
+/// A picture on a page.
 #[derive(Debug)]
 pub(crate) struct Picture {
     /// The page, and the file from the root.
@@ -16,7 +16,8 @@ pub(crate) struct Picture {
     pub(crate) command: String,
 }
 
-/// The pictures of these pages. Their alternative text names the command: ``![Output of `ccstat …`: …](FILE.svg)``.
+/// Returns the pictures of these pages. Their alternative text names the command: ``![Output of `ccstat …`:
+/// …](FILE.svg)``.
 pub(crate) fn all(pages: &[String]) -> Vec<Picture> {
     let mut pictures = Vec::new();
     for page in pages {
@@ -38,7 +39,8 @@ const fn rgb(hex: u32) -> anstyle::RgbColor {
     anstyle::RgbColor(red, green, blue)
 }
 
-/// Black, red, green, yellow, blue, magenta, cyan, white; then the bright ones. Readable on the dark background.
+/// Black, red, green, yellow, blue, magenta, cyan, white; then the bright ones. Readable on the dark
+/// background.
 const PALETTE: Palette = Palette([
     rgb(0x48_4f_58),
     rgb(0xff_7b_72),
@@ -58,7 +60,8 @@ const PALETTE: Palette = Palette([
     rgb(0xff_ff_ff),
 ]);
 
-/// The screen of a terminal after the command was typed. A failing command is followed by its exit code.
+/// Returns the screen of a terminal after the command was typed. A failing command is followed by its exit
+/// code.
 fn screen(command: &str) -> String {
     let prompt = "\u{1b}[32m$\u{1b}[0m";
     let arguments: Vec<&str> = command.split(' ').skip(1).collect();
@@ -70,7 +73,7 @@ fn screen(command: &str) -> String {
         0 => {}
         code => screen.push_str(&format!("{prompt} \u{1b}[1mecho $?\u{1b}[0m\n{code}\n")),
     }
-    // An empty line at the end, as much room as at the top.
+    // An empty line at the end, for as much space as at the top.
     screen.trim_end().to_owned() + "\n "
 }
 
