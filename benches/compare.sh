@@ -4,8 +4,8 @@
 #   cargo run --release --example corpus -- --shape transcript --size 1G --out /tmp/corpus
 #   benches/compare.sh /tmp/corpus
 #
-# First the answers: DIR.answer.json says what must be found, and a wrong answer ends it here (exit 1), as a
-# fast wrong answer is worth nothing. Then the times: programs take turns, and the best of RUNS counts.
+# First the answers: DIR.answer.json has the expected ones, and a wrong answer ends the script (exit 1), since
+# a fast wrong answer is worthless. Then the times: programs take turns, and the best of RUNS counts.
 #
 #   RUNS=5        runs of the floor, wc and ccstat
 #   SLOW_RUNS=1   runs of jq and ccusage, which take minutes for a GB; 0 leaves them out
@@ -37,7 +37,7 @@ floor=${FLOOR:-$target/release/examples/floor}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$floor" "$dir" >/dev/null # every file is read once, so that nobody pays for the disk
+"$floor" "$dir" >/dev/null # read every file once, so that no program pays for the disk
 export dir ccstat floor
 export logs='find "$dir" -name "*.json*" -type f -print0'
 export all='eval "$logs" | xargs -0 cat'
@@ -68,7 +68,7 @@ for key, got, value in wrong:
 sys.exit(bool(wrong))
 PYTHON
 
-# The programs: name, runs, command for `sh`. The first is what the others are measured against.
+# The programs: name, runs, command for `sh`. The others are compared with the first.
 programs=()
 program() {
     programs+=("$1" "$2" "$3")
@@ -76,7 +76,7 @@ program() {
 runs=${RUNS:-5}
 slow_runs=${SLOW_RUNS:-1}
 program 'newline floor' "$runs" '"$floor" "$dir"'
-program 'newline floor, unaligned buffer' "$runs" '"$floor" --as-it-comes "$dir"'
+program 'newline floor, unaligned buffer' "$runs" '"$floor" --unaligned "$dir"'
 program 'wc -l' "$runs" 'eval "$logs" | wc -l --files0-from=-'
 program 'ccstat, 1 thread' "$runs" '"$ccstat" summarize --format json --threads 1 "$dir"'
 program 'ccstat, 2 threads' "$runs" '"$ccstat" summarize --format json --threads 2 "$dir"'
@@ -110,7 +110,7 @@ python3 - "${programs[@]}" <<'PYTHON'
 """Runs the programs in turns and prints the best of each as a Markdown table."""
 import os, subprocess, sys, tempfile, time
 
-# A child's peak begins at the peak of the process it was forked from, so a small one must stand in between.
+# A child's peak memory includes that of the process it was forked from, so a small process forks it.
 SMALL = "/usr/bin/time"
 programs = [tuple(sys.argv[i:i + 3]) for i in range(1, len(sys.argv), 3)]
 
@@ -142,7 +142,7 @@ for name, (wall, cpu, peak) in best.items():
     print(f"| {name} | {wall:.2f} | {wall / floor_wall:.2f} | {cpu:.2f} | {cpu / floor_cpu:.2f} | {peak:.0f} |")
 PYTHON
 
-# What must be known beside a table of times.
+# Facts to know beside a table of times.
 files=$(find "$dir" -name '*.json*' -type f | wc -l)
 cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
 printf '\n%sB in files: %s; best of %s; %s, processors: %s; %s\n' \

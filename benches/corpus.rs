@@ -1,10 +1,10 @@
-//! A seeded log of any size together with its known answer: what benches read, and what they must find in it.
+//! A seeded log of any size together with its known answer: benches read the log and must find the answer.
 //!
-//! The lines have the fields and the spelling of Claude Code 2.1.325 (see `testdata/`); only what they say is
-//! made up. The answer is counted while the lines are written, so no parser has a hand in it. Line lengths,
-//! and the share of tool results in the bytes, follow what real logs show: half of the lines are about 1 kB, one
-//! in ten is over 5 kB, one in a hundred over 30 kB, and now and then one is over 1 MB. Hooks, tasks, compactions, questions and typed
-//! commands come at the rates of real logs too.
+//! The lines have the fields and the spelling of Claude Code 2.1.325 (see `testdata/`); only their texts are
+//! made up. The answer is counted while the lines are written, independent of any parser. Line lengths, and
+//! the share of tool results in the bytes, follow real logs: half of the lines are about 1 kB, one in ten is
+//! over 5 kB, one in a hundred over 30 kB, and now and then one is over 1 MB. Hooks, tasks, compactions,
+//! questions and typed commands have the rates of real logs, too.
 
 #![allow(dead_code, reason = "an example, a bench and a test include it, and each uses its own part")]
 
@@ -25,12 +25,12 @@ mod text;
 #[path = "corpus/value.rs"]
 mod value;
 
-/// What kind of log is written.
+/// The shape of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Saved sessions, as below `~/.claude/projects`: one file each.
     Transcript,
-    /// Runs of `--output-format stream-json` one after another.
+    /// Runs of `--output-format stream-json`, one after another.
     Stream,
     /// The same with `--include-partial-messages`: nearly all lines are `stream_event`.
     Events,
@@ -63,16 +63,16 @@ impl FromStr for Shape {
     }
 }
 
-/// A log that is not yet written: the same four values always give the same bytes.
+/// A log to be written: the same four values always give the same bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Corpus {
-    /// What kind of log.
+    /// The shape of the log.
     pub(crate) shape: Shape,
-    /// Where the dice start.
+    /// Seed of the random numbers.
     pub(crate) seed: u64,
     /// Bytes to write; the last turn may go a little over.
     pub(crate) size: u64,
-    /// Sessions the bytes are divided over, unevenly.
+    /// Number of sessions that share the bytes, unevenly.
     pub(crate) sessions: u64,
 }
 
@@ -110,7 +110,7 @@ impl Corpus {
     }
 }
 
-/// What a reader must find, with the meaning that CONTRACT.md gives to these words.
+/// The expected answer, with the meanings that CONTRACT.md gives to these words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) bytes: u64,
@@ -142,7 +142,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The part of `ccstat summarize --format json` that is known beforehand, under the same keys.
+    /// Returns the part of `ccstat summarize --format json` that is known beforehand, under the same keys.
     pub(crate) fn to_json(&self) -> String {
         let Self { bytes, lines, records, sessions, prompts, responses, turns, .. } = self;
         let Self { calls, ok, errors, denied, open, tokens, cost, .. } = self;
@@ -186,7 +186,7 @@ impl Tokens {
         self.cache_write_1h += cache_write_1h;
     }
 
-    /// Prices of claude-opus-5-5: 4, 20, 0.2, 5 and 8 USD for a million tokens.
+    /// Prices of claude-opus-5-5: 4, 20, 0.2, 5 and 8 USD per million tokens.
     fn cost(self) -> Usd {
         let Self { input, output, cache_read, cache_write_5m, cache_write_1h } = self;
         Usd(input * 4000 + output * 20_000 + cache_read * 200 + cache_write_5m * 5000 + cache_write_1h * 8000)

@@ -1,4 +1,4 @@
-//! Writes a seeded log and, beside it, what a reader must find in it.
+//! Writes a seeded log and, beside it, the answer that a reader must find.
 
 use std::env;
 use std::error::Error;
@@ -71,7 +71,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 }
 
 fn write(Order { corpus, out }: &Order) -> Result<(), Box<dyn Error>> {
-    // An older corpus in the same folder would be read too, and then no answer is right.
+    // An older corpus in the same folder would be read too, and no answer would be right.
     if out.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(format!("not an empty folder: `{}`; remove it first", out.display()).into());
     }

@@ -1,10 +1,11 @@
-//! The newline floor: what it costs to read the input and find its lines, and nothing else.
+//! The newline floor: the cost of reading the input and finding its lines, and nothing else.
 //!
 //! Every speed is given as a multiple of this one, measured in the same run.
 //!
-//! It reads as ccstat does: 256 KiB at once, to where a byte stands in its cache line as it stands in the file. With `--as-it-comes`
-//! it reads to wherever memory was got, which is 16 bytes into a page; on some processors (Zen 3) the kernel's copy to there takes
-//! five times as long, and a floor that ccstat's own reading falls below is none.
+//! It reads as ccstat does: 256 KiB at once, into a buffer whose cache lines are aligned with those of the
+//! file. With `--unaligned` it reads into memory as allocated, 16 bytes into a page. On some processors (Zen
+//! 3) the kernel's copy to such an address takes five times as long, and ccstat would be faster than its
+//! floor.
 
 use std::env;
 use std::fs::{self, File};
@@ -13,18 +14,18 @@ use std::path::Path;
 
 use memchr::memchr_iter;
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const BLOCK: usize = 256 << 10;
 
-/// Bytes of a line of the processor's cache.
+/// Bytes per cache line of the processor.
 const LINE: usize = 64;
 
 #[expect(clippy::print_stdout, reason = "the count is its output")]
 fn main() -> io::Result<()> {
     let mut paths = env::args_os().skip(1).peekable();
-    let as_it_comes = paths.next_if(|first| first == "--as-it-comes").is_some();
+    let unaligned = paths.next_if(|first| first == "--unaligned").is_some();
     let mut memory = vec![0; BLOCK + LINE];
-    let start = if as_it_comes { 0 } else { memory.as_ptr().align_offset(LINE) };
+    let start = if unaligned { 0 } else { memory.as_ptr().align_offset(LINE) };
     let buffer = &mut memory[start..start + BLOCK];
     let mut lines = 0;
     if paths.peek().is_none() {
@@ -37,8 +38,8 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Counts a file that was named, or all logs in a folder.
-#[expect(clippy::disallowed_methods, reason = "the floor stands beside the street, not on it")]
+/// Counts the lines of a file, or of all logs in a folder.
+#[expect(clippy::disallowed_methods, reason = "the floor does not use the stages of ccstat")]
 fn walk(path: &Path, buffer: &mut [u8]) -> io::Result<usize> {
     if !path.is_dir() {
         return count(&mut File::open(path)?, buffer);

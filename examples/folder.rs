@@ -26,7 +26,7 @@ fn main() -> Result<(), Error> {
     let mut rows: Vec<_> = tools.rows().collect();
     rows.sort_by_key(|row| std::cmp::Reverse(count(row.get("errors"))));
     for row in rows.iter().take(10) {
-        // A name out of a log may hold anything: `{:?}` escapes it.
+        // A name from a log may contain anything: `{:?}` escapes it.
         println!(
             "{:>5} errors in {:>5} calls: {:?}",
             count(row.get("errors")),

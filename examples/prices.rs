@@ -17,7 +17,7 @@ use serde_json::Value;
 
 const USAGE: &str = "usage: scripts/prices FILE [--date YYYY-MM-DD]";
 
-/// The source of the table, to quote its rows as they are.
+/// The source of the table, to quote its rows.
 const TABLE: &str = include_str!("../src/measure/price.rs");
 
 fn main() -> ExitCode {
@@ -62,7 +62,7 @@ fn print(differences: &Differences) -> ExitCode {
 #[derive(Default)]
 struct Differences {
     lines: Vec<String>,
-    /// Models that the file does not have.
+    /// Models that the file lacks.
     missing: Vec<String>,
     changed: usize,
     added: usize,
@@ -82,7 +82,7 @@ fn compare(file: &str, text: &str, date: &str) -> Result<Differences, String> {
             differences.missing.push(model.to_owned());
             continue;
         };
-        // Releases of one model may have different prices; every price is shown once.
+        // Releases of one model may have different prices; each price is shown once.
         let mut shown: Vec<&Price> = Vec::new();
         for price in offered {
             if known.is_some_and(|known| same(known, price)) || shown.iter().any(|other| same(other, price)) {
@@ -106,7 +106,7 @@ fn compare(file: &str, text: &str, date: &str) -> Result<Differences, String> {
     Ok(differences)
 }
 
-/// The prices of each Claude model in the file, by canonical name, from the provider that counts.
+/// Returns the prices of each Claude model in the file, by canonical name, from the preferred provider.
 fn offers(file: &str, text: &str) -> Result<BTreeMap<String, Vec<Price>>, String> {
     let entries: BTreeMap<String, Value> = serde_json::from_str(text)
         .map_err(|error| format!("`{file}` is not a `model_prices` file: {error}"))?;
@@ -148,25 +148,26 @@ fn rank(price: &Price, entry: Option<&Value>) -> Rank {
     }
 }
 
-/// Whether two rows cost the same, fast mode aside.
+/// Whether two rows have the same price, fast mode aside.
 fn same(one: &Price, other: &Price) -> bool {
     let long = one.long == other.long || surcharges(one, other) || surcharges(other, one);
     one.standard == other.standard && long && one.web_search == other.web_search
 }
 
-/// Whether the rates of long prompts in one row are the surcharge of old versions in the other: price files know no versions.
+/// Whether the rates for long prompts in one row are the surcharge of old versions in the other: price files
+/// have no versions.
 fn surcharges(one: &Price, other: &Price) -> bool {
     one.long.is_some_and(|long| other.surcharge.is_some_and(|surcharge| surcharge.rates == long.rates))
 }
 
-/// The line of the table about a model.
+/// Returns the line of the table about a model.
 fn built_in_line(model: &str) -> Option<&'static str> {
     TABLE
         .lines()
         .find(|line| line.trim_start().starts_with("Price::") && line.contains(&format!("(\"{model}\", ")))
 }
 
-/// A line for the table.
+/// Formats a line for the table.
 fn table_row(model: &str, price: &Price, known: Option<&Price>, source: &str) -> String {
     let mut row = format!("Price::built_in({model:?}, {}, {source:?})", usd(&price.standard));
     if let Some(fast) = known.and_then(|known| known.fast) {
@@ -185,7 +186,7 @@ fn table_row(model: &str, price: &Price, known: Option<&Price>, source: &str) ->
     row
 }
 
-/// Dollars per million tokens, as the table writes them.
+/// Formats dollars per million tokens as in the table.
 fn usd(rates: &Rates) -> String {
     let dollars = rates.all().map(|pico| {
         let text = format!("{}.{:06}", pico / 1_000_000, pico % 1_000_000);
@@ -194,7 +195,7 @@ fn usd(rates: &Rates) -> String {
     format!("usd!({})", dollars.join(", "))
 }
 
-/// `200_000`.
+/// Formats a number as `200_000`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -227,7 +228,8 @@ mod tests {
         ];
         assert_eq!(found.lines, expected);
         assert_eq!((found.changed, found.added), (1, 1));
-        // Equal under the name of a release, under that of the only provider, and by the surcharge of old versions.
+        // Equal under the name of a release, under that of the only provider, and by the surcharge of old
+        // versions.
         for model in ["claude-haiku-4-5", "claude-sonnet-5-5", "claude-sonnet-4-5"] {
             assert!(!found.missing.contains(&model.to_owned()), "{model}");
         }

@@ -19,7 +19,7 @@ fn main() -> io::Result<()> {
     let mut lines = io::stdin().lock().split(b'\n').peekable();
     while let Some(line) = lines.next() {
         run.push(&line?);
-        // A summary takes time in proportion to the run so far: four a second, and one at the end.
+        // A summary takes time in proportion to the run so far: four per second, and one at the end.
         if looked.elapsed() < Duration::from_millis(250) && lines.peek().is_some() {
             continue;
         }

@@ -82,9 +82,9 @@ pub(crate) fn skim(bytes: &[u8]) {
     }
 }
 
-/// What is seen ahead of one line and kept for the next changes nothing, nor does what was learnt from
-/// whatever was read before: predictors are kept from block to block, of good lines and bad ones. The
-/// portable kernel, which only few processors choose, reads the same on all of them.
+/// Checks that state kept between lines changes nothing: neither the string index of a block nor the key
+/// predictor, which learns from good and bad lines of earlier blocks. The portable kernel, which only few
+/// processors select, must agree as well.
 pub(crate) fn in_turn(block: &str) {
     thread_local!(static PREDICTORS: RefCell<[event::KeyPredictor; 2]> = RefCell::default());
     PREDICTORS.with_borrow_mut(|[best, portable]| {

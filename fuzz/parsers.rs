@@ -16,8 +16,8 @@ use serde_json::json;
 /// Separates a rule from the text that it is matched against.
 const SPLIT: char = '\0';
 
-/// A rule and, after a NUL, a text to try it on: what is read can be written and read again, a rule that
-/// denies is obeyed, and what was approved once is allowed where one rule can do that.
+/// Checks a rule with a text, separated by NUL: a parsed rule can be written and parsed again, a deny rule
+/// wins, and a call that was approved once is allowed afterwards if one rule can allow it.
 pub(crate) fn rule(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let (written, tried) = text.split_once(SPLIT).unwrap_or((text, text));
@@ -40,7 +40,7 @@ pub(crate) fn rule(bytes: &[u8]) {
     }
     let call = Call { tool: "Bash", input: &input, cwd: None };
     let mut context = Context::new(Mode::Default);
-    // Some commands need more than one rule, and some cannot be helped by any.
+    // Some commands need more than one rule, and no rule can allow others.
     let needed = suggest(&[call], Breadth::Exact, None).rules;
     let alone = !needed.is_empty() && needed.iter().all(|one| one.rule.tool == "Bash");
     if alone && context.approve_always(&call).is_some() {
@@ -48,18 +48,18 @@ pub(crate) fn rule(bytes: &[u8]) {
     }
 }
 
-/// A command: its parts stand in it, in order and beside each other, each is a command of one part by itself,
-/// and whatever is suggested for it lets it through.
+/// Checks a command: its parts occur in it, in order and without overlap, each is a single part by itself,
+/// and the suggested rules allow it.
 pub(crate) fn shell(bytes: &[u8]) {
     let Ok(command) = std::str::from_utf8(bytes) else { return };
     if let Ok(parts) = split(command) {
-        // A line that goes on is joined to the next one, so that its part is not as it was written.
+        // A continued line is joined to the next one, so its part differs from the source text.
         let (mut from, joined) = (0, command.contains("\\\n"));
         for part in &parts {
             let at = if joined { Some(0) } else { command[from..].find(&part.text) };
             assert!(at.is_some(), "{:?} is not in {command:?} from {from}", part.text);
             from += at.filter(|_| !joined).map_or(0, |at| at + part.text.len());
-            // These end no word, but are no part of the text of a command either.
+            // These characters end no word, but are not part of a command's text either.
             if !command.contains(['\r', '\x0c']) {
                 let alone =
                     split(&part.text).unwrap_or_else(|why| panic!("{:?}, {why}: {command:?}", part.text));
@@ -98,7 +98,8 @@ pub(crate) fn shell(bytes: &[u8]) {
     }
 }
 
-/// A settings file: what is read can be written and read again, and its rules are those of the context.
+/// Checks a settings file: parsed settings can be written and parsed again, and the context has the same
+/// rules.
 pub(crate) fn settings(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let read = match Settings::read(".claude/settings.json", text, None) {
@@ -115,7 +116,7 @@ pub(crate) fn settings(bytes: &[u8]) {
         "defaultMode": read.mode.map(Mode::name), "additionalDirectories": read.directories,
     }});
     let again = Settings::read(".claude/settings.json", &again.to_string(), None).expect("what was read");
-    // Broken rules and rules that do nothing are not written again.
+    // Invalid rules and rules without effect are not written again.
     let counts = Settings { broken: Vec::new(), ignored_mode: None, ..read.clone() };
     assert_eq!(again, counts, "{text:?}");
     let context = Context::from_settings([&read]);
@@ -126,8 +127,8 @@ pub(crate) fn settings(bytes: &[u8]) {
     let _ = Settings::scope_of(text, Some(text));
 }
 
-/// A pricing file: every model in it has its price then, no number of tokens makes that wrap, and what is
-/// wrong is told in one line that a terminal can show.
+/// Checks a pricing file: every model in it has a price that no number of tokens overflows, and an error is
+/// one line without control characters.
 pub(crate) fn pricing(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let prices = match Prices::built_in().with_file("p.json", text) {
@@ -160,8 +161,8 @@ const ZONES: &[&str] = &["UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Ap
 /// The current time in these checks.
 const NOW: &str = "2026-11-16T09:00:00Z";
 
-/// A time as people write it, or a zone: what is understood is the same when it is written in full, a date
-/// ends after it begins, and every moment has a day, a week and an hour.
+/// Checks a time as people write it, or a zone: written in full it is the same instant, a date ends after it
+/// begins, and every instant has a day, a week and an hour.
 pub(crate) fn time(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let now = Time::parse(NOW).expect("a time");
@@ -179,7 +180,7 @@ pub(crate) fn time(bytes: &[u8]) {
             let told =
                 [zone.day(time), zone.week(time), zone.month(time), zone.hour(time), zone.minute(time)];
             let [day, _, month, hour, minute] = told.map(Option::unwrap_or_default);
-            // Before the year 1 they are written with other numbers of digits.
+            // Years before 1 are written with a different number of digits.
             assert!(
                 day.starts_with('-')
                     || day.starts_with(&month) && hour.starts_with(&day) && minute.starts_with(&day),

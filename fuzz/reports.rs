@@ -1,5 +1,5 @@
-//! Every report in every format of any log: no panic, and nothing that a terminal would obey. The fuzz target `report` and
-//! `tests/mutation.rs` share this file.
+//! Every report of any log in every format: no panic, and no control characters for a terminal. The fuzz
+//! target `report` and `tests/mutation/` share this file.
 
 use std::io::Write;
 
@@ -26,12 +26,12 @@ pub(crate) const FORMATS: &[Format] = &[
     Format::Prometheus,
 ];
 
-/// Makes every report of a log and writes it in every format that fits; how many texts that were.
+/// Makes every report of a log, writes it in every format that it has, and returns the number of texts.
 pub(crate) fn every_report(log: &[u8]) -> usize {
     reports_in(FORMATS, log)
 }
 
-/// The same in some of the formats.
+/// Writes every report in some of the formats.
 pub(crate) fn reports_in(formats: &[Format], log: &[u8]) -> usize {
     let mut file = tempfile::Builder::new().suffix(".jsonl").tempfile().expect("a temporary file");
     file.write_all(log).expect("room for a log");
@@ -56,7 +56,7 @@ pub(crate) fn reports_in(formats: &[Format], log: &[u8]) -> usize {
             render::render(&report, format, style, &mut text).expect("a Vec takes everything");
             let text = String::from_utf8(text).expect("every format is UTF-8");
             let separates = |letter: char| letter == '\n' || letter == '\t' && format == Format::Tsv;
-            // CSV ends its lines as the standard wants it.
+            // CSV ends its lines with CRLF, as RFC 4180 requires.
             let harmless = |letter: char| separates(letter) || letter == '\r' && format == Format::Csv;
             let raw = text.chars().find(|&letter| letter.is_control() && !harmless(letter));
             assert_eq!(raw, None, "{name} as {format:?} of {}", log.escape_ascii());
@@ -66,7 +66,7 @@ pub(crate) fn reports_in(formats: &[Format], log: &[u8]) -> usize {
     written
 }
 
-/// Every report but the summary; the list of all reports says whether one is missing.
+/// Returns every report except for the summary; `REPORTS` shows whether one is missing.
 fn all(view: &View<'_>, prices: &Prices) -> Vec<Report> {
     let gates = [
         Gate::MaxCost(Usd::from_nanos(1)),

@@ -1,12 +1,12 @@
-/* A command for `ccstat run` under Wine: prints a log, and then does as it is told.
+/* A command for `ccstat run` under Wine: prints a log, and then acts by its second argument.
 
        child LOG exit CODE      ends with this code
-       child LOG wait           waits for Ctrl-C or Ctrl-Break, says which came, and ends with 7
-       child LOG ignore         waits for a minute, whatever comes
-       child LOG start FILE     starts itself as `beat FILE`, and ignores everything
-       child LOG beat FILE      writes into the file ten times a second, and ignores everything
-       child LOG probe          whether Ctrl-Break can be sent: ends with 0 or 1
-       child LOG characters     prints letters outside of ASCII, byte by byte, and bytes that are none */
+       child LOG wait           waits for Ctrl-C or Ctrl-Break, prints which one came, and ends with 7
+       child LOG ignore         waits for a minute and ignores all events
+       child LOG start FILE     starts itself as `beat FILE`, and ignores all events
+       child LOG beat FILE      writes to the file ten times per second, and ignores all events
+       child LOG probe          ends with 0 if Ctrl-Break can be sent, else with 1
+       child LOG characters     prints non-ASCII letters byte by byte, and invalid UTF-8 */
 #include <fcntl.h>
 #include <io.h>
 #include <stdio.h>

@@ -1,19 +1,19 @@
-//! What the tools say: every call is answered, fails or is denied.
+//! Results of tools: every call is answered, fails or is denied.
 
 use super::{Call, Scribe};
-use crate::corpus::value::{Holes, error, fill};
+use crate::corpus::value::{Placeholders, error, fill};
 use crate::corpus::{Shape, line, text};
 
 impl<'a> Scribe<'a> {
     pub(super) fn answer_ok(&mut self, call: &Call) {
-        if self.dice.percent(3) {
+        if self.random.percent(3) {
             self.ask_host(call, true);
         }
         let text = self.result_text();
         let (mut content, mut result) = (Vec::new(), Vec::new());
-        let holes: Holes<'_> = &[("text", &text), ("file", &call.file)];
-        fill(&mut content, call.tool.content, holes, &[]);
-        fill(&mut result, call.tool.result, holes, &[]);
+        let placeholders: Placeholders<'_> = &[("text", &text), ("file", &call.file)];
+        fill(&mut content, call.tool.content, placeholders, &[]);
+        fill(&mut result, call.tool.result, placeholders, &[]);
         self.answer(call, line::CONTENT, line::ACCEPTED, &content, &result);
         self.answer.ok += 1;
     }
@@ -25,19 +25,23 @@ impl<'a> Scribe<'a> {
         self.answer.errors += 1;
     }
 
-    /// A denial stands in three places of a stream: at once, with the answer, and in the result.
+    /// A denial occurs three times in a stream: at once, in the tool result, and in the result.
     pub(super) fn answer_denied(&mut self, call: &Call) {
         let mut content = Vec::new();
-        let holes: Holes<'_> =
+        let placeholders: Placeholders<'_> =
             &[("tool", &call.tool.name), ("call", &call.id), ("input", &call.input.as_slice())];
-        fill(&mut content, line::DENIAL_TEXT, holes, &[]);
+        fill(&mut content, line::DENIAL_TEXT, placeholders, &[]);
         self.ask_host(call, false);
         if self.shape != Shape::Transcript {
-            self.record(line::PERMISSION_DENIED, "", &[holes[0], holes[1], ("text", &content.as_slice())]);
+            self.record(
+                line::PERMISSION_DENIED,
+                "",
+                &[placeholders[0], placeholders[1], ("text", &content.as_slice())],
+            );
             if !self.turn.denials.is_empty() {
                 self.turn.denials.push(b',');
             }
-            fill(&mut self.turn.denials, line::PERMISSION_DENIAL, holes, &[]);
+            fill(&mut self.turn.denials, line::PERMISSION_DENIAL, placeholders, &[]);
         }
         self.answer(call, line::CONTENT_ERROR, line::REJECTED, &content, &error(&content));
         self.answer.denied += 1;
@@ -51,11 +55,11 @@ impl<'a> Scribe<'a> {
         content: &[u8],
         result: &[u8],
     ) {
-        self.clock += self.dice.between(5, 4000);
+        self.clock += self.random.between(5, 4000);
         let prompt = self.turn.prompt;
         let mut inner = Vec::new();
         fill(&mut inner, block, &[("call", &call.id), ("content", &content)], &[]);
-        let holes: Holes<'_> = &[
+        let placeholders: Placeholders<'_> = &[
             ("prompt", &prompt),
             ("block", &inner.as_slice()),
             ("result", &result),
@@ -63,19 +67,19 @@ impl<'a> Scribe<'a> {
             ("call", &call.id),
         ];
         if self.shape == Shape::Transcript {
-            let uuid = self.record(line::USER_SAVED, saved, holes);
+            let uuid = self.record(line::USER_SAVED, saved, placeholders);
             self.session.leaf = Some(uuid);
         } else {
-            self.record(line::USER, streamed, holes);
+            self.record(line::USER, streamed, placeholders);
         }
     }
 
-    /// The text of a tool result: over 1 MB when one is due, but never in small sessions.
+    /// Returns the text of a tool result: over 1 MB when one is due, but never in small sessions.
     fn result_text(&mut self) -> &'a [u8] {
         if self.written() > self.huge_at && self.session.longest > 32_000 {
             self.huge_at += 192_000_000;
-            let length = self.dice.between(1_050_000, 1_600_000);
-            return self.pool.cut(&mut self.dice, length);
+            let length = self.random.between(1_050_000, 1_600_000);
+            return self.pool.cut(&mut self.random, length);
         }
         self.text(match self.shape {
             Shape::Transcript => text::RESULT_SAVED,

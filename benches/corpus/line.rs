@@ -1,11 +1,12 @@
-//! What the lines look like, copied from recordings of 2.1.325. `$name` is a hole; line ends here are not in the log.
+//! Templates of the lines, copied from recordings of 2.1.325. `$name` is a placeholder; line ends here are
+//! not in the log.
 
 use super::text::{FILE, PROMPT};
 
-/// A tool: how often it is called, what it is asked, and what comes back as text and as `toolUseResult`.
+/// A tool: how often it is called, its input, and its result as text and as `toolUseResult`.
 pub(super) struct Tool {
     pub(super) name: &'static str,
-    /// Of a thousand calls.
+    /// Share of calls, in thousandths.
     pub(super) share: u64,
     pub(super) asks: &'static [(u64, u64)],
     pub(super) input: &'static str,
@@ -80,7 +81,7 @@ pub(super) const TOOLS: [Tool; 9] = [
 
 /// The tool that asks people.
 pub(super) const QUESTION: &str = "AskUserQuestion";
-/// The tool whose commands can go on in the background.
+/// The tool whose commands can run in the background.
 pub(super) const SHELL: &str = "Bash";
 
 // Answers of tools, in both dialects.
@@ -91,7 +92,7 @@ pub(super) const CONTENT_ERROR: &str =
 pub(super) const DENIAL_TEXT: &str =
     "Claude requested permissions to use $tool, but you haven't granted it yet.";
 
-// Texts that count by how they begin.
+// Texts that are recognized by their beginning.
 pub(super) const COMMAND_TEXT: &str = r"<command-message>review</command-message>\n<command-name>/review</command-name>\n
 <command-args>$text</command-args>";
 pub(super) const NOTICE: &str = r#"<task-notification>\n<task-id>$task</task-id>\n<tool-use-id>$call</tool-use-id>\n
@@ -102,7 +103,7 @@ pub(super) const BACKGROUND_CONTENT: &str = "Command running in background with 
 pub(super) const BACKGROUND_RESULT: &str = r#"{"stdout":"","stderr":"","interrupted":false,"isImage":false,
 "noOutputExpected":false,"backgroundTaskId":"$task"}"#;
 
-/// How the summary of a compaction begins.
+/// Beginning of the summary of a compaction.
 macro_rules! summary {
     () => {
         r"This session is being continued from a previous conversation that ran out of context. The summary below covers
@@ -117,7 +118,7 @@ macro_rules! saved_tail {
     };
 }
 
-/// How an answer goes on after its result when the call was allowed: saved, streamed.
+/// The end of a tool result when the call was allowed: saved, streamed.
 pub(super) const ACCEPTED: [&str; 2] = [
     concat!(
         r#""sourceToolAssistantUUID":"$asked","permissionDecision":{"decision":"accept","source":"config",
@@ -127,7 +128,7 @@ pub(super) const ACCEPTED: [&str; 2] = [
     r#""tool_result_meta":[{"id":"$call","permission_decision":{"decision":"accept","source":"config",
 "reason_type":"rule"}}]}"#,
 ];
-/// The same when it was denied.
+/// The end of a tool result when the call was denied.
 pub(super) const REJECTED: [&str; 2] = [
     concat!(
         r#""toolDenialKind":"user-rejected","sourceToolAssistantUUID":"$asked","permissionDecision":
@@ -138,7 +139,7 @@ pub(super) const REJECTED: [&str; 2] = [
 {"decision":"reject","source":"config"}}]}"#,
 ];
 
-// Lines of transcripts. Those that end in a comma go on with the tail.
+// Lines of transcripts. Those that end in a comma are continued by the tail.
 pub(super) const SAVED_TAIL: &str = saved_tail!();
 pub(super) const ENQUEUE: &str = r#"{"type":"queue-operation","operation":"enqueue","timestamp":"$time",
 "sessionId":"$session","content":"$text"}"#;
@@ -225,7 +226,7 @@ macro_rules! attachment {
     };
 }
 
-/// What the CLI attaches to the first prompt of a session.
+/// Attachments of the CLI to the first prompt of a session.
 pub(super) const ATTACHMENTS: [&str; 5] = [
     attachment!(
         r#""environment","snapshot":{"workingDirectory":"/home/dev/$project","isWorktree":false,"isGitRepo":true,
@@ -301,7 +302,7 @@ pub(super) const HOST_ALLOWS: &str = r#"{"type":"control_response","response":{"
 "request_id":"$request","response":{"behavior":"allow","updatedInput":$input}}}"#;
 pub(super) const HOST_DENIES: &str = r#"{"type":"control_response","response":{"subtype":"success",
 "request_id":"$request","response":{"behavior":"deny","message":"not now"}}}"#;
-/// A result does not begin with its type in 2.1.325, and `type` stands in the middle.
+/// In 2.1.325 a result does not begin with its type: `type` is in the middle.
 pub(super) const RESULT: &str = r#"{"duration_api_ms":$api,"stop_reason":"$stop","session_id":"$session",
 "total_cost_usd":$usd,"usage":$usage,"modelUsage":$model,"permission_denials":[$denials],
 "terminal_reason":"$reason","fast_mode_state":"off","fast_mode_disabled_reason":"sdk_opt_in_required",

@@ -1,12 +1,12 @@
-//! What the model says: a response is written block by block, with the calls it makes.
+//! Output of the model: a response is written block by block, with its calls.
 
 use super::Scribe;
 use crate::corpus::line::{self, Tool};
 use crate::corpus::text;
-use crate::corpus::value::{Begun, Block, Ended, Escaped, Final, Holes, Id, Put, Start, Uuid, fill};
+use crate::corpus::value::{Begun, Block, Ended, Escaped, Final, Id, Placeholders, Put, Start, Uuid, fill};
 use crate::corpus::{Shape, Tokens};
 
-/// One API response and how far its blocks are written.
+/// One API response, and how many of its blocks are written.
 struct Reply {
     id: Id,
     request: Id,
@@ -31,20 +31,20 @@ impl Scribe<'_> {
         self.compact_if_full();
         self.maybe_retry();
         let mut reply = Reply {
-            id: self.dice.id("msg_01"),
-            request: self.dice.id("req_01"),
-            api: self.dice.uuid(),
+            id: self.random.id("msg_01"),
+            request: self.random.id("req_01"),
+            api: self.random.uuid(),
             stop,
             tokens: self.spend(),
             block: 0,
         };
         self.ask(&reply);
-        let calls = if stop == "tool_use" { 1 + u64::from(self.dice.percent(16)) } else { 0 };
-        if self.dice.percent(25) {
+        let calls = if stop == "tool_use" { 1 + u64::from(self.random.percent(16)) } else { 0 };
+        if self.random.percent(25) {
             let text = self.text(text::PROSE);
             self.block(&mut reply, &Block::Thinking(text));
         }
-        if calls == 0 || self.dice.percent(45) {
+        if calls == 0 || self.random.percent(45) {
             let text = self.text(text::PROSE);
             self.block(&mut reply, &Block::Text(text));
         }
@@ -70,19 +70,19 @@ impl Scribe<'_> {
 
     fn call(&mut self) -> Call {
         let tool = self.tool();
-        let (file, text) = (self.dice.below(400), self.text(tool.asks));
+        let (file, text) = (self.random.below(400), self.text(tool.asks));
         let mut input = Vec::new();
         fill(&mut input, tool.input, &[("text", &text), ("file", &file)], &[]);
-        Call { id: self.dice.id("toolu_01"), tool, file, input, asked: Uuid::default() }
+        Call { id: self.random.id("toolu_01"), tool, file, input, asked: Uuid::default() }
     }
 
-    /// The tokens of one more response. What is written to the cache now is read from it next time.
+    /// Returns the tokens of one more response. Tokens written to the cache now are read from it next time.
     fn spend(&mut self) -> Tokens {
-        let written = self.dice.between(100, 4000);
+        let written = self.random.between(100, 4000);
         let hour = u64::from(self.session.hour_cache);
         let tokens = Tokens {
-            input: self.dice.between(1, 60),
-            output: self.dice.between(20, 1500),
+            input: self.random.between(1, 60),
+            output: self.random.between(20, 1500),
             cache_read: self.session.context,
             cache_write_5m: written * (1 - hour),
             cache_write_1h: written * hour,
@@ -93,13 +93,13 @@ impl Scribe<'_> {
         tokens
     }
 
-    /// What stands before the first block of a response.
+    /// Writes the events before the first block of a response.
     fn ask(&mut self, reply: &Reply) {
-        self.clock += self.dice.between(20, 900);
+        self.clock += self.random.between(20, 900);
         match self.shape {
             Shape::Transcript => {
-                let (text, leaf, tail) = (self.turn.text, self.session.leaf, self.dice.uuid());
-                if self.dice.percent(50) {
+                let (text, leaf, tail) = (self.turn.text, self.session.leaf, self.random.uuid());
+                if self.random.percent(50) {
                     self.record(line::LAST_PROMPT, "", &[("text", &text), ("leaf", &leaf)]);
                     self.record(line::ATIS_LATCH, "", &[]);
                 }
@@ -109,7 +109,7 @@ impl Scribe<'_> {
             Shape::Stream | Shape::Pretty => {}
             Shape::Events => {
                 self.record(line::STATUS, "", &[]);
-                let (usage, waited) = (Begun(reply.tokens), self.dice.between(300, 3000));
+                let (usage, waited) = (Begun(reply.tokens), self.random.between(300, 3000));
                 self.record(
                     line::MESSAGE_START,
                     "",
@@ -117,19 +117,19 @@ impl Scribe<'_> {
                 );
             }
         }
-        self.clock += self.dice.between(500, 20_000);
+        self.clock += self.random.between(500, 20_000);
     }
 
-    /// Writes one block: a line of its own, in `Events` with the events that lead to it.
+    /// Writes one block: a line of its own, in `Events` preceded by its events.
     fn block(&mut self, reply: &mut Reply, block: &Block<'_>) -> Uuid {
-        self.clock += self.dice.between(1, 400);
+        self.clock += self.random.between(1, 400);
         let index = reply.block;
         reply.block += 1;
         match self.shape {
             Shape::Transcript => {
                 let [timing, _] = block.timing();
                 let cache = if self.session.hour_cache { "1h" } else { "5m" };
-                let holes: Holes<'_> = &[
+                let placeholders: Placeholders<'_> = &[
                     ("message", &reply.id),
                     ("block", block),
                     ("stop", &reply.stop),
@@ -140,7 +140,7 @@ impl Scribe<'_> {
                     ("api", &reply.api),
                     ("cache", &cache),
                 ];
-                self.chain(line::ASSISTANT_SAVED, holes)
+                self.chain(line::ASSISTANT_SAVED, placeholders)
             }
             Shape::Stream | Shape::Pretty => self.block_line(reply, block),
             Shape::Events => {
@@ -159,20 +159,20 @@ impl Scribe<'_> {
             self.record(line::THINKING_TOKENS, "", &[("tokens", &tokens)]);
         }
         let (usage, [_, timing]) = (Begun(reply.tokens), block.timing());
-        let holes: Holes<'_> = &[
+        let placeholders: Placeholders<'_> = &[
             ("message", &reply.id),
             ("block", block),
             ("usage", &usage),
             ("request", &reply.request),
             ("timing", &timing),
         ];
-        self.record(line::ASSISTANT, "", holes)
+        self.record(line::ASSISTANT, "", placeholders)
     }
 
     fn deltas(&mut self, reply: &Reply, index: u64, block: &Block<'_>) {
         let (delta, mut rest) = block.delta();
         while !rest.is_empty() {
-            let piece = text::piece(&mut rest, self.dice.between(80, 640) as usize);
+            let piece = text::piece(&mut rest, self.random.between(80, 640) as usize);
             let escaped = Escaped(piece);
             let part: &dyn Put = if matches!(block, Block::Call(_)) { &escaped } else { &piece };
             self.event(reply, delta, &[("index", &index), ("piece", part)]);
@@ -182,15 +182,16 @@ impl Scribe<'_> {
         }
     }
 
-    /// Writes an event of a response; `MESSAGE_START` says more than the others and is a line of its own.
-    fn event(&mut self, reply: &Reply, event: &str, holes: Holes<'_>) {
+    /// Writes an event of a response; `MESSAGE_START` has more fields than the others and is a line of its
+    /// own.
+    fn event(&mut self, reply: &Reply, event: &str, placeholders: Placeholders<'_>) {
         let mut inner = Vec::new();
-        fill(&mut inner, event, holes, &[]);
+        fill(&mut inner, event, placeholders, &[]);
         self.record(line::STREAM_EVENT, "", &[("event", &inner.as_slice()), ("message", &reply.id)]);
     }
 
     fn tool(&mut self) -> &'static Tool {
-        let mut roll = self.dice.below(1000);
+        let mut roll = self.random.below(1000);
         for tool in &line::TOOLS {
             if roll < tool.share {
                 return tool;

@@ -1,4 +1,4 @@
-//! Writes sessions turn by turn and line by line, and counts as it goes.
+//! Writes sessions turn by turn and line by line, and counts the answer meanwhile.
 
 use std::io::{self, Write};
 use std::mem;
@@ -6,8 +6,8 @@ use std::mem;
 use memchr::memchr_iter;
 
 use super::line;
-use super::text::{self, DAY, Dice, Pool};
-use super::value::{Final, Holes, Put, Saved, Stamp, Total, Uuid, fill, indent};
+use super::text::{self, DAY, Pool, Random};
+use super::value::{Final, Placeholders, Put, Saved, Stamp, Total, Uuid, fill, indent};
 use super::{Answer, Corpus, Shape, Tokens};
 
 mod answer;
@@ -23,7 +23,7 @@ const PROJECTS: [&str; 8] = ["alpha", "api", "bench", "docs", "infra", "parser",
 pub(super) struct Scribe<'a> {
     shape: Shape,
     pool: &'a Pool,
-    dice: Dice,
+    random: Random,
     clock: u64,
     /// The corpus length at which the next line over 1 MB is due.
     huge_at: u64,
@@ -38,7 +38,7 @@ pub(super) struct Scribe<'a> {
 struct Session {
     id: Uuid,
     project: &'static str,
-    /// The corpus length at which this session ends, and the longest text it may hold.
+    /// The corpus length at which this session ends, and the longest text it may have.
     end: u64,
     longest: u64,
     began: u64,
@@ -69,7 +69,7 @@ impl<'a> Scribe<'a> {
         Self {
             shape: corpus.shape,
             pool,
-            dice: Dice(corpus.seed),
+            random: Random(corpus.seed),
             clock: 0,
             huge_at: 4_000_000,
             line: Vec::new(),
@@ -80,21 +80,23 @@ impl<'a> Scribe<'a> {
         }
     }
 
-    /// Begins the session of this number. Sessions end up to half a share early or late: real ones differ in length.
+    /// Starts the session of this number. Sessions end up to half a share early or late: real ones differ in
+    /// length.
     pub(super) fn open(&mut self, corpus: &Corpus, number: u64) {
         let share = corpus.size / corpus.sessions;
         let last = number + 1 == corpus.sessions;
-        let end = if last { corpus.size } else { share * number + share / 2 + self.dice.below(share.max(1)) };
-        self.clock = 1_788_000_000_000 + self.dice.below(90 * DAY);
+        let end =
+            if last { corpus.size } else { share * number + share / 2 + self.random.below(share.max(1)) };
+        self.clock = 1_788_000_000_000 + self.random.below(90 * DAY);
         self.session = Session {
-            id: self.dice.uuid(),
-            project: self.dice.pick(&PROJECTS),
+            id: self.random.uuid(),
+            project: self.random.pick(&PROJECTS),
             end,
             longest: share / 16,
             began: self.clock,
-            hour_cache: self.dice.percent(25),
-            hooked: self.dice.percent(30),
-            hosted: self.dice.percent(20),
+            hour_cache: self.random.percent(25),
+            hooked: self.random.percent(30),
+            hosted: self.random.percent(20),
             ..Session::default()
         };
         self.answer.sessions += 1;
@@ -107,17 +109,17 @@ impl<'a> Scribe<'a> {
     }
 
     pub(super) fn session(&mut self, out: &mut impl Write) -> io::Result<()> {
-        let killed = self.dice.percent(10);
+        let killed = self.random.percent(10);
         while self.session.turns == 0 || self.written() < self.session.end {
             self.begin_turn();
-            let mut left = self.dice.between(2, 24);
+            let mut left = self.random.between(2, 24);
             while left > 0 && self.written() < self.session.end {
                 self.step();
                 self.send(out, 256 << 10)?;
                 left -= 1;
             }
             let stopped = killed && self.written() >= self.session.end;
-            let refused = self.shape == Shape::Transcript && self.dice.below(1000) < 5;
+            let refused = self.shape == Shape::Transcript && self.random.below(1000) < 5;
             self.response(if stopped {
                 "tool_use"
             } else if refused {
@@ -131,13 +133,13 @@ impl<'a> Scribe<'a> {
         }
         if self.shape == Shape::Transcript {
             let (used, began) = (self.session.used, self.session.began);
-            let holes: Holes<'_> = &[
+            let placeholders: Placeholders<'_> = &[
                 ("usd", &used.cost()),
                 ("model", &Saved(used)),
                 ("ms", &(self.clock - began)),
                 ("began", &began),
             ];
-            self.record(line::COST_STATE, "", holes);
+            self.record(line::COST_STATE, "", placeholders);
         }
         self.answer.tokens.add(self.session.used);
         self.answer.cost += self.session.used.cost().0;
@@ -156,7 +158,7 @@ impl<'a> Scribe<'a> {
     /// A response with calls and their answers.
     fn step(&mut self) {
         for call in self.response("tool_use") {
-            let roll = self.dice.below(1000);
+            let roll = self.random.below(1000);
             self.hook_of("PreToolUse", &call);
             match roll {
                 0..50 => self.answer_error(&call),
@@ -172,18 +174,18 @@ impl<'a> Scribe<'a> {
 
     fn begin_turn(&mut self) {
         let text = self.text(text::PROMPT);
-        self.turn = Turn { prompt: self.dice.uuid(), text, began: self.clock, ..Turn::default() };
+        self.turn = Turn { prompt: self.random.uuid(), text, began: self.clock, ..Turn::default() };
         if self.shape != Shape::Transcript {
             self.record(line::INIT, "", &[]);
             return self.hook_prompt();
         }
-        if self.dice.percent(2) {
+        if self.random.percent(2) {
             self.local_command();
         }
         self.record(line::ENQUEUE, "", &[("text", &text)]);
         self.record(line::DEQUEUE, "", &[]);
         let (prompt, turns) = (self.turn.prompt, self.session.turns);
-        if self.dice.percent(5) {
+        if self.random.percent(5) {
             self.typed_command();
         } else {
             self.chain(line::PROMPT_LINE, &[("text", &text), ("prompt", &prompt), ("turns", &turns)]);
@@ -222,7 +224,7 @@ impl<'a> Scribe<'a> {
         } else {
             (line::RESULT_SUCCESS, "end_turn", "completed")
         };
-        let holes: Holes<'_> = &[
+        let placeholders: Placeholders<'_> = &[
             ("stop", &stop),
             ("reason", &reason),
             ("api", &(self.clock - self.session.began)),
@@ -236,31 +238,31 @@ impl<'a> Scribe<'a> {
             ("wall", &wall),
             ("index", &index),
         ];
-        self.record(line::RESULT, tail, holes);
+        self.record(line::RESULT, tail, placeholders);
         self.answer.turns += 1;
     }
 
     fn text(&mut self, lengths: &[(u64, u64)]) -> &'a [u8] {
-        let length = self.dice.length(lengths).min(self.session.longest);
-        self.pool.cut(&mut self.dice, length)
+        let length = self.random.length(lengths).min(self.session.longest);
+        self.pool.cut(&mut self.random, length)
     }
 
-    /// Writes a message line of a transcript: it names the one before.
-    fn chain(&mut self, line: &str, holes: Holes<'_>) -> Uuid {
-        let uuid = self.record(line, line::SAVED_TAIL, holes);
+    /// Writes a message line of a transcript, which names the one before.
+    fn chain(&mut self, line: &str, placeholders: Placeholders<'_>) -> Uuid {
+        let uuid = self.record(line, line::SAVED_TAIL, placeholders);
         self.session.leaf = Some(uuid);
         uuid
     }
 
-    /// Writes one record. Every form may use the session, the time, a new uuid and the uuid before it.
-    fn record(&mut self, line: &str, tail: &str, holes: Holes<'_>) -> Uuid {
-        let (uuid, time) = (self.dice.uuid(), Stamp(self.clock));
+    /// Writes one record. Every template may use the session, the time, a new uuid and the uuid before it.
+    fn record(&mut self, line: &str, tail: &str, placeholders: Placeholders<'_>) -> Uuid {
+        let (uuid, time) = (self.random.uuid(), Stamp(self.clock));
         let Session { id, leaf, project, .. } = &self.session;
-        let common: Holes<'_> =
+        let common: Placeholders<'_> =
             &[("uuid", &uuid), ("session", id), ("time", &time), ("parent", leaf), ("project", project)];
         self.line.clear();
-        fill(&mut self.line, line, holes, common);
-        fill(&mut self.line, tail, holes, common);
+        fill(&mut self.line, line, placeholders, common);
+        fill(&mut self.line, tail, placeholders, common);
         if self.shape == Shape::Pretty {
             self.page.extend_from_slice(if self.answer.records == 0 { b"[\n  " } else { b",\n  " });
             indent(&mut self.page, &self.line);
@@ -276,7 +278,7 @@ impl<'a> Scribe<'a> {
         self.answer.bytes + self.page.len() as u64
     }
 
-    /// Hands the page on when it is longer than `limit`.
+    /// Writes the page out when it is longer than `limit`.
     fn send(&mut self, out: &mut impl Write, limit: usize) -> io::Result<()> {
         if self.page.len() > limit {
             out.write_all(&self.page)?;

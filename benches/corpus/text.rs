@@ -1,28 +1,28 @@
-//! Dice, lengths, and the text that everything is said with.
+//! Random numbers, lengths, and the source of all texts.
 
 /// A day in milliseconds.
 pub(super) const DAY: u64 = 86_400_000;
 
-/// Lengths in bytes at given thousandths of all texts, with straight lines between them. Tool results of
-/// transcripts: with these, and about five other lines to each, all lines together come out as in real logs.
+/// Lengths in bytes at given thousandths of all texts, interpolated linearly. Tool results of transcripts:
+/// with these, and about five other lines to each, all lines together have the lengths of real logs.
 #[rustfmt::skip]
 pub(super) const RESULT_SAVED: &[(u64, u64)] =
     &[(0, 60), (200, 600), (470, 2500), (700, 5000), (850, 9000), (948, 18_000), (990, 32_000), (1000, 90_000)];
-/// Tool results of streams, where only about two other lines stand beside each.
+/// Tool results of streams, which have only about two other lines to each.
 #[rustfmt::skip]
 pub(super) const RESULT_STREAMED: &[(u64, u64)] =
     &[(0, 60), (300, 450), (670, 2000), (850, 5000), (967, 18_000), (990, 30_000), (1000, 70_000)];
-/// What the model says and thinks.
+/// Text and thinking of the model.
 pub(super) const PROSE: &[(u64, u64)] = &[(0, 20), (500, 250), (900, 1800), (1000, 9000)];
-/// What the user says, and shell commands.
+/// Prompts of the user, and shell commands.
 pub(super) const PROMPT: &[(u64, u64)] = &[(0, 20), (500, 90), (900, 400), (1000, 1500)];
 /// Files that are written or edited.
 pub(super) const FILE: &[(u64, u64)] = &[(0, 100), (500, 1500), (900, 6000), (1000, 16_000)];
 
 /// splitmix64: eight bytes of state, and the same numbers on every machine.
-pub(super) struct Dice(pub(super) u64);
+pub(super) struct Random(pub(super) u64);
 
-impl Dice {
+impl Random {
     pub(super) fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -51,7 +51,7 @@ impl Dice {
         let at = self.below(1000);
         let upper = lengths.partition_point(|&(share, _)| share <= at);
         let ((from, low), (to, high)) = (lengths[upper - 1], lengths[upper]);
-        // One more roll, so that the longest texts do not come in a thousand fixed lengths.
+        // One more random number, so that the longest texts do not come in a thousand fixed lengths.
         let step = (at - from) * 1000 + self.below(1000);
         low + (high - low) * step / ((to - from) * 1000)
     }
@@ -63,13 +63,13 @@ pub(super) struct Pool(Vec<u8>);
 impl Pool {
     pub(super) fn new(seed: u64) -> Self {
         const SIZE: usize = 4 << 20;
-        let mut dice = Dice(seed ^ 0x7465_7874);
+        let mut random = Random(seed ^ 0x7465_7874);
         let mut text = Vec::with_capacity(SIZE + 1024);
         while text.len() < SIZE {
-            let form = dice.pick(FORMS);
-            for (number, part) in form.split('$').enumerate() {
+            let template = random.pick(FORMS);
+            for (number, part) in template.split('$').enumerate() {
                 if number > 0 {
-                    text.extend_from_slice(dice.pick(WORDS).as_bytes());
+                    text.extend_from_slice(random.pick(WORDS).as_bytes());
                 }
                 text.extend_from_slice(part.as_bytes());
             }
@@ -78,9 +78,9 @@ impl Pool {
     }
 
     /// About `length` bytes from anywhere, cut at spaces: a space is never part of an escape or of a wide character.
-    pub(super) fn cut(&self, dice: &mut Dice, length: u64) -> &[u8] {
+    pub(super) fn cut(&self, random: &mut Random, length: u64) -> &[u8] {
         let length = length as usize;
-        let start = dice.below((self.0.len() - length - 1024) as u64) as usize;
+        let start = random.below((self.0.len() - length - 1024) as u64) as usize;
         let mut rest = &self.0[start..];
         piece(&mut rest, 1);
         piece(&mut rest, length).trim_ascii()
@@ -106,7 +106,7 @@ const WORDS: &[&str] = &[
     "new", "fast", "slow", "open", "closed", "stale", "fresh", "self_test", "read_all", "MAX_LEN", "HashMap",
 ];
 
-/// Lines as they stand in a JSON string: quotes, tabs and newlines escaped, some letters escaped, some raw.
+/// Lines as in a JSON string: quotes, tabs and newlines escaped, some letters escaped, some raw.
 #[rustfmt::skip]
 const FORMS: &[&str] = &[
     r"    let mut $ = $::new($, $);\n",

@@ -1,27 +1,33 @@
-//! The values that fill the holes of a line: ids, times, money, tokens, blocks.
+//! The values of placeholders: ids, times, money, tokens, blocks.
 
 use std::io::Write;
 
 use memchr::{memchr2, memchr2_iter};
 
 use super::scribe::Call;
-use super::text::{DAY, Dice};
-use super::{Tokens, line as form};
+use super::text::{DAY, Random};
+use super::{Tokens, line as template};
 
-/// Appends a form with its holes filled: `$name` is a hole, and line ends of the form itself are dropped.
-pub(super) fn fill(line: &mut Vec<u8>, form: &str, holes: Holes<'_>, more: Holes<'_>) {
-    let mut rest = form;
+/// Appends a template with its placeholders (`$name`) filled in; line ends of the template itself are
+/// dropped.
+pub(super) fn fill(
+    line: &mut Vec<u8>,
+    template: &str,
+    placeholders: Placeholders<'_>,
+    more: Placeholders<'_>,
+) {
+    let mut rest = template;
     while let Some(at) = memchr2(b'$', b'\n', rest.as_bytes()) {
         line.extend_from_slice(&rest.as_bytes()[..at]);
-        let hole = rest.as_bytes()[at] == b'$';
+        let placeholder = rest.as_bytes()[at] == b'$';
         rest = &rest[at + 1..];
-        if !hole {
+        if !placeholder {
             continue;
         }
         let end = rest.bytes().position(|byte| !byte.is_ascii_lowercase()).unwrap_or(rest.len());
         let (name, after) = rest.split_at(end);
-        let value = holes.iter().chain(more).find(|(known, _)| *known == name);
-        value.expect("every hole of a form has a value").1.put(line);
+        let value = placeholders.iter().chain(more).find(|(known, _)| *known == name);
+        value.expect("every placeholder of a template has a value").1.put(line);
         rest = after;
     }
     line.extend_from_slice(rest.as_bytes());
@@ -43,7 +49,7 @@ pub(super) fn indent(page: &mut Vec<u8>, record: &[u8]) {
                     from = if record[at + mark] == b'\\' && !escaped { mark + 2 } else { from };
                     record[at + mark] == b'"' && !escaped
                 });
-                let end = at + end.expect("every string of a form ends") + 1;
+                let end = at + end.expect("every string of a template ends") + 1;
                 page.extend_from_slice(&record[at - 1..end]);
                 at = end;
             }
@@ -81,10 +87,10 @@ pub(super) fn error(content: &[u8]) -> Vec<u8> {
     [b"\"Error: ", content, b"\""].concat()
 }
 
-/// Names of holes and what fills them.
-pub(super) type Holes<'h> = &'h [(&'h str, &'h dyn Put)];
+/// Names of placeholders with their values.
+pub(super) type Placeholders<'h> = &'h [(&'h str, &'h dyn Put)];
 
-/// A value that fills a hole.
+/// The value of a placeholder.
 pub(super) trait Put {
     fn put(&self, line: &mut Vec<u8>);
 }
@@ -124,7 +130,7 @@ impl Put for Escaped<'_> {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Uuid(u64, u64);
 
-impl Dice {
+impl Random {
     pub(super) fn uuid(&mut self) -> Uuid {
         Uuid(self.roll() & !0xf000 | 0x4000, self.roll() >> 2 | 1 << 63)
     }
@@ -177,7 +183,7 @@ impl Put for Id {
     }
 }
 
-/// A moment in milliseconds since 1970, as `2026-11-15T23:41:55.887Z`.
+/// A time in milliseconds since 1970, written as `2026-11-15T23:41:55.887Z`.
 pub(super) struct Stamp(pub(super) u64);
 
 impl Put for Stamp {
@@ -238,16 +244,16 @@ pub(super) struct Total(pub(super) Tokens);
 pub(super) struct Saved(pub(super) Tokens);
 
 macro_rules! put_tokens {
-    ($($name:ident = $form:expr;)+) => {$(
+    ($($name:ident = $template:expr;)+) => {$(
         impl Put for $name {
             fn put(&self, line: &mut Vec<u8>) {
                 let Tokens { input, output, cache_read, cache_write_5m, cache_write_1h } = &self.0;
                 let (write, usd) = (self.0.written(), self.0.cost());
-                let holes: Holes<'_> = &[
+                let placeholders: Placeholders<'_> = &[
                     ("in", input), ("out", output), ("read", cache_read), ("write", &write),
                     ("short", cache_write_5m), ("hour", cache_write_1h), ("usd", &usd),
                 ];
-                fill(line, $form, holes, &[]);
+                fill(line, $template, placeholders, &[]);
             }
         }
     )+};
@@ -281,20 +287,20 @@ pub(super) enum Block<'t> {
 }
 
 impl<'t> Block<'t> {
-    /// The form of its deltas, and what they say piece by piece.
+    /// The template of its deltas, and their text piece by piece.
     pub(super) fn delta(&self) -> (&'static str, &'t [u8]) {
         match self {
-            Self::Text(text) => (form::TEXT_DELTA, text),
-            Self::Thinking(text) => (form::THINKING_DELTA, text),
-            Self::Call(call) => (form::INPUT_DELTA, &call.input),
+            Self::Text(text) => (template::TEXT_DELTA, text),
+            Self::Thinking(text) => (template::THINKING_DELTA, text),
+            Self::Call(call) => (template::INPUT_DELTA, &call.input),
         }
     }
 
-    /// How long it took, as the line of the block says it: saved, streamed.
+    /// How long it took, as in the line of the block: saved, streamed.
     pub(super) fn timing(&self) -> [&'static str; 2] {
         match self {
             Self::Text(_) => ["", ""],
-            Self::Thinking(_) => form::THINKING_TIMING,
+            Self::Thinking(_) => template::THINKING_TIMING,
             Self::Call(_) => [r#""toolInputStreamMs":6,"#, ""],
         }
     }
@@ -303,14 +309,14 @@ impl<'t> Block<'t> {
 impl Put for Block<'_> {
     fn put(&self, line: &mut Vec<u8>) {
         match self {
-            Self::Text(text) => fill(line, form::TEXT, &[("text", text)], &[]),
+            Self::Text(text) => fill(line, template::TEXT, &[("text", text)], &[]),
             Self::Thinking(text) => {
-                fill(line, form::THINKING, &[("text", text), ("sign", &form::SIGNATURE)], &[])
+                fill(line, template::THINKING, &[("text", text), ("sign", &template::SIGNATURE)], &[])
             }
             Self::Call(Call { id, tool, input, .. }) => {
                 fill(
                     line,
-                    form::TOOL_USE,
+                    template::TOOL_USE,
                     &[("tool", &tool.name), ("input", &input.as_slice()), ("call", id)],
                     &[],
                 );
@@ -319,16 +325,16 @@ impl Put for Block<'_> {
     }
 }
 
-/// A block as `content_block_start` shows it: nothing in it yet.
+/// A block as in `content_block_start`: still empty.
 pub(super) struct Start<'b, 't>(pub(super) &'b Block<'t>);
 
 impl Put for Start<'_, '_> {
     fn put(&self, line: &mut Vec<u8>) {
         match self.0 {
-            Block::Text(_) => fill(line, form::TEXT, &[("text", &"")], &[]),
-            Block::Thinking(_) => fill(line, form::THINKING, &[("text", &""), ("sign", &"")], &[]),
+            Block::Text(_) => fill(line, template::TEXT, &[("text", &"")], &[]),
+            Block::Thinking(_) => fill(line, template::THINKING, &[("text", &""), ("sign", &"")], &[]),
             Block::Call(Call { id, tool, .. }) => {
-                fill(line, form::TOOL_USE, &[("tool", &tool.name), ("input", &"{}"), ("call", id)], &[]);
+                fill(line, template::TOOL_USE, &[("tool", &tool.name), ("input", &"{}"), ("call", id)], &[]);
             }
         }
     }

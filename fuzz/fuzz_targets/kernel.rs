@@ -1,5 +1,5 @@
-//! Every string kernel equals the scalar walk, from every start near the beginning, on bytes that end where their memory
-//! ends: a `Box<[u8]>` has no spare bytes, so AddressSanitizer sees a read past it.
+//! Every string kernel agrees with the scalar loop, from every start near the beginning, up to the last byte
+//! of the memory: a `Box<[u8]>` has no spare bytes, so AddressSanitizer detects a read past it.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

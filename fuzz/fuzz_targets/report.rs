@@ -1,5 +1,5 @@
-//! Any bytes as a log, in every report: no panic, and nothing that a terminal would obey. The first byte is the format, since
-//! all of them would take too long.
+//! Any bytes as a log, in every report: no panic, and no control characters for a terminal. The first byte
+//! selects the format, since all formats would take too long.
 #![no_main]
 
 #[path = "../reports.rs"]

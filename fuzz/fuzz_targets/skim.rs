@@ -1,4 +1,5 @@
-//! The fast path equals the obvious one, on any bytes and between neighbours: the light target, for very many inputs.
+//! The fast decoder agrees with the obvious one, on any bytes and between neighbours: the light target, for
+//! very many inputs.
 #![no_main]
 
 #[path = "../checks.rs"]

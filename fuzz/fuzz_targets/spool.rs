@@ -1,4 +1,4 @@
-//! What a relay passed on and nobody looked at yet: pieces that come and go in any order and size, in memory and on disk.
+//! The spool of a relay: pieces are written and read in any order and size, in memory and on disk.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|steps: &[u8]| ccstat::internal::input::check_spool(steps));

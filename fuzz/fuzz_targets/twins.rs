@@ -1,4 +1,4 @@
-//! The fast path equals the obvious one, on any bytes and on any bytes inside of a record.
+//! The fast decoder agrees with the obvious one, on any bytes and on any bytes inside of a record.
 #![no_main]
 
 #[path = "../checks.rs"]
