@@ -42,7 +42,7 @@ pub struct Ledger {
     /// Tool calls, in the order they stand.
     pub calls: Vec<Call>,
     /// Answers without a call.
-    pub orphans: Vec<Mark>,
+    pub orphans: Vec<Context>,
     /// Tools that ran on the server, within responses.
     pub server_uses: Vec<ServerUse>,
     /// Ends of turns, in the order they stand.
@@ -56,7 +56,7 @@ pub struct Ledger {
     /// Summaries of the conversation.
     pub compactions: Vec<Compaction>,
     /// What humans asked.
-    pub prompts: Vec<Mark>,
+    pub prompts: Vec<Context>,
     /// MCP servers, each once a session and status.
     pub servers: Vec<Server>,
     /// Every record, where that was asked for.
@@ -73,7 +73,7 @@ pub struct Ledger {
 
 /// Where and when something happened, and to whom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mark {
+pub struct Context {
     /// Its session; `None` if no session is known to own it.
     pub session: Option<SessionIndex>,
     /// Its subagent; the main agent's have none.
@@ -81,12 +81,12 @@ pub struct Mark {
     /// When, where the log says so.
     pub time: Option<Time>,
     /// Where it stands.
-    pub at: Option<At>,
+    pub location: Option<Location>,
     /// The CLI version that wrote it.
     pub version: Option<Name>,
 }
 
-impl Mark {
+impl Context {
     /// Takes the session and agent of another row about the same thing if its session began earlier. Sessions are sorted by
     /// their beginnings, and a row without a session does not know the owner.
     pub(in crate::facts) fn prefer_earlier_session(&mut self, other: &Self) {
@@ -100,7 +100,7 @@ impl Mark {
 
 /// A place in a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct At {
+pub struct Location {
     /// Which source.
     pub source: SourceId,
     /// Line, from 1.
@@ -162,7 +162,7 @@ pub struct Agent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
     /// When and where.
-    pub mark: Mark,
+    pub context: Context,
     /// `message.id`.
     pub id: Option<Name>,
     /// The model that is charged.
@@ -188,7 +188,7 @@ pub struct Response {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// When and where; without a response only the session is known.
-    pub mark: Mark,
+    pub context: Context,
     /// Its response.
     pub response: Option<ResponseIndex>,
     /// How many responses it stands for where they are not kept one by one.
@@ -238,7 +238,7 @@ impl End {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// When it was asked, and where.
-    pub mark: Mark,
+    pub context: Context,
     /// `tool_use.id`.
     pub id: Option<Name>,
     /// Which tool.
@@ -265,7 +265,7 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerUse {
     /// When and where.
-    pub mark: Mark,
+    pub context: Context,
     /// Which tool.
     pub tool: Name,
 }
@@ -274,7 +274,7 @@ pub struct ServerUse {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// When and where. Where the record says no time, that of the last row before it.
-    pub mark: Mark,
+    pub context: Context,
     /// Whether it is counted as a turn: not if another record has its uuid and counts for that.
     pub counted: bool,
     /// How it ended.
@@ -299,7 +299,7 @@ pub struct Turn {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// When and where.
-    pub mark: Mark,
+    pub context: Context,
     /// Wall time.
     pub wall: Millis,
 }
@@ -308,7 +308,7 @@ pub struct Wait {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
     /// When and where.
-    pub mark: Mark,
+    pub context: Context,
     /// Which tool.
     pub tool: Name,
     /// The call, where the log has it.
@@ -319,7 +319,7 @@ pub struct Denial {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// When and where.
-    pub mark: Mark,
+    pub context: Context,
     /// What failed.
     pub kind: Name,
     /// Whether it was tried again.
@@ -332,7 +332,7 @@ pub struct Fault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compaction {
     /// When and where.
-    pub mark: Mark,
+    pub context: Context,
     /// Tokens before.
     pub before: Option<u64>,
     /// Tokens after.
@@ -347,7 +347,7 @@ pub struct Compaction {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     /// When and where it was first told to be so.
-    pub mark: Mark,
+    pub context: Context,
     /// Its name.
     pub name: Name,
     /// How it is: `connected`, `failed`, `needs-auth`, `pending` and others.
@@ -364,16 +364,16 @@ pub struct Source {
     /// How much of it is no record.
     pub invalid: u64,
     /// The first of that, if it is among the first of all sources.
-    pub first_invalid: Option<At>,
+    pub first_invalid: Option<Location>,
     /// Where the record begins that its end cuts off.
-    pub truncated: Option<At>,
+    pub truncated: Option<Location>,
 }
 
 /// One record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// When and where.
-    pub mark: Mark,
+    pub context: Context,
     /// Type and discriminator.
     pub kind: Name,
     /// Whether a table knows its kind.
@@ -392,7 +392,7 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traced {
     /// When and where.
-    pub mark: Mark,
+    pub context: Context,
     /// The id of the record.
     pub(in crate::facts) uuid: Option<Id>,
     /// Who wrote it.
@@ -412,8 +412,8 @@ pub(crate) struct SessionSpan {
     pub(crate) session: SessionIndex,
 }
 
-/// The marks of all rows; a new sort of rows that is forgotten here does not compile.
-macro_rules! marks {
+/// The contexts of all rows; a new sort of rows that is forgotten here does not compile.
+macro_rules! contexts {
     ($ledger:ident, $iter:ident $($mutable:tt)?) => {{
         let Self {
             input: _,
@@ -438,18 +438,18 @@ macro_rules! marks {
             sources: _,
         } = $ledger;
         let own = orphans.$iter().chain(prompts.$iter());
-        let own = own.chain(responses.$iter().map(|one| &$($mutable)? one.mark));
-        let own = own.chain(entries.$iter().map(|one| &$($mutable)? one.mark));
-        let own = own.chain(calls.$iter().map(|one| &$($mutable)? one.mark));
-        let own = own.chain(server_uses.$iter().map(|one| &$($mutable)? one.mark));
-        let own = own.chain(turns.$iter().map(|one| &$($mutable)? one.mark));
-        let own = own.chain(waits.$iter().map(|one| &$($mutable)? one.mark));
-        let own = own.chain(denials.$iter().map(|one| &$($mutable)? one.mark));
-        let own = own.chain(faults.$iter().map(|one| &$($mutable)? one.mark));
-        let own = own.chain(compactions.$iter().map(|one| &$($mutable)? one.mark));
-        let own = own.chain(servers.$iter().map(|one| &$($mutable)? one.mark));
-        let own = own.chain(traces.$iter().map(|one| &$($mutable)? one.mark));
-        own.chain(records.$iter().map(|one| &$($mutable)? one.mark))
+        let own = own.chain(responses.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(entries.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(calls.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(server_uses.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(turns.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(waits.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(denials.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(faults.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(compactions.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(servers.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(traces.$iter().map(|one| &$($mutable)? one.context));
+        own.chain(records.$iter().map(|one| &$($mutable)? one.context))
     }};
 }
 
@@ -462,29 +462,32 @@ impl Ledger {
     }
 
     /// The session of a row.
-    pub fn session(&self, mark: &Mark) -> Option<&Session> {
-        mark.session.map(|session| &self.sessions[session])
+    pub fn session(&self, context: &Context) -> Option<&Session> {
+        context.session.map(|session| &self.sessions[session])
     }
 
     /// The session of a row, if it has an id.
-    pub fn named_session(&self, mark: &Mark) -> Option<SessionIndex> {
-        mark.session.filter(|&session| self.sessions[session].id.is_some())
+    pub fn named_session(&self, context: &Context) -> Option<SessionIndex> {
+        context.session.filter(|&session| self.sessions[session].id.is_some())
     }
 
     /// The part of a source, in which records name the same session, that begins last before a place; and the next part.
-    pub(in crate::facts) fn spans_around(&self, at: At) -> (Option<&SessionSpan>, Option<&SessionSpan>) {
+    pub(in crate::facts) fn spans_around(
+        &self,
+        at: Location,
+    ) -> (Option<&SessionSpan>, Option<&SessionSpan>) {
         let next = self.spans.partition_point(|span| (span.source, span.first) < (at.source, at.offset));
         let own = |span: &&SessionSpan| span.source == at.source;
         (next.checked_sub(1).map(|last| &self.spans[last]).filter(own), self.spans.get(next).filter(own))
     }
 
     /// Where every row stands.
-    pub fn marks(&self) -> impl Iterator<Item = &Mark> {
-        marks!(self, iter)
+    pub fn contexts(&self) -> impl Iterator<Item = &Context> {
+        contexts!(self, iter)
     }
 
     /// The same, to be changed.
-    pub fn marks_mut(&mut self) -> impl Iterator<Item = &mut Mark> {
-        marks!(self, iter_mut mut)
+    pub fn contexts_mut(&mut self) -> impl Iterator<Item = &mut Context> {
+        contexts!(self, iter_mut mut)
     }
 }

@@ -10,7 +10,7 @@ use super::{
     detail::{Happening, What},
     difference::{Difference, Marks, differences},
     key::{Id, SessionKey},
-    ledger::{At, End},
+    ledger::{End, Location},
     once::Records,
     sessions::{Session, TurnEnd},
 };
@@ -139,15 +139,15 @@ impl<'a> Settled<'a> {
     }
 
     /// A place with its line.
-    pub(super) fn at(&self, place: Place) -> At {
+    pub(super) fn at(&self, place: Place) -> Location {
         let Place { source, offset, unit: _, line } = place;
-        At { source, line: self.lines.get(source, offset, line), offset }
+        Location { source, line: self.lines.get(source, offset, line), offset }
     }
 
     /// What is known of a name that no table knows: its own version, else the one that prints there.
     pub(super) fn unknown(&self, count: u64, place: Place, version: Option<&Name>) -> Unknown {
         let version = version.map(Name::as_str).or_else(|| self.versions.version(place));
-        let At { source, line, offset: _ } = self.at(place);
+        let Location { source, line, offset: _ } = self.at(place);
         Unknown { count, source, line, version: version.map(str::to_owned) }
     }
 
@@ -158,7 +158,7 @@ impl<'a> Settled<'a> {
         let dialects =
             Dialect::ALL.into_iter().map(|dialect| (dialect.name(), facts.dialects[dialect as usize]));
         let place = |invalid: &super::Invalid| {
-            let At { source, line, offset } = self.at(invalid.place);
+            let Location { source, line, offset } = self.at(invalid.place);
             InvalidPlace { source, line, offset, reason: invalid.reason.clone() }
         };
         Input {

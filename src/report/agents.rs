@@ -12,7 +12,7 @@ use super::{
 use crate::{
     facts::{
         ToolCount,
-        ledger::{AgentIndex, Call, Ledger, Mark, SessionIndex},
+        ledger::{AgentIndex, Call, Context, Ledger, SessionIndex},
     },
     measure::{Millis, Time},
 };
@@ -92,28 +92,28 @@ enum Whose {
 pub fn agents(view: &View<'_>) -> Report {
     let ledger = view.ledger;
     let with: BTreeSet<Option<SessionIndex>> =
-        ledger.marks().filter(|mark| mark.agent.is_some()).map(|mark| mark.session).collect();
-    let whose = |mark: &Mark| match with.contains(&mark.session) {
-        true => Whose::Agent(mark.session, mark.agent),
+        ledger.contexts().filter(|context| context.agent.is_some()).map(|context| context.session).collect();
+    let whose = |context: &Context| match with.contains(&context.session) {
+        true => Whose::Agent(context.session, context.agent),
         false => Whose::Plain,
     };
     let mut calls: BTreeMap<Whose, Vec<&Call>> = BTreeMap::new();
     let mut sums: BTreeMap<Whose, Sum> = BTreeMap::new();
     let mut spans: BTreeMap<Whose, (Time, Time)> = BTreeMap::new();
     for call in &ledger.calls {
-        calls.entry(whose(&call.mark)).or_default().push(call);
+        calls.entry(whose(&call.context)).or_default().push(call);
     }
     for entry in &ledger.entries {
-        let unknown = entry.response.is_none() && with.contains(&entry.mark.session);
-        let whose = if unknown { Whose::Nobody } else { whose(&entry.mark) };
+        let unknown = entry.response.is_none() && with.contains(&entry.context.session);
+        let whose = if unknown { Whose::Nobody } else { whose(&entry.context) };
         sums.entry(whose).or_default().add(entry);
     }
-    let rows = ledger.calls.iter().map(|call| &call.mark);
-    for mark in
-        rows.chain(ledger.entries.iter().filter(|entry| entry.response.is_some()).map(|entry| &entry.mark))
+    let rows = ledger.calls.iter().map(|call| &call.context);
+    for context in
+        rows.chain(ledger.entries.iter().filter(|entry| entry.response.is_some()).map(|entry| &entry.context))
     {
-        let Some(time) = mark.time else { continue };
-        let span = spans.entry(whose(mark)).or_insert((time, time));
+        let Some(time) = context.time else { continue };
+        let span = spans.entry(whose(context)).or_insert((time, time));
         *span = (span.0.min(time), span.1.max(time));
     }
     let mut rows: Vec<Row> = Vec::new();
@@ -212,7 +212,7 @@ fn named(view: &View<'_>, whose: Whose, depth: usize, span: Option<(Time, Time)>
                 id: text(agent.id.as_deref()),
                 depth: Some(depth as u64),
                 session: id(session),
-                started: call.and_then(|call| call.mark.time).or(started),
+                started: call.and_then(|call| call.context.time).or(started),
                 wall,
                 ..Row::default()
             }

@@ -46,13 +46,13 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
         text tool "Tool" "Name of the tool." => &row.call.tool;
         text end "End" "How it ended: ok, error, denied, or open for no answer." => Text::fixed(row.call.end.name());
         millis latency_ms "Latency" [maybe] "Time from ask to answer." => row.call.latency;
-        time started "Started" "When it was asked." => row.call.mark.time;
+        time started "Started" "When it was asked." => row.call.context.time;
         bytes result_bytes "Result" [maybe, roomy] "Bytes of its result, as they stand in the log." => row.call.result_bytes;
         ..[agent_column("`main`, or the type of the subagent that called.").roomy()];
         text model "Model" [data] "The model that called." => &row.call.model;
         ..session_columns();
         text version "Version" [data] "The CLI version that wrote it."
-            => &row.call.mark.version;
+            => &row.call.context.version;
         text id "Id" [data] "Id of the call." => &row.call.id;
         ..[place_column("Where it was asked.")];
         ..place_columns();
@@ -67,8 +67,8 @@ fn calls(view: &View<'_>) -> Report {
         End::Open => 1,
         End::Ok => 2,
     };
-    calls.sort_by_key(|call| (rank(call.end), std::cmp::Reverse(call.latency), call.mark.at));
-    let row = |call| Row { call, spot: Spot::of(view, &call.mark) };
+    calls.sort_by_key(|call| (rank(call.end), std::cmp::Reverse(call.latency), call.context.location));
+    let row = |call| Row { call, spot: Spot::of(view, &call.context) };
     let table = Table::of("Calls", &columns(), calls.into_iter().map(row)).with_sums().on_screen(30);
     Report::of(SPEC.name, table, Vec::new())
 }

@@ -61,11 +61,11 @@ impl<'a> Group<'a> {
         let model = entry.model.as_deref().unwrap_or(UNKNOWN);
         self.sum.add(entry);
         self.models.entry(model).or_default().add(entry);
-        let session = view.session(&entry.mark);
+        let session = view.session(&entry.context);
         if session.is_some_and(|session| session.unpriced.contains(model)) {
             self.unpriced.insert(model);
         }
-        if let Some(time) = entry.mark.time {
+        if let Some(time) = entry.context.time {
             self.first = Some(self.first.map_or(time, |first| first.min(time)));
             self.last = self.last.max(Some(time));
         }
@@ -178,7 +178,7 @@ fn totals(view: &View<'_>) -> Value {
 fn periods(view: &View<'_>, key: &'static str, period: impl Fn(Time) -> Option<String>) -> Value {
     let mut groups: BTreeMap<(bool, Option<String>), Group<'_>> = BTreeMap::new();
     for entry in &view.ledger.entries {
-        let period = entry.mark.time.and_then(&period);
+        let period = entry.context.time.and_then(&period);
         groups.entry((period.is_none(), period)).or_default().add(view, entry);
     }
     let row = |((_, period), group): ((bool, Option<String>), Group<'_>)| {
@@ -196,7 +196,7 @@ fn sessions(view: &View<'_>) -> Value {
     let mut groups: Vec<Group<'_>> = view.ledger.sessions.iter().map(|_| Group::default()).collect();
     for entry in &view.ledger.entries {
         // Every cost belongs to a session.
-        if let Some(session) = entry.mark.session {
+        if let Some(session) = entry.context.session {
             groups[session.get()].add(view, entry);
         }
     }
@@ -224,10 +224,10 @@ fn sessions(view: &View<'_>) -> Value {
 /// One row a window, with the gaps between them; what has no time is a last row without one.
 fn blocks(view: &View<'_>, now: Time) -> Value {
     let entries = &view.ledger.entries;
-    let starts = calendar::window_starts(entries.iter().filter_map(|entry| entry.mark.time).collect());
+    let starts = calendar::window_starts(entries.iter().filter_map(|entry| entry.context.time).collect());
     let mut groups: BTreeMap<(bool, Option<Time>), Group<'_>> = BTreeMap::new();
     for entry in entries {
-        let start = entry.mark.time.and_then(|time| {
+        let start = entry.context.time.and_then(|time| {
             starts.partition_point(|&start| start <= time).checked_sub(1).map(|at| starts[at])
         });
         groups.entry((start.is_none(), start)).or_default().add(view, entry);

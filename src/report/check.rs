@@ -133,7 +133,7 @@ fn rows(view: &View<'_>, runs: &Runs) -> Vec<Row> {
     let mut rows: Vec<Row> = runs.iter().zip(shorts).map(row).collect();
     let mut calls: Vec<Vec<&Call>> = vec![Vec::new(); rows.len()];
     for call in &ledger.calls {
-        if let Some(run) = runs.of_mark(&call.mark) {
+        if let Some(run) = runs.of_context(&call.context) {
             calls[run].push(call);
         }
     }
@@ -142,7 +142,7 @@ fn rows(view: &View<'_>, runs: &Runs) -> Vec<Row> {
         row.num_turns = turns;
     }
     for turn in ledger.turns.iter().filter(|turn| turn.counted) {
-        if let Some(run) = runs.of_mark(&turn.mark) {
+        if let Some(run) = runs.of_context(&turn.context) {
             rows[run].turns += 1;
             if !turn.ok {
                 rows[run].failure = failure(turn).into();
@@ -150,7 +150,7 @@ fn rows(view: &View<'_>, runs: &Runs) -> Vec<Row> {
         }
     }
     for entry in &ledger.entries {
-        if let Some(run) = runs.of_mark(&entry.mark) {
+        if let Some(run) = runs.of_context(&entry.context) {
             add(&mut rows[run].cost, entry.cost);
         }
     }

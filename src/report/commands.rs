@@ -11,7 +11,7 @@ use super::{
 use crate::{
     facts::{
         Detail, Name,
-        ledger::{At, ResponseIndex},
+        ledger::{Location, ResponseIndex},
         trace::command::{self, Commands, Sort, Use},
     },
     measure::{Time, Tokens},
@@ -58,7 +58,7 @@ struct Row {
     sum: Option<Sum>,
     first: Option<Time>,
     last: Option<Time>,
-    at: Option<At>,
+    at: Option<Location>,
     source: Value,
     place: Value,
 }
@@ -68,7 +68,7 @@ impl Stands for Row {
         &self.source
     }
 
-    fn at(&self) -> Option<At> {
+    fn at(&self) -> Option<Location> {
         self.at
     }
 }
@@ -81,12 +81,12 @@ impl Row {
         self.turns += u64::from(!one.responses.is_empty());
         let earlier = |time: Time| self.first.is_none_or(|first| time < first);
         // Uses come in the order they stand, and the first of them is the earliest that has a time.
-        if self.at.is_none() || one.mark.time.is_some_and(earlier) {
-            self.at = one.mark.at;
-            (self.source, self.place) = (view.source(one.mark.at), view.place(one.mark.at));
+        if self.at.is_none() || one.context.time.is_some_and(earlier) {
+            self.at = one.context.location;
+            (self.source, self.place) = (view.source(one.context.location), view.place(one.context.location));
         }
-        self.first = self.first.into_iter().chain(one.mark.time).min();
-        self.last = self.last.max(one.mark.time);
+        self.first = self.first.into_iter().chain(one.context.time).min();
+        self.last = self.last.max(one.context.time);
     }
 
     fn tokens(&self, count: impl Fn(&Tokens) -> u64) -> Value {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::facts::{
     Detail,
-    ledger::{At, Call},
+    ledger::{Call, Location},
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
@@ -32,9 +32,10 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn of(view: &View<'a>, call: &'a Call) -> Self {
-        let mark = &call.mark;
-        let (session, project, source) = (view.session_id(mark), view.project(mark), view.source(mark.at));
-        Self { call, session, project, agent: view.agent(mark), source }
+        let context = &call.context;
+        let (session, project, source) =
+            (view.session_id(context), view.project(context), view.source(context.location));
+        Self { call, session, project, agent: view.agent(context), source }
     }
 }
 
@@ -43,19 +44,19 @@ impl Stands for Row<'_> {
         &self.source
     }
 
-    fn at(&self) -> Option<At> {
-        self.call.mark.at
+    fn at(&self) -> Option<Location> {
+        self.call.context.location
     }
 }
 
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
-        time started "Time" "When it was asked." => row.call.mark.time;
+        time started "Time" "When it was asked." => row.call.context.time;
         text session "Session" "Its session." => &row.session;
         text project "Project" [data] "The folder of the session." => &row.project;
         text agent "Agent" [known] "`main`, or the type of the subagent that asked." => row.agent;
         text model "Model" [data] "The model that asked." => &row.call.model;
-        text version "Version" [data] "The CLI version." => &row.call.mark.version;
+        text version "Version" [data] "The CLI version." => &row.call.context.version;
         text tool "Tool" [known] "Which tool." => &row.call.tool;
         text id "Id" [data] "`tool_use.id`, where the log says it." => &row.call.id;
         text end "End" [known] "How it ended: ok, error, denied or open (no answer seen)." => row.call.end.name();

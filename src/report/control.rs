@@ -10,7 +10,7 @@ use super::{
 use crate::{
     facts::{
         Detail,
-        ledger::At,
+        ledger::Location,
         trace::control::{Decision, Request, Seen, requests},
     },
     measure::Millis,
@@ -59,8 +59,8 @@ impl Row {
             latency: request.latency,
             session: text(session.and_then(|session| session.id.as_deref())),
             project: text(session.and_then(|session| session.project.as_deref())),
-            source: view.source(request.at),
-            place: view.place(request.at),
+            source: view.source(request.location),
+            place: view.place(request.location),
             request: Some(request),
         }
     }
@@ -71,8 +71,8 @@ impl Stands for Row {
         &self.source
     }
 
-    fn at(&self) -> Option<At> {
-        self.request.as_ref().and_then(|request| request.at)
+    fn at(&self) -> Option<Location> {
+        self.request.as_ref().and_then(|request| request.location)
     }
 }
 

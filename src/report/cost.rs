@@ -214,7 +214,7 @@ impl Row {
 
     fn add(&mut self, entry: &Entry) {
         self.sum.add(entry);
-        self.sessions.extend(entry.mark.session);
+        self.sessions.extend(entry.context.session);
         if let Some(model) = &entry.model
             && !self.models.contains(model.as_str())
         {
@@ -322,7 +322,7 @@ struct Keys<'a> {
 
 impl<'a> Keys<'a> {
     fn new(view: &'a View<'a>, by: &[By]) -> Self {
-        let times = || view.ledger.entries.iter().filter_map(|entry| entry.mark.time).collect();
+        let times = || view.ledger.entries.iter().filter_map(|entry| entry.context.time).collect();
         let windows = if by.contains(&By::Window) { calendar::window_starts(times()) } else { Vec::new() };
         Self { view, windows, last: BTreeMap::new() }
     }
@@ -333,15 +333,16 @@ impl<'a> Keys<'a> {
             _ => None,
         };
         match by {
-            By::Day | By::Week | By::Month | By::Hour | By::Window => self.time(by, entry.mark.time?),
-            By::Project => own(self.view.project(&entry.mark)),
-            By::Session => own(self.view.session_id(&entry.mark)),
+            By::Day | By::Week | By::Month | By::Hour | By::Window => self.time(by, entry.context.time?),
+            By::Project => own(self.view.project(&entry.context)),
+            By::Session => own(self.view.session_id(&entry.context)),
             By::Model => own(text(entry.model.as_deref())),
             By::Tool => own(text(entry.tool.as_deref())),
-            By::Agent => entry.response.map(|_| self.view.agent(&entry.mark).to_owned()),
+            By::Agent => entry.response.map(|_| self.view.agent(&entry.context).to_owned()),
             By::Version => {
-                let session = self.view.session(&entry.mark).and_then(|session| session.version.as_deref());
-                entry.mark.version.as_deref().or(session).map(str::to_owned)
+                let session =
+                    self.view.session(&entry.context).and_then(|session| session.version.as_deref());
+                entry.context.version.as_deref().or(session).map(str::to_owned)
             }
         }
     }

@@ -8,7 +8,7 @@ use super::{
     sum::{Stands, place_columns},
 };
 use crate::{
-    facts::ledger::{At, Figure, Session, Step, Told},
+    facts::ledger::{Figure, Location, Session, Step, Told},
     measure::{LAST_SURCHARGE_VERSION, Usd},
 };
 
@@ -58,8 +58,8 @@ impl Stands for Row<'_> {
         &self.source
     }
 
-    fn at(&self) -> Option<At> {
-        self.step.at
+    fn at(&self) -> Option<Location> {
+        self.step.location
     }
 }
 
@@ -169,7 +169,7 @@ pub fn explain(view: &View<'_>) -> Report {
             step,
             session,
             short: short.clone(),
-            source: view.source(step.at),
+            source: view.source(step.location),
         }));
     }
     let table = Table::of("Cost", &columns(), &rows).on_screen(200);

@@ -8,7 +8,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use super::Names;
 use crate::{
     facts::Detail,
-    facts::ledger::{AgentIndex, CallIndex, Ledger, Mark, ResponseIndex, SessionIndex, Turn},
+    facts::ledger::{AgentIndex, CallIndex, Context, Ledger, ResponseIndex, SessionIndex, Turn},
     measure::{Time, Usd},
 };
 
@@ -119,17 +119,17 @@ impl Filter {
             return;
         }
         let sessions = self.chosen_sessions(ledger);
-        let seen = |mark: &Mark| self.is_chosen(mark, &sessions) && self.in_time(mark.time);
-        let whose = |mark: &Mark, known: bool| match self.agents {
+        let seen = |context: &Context| self.is_chosen(context, &sessions) && self.in_time(context.time);
+        let whose = |context: &Context, known: bool| match self.agents {
             Agents::All => true,
-            Agents::Main => known && mark.agent.is_none(),
-            Agents::Sub => known && mark.agent.is_some(),
+            Agents::Main => known && context.agent.is_none(),
+            Agents::Sub => known && context.agent.is_some(),
         };
-        let counts = |mark: &Mark| seen(mark) && whose(mark, true);
+        let counts = |context: &Context| seen(context) && whose(context, true);
         let (no_tool, no_model) = (self.tools.is_empty(), self.models.is_empty());
         let model = |name: Option<&str>| wanted(&self.models, name, holds);
         let tool = |name: Option<&str>| wanted(&self.tools, name, |name, text| name == text);
-        let plain = |mark: &Mark| no_tool && no_model && counts(mark);
+        let plain = |context: &Context| no_tool && no_model && counts(context);
         // Destructured, so that a new table does not compile until it is filtered.
         let Ledger {
             input: _,    // about bytes, not rows
@@ -155,23 +155,24 @@ impl Filter {
         } = ledger;
 
         entries.retain(|entry| {
-            seen(&entry.mark)
-                && whose(&entry.mark, entry.response.is_some())
+            seen(&entry.context)
+                && whose(&entry.context, entry.response.is_some())
                 && model(entry.model.as_deref())
                 && tool(entry.tool.as_deref())
         });
         let mut answered = vec![no_tool; responses.len()];
         entries.iter().filter_map(|entry| entry.response).for_each(|at| answered[at.get()] = true);
-        let moved = keep(responses, |at, one| answered[at] && counts(&one.mark) && model(Some(&one.model)));
+        let moved =
+            keep(responses, |at, one| answered[at] && counts(&one.context) && model(Some(&one.model)));
         let moved = |at: ResponseIndex| moved[at.get()].map(ResponseIndex::new);
         entries.iter_mut().for_each(|entry| entry.response = entry.response.and_then(moved));
 
         denials.retain(|denial| {
             let asked = denial.call.and_then(|call| calls[call].model.as_deref());
-            counts(&denial.mark) && tool(Some(&denial.tool)) && model(asked)
+            counts(&denial.context) && tool(Some(&denial.tool)) && model(asked)
         });
         let moved = keep(calls, |_, call| {
-            counts(&call.mark) && tool(Some(&call.tool)) && model(call.model.as_deref())
+            counts(&call.context) && tool(Some(&call.tool)) && model(call.model.as_deref())
         });
         let moved = |at: CallIndex| moved[at.get()].map(CallIndex::new);
         denials.iter_mut().for_each(|denial| denial.call = denial.call.and_then(moved));
@@ -179,20 +180,20 @@ impl Filter {
 
         self.narrow_turns(turns, &counts);
         orphans.retain(plain);
-        server_uses.retain(|one| no_model && counts(&one.mark) && tool(Some(&one.tool)));
-        waits.retain(|wait| plain(&wait.mark));
-        faults.retain(|fault| plain(&fault.mark));
-        compactions.retain(|one| plain(&one.mark));
+        server_uses.retain(|one| no_model && counts(&one.context) && tool(Some(&one.tool)));
+        waits.retain(|wait| plain(&wait.context));
+        faults.retain(|fault| plain(&fault.context));
+        compactions.retain(|one| plain(&one.context));
         prompts.retain(plain);
-        servers.retain(|server| plain(&server.mark));
-        records.retain(|record| plain(&record.mark));
-        traces.retain(|row| plain(&row.mark));
+        servers.retain(|server| plain(&server.context));
+        records.retain(|record| plain(&record.context));
+        traces.retain(|row| plain(&row.context));
         self.narrow_sessions(ledger, &sessions);
     }
 
     /// Whether a row is of a session that is asked for. A filter on sessions excludes rows without a session.
-    fn is_chosen(&self, mark: &Mark, sessions: &[bool]) -> bool {
-        match mark.session {
+    fn is_chosen(&self, context: &Context, sessions: &[bool]) -> bool {
+        match context.session {
             Some(session) => sessions[session.get()],
             None => !self.has_session_filter(),
         }
@@ -206,10 +207,10 @@ impl Filter {
     }
 
     /// A turn used several models: of those that are asked for its part of the cost is left.
-    fn narrow_turns(&self, turns: &mut Vec<Turn>, counts: &impl Fn(&Mark) -> bool) {
+    fn narrow_turns(&self, turns: &mut Vec<Turn>, counts: &impl Fn(&Context) -> bool) {
         let all_models = self.models.is_empty();
         turns.retain_mut(|turn| {
-            if !self.tools.is_empty() || !counts(&turn.mark) {
+            if !self.tools.is_empty() || !counts(&turn.context) {
                 return false;
             }
             if all_models {
@@ -262,10 +263,13 @@ impl Filter {
             || !self.models.is_empty()
             || !self.tools.is_empty();
         let mut left = vec![!by_rows; chosen.len()];
-        ledger.marks().filter_map(|mark| mark.session).for_each(|session| left[session.get()] = true);
+        ledger
+            .contexts()
+            .filter_map(|context| context.session)
+            .for_each(|session| left[session.get()] = true);
         let moved = keep(&mut ledger.sessions, |at, _| chosen[at] && left[at]);
         let moved = |at: SessionIndex| moved[at.get()].map(SessionIndex::new);
-        ledger.marks_mut().for_each(|mark| mark.session = mark.session.and_then(moved));
+        ledger.contexts_mut().for_each(|context| context.session = context.session.and_then(moved));
         ledger.spans.retain_mut(|span| match moved(span.session) {
             Some(session) => {
                 span.session = session;
@@ -283,7 +287,7 @@ impl Filter {
         for one in &mut ledger.agents {
             (one.session, one.parent) = (one.session.and_then(moved), one.parent.and_then(agent));
         }
-        ledger.marks_mut().for_each(|mark| mark.agent = mark.agent.and_then(agent));
+        ledger.contexts_mut().for_each(|context| context.agent = context.agent.and_then(agent));
     }
 }
 

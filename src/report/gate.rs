@@ -13,7 +13,7 @@ pub(crate) use words::{GATES, gates};
 
 use super::{Line, Tone, Value, View};
 use crate::{
-    facts::{Detail, ledger::At},
+    facts::{Detail, ledger::Location},
     measure::{Millis, Usd},
 };
 
@@ -128,7 +128,7 @@ pub struct Verdict {
 struct Found {
     held: bool,
     figure: Value,
-    at: Option<At>,
+    at: Option<Location>,
     what: Line,
     hint: Option<Line>,
 }

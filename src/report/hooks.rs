@@ -12,7 +12,7 @@ use super::{
 use crate::{
     facts::{
         Detail, Latencies, Name,
-        ledger::At,
+        ledger::Location,
         trace::hook::{Hook, HookEnd, hooks as runs},
     },
     measure::{Millis, Time},
@@ -55,7 +55,7 @@ struct Row {
     took: Option<Latencies>,
     first: Option<Time>,
     last: Option<Time>,
-    at: Option<At>,
+    at: Option<Location>,
     source: Value,
 }
 
@@ -64,7 +64,7 @@ impl Stands for Row {
         &self.source
     }
 
-    fn at(&self) -> Option<At> {
+    fn at(&self) -> Option<Location> {
         self.at
     }
 }
@@ -81,9 +81,9 @@ impl Row {
                 HookEnd::Open => &mut row.open,
             } += 1;
             took.extend(hook.took);
-            row.first = row.first.into_iter().chain(hook.mark.time).min();
-            row.last = row.last.max(hook.mark.time);
-            row.at = row.at.into_iter().chain(hook.mark.at).min();
+            row.first = row.first.into_iter().chain(hook.context.time).min();
+            row.last = row.last.max(hook.context.time);
+            row.at = row.at.into_iter().chain(hook.context.location).min();
         }
         Self { took: Latencies::of(took), ..row }
     }

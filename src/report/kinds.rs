@@ -10,7 +10,7 @@ use super::{
 };
 use crate::facts::{
     Detail,
-    ledger::{At, Record},
+    ledger::{Location, Record},
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
@@ -45,7 +45,7 @@ struct Row {
     bytes: u64,
     all_bytes: u64,
     version: Option<String>,
-    at: Option<At>,
+    at: Option<Location>,
     source: Value,
     place: Value,
 }
@@ -54,7 +54,7 @@ impl Stands for Row {
     fn source(&self) -> &Value {
         &self.source
     }
-    fn at(&self) -> Option<At> {
+    fn at(&self) -> Option<Location> {
         self.at
     }
 }
@@ -111,13 +111,13 @@ fn kinds(view: &View<'_>) -> Report {
 }
 
 fn first(view: &View<'_>, record: &Record, sort: &'static str, name: &str, known: bool) -> Row {
-    let at = record.mark.at;
-    let session = view.session(&record.mark).and_then(|session| session.version.as_deref());
+    let at = record.context.location;
+    let session = view.session(&record.context).and_then(|session| session.version.as_deref());
     Row {
         sort,
         name: name.to_owned(),
         known,
-        version: record.mark.version.as_deref().or(session).map(str::to_owned),
+        version: record.context.version.as_deref().or(session).map(str::to_owned),
         at,
         source: view.source(at),
         place: view.place(at),

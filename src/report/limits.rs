@@ -51,7 +51,7 @@ fn columns() -> Vec<Column<Row>> {
 
 fn what_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        time time "Time" "When, where the log says it." => row.fact.mark.time;
+        time time "Time" "When, where the log says it." => row.fact.context.time;
         text sort "Sort" [known] "`rate_limit`, `fallback`, `refusal`, `compaction`, `microcompaction` or `stop`."
             => row.fact.sort.name();
         text what "What" "What the log says of it: status and window, trigger, category, `max_turns` or `max_budget_usd`."
@@ -82,7 +82,7 @@ fn figure_columns() -> Vec<Column<Row>> {
 
 /// One row for each time that a limit was met, in the order they stand.
 fn limits(view: &View<'_>) -> Report {
-    let row = |fact: Limit| Row { spot: Spot::of(view, &fact.mark), fact };
+    let row = |fact: Limit| Row { spot: Spot::of(view, &fact.context), fact };
     let rows: Vec<Row> = met(view.ledger).into_iter().map(row).collect();
     let table = Table::of("Limits", &columns(), &rows).on_screen(50);
     let notes = notes(view, rows.is_empty());

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     facts::{
         Detail,
-        ledger::{At, Call as Made, Mark},
+        ledger::{Call as Made, Context, Location},
         trace::permission::{Decision as Did, ModeChange, decisions, subject},
     },
     measure::Time,
@@ -76,14 +76,14 @@ struct Row {
     session: Value,
     source: Value,
     place: Value,
-    at: Option<At>,
+    at: Option<Location>,
 }
 
 impl Stands for Row {
     fn source(&self) -> &Value {
         &self.source
     }
-    fn at(&self) -> Option<At> {
+    fn at(&self) -> Option<Location> {
         self.at
     }
 }
@@ -174,14 +174,14 @@ fn counted(rows: &[Row]) -> Option<Line> {
 }
 
 impl Row {
-    fn at_mark(view: &View<'_>, mark: &Mark) -> Self {
+    fn at_context(view: &View<'_>, context: &Context) -> Self {
         Self {
-            time: mark.time,
-            agent: view.agent(mark).into(),
-            session: view.session_id(mark),
-            source: view.source(mark.at),
-            place: view.place(mark.at),
-            at: mark.at,
+            time: context.time,
+            agent: view.agent(context).into(),
+            session: view.session_id(context),
+            source: view.source(context.location),
+            place: view.place(context.location),
+            at: context.location,
             ..Self::default()
         }
     }
@@ -193,13 +193,18 @@ impl Row {
             what: subject(call).into(),
             id: call.id.as_deref().map_or(Value::Missing, Value::text),
             did,
-            ..Self::at_mark(view, &call.mark)
+            ..Self::at_context(view, &call.context)
         }
     }
 
     fn of_mode(view: &View<'_>, change: ModeChange) -> Self {
         let did = Did { mode: Some(change.mode), ..Did::default() };
-        Self { sort: "mode", what: "the mode from here on".into(), did, ..Self::at_mark(view, &change.mark) }
+        Self {
+            sort: "mode",
+            what: "the mode from here on".into(),
+            did,
+            ..Self::at_context(view, &change.context)
+        }
     }
 }
 

@@ -43,9 +43,9 @@ fn columns() -> Vec<Column<Row>> {
         ..content();
         millis latency_ms "Waited" [alone] "Time from the question to what became of it; the questions of a call wait together."
             => row.fact.wait;
-        time started "Asked" "When it was asked." => row.fact.mark.time;
+        time started "Asked" "When it was asked." => row.fact.context.time;
         ..session_columns();
-        text version "Version" [data] "The CLI version that asked." => &row.fact.mark.version;
+        text version "Version" [data] "The CLI version that asked." => &row.fact.context.version;
         text id "Id" [data] "Id of the call, which may ask several." => &row.fact.call;
         ..[place_column("Where it was asked.")];
         ..place_columns();
@@ -69,9 +69,11 @@ fn content() -> Vec<Column<Row>> {
 
 /// One row a question, in the order they were asked.
 fn questions(view: &View<'_>) -> Report {
-    let row = |fact: Question| Row { spot: Spot::of(view, &fact.mark), fact };
+    let row = |fact: Question| Row { spot: Spot::of(view, &fact.context), fact };
     let mut rows: Vec<Row> = question::questions(view.ledger).into_iter().map(row).collect();
-    rows.sort_by_key(|row| (row.fact.mark.time.is_none(), row.fact.mark.time, row.fact.mark.at));
+    rows.sort_by_key(|row| {
+        (row.fact.context.time.is_none(), row.fact.context.time, row.fact.context.location)
+    });
     let table = Table::of("Questions", &columns(), &rows).on_screen(50);
     let none = rows.is_empty().then(|| Line::new(Tone::Plain).word("no question was asked"));
     Report::of(SPEC.name, table, none.into_iter().collect())

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::facts::{
     Detail,
-    ledger::{At, Record},
+    ledger::{Location, Record},
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
@@ -32,8 +32,9 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn of(view: &View<'a>, record: &'a Record) -> Self {
-        let mark = &record.mark;
-        let (source, session, agent) = (view.source(mark.at), view.session_id(mark), view.agent_text(mark));
+        let context = &record.context;
+        let (source, session, agent) =
+            (view.source(context.location), view.session_id(context), view.agent_text(context));
         Self { source, session, agent, record }
     }
 }
@@ -43,8 +44,8 @@ impl Stands for Row<'_> {
         &self.source
     }
 
-    fn at(&self) -> Option<At> {
-        self.record.mark.at
+    fn at(&self) -> Option<Location> {
+        self.record.context.location
     }
 }
 
@@ -57,11 +58,11 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
         flag known "Known" [data] "Whether ccstat knows this kind." => row.record.known;
         text dialect "Dialect" [known] "Who wrote it: stream, transcript, input or bridge."
             => Text::fixed(row.record.dialect.name());
-        time time "Time" "When, where it says so." => row.record.mark.time;
+        time time "Time" "When, where it says so." => row.record.context.time;
         text session "Session" [roomy] "The session it names, else the only one that its log names." => &row.session;
         text agent "Agent" [known, roomy] "`main`, or the type of the subagent that wrote it." => &row.agent;
         text version "Version" [data] "The CLI version it names."
-            => &row.record.mark.version;
+            => &row.record.context.version;
         bytes bytes "Bytes" "Its length." => row.record.bytes;
         flag copy "Copy" "Whether its uuid was seen before, in this log or another."
             => row.record.copy;

@@ -9,7 +9,7 @@ use super::{
     sum::{Spot, Spotted, agent_column, place_column, place_columns, session_columns},
 };
 use crate::{
-    facts::ledger::{AgentIndex, At, Call, End, Mark, SessionIndex, Turn},
+    facts::ledger::{AgentIndex, Call, Context, End, Location, SessionIndex, Turn},
     measure::{Millis, Time},
 };
 
@@ -88,7 +88,7 @@ pub(super) struct Loop<'a> {
     /// How often.
     pub(super) count: u64,
     /// Where it began.
-    pub(super) at: Option<At>,
+    pub(super) at: Option<Location>,
 }
 
 impl Spotted for Row {
@@ -98,8 +98,13 @@ impl Spotted for Row {
 }
 
 impl Row {
-    fn of(view: &View<'_>, same: &Same<'_>, mark: &Mark) -> Self {
-        Self { sort: same.sort.into(), what: same.what.into(), spot: Spot::of(view, mark), ..Self::default() }
+    fn of(view: &View<'_>, same: &Same<'_>, context: &Context) -> Self {
+        Self {
+            sort: same.sort.into(),
+            what: same.what.into(),
+            spot: Spot::of(view, context),
+            ..Self::default()
+        }
     }
 
     fn add(&mut self, time: Option<Time>, wait: Option<Millis>) {
@@ -127,19 +132,19 @@ impl<'a> Repeats<'a> {
         &mut self,
         sort: &'static str,
         what: &'a str,
-        mark: &Mark,
+        context: &Context,
         input: Option<u64>,
         wait: Option<Millis>,
     ) {
-        let same = Same { sort, what, session: mark.session, agent: mark.agent, input };
+        let same = Same { sort, what, session: context.session, agent: context.agent, input };
         let row = match self.rows.entry(same) {
             std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::btree_map::Entry::Vacant(free) => {
-                let row = Row::of(self.view, free.key(), mark);
+                let row = Row::of(self.view, free.key(), context);
                 free.insert(row)
             }
         };
-        row.add(mark.time, wait);
+        row.add(context.time, wait);
         row.is_loop |= input.is_some() && row.count >= LOOP;
     }
 
@@ -199,7 +204,7 @@ fn refused<'a>(view: &'a View<'a>) -> Repeats<'a> {
     let mut repeats = Repeats::new(view);
     for denial in &view.ledger.denials {
         let input = denial.call.map(|call| view.ledger.calls[call].input);
-        repeats.add("denial", &denial.tool, &denial.mark, input, None);
+        repeats.add("denial", &denial.tool, &denial.context, input, None);
     }
     repeats
 }
@@ -207,7 +212,7 @@ fn refused<'a>(view: &'a View<'a>) -> Repeats<'a> {
 fn failed<'a>(view: &'a View<'a>) -> Repeats<'a> {
     let mut repeats = Repeats::new(view);
     for call in view.ledger.calls.iter().filter(|call: &&Call| call.end == End::Error) {
-        repeats.add("tool", &call.tool, &call.mark, Some(call.input), None);
+        repeats.add("tool", &call.tool, &call.context, Some(call.input), None);
     }
     repeats
 }
@@ -240,11 +245,11 @@ fn errors(view: &View<'_>) -> Report {
     let ledger = view.ledger;
     let mut repeats = failed(view);
     for turn in ledger.turns.iter().filter(|turn| turn.counted && !turn.ok) {
-        repeats.add("turn", failure(turn), &turn.mark, None, None);
+        repeats.add("turn", failure(turn), &turn.context, None, None);
     }
     for fault in &ledger.faults {
         let sort = if fault.retried { "retry" } else { "api" };
-        repeats.add(sort, &fault.kind, &fault.mark, None, fault.wait);
+        repeats.add(sort, &fault.kind, &fault.context, None, fault.wait);
     }
     let (rows, loops) = repeats.finish();
     let table = Table::of("Errors", &error_columns(), &rows).with_sums().on_screen(30);

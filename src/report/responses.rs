@@ -8,7 +8,7 @@ use super::{
     sum::{Costs, Stands, Sum, cost_columns, place_columns, text},
 };
 use crate::{
-    facts::ledger::{At, Entry, Mark, Response},
+    facts::ledger::{Context, Entry, Location, Response},
     measure::Usd,
 };
 
@@ -38,7 +38,7 @@ struct Row {
     price: Option<Usd>,
     is_final: Option<bool>,
     source: Value,
-    at: Option<At>,
+    at: Option<Location>,
 }
 
 impl Costs for Row {
@@ -52,41 +52,41 @@ impl Stands for Row {
         &self.source
     }
 
-    fn at(&self) -> Option<At> {
+    fn at(&self) -> Option<Location> {
         self.at
     }
 }
 
 impl Row {
-    fn of(view: &View<'_>, mark: &Mark) -> Self {
+    fn of(view: &View<'_>, context: &Context) -> Self {
         Self {
-            started: mark.time.into(),
-            session: view.session_id(mark),
-            project: view.project(mark),
-            version: text(mark.version.as_ref()),
-            source: view.source(mark.at),
-            at: mark.at,
+            started: context.time.into(),
+            session: view.session_id(context),
+            project: view.project(context),
+            version: text(context.version.as_ref()),
+            source: view.source(context.location),
+            at: context.location,
             ..Self::default()
         }
     }
 
     fn response(view: &View<'_>, response: &Response) -> Self {
         Self {
-            agent: view.agent_text(&response.mark),
+            agent: view.agent_text(&response.context),
             model: Value::text(&response.model),
             id: text(response.id.as_ref()),
             context: Some(response.tokens.prompt()),
             calls: response.calls,
             price: response.price,
             is_final: Some(response.is_final),
-            ..Self::of(view, &response.mark)
+            ..Self::of(view, &response.context)
         }
     }
 
     /// What was charged for no response of the log, such as the calls of a helper that no record shows.
     fn alone(view: &View<'_>, entry: &Entry) -> Self {
         let model = text(entry.model.as_ref());
-        Self { model, sum: Sum::of([entry]), ..Self::of(view, &entry.mark) }
+        Self { model, sum: Sum::of([entry]), ..Self::of(view, &entry.context) }
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     facts::{
         Detail, ToolCount,
-        ledger::{Call, Entry, Ledger, Mark, Session, SessionIndex, Turn, Wait},
+        ledger::{Call, Context, Entry, Ledger, Session, SessionIndex, Turn, Wait},
     },
     measure::{Millis, add},
 };
@@ -83,12 +83,12 @@ pub struct Ending {
 /// How each session ended.
 pub fn outcomes(ledger: &Ledger) -> Vec<Outcome> {
     let mut denied = vec![false; ledger.sessions.len()];
-    for session in ledger.denials.iter().filter_map(|denial| denial.mark.session) {
+    for session in ledger.denials.iter().filter_map(|denial| denial.context.session) {
         denied[session.get()] = true;
     }
     let mut last: BTreeMap<SessionIndex, &Turn> = BTreeMap::new();
     for turn in ledger.turns.iter().filter(|turn| turn.counted) {
-        if let Some(session) = turn.mark.session {
+        if let Some(session) = turn.context.session {
             last.insert(session, turn); // in the order they stand
         }
     }
@@ -173,10 +173,10 @@ pub fn sessions(view: &View<'_>) -> Report {
     let ledger = view.ledger;
     // The last row is for everything without a session.
     let no_session = ledger.sessions.len();
-    let row = |mark: &Mark| mark.session.map_or(no_session, SessionIndex::get);
+    let row = |context: &Context| context.session.map_or(no_session, SessionIndex::get);
     let mut rows: Vec<Row> = (0..=no_session).map(|_| Row::default()).collect();
     let mut calls: Vec<Vec<&Call>> = rows.iter().map(|_| Vec::new()).collect();
-    ledger.calls.iter().for_each(|call| calls[row(&call.mark)].push(call));
+    ledger.calls.iter().for_each(|call| calls[row(&call.context)].push(call));
     for (at, row) in rows.iter_mut().enumerate() {
         row.calls = ToolCount::of(calls[at].iter().copied());
         row.session = ledger.sessions.get(at).cloned();
@@ -184,15 +184,15 @@ pub fn sessions(view: &View<'_>) -> Report {
     for (row, outcome) in rows.iter_mut().zip(outcomes(ledger)) {
         row.outcome = Some(outcome);
     }
-    ledger.entries.iter().for_each(|entry: &Entry| rows[row(&entry.mark)].sum.add(entry));
-    ledger.prompts.iter().for_each(|mark| rows[row(mark)].prompts += 1);
+    ledger.entries.iter().for_each(|entry: &Entry| rows[row(&entry.context)].sum.add(entry));
+    ledger.prompts.iter().for_each(|context| rows[row(context)].prompts += 1);
     for turn in &ledger.turns {
-        let own = &mut rows[row(&turn.mark)];
+        let own = &mut rows[row(&turn.context)];
         own.turns += u64::from(turn.counted);
         add(&mut own.wall, turn.wall);
         add(&mut own.api, turn.api);
     }
-    ledger.waits.iter().for_each(|wait: &Wait| add(&mut rows[row(&wait.mark)].wall, Some(wait.wall)));
+    ledger.waits.iter().for_each(|wait: &Wait| add(&mut rows[row(&wait.context)].wall, Some(wait.wall)));
     rows.retain(Row::is_something);
     let start = |row: &Row| row.session.as_ref().and_then(|session| session.started);
     rows.sort_by_key(|row| (start(row).is_none(), std::cmp::Reverse(start(row))));

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     facts::{
         Detail,
-        ledger::{At, End, Ledger, Mark, Session, SessionIndex},
+        ledger::{Context, End, Ledger, Location, Session, SessionIndex},
     },
     measure::{Millis, Time},
 };
@@ -95,7 +95,7 @@ impl Stands for Row {
         &self.source
     }
 
-    fn at(&self) -> Option<At> {
+    fn at(&self) -> Option<Location> {
         self.event.at
     }
 }
@@ -163,7 +163,7 @@ pub fn show(view: &View<'_>, session: Option<SessionIndex>) -> Report {
     let row = |event: Event| Row {
         clock: event.time.and_then(|time| view.zone.clock(time)).into(),
         offset: event.time.zip(told.started).map(|(time, started)| time.since(started)),
-        agent: view.agent(&Mark { agent: event.agent, ..Mark::default() }).to_owned(),
+        agent: view.agent(&Context { agent: event.agent, ..Context::default() }).to_owned(),
         bar: span.bar(&event),
         source: view.source(event.at),
         event,
@@ -199,7 +199,7 @@ impl Span {
 fn header(view: &View<'_>, session: SessionIndex, told: &Session, events: &[Event]) -> [Section; 2] {
     let ledger = view.ledger;
     let outcome = outcomes(ledger)[session.get()];
-    let sum = Sum::of(ledger.entries.iter().filter(|entry| entry.mark.session == Some(session)));
+    let sum = Sum::of(ledger.entries.iter().filter(|entry| entry.context.session == Some(session)));
     let tone = match outcome {
         Outcome::Ok => Tone::Good,
         Outcome::Error | Outcome::NoResult => Tone::Bad,
@@ -238,10 +238,11 @@ fn header(view: &View<'_>, session: SessionIndex, told: &Session, events: &[Even
 fn counts(ledger: &Ledger, session: SessionIndex, events: &[Event]) -> Line {
     let of = |what: What| events.iter().filter(|event| event.what == what).count() as u64;
     let ended = |end: End| {
-        let calls = ledger.calls.iter().filter(|call| call.mark.session == Some(session));
+        let calls = ledger.calls.iter().filter(|call| call.context.session == Some(session));
         calls.filter(|call| call.end == end).count() as u64
     };
-    let denied = ledger.denials.iter().filter(|denial| denial.mark.session == Some(session)).count() as u64;
+    let denied =
+        ledger.denials.iter().filter(|denial| denial.context.session == Some(session)).count() as u64;
     // Streams have no prompts, saved sessions no ends of turns.
     let begun = [(What::Prompt, " prompt, ", " prompts, "), (What::Turn, " turn, ", " turns, ")]
         .into_iter()
@@ -283,7 +284,7 @@ fn wall(events: &[Event]) -> Option<Millis> {
 fn notes(view: &View<'_>, session: SessionIndex) -> Vec<Line> {
     let mut notes = Vec::new();
     let alone = view.ledger.entries.iter().filter(|entry| entry.response.is_none());
-    let rest = Sum::of(alone.filter(|entry| entry.mark.session == Some(session))).cost;
+    let rest = Sum::of(alone.filter(|entry| entry.context.session == Some(session))).cost;
     if let Some(rest) = rest.filter(|rest| rest.nanos() != 0) {
         notes.push(
             Line::new(Tone::Plain)
@@ -291,7 +292,7 @@ fn notes(view: &View<'_>, session: SessionIndex) -> Vec<Line> {
                 .words(" of the cost belongs to no response in the log (see `{explain cost}`)"),
         );
     }
-    let mut own = view.ledger.entries.iter().filter(|entry| entry.mark.session == Some(session));
+    let mut own = view.ledger.entries.iter().filter(|entry| entry.context.session == Some(session));
     if own.any(|entry| entry.reported && entry.response.is_some()) {
         notes.push(Line::new(Tone::Plain).word(
             "a response costs its share of what the CLI reported for the session, hidden calls included",

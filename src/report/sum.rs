@@ -4,7 +4,7 @@ use super::{Column, Names, Shown, Text, Unit, Value, column::columns};
 use crate::{
     facts::{
         Latencies, ToolCount,
-        ledger::{At, Entry, Ledger, Mark, ResponseIndex, Session},
+        ledger::{Context, Entry, Ledger, Location, ResponseIndex, Session},
     },
     measure::{Millis, Tokens, Usd, add, calendar::Zone},
 };
@@ -21,32 +21,32 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The session that a mark is of.
-    pub(super) fn session(&self, mark: &Mark) -> Option<&'a Session> {
-        self.ledger.session(mark)
+    /// The session that a context is of.
+    pub(super) fn session(&self, context: &Context) -> Option<&'a Session> {
+        self.ledger.session(context)
     }
 
     /// Its id.
-    pub(super) fn session_id(&self, mark: &Mark) -> Value {
-        text(self.session(mark).and_then(|session| session.id.as_ref()))
+    pub(super) fn session_id(&self, context: &Context) -> Value {
+        text(self.session(context).and_then(|session| session.id.as_ref()))
     }
 
     /// Its project.
-    pub(super) fn project(&self, mark: &Mark) -> Value {
-        text(self.session(mark).and_then(|session| session.project.as_ref()))
+    pub(super) fn project(&self, context: &Context) -> Value {
+        text(self.session(context).and_then(|session| session.project.as_ref()))
     }
 
     /// `main`, or the type of the subagent.
-    pub(super) fn agent(&self, mark: &Mark) -> &'a str {
-        match mark.agent.map(|agent| &self.ledger.agents[agent]) {
+    pub(super) fn agent(&self, context: &Context) -> &'a str {
+        match context.agent.map(|agent| &self.ledger.agents[agent]) {
             None => MAIN,
             Some(agent) => agent.kind.as_deref().unwrap_or(SOME_AGENT),
         }
     }
 
     /// The same, as a value.
-    pub(super) fn agent_text(&self, mark: &Mark) -> Value {
-        match mark.agent.map(|agent| &self.ledger.agents[agent].kind) {
+    pub(super) fn agent_text(&self, context: &Context) -> Value {
+        match context.agent.map(|agent| &self.ledger.agents[agent].kind) {
             None => Value::Text(Text::fixed(MAIN)),
             Some(None) => Value::Text(Text::fixed(SOME_AGENT)),
             Some(Some(kind)) => Value::text(kind),
@@ -54,12 +54,12 @@ impl<'a> View<'a> {
     }
 
     /// The name of a source.
-    pub(super) fn source(&self, at: Option<At>) -> Value {
+    pub(super) fn source(&self, at: Option<Location>) -> Value {
         at.map_or(Value::Missing, |at| Value::Text(self.names.text(at.source)))
     }
 
     /// `file:line`.
-    pub(super) fn place(&self, at: Option<At>) -> Value {
+    pub(super) fn place(&self, at: Option<Location>) -> Value {
         at.map(|at| format!("{}:{}", self.names.get(at.source), at.line)).into()
     }
 }
@@ -181,7 +181,7 @@ pub(super) fn latency_columns<R: Calls>() -> Vec<Column<R>> {
 /// Where a row stands, for programs.
 pub(super) trait Stands {
     fn source(&self) -> &Value;
-    fn at(&self) -> Option<At>;
+    fn at(&self) -> Option<Location>;
 }
 
 /// Whose a row is and where it stands: what most rows about one thing share.
@@ -192,19 +192,19 @@ pub(super) struct Spot {
     pub(super) project: Value,
     pub(super) source: Value,
     pub(super) place: Value,
-    pub(super) at: Option<At>,
+    pub(super) at: Option<Location>,
 }
 
 impl Spot {
-    /// That of a mark.
-    pub(super) fn of(view: &View<'_>, mark: &Mark) -> Self {
+    /// That of a context.
+    pub(super) fn of(view: &View<'_>, context: &Context) -> Self {
         Self {
-            agent: view.agent_text(mark),
-            session: view.session_id(mark),
-            project: view.project(mark),
-            source: view.source(mark.at),
-            place: view.place(mark.at),
-            at: mark.at,
+            agent: view.agent_text(context),
+            session: view.session_id(context),
+            project: view.project(context),
+            source: view.source(context.location),
+            place: view.place(context.location),
+            at: context.location,
         }
     }
 }
@@ -230,7 +230,7 @@ impl<R: Spotted> Stands for R {
     fn source(&self) -> &Value {
         &self.spot().source
     }
-    fn at(&self) -> Option<At> {
+    fn at(&self) -> Option<Location> {
         self.spot().at
     }
 }

@@ -78,7 +78,7 @@ fn life_columns() -> Vec<Column<Row>> {
 
 /// One row a task, in the order they are told of.
 fn tasks(view: &View<'_>) -> Report {
-    let row = |fact: Task| Row { spot: Spot::of(view, &fact.mark), fact };
+    let row = |fact: Task| Row { spot: Spot::of(view, &fact.context), fact };
     let rows: Vec<Row> = all_tasks(view.ledger).into_iter().map(row).collect();
     let table = Table::of("Tasks", &columns(), &rows).on_screen(50);
     let none = rows.is_empty().then(|| Line::new(Tone::Plain).word("no task was started"));

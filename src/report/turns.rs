@@ -41,7 +41,7 @@ impl Spotted for Row<'_> {
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
         time ended "Ended" "When it ended: its own time, else that of the last row before it."
-            => row.turn.mark.time;
+            => row.turn.context.time;
         text session "Session" "Id of its session." => &row.spot.session;
         text project "Project" [data] "The folder of its session." => &row.spot.project;
         text subtype "End" "How it ended, in the CLI's word." => &row.turn.subtype;
@@ -61,8 +61,8 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
 /// One row a `result`, the latest last.
 fn turns(view: &View<'_>) -> Report {
     let mut turns: Vec<&Turn> = view.ledger.turns.iter().filter(|turn| turn.counted).collect();
-    turns.sort_by_key(|turn| (turn.mark.time.is_none(), turn.mark.time, turn.mark.at));
-    let rows = turns.into_iter().map(|turn| Row { turn, spot: Spot::of(view, &turn.mark) });
+    turns.sort_by_key(|turn| (turn.context.time.is_none(), turn.context.time, turn.context.location));
+    let rows = turns.into_iter().map(|turn| Row { turn, spot: Spot::of(view, &turn.context) });
     let table = Table::of("Turns", &columns(), rows).with_sums().on_screen(50);
     let saved = view.ledger.waits.len() as u64;
     let note = (saved > 0).then(|| {

@@ -36,7 +36,7 @@ fn the_lines_that_count_add_up_to_the_cost_of_every_session_of_every_recording()
         let ledger = explained(&path);
         for (at, session) in SessionIndex::each(&ledger.sessions) {
             let cost =
-                sum(ledger.entries.iter().filter(|one| one.mark.session == Some(at)).map(|one| one.cost));
+                sum(ledger.entries.iter().filter(|one| one.context.session == Some(at)).map(|one| one.cost));
             let counted = sum(session.steps.iter().filter(|step| step.counts).map(|step| step.amount));
             let total = session.steps.iter().find(|step| step.told == Told::Total);
             let session_name = format!("{} {:?}", path.display(), session.id);

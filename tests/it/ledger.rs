@@ -59,20 +59,20 @@ fn a_denial_whose_session_was_not_kept_is_not_a_denial_of_the_first_session() {
     let ledger = quiet_and_denied(Detail::TOTALS);
     assert_eq!(ledger.denials.len(), 2);
     assert_eq!(report::outcomes(&ledger), [Outcome::Ok, Outcome::Ok]);
-    assert!(ledger.denials.iter().all(|denial| denial.mark.session.is_none()));
+    assert!(ledger.denials.iter().all(|denial| denial.context.session.is_none()));
 }
 
 /// Returns the same ledger after every row has lost its session.
 fn homeless() -> Ledger {
     let mut ledger = quiet_and_denied(Detail::ROWS | Detail::RECORDS);
-    ledger.marks_mut().for_each(|mark| mark.session = None);
+    ledger.contexts_mut().for_each(|context| context.session = None);
     ledger
 }
 
 #[test]
 fn a_filter_on_sessions_excludes_rows_without_a_session() {
     let pattern = |text: &str| vec![Pattern::new(text).unwrap()];
-    let all = homeless().marks().count();
+    let all = homeless().contexts().count();
     assert!(all > 20, "{all}");
     for filter in [
         Filter { sessions: pattern("0"), ..Filter::default() },
@@ -82,7 +82,7 @@ fn a_filter_on_sessions_excludes_rows_without_a_session() {
     ] {
         let mut ledger = homeless();
         filter.apply(&mut ledger);
-        assert_eq!(ledger.marks().count(), 0, "{filter:?}");
+        assert_eq!(ledger.contexts().count(), 0, "{filter:?}");
     }
 }
 
@@ -92,11 +92,11 @@ fn other_filters_keep_rows_without_a_session() {
     Filter { tools: vec![Pattern::new("Write").unwrap()], ..Filter::default() }.apply(&mut ledger);
     assert_eq!(ledger.calls.len(), 1);
     assert_eq!(ledger.denials.len(), 1);
-    assert!(ledger.marks().all(|mark| mark.session.is_none()));
+    assert!(ledger.contexts().all(|context| context.session.is_none()));
     let mut ledger = homeless();
-    let timed = ledger.marks().filter(|mark| mark.time.is_some()).count();
+    let timed = ledger.contexts().filter(|context| context.time.is_some()).count();
     Filter { since: Time::parse("2020-01-01T00:00:00Z"), ..Filter::default() }.apply(&mut ledger);
-    assert_eq!(ledger.marks().count(), timed);
+    assert_eq!(ledger.contexts().count(), timed);
     assert!(ledger.sessions.is_empty(), "nothing is left of them");
 }
 

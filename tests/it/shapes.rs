@@ -158,7 +158,8 @@ fn a_record_joined_to_a_line_keeps_its_line_number_across_units() {
             Options { limits, detail: Detail::ROWS | Detail::RECORDS, threads: 1, ..Options::default() };
         let scan = scan::scan(&search.sources, &options, &Progress::default());
         let ledger = scan.facts.ledger(&Prices::built_in());
-        let lines: Vec<u64> = ledger.records.iter().map(|record| record.mark.at.unwrap().line).collect();
+        let lines: Vec<u64> =
+            ledger.records.iter().map(|record| record.context.location.unwrap().line).collect();
         assert_eq!(lines, [1, 2, 3, 3, 3, 4], "units of {unit} bytes");
     }
 }

@@ -80,14 +80,14 @@ impl Content {
             session.agents.push(Agent { kind: agent.kind.clone(), items: Vec::new() });
         }
         for record in ledger.records.iter().filter(|record| may_have_content(&record.kind)) {
-            let Some(at) = record.mark.at else { continue };
-            let Some(number) = record.mark.session.map(SessionIndex::get) else { continue };
+            let Some(at) = record.context.location else { continue };
+            let Some(number) = record.context.session.map(SessionIndex::get) else { continue };
             let item = Item { source: at.source, offset: at.offset, bytes: record.bytes };
             let session = &mut sessions[number];
             let is_stream = record.dialect != Dialect::Transcript;
-            let (_, first) = session.sources.entry(at.source).or_insert((is_stream, record.mark.time));
-            *first = first.iter().copied().chain(record.mark.time).min();
-            match record.mark.agent.map(|agent| places[agent.get()]) {
+            let (_, first) = session.sources.entry(at.source).or_insert((is_stream, record.context.time));
+            *first = first.iter().copied().chain(record.context.time).min();
+            match record.context.agent.map(|agent| places[agent.get()]) {
                 Some(Some((session, agent))) => sessions[session].agents[agent].items.push(item),
                 Some(None) => {}
                 None => session.main.push(item),
@@ -102,13 +102,13 @@ impl Content {
     /// The same, with only what filters for tools and models left of the ledger.
     #[must_use]
     pub(in crate::cli) fn choosing(mut self, ledger: &Ledger) -> Self {
-        let turns = ledger.turns.iter().filter_map(|turn| turn.mark.at);
+        let turns = ledger.turns.iter().filter_map(|turn| turn.context.location);
         let server_uses = ledger.server_uses.iter();
         self.chosen = Some(Chosen {
             responses: ledger.responses.iter().filter_map(|one| one.id.clone()).collect(),
             calls: ledger.calls.iter().filter_map(|call| call.id.clone()).collect(),
             server_uses: server_uses
-                .filter_map(|one| one.mark.at.map(|at| ((at.source, at.offset), one.tool.clone())))
+                .filter_map(|one| one.context.location.map(|at| ((at.source, at.offset), one.tool.clone())))
                 .collect(),
             turns: turns.map(|at| (at.source, at.offset)).collect(),
         });

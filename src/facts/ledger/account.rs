@@ -46,16 +46,16 @@ impl Ledger {
         };
         let duration = &mut account.duration;
         for record in &self.records {
-            let mark = &record.mark;
+            let context = &record.context;
             let first = || {
-                let version = mark.version.as_ref().map(ToString::to_string);
-                mark.at.map(|at| Unknown { count: 1, source: at.source, line: at.line, version })
+                let version = context.version.as_ref().map(ToString::to_string);
+                context.location.map(|at| Unknown { count: 1, source: at.source, line: at.line, version })
             };
             kinds.add(&record.kind, record.known, first);
             record.blocks.iter().for_each(|(name, known, _)| blocks.add(name, *known, first));
-            versions.extend(mark.version.as_deref());
-            duration.first = duration.first.into_iter().chain(mark.time).min();
-            duration.last = duration.last.max(mark.time);
+            versions.extend(context.version.as_deref());
+            duration.first = duration.first.into_iter().chain(context.time).min();
+            duration.last = duration.last.max(context.time);
         }
         account.tools.orphans = self.orphans.len() as u64;
         account.cost.complete = self.sessions.iter().all(|session| session.complete);

@@ -28,7 +28,7 @@ impl Ledger {
         adopted.iter().for_each(|(nameless, named)| moved[nameless.get()] = moved[named.get()]);
         let moved = |at: SessionIndex| moved[at.get()];
         self.sessions = order.iter().map(|&at| self.sessions[at].clone()).collect();
-        self.marks_mut().for_each(|mark| mark.session = mark.session.and_then(moved));
+        self.contexts_mut().for_each(|context| context.session = context.session.and_then(moved));
         self.agents.iter_mut().for_each(|agent| agent.session = agent.session.and_then(moved));
         for span in &mut self.spans {
             span.session = moved(span.session).unwrap_or(span.session);

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, btree_map};
 use hashbrown::hash_map::Entry;
 
 use super::{
-    Agent, AgentIndex, At, Call, CallIndex, Ledger, Mark, Response, ResponseIndex, Session, SessionIndex,
+    Agent, AgentIndex, Call, CallIndex, Context, Ledger, Location, Response, ResponseIndex, Session,
+    SessionIndex,
     split::{Part, Split},
 };
 use crate::{
@@ -142,27 +143,27 @@ impl<'a> Book<'a> {
     }
 
     /// Where something stands that several records tell of.
-    pub(super) fn mark(&mut self, gist: &Gist<'_>) -> Mark {
-        self.mark_in(self.sessions.get(gist.owner).copied(), gist)
+    pub(super) fn context(&mut self, gist: &Gist<'_>) -> Context {
+        self.context_in(self.sessions.get(gist.owner).copied(), gist)
     }
 
     /// The same in a session that is known otherwise.
-    fn mark_in(&mut self, session: Option<SessionIndex>, gist: &Gist<'_>) -> Mark {
+    fn context_in(&mut self, session: Option<SessionIndex>, gist: &Gist<'_>) -> Context {
         let Gist { first, owner: _, time, row: _ } = gist;
         let began = session.and_then(|session| self.ledger.sessions[session].version.as_ref());
-        Mark {
+        Context {
             session,
             time: time.get(),
-            at: self.at(first.seat),
+            location: self.at(first.seat),
             version: first.version.as_ref().or(began).cloned(),
             agent: self.agent(session, &first.whose),
         }
     }
 
-    pub(super) fn at(&self, seat: Seat) -> Option<At> {
+    pub(super) fn at(&self, seat: Seat) -> Option<Location> {
         seat.spot.is_somewhere().then(|| {
             let (source, offset) = (seat.source(), seat.spot.offset());
-            At { source, line: self.settled.lines.get(source, offset, u64::from(seat.line)), offset }
+            Location { source, line: self.settled.lines.get(source, offset, u64::from(seat.line)), offset }
         })
     }
 
@@ -205,7 +206,7 @@ impl<'a> Book<'a> {
             let Some(told) = facts.responses.get(id) else { continue };
             // Events without an id tell of a response, but are no rows.
             let owner = self.settled.owners.of_response(id, told).unwrap_or(gist.owner);
-            let mark = self.mark_in(self.sessions.get(owner).copied(), &gist);
+            let context = self.context_in(self.sessions.get(owner).copied(), &gist);
             let model =
                 told.requested.get().or(told.model.get()).cloned().unwrap_or_else(|| Name::from(NO_MODEL));
             let tokens = told.tokens();
@@ -213,7 +214,7 @@ impl<'a> Book<'a> {
             self.responses.insert(id, ResponseIndex::new(self.ledger.responses.len()));
             self.told.push(told);
             self.ledger.responses.push(Response {
-                mark,
+                context,
                 id: telling.id.clone(),
                 model,
                 tokens,
@@ -235,7 +236,7 @@ impl<'a> Book<'a> {
         for (id, gist, ask) in asked {
             // A call belongs to the session of its response.
             let owner = ask.response.and_then(|id| self.settled.owners.asked_by(id)).unwrap_or(gist.owner);
-            let mark = self.mark_in(self.sessions.get(owner).copied(), &gist);
+            let context = self.context_in(self.sessions.get(owner).copied(), &gist);
             let Some(SettledCall { tool, end, latency }) = self.settled.call(id) else { continue };
             let response = ask.response.and_then(|id| self.responses.get(&id)).copied();
             if let Some(at) = response {
@@ -248,7 +249,7 @@ impl<'a> Book<'a> {
             let output_text = content.and_then(|content| content.output.get()).filter(is_output).cloned();
             self.calls.insert(id, CallIndex::new(self.ledger.calls.len()));
             self.ledger.calls.push(Call {
-                mark,
+                context,
                 id: ask.id.clone(),
                 tool: Name::clone(tool),
                 model: response.map(|at| Name::clone(&self.ledger.responses[at].model)),
@@ -287,13 +288,13 @@ impl<'a> Book<'a> {
             }
         }
         for (call, best) in self.ledger.calls.iter_mut().zip(best) {
-            call.mark.time = call.mark.time.or(best.and_then(|(time, _)| time.get()));
+            call.context.time = call.context.time.or(best.and_then(|(time, _)| time.get()));
         }
         for gist in orphans.into_values() {
-            let mark = self.mark(&gist);
-            self.ledger.orphans.push(mark);
+            let context = self.context(&gist);
+            self.ledger.orphans.push(context);
         }
-        self.ledger.orphans.sort_by_key(|mark| mark.at);
+        self.ledger.orphans.sort_by_key(|context| context.location);
     }
 
     fn entries(&mut self, prices: &Prices, bills: &[Bill<'_>]) {
@@ -302,7 +303,7 @@ impl<'a> Book<'a> {
         let mut tools = self.tools.chunk_by(|one, two| one.0 == two.0).peekable();
         for ((index, response), told) in ResponseIndex::each(&self.ledger.responses).zip(&self.told) {
             let own = tools.next_if(|tools| tools[0].0 == index).unwrap_or_default();
-            let Some(session) = response.mark.session else { continue };
+            let Some(session) = response.context.session else { continue };
             parts[session.get()].push(Part {
                 index,
                 response,
@@ -336,7 +337,7 @@ impl<'a> Book<'a> {
         for ((_, whose), &index) in &self.agents {
             let Whose::Started(call) = whose else { continue };
             let Some(&call) = self.calls.get(&Id::of(call)) else { continue };
-            let parent = self.ledger.calls[call].mark.agent.filter(|&parent| parent != index);
+            let parent = self.ledger.calls[call].context.agent.filter(|&parent| parent != index);
             let agent = &mut self.ledger.agents[index];
             (agent.call, agent.parent) = (Some(call), parent);
         }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    CallIndex, Compaction, Denial, End, Fault, Ledger, Mark, Record, Server, ServerUse, SessionIndex,
+    CallIndex, Compaction, Context, Denial, End, Fault, Ledger, Record, Server, ServerUse, SessionIndex,
     SessionSpan, Traced, Turn, Wait,
     build::{Book, Gist, gists},
 };
@@ -27,11 +27,11 @@ impl Book<'_> {
             let session = self.sessions.get(&end.session).copied();
             let models = one.models.as_ref();
             self.ledger.turns.push(Turn {
-                mark: Mark {
+                context: Context {
                     session,
                     agent: None,
                     time: end.time.or_else(|| clock.before(session?, end.place)),
-                    at: self.at(Seat::from(end.place)),
+                    location: self.at(Seat::from(end.place)),
                     version: session.and_then(|session| self.ledger.sessions[session].version.clone()),
                 },
                 counted: turn.is_counted(),
@@ -59,61 +59,61 @@ impl Book<'_> {
         all.sort_unstable_by_key(|&(order, id, _)| (order, id));
         for (_, id, tool) in all {
             let call = self.calls.get(&id).copied();
-            let mut mark = told_of.get(&id).map_or_else(Mark::default, |gist| self.mark(gist));
+            let mut context = told_of.get(&id).map_or_else(Context::default, |gist| self.context(gist));
             if let Some(call) = call {
                 // The refusal may stand in a line that says less than the call does.
-                let asked = &self.ledger.calls[call].mark;
-                mark = Mark {
+                let asked = &self.ledger.calls[call].context;
+                context = Context {
                     session: asked.session,
                     agent: asked.agent,
-                    time: mark.time.or(asked.time),
-                    ..mark
+                    time: context.time.or(asked.time),
+                    ..context
                 };
             }
-            self.ledger.denials.push(Denial { mark, tool: Name::clone(tool), call });
+            self.ledger.denials.push(Denial { context, tool: Name::clone(tool), call });
         }
     }
 
     pub(super) fn happenings(&mut self) {
         // Every turn of a process tells its servers again.
         let mut known: HashSet<(Option<SessionIndex>, Name, Option<Name>)> = HashSet::new();
-        let mut loose: Vec<(Mark, &Name)> = Vec::new();
+        let mut loose: Vec<(Context, &Name)> = Vec::new();
         let settled = self.settled;
         for (_, gist, one) in gists(settled.events(), |one| &one.moment, &settled.owners) {
-            let mark = self.mark(&gist);
+            let context = self.context(&gist);
             match &one.what {
                 What::ApiError(kind) => {
-                    let fault = Fault { mark, kind: Name::clone(kind), retried: false, wait: None };
+                    let fault = Fault { context, kind: Name::clone(kind), retried: false, wait: None };
                     self.ledger.faults.push(fault);
                 }
                 What::Retry(kind, wait, _) => {
-                    let fault = Fault { mark, kind: Name::clone(kind), retried: true, wait: *wait };
+                    let fault = Fault { context, kind: Name::clone(kind), retried: true, wait: *wait };
                     self.ledger.faults.push(fault);
                 }
                 What::Compaction(told) => {
                     let detail::Compaction { before, after, trigger, took } = told.clone();
-                    self.ledger.compactions.push(Compaction { mark, before, after, trigger, took })
+                    self.ledger.compactions.push(Compaction { context, before, after, trigger, took })
                 }
-                What::Prompt => self.ledger.prompts.push(mark),
+                What::Prompt => self.ledger.prompts.push(context),
                 What::Server(tool, _) => {
                     let tool = Name::clone(tool.as_ref().unwrap_or(&NO_TOOL));
-                    self.ledger.server_uses.push(ServerUse { mark, tool });
+                    self.ledger.server_uses.push(ServerUse { context, tool });
                 }
                 What::Servers(servers) => {
                     for (name, status) in servers {
                         let (name, status) = (Name::clone(name), status.clone());
-                        if known.insert((mark.session, Name::clone(&name), status.clone())) {
-                            self.ledger.servers.push(Server { mark: mark.clone(), name, status });
+                        if known.insert((context.session, Name::clone(&name), status.clone())) {
+                            self.ledger.servers.push(Server { context: context.clone(), name, status });
                         }
                     }
                 }
                 What::Denials(tools) => {
                     let tools = tools.iter().map(|tool| tool.as_ref().unwrap_or(&NO_TOOL));
-                    loose.extend(tools.map(|tool| (mark.clone(), tool)));
+                    loose.extend(tools.map(|tool| (context.clone(), tool)));
                 }
                 &What::TurnDuration(wall) => {
                     if settled.counts_durations(gist.owner) {
-                        self.ledger.waits.push(Wait { mark, wall });
+                        self.ledger.waits.push(Wait { context, wall });
                     }
                 }
             }
@@ -121,20 +121,20 @@ impl Book<'_> {
         self.loose_denials(loose);
     }
 
-    fn loose_denials(&mut self, denials: Vec<(Mark, &Name)>) {
+    fn loose_denials(&mut self, denials: Vec<(Context, &Name)>) {
         if denials.is_empty() {
             return;
         }
         let failed = CallIndex::each(&self.ledger.calls).filter(|(_, call)| call.end == End::Error);
         let found = failed_calls(
-            failed.map(|(at, call)| (at, &call.tool, call.mark.session)),
-            denials.iter().map(|(mark, tool)| (*tool, mark.session)),
+            failed.map(|(at, call)| (at, &call.tool, call.context.session)),
+            denials.iter().map(|(context, tool)| (*tool, context.session)),
         );
-        for ((mark, tool), call) in denials.into_iter().zip(found) {
+        for ((context, tool), call) in denials.into_iter().zip(found) {
             if let Some(call) = call {
                 self.ledger.calls[call].end = End::Denied;
             }
-            self.ledger.denials.push(Denial { mark, tool: Name::clone(tool), call });
+            self.ledger.denials.push(Denial { context, tool: Name::clone(tool), call });
         }
     }
 
@@ -146,8 +146,9 @@ impl Book<'_> {
             let session = self.sessions.get(&moment.session).copied();
             let agent = self.agent(session, &moment.whose);
             let at = self.at(moment.seat);
-            let mark = Mark { session, agent, time: moment.time.get(), at, version: moment.version };
-            self.ledger.traces.push(Traced { mark, uuid, dialect, trace });
+            let context =
+                Context { session, agent, time: moment.time.get(), location: at, version: moment.version };
+            self.ledger.traces.push(Traced { context, uuid, dialect, trace });
         }
         self.surroundings();
     }
@@ -197,7 +198,13 @@ impl Book<'_> {
                 self.settled.versions.version(place).filter(|_| stranger).map(Name::from)
             });
             self.ledger.records.push(Record {
-                mark: Mark { session, agent, time: moment.time.get(), at: self.at(moment.seat), version },
+                context: Context {
+                    session,
+                    agent,
+                    time: moment.time.get(),
+                    location: self.at(moment.seat),
+                    version,
+                },
                 kind: record.kind,
                 known: record.known,
                 dialect: record.dialect,
@@ -215,10 +222,13 @@ struct Clock(HashMap<(SessionIndex, SourceId), Vec<(u64, Time)>>);
 impl Clock {
     fn of(ledger: &Ledger) -> Self {
         let mut times: HashMap<(SessionIndex, SourceId), Vec<(u64, Time)>> = HashMap::new();
-        let marks =
-            ledger.responses.iter().map(|one| &one.mark).chain(ledger.calls.iter().map(|one| &one.mark));
-        for mark in marks {
-            if let (Some(session), Some(at), Some(time)) = (mark.session, mark.at, mark.time) {
+        let contexts = ledger
+            .responses
+            .iter()
+            .map(|one| &one.context)
+            .chain(ledger.calls.iter().map(|one| &one.context));
+        for context in contexts {
+            if let (Some(session), Some(at), Some(time)) = (context.session, context.location, context.time) {
                 times.entry((session, at.source)).or_default().push((at.offset, time));
             }
         }

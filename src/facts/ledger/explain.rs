@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{At, ResponseIndex, SessionIndex, build::Book};
+use super::{Location, ResponseIndex, SessionIndex, build::Book};
 use crate::{
     facts::{
         Name,
@@ -31,7 +31,7 @@ pub struct Step {
     /// Whether it adds to the session's figure.
     pub counts: bool,
     /// Where it stands.
-    pub at: Option<At>,
+    pub location: Option<Location>,
 }
 
 /// What a step is.
@@ -98,7 +98,7 @@ pub enum Figure {
 
 impl Step {
     fn new(told: Told, amount: Option<Usd>) -> Self {
-        Self { told, model: None, tokens: None, amount, counts: false, at: None }
+        Self { told, model: None, tokens: None, amount, counts: false, location: None }
     }
 }
 
@@ -120,7 +120,7 @@ impl Book<'_> {
         let mut answered: HashMap<SessionIndex, Vec<(ResponseIndex, &responses::Response)>> = HashMap::new();
         for (id, told) in self.facts.responses.iter() {
             let Some(&index) = self.responses.get(&id) else { continue };
-            let Some(session) = self.ledger.responses[index].mark.session else { continue };
+            let Some(session) = self.ledger.responses[index].context.session else { continue };
             answered.entry(session).or_default().push((index, told));
         }
         let mut alone = self.alone();
@@ -180,21 +180,21 @@ impl Book<'_> {
     }
 
     fn result(&self, one: &Difference<'_>, counts: bool, steps: &mut Vec<Step>) {
-        let at = self.at(Seat::from(one.end.place));
+        let location = self.at(Seat::from(one.end.place));
         let said = one.end.since_last.is_some();
-        steps.push(Step { at, ..Step::new(Told::Result, one.end.total) });
+        steps.push(Step { location, ..Step::new(Told::Result, one.end.total) });
         if let (false, Some((before, total))) = (said, one.before) {
-            let at = self.at(Seat::from(before.place));
-            steps.push(Step { at, ..Step::new(Told::Before, Some(total)) });
+            let location = self.at(Seat::from(before.place));
+            steps.push(Step { location, ..Step::new(Told::Before, Some(total)) });
         }
         if one.cost.is_some() {
-            steps.push(Step { at, counts, ..Step::new(Told::Difference { said }, one.cost) });
+            steps.push(Step { location, counts, ..Step::new(Told::Difference { said }, one.cost) });
         }
     }
 
     fn saved(&self, bill: &Bill<'_>, state: &CostState, counts: bool, steps: &mut Vec<Step>) {
-        let at = self.at(Seat::from(state.place));
-        steps.push(Step { at, counts, ..Step::new(Told::Saved, Some(state.total)) });
+        let location = self.at(Seat::from(state.place));
+        steps.push(Step { location, counts, ..Step::new(Told::Saved, Some(state.total)) });
         let copied = &bill.share.copied;
         if copied.is_empty() {
             return;
@@ -211,11 +211,11 @@ impl Book<'_> {
         let (mut unpriced, mut unfinished) = (BTreeMap::new(), BTreeMap::new());
         for &(index, told) in own {
             let response = &self.ledger.responses[index];
-            let note = |all: &mut BTreeMap<Name, (u64, Tokens, Option<At>)>| {
+            let note = |all: &mut BTreeMap<Name, (u64, Tokens, Option<Location>)>| {
                 let (count, tokens, _) = all.entry(Name::clone(&response.model)).or_insert((
                     0,
                     Tokens::default(),
-                    response.mark.at,
+                    response.context.location,
                 ));
                 *count += 1;
                 *tokens += response.tokens;
@@ -257,11 +257,11 @@ impl Book<'_> {
             let (model, tokens) = (Some(model), Some(tokens));
             steps.push(Step { model, tokens, counts: true, ..Step::new(Told::Model, Some(amount)) });
         }
-        let lacking = |all: BTreeMap<Name, (u64, Tokens, Option<At>)>, told: fn(u64) -> Told| {
-            all.into_iter().map(move |(model, (count, tokens, at))| Step {
+        let lacking = |all: BTreeMap<Name, (u64, Tokens, Option<Location>)>, told: fn(u64) -> Told| {
+            all.into_iter().map(move |(model, (count, tokens, location))| Step {
                 model: Some(model),
                 tokens: Some(tokens),
-                at,
+                location,
                 ..Step::new(told(count), None)
             })
         };
@@ -275,7 +275,7 @@ impl Book<'_> {
         let mut alone: HashMap<SessionIndex, Vec<Step>> = HashMap::new();
         let of_none = self.ledger.entries.iter().filter(|entry| entry.response.is_none());
         for entry in of_none.filter(|entry| entry.cost.unwrap_or_default() != Usd::ZERO) {
-            let Some(session) = entry.mark.session else { continue };
+            let Some(session) = entry.context.session else { continue };
             alone.entry(session).or_default().push(Step {
                 model: entry.model.clone(),
                 tokens: Some(entry.tokens),

@@ -20,7 +20,7 @@ impl Book<'_> {
             }
         }
         for (at, (response, told)) in self.ledger.responses.iter_mut().zip(&self.told).enumerate() {
-            let counts = if response.mark.session.is_some_and(|session| reported[session.get()]) {
+            let counts = if response.context.session.is_some_and(|session| reported[session.get()]) {
                 unpaid.contains(&ResponseIndex::new(at))
             } else {
                 response.computed.is_none() // what is computed is in the session's figure

@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use super::{Entry, Mark, Response, ResponseIndex, SessionIndex, divide::divide};
+use super::{Context, Entry, Response, ResponseIndex, SessionIndex, divide::divide};
 use crate::{
     facts::{
         Name,
@@ -126,9 +126,9 @@ impl Split<'_> {
     /// What belongs to no response.
     fn alone(&mut self, model: Option<Name>, tokens: Tokens, cost: Option<Usd>) {
         let saved = model.as_deref().and_then(|model| saved(self.prices, model, &tokens, Terms::default()));
-        let mark = Mark { session: Some(self.session), ..Mark::default() };
+        let context = Context { session: Some(self.session), ..Context::default() };
         self.entries.push(Entry {
-            mark,
+            context,
             response: None,
             responses: 0,
             model,
@@ -152,7 +152,7 @@ impl Split<'_> {
     ) {
         let saved = model.as_deref().and_then(|model| saved(self.prices, model, &tokens, part.terms));
         let whole = Entry {
-            mark: part.response.mark.clone(),
+            context: part.response.context.clone(),
             response: Some(part.index),
             responses: 0,
             model,

@@ -10,7 +10,7 @@ use crate::{
     event::trace::{self, Trace},
     facts::{
         Name,
-        ledger::{Agent, CallIndex, End, Ledger, Mark, ResponseIndex, SessionIndex},
+        ledger::{Agent, CallIndex, Context, End, Ledger, ResponseIndex, SessionIndex},
     },
 };
 use typed::Evidence;
@@ -23,7 +23,7 @@ pub struct Use {
     /// Its name, without a slash; of an agent perhaps not known.
     pub name: Option<Name>,
     /// When and where.
-    pub mark: Mark,
+    pub context: Context,
     /// The call that used it; a person typed it where there is none.
     pub call: Option<CallIndex>,
     /// Whether that call was refused or failed.
@@ -47,7 +47,7 @@ pub fn commands(ledger: &Ledger) -> Commands {
     let mut told = Vec::new();
     for row in &ledger.traces {
         match &row.trace {
-            Trace::Offer(offer) => offers.read(row.mark.session, offer),
+            Trace::Offer(offer) => offers.read(row.context.session, offer),
             Trace::Typed(typed) => told.extend(Evidence::of(row, typed)),
             _ => {}
         }
@@ -56,7 +56,7 @@ pub fn commands(ledger: &Ledger) -> Commands {
     offers.learn(&uses);
     let typed = typed::typed(ledger, told, &offers, &uses);
     turn::begin(ledger, &typed, &mut uses, &offers);
-    uses.sort_by_key(|one| one.mark.at);
+    uses.sort_by_key(|one| one.context.location);
     Commands { offers: offers.listed(), uses }
 }
 
@@ -66,7 +66,7 @@ fn called(ledger: &Ledger, offers: &Offers) -> Vec<Use> {
     let started: HashMap<CallIndex, &Agent> = starts.collect();
     let mut begun: HashMap<CallIndex, Vec<ResponseIndex>> = HashMap::new();
     for (index, response) in ResponseIndex::each(&ledger.responses) {
-        let agent = response.mark.agent.map(|agent| &ledger.agents[agent]);
+        let agent = response.context.agent.map(|agent| &ledger.agents[agent]);
         if let Some(call) = agent.and_then(|agent| agent.call) {
             begun.entry(call).or_default().push(index);
         }
@@ -83,7 +83,7 @@ fn called(ledger: &Ledger, offers: &Offers) -> Vec<Use> {
         };
         let failed = matches!(call.end, End::Denied | End::Error);
         let responses = begun.remove(&at).unwrap_or_default();
-        uses.push(Use { sort, name, mark: call.mark.clone(), call: Some(at), failed, responses });
+        uses.push(Use { sort, name, context: call.context.clone(), call: Some(at), failed, responses });
     }
     uses
 }

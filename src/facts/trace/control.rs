@@ -13,7 +13,7 @@ use crate::{
     },
     facts::{
         Name,
-        ledger::{At, Call, End, Ledger, Mark, SessionIndex, Traced},
+        ledger::{Call, Context, End, Ledger, Location, SessionIndex, Traced},
     },
     measure::{Millis, Time},
 };
@@ -131,7 +131,7 @@ pub struct Request {
     /// When it was asked, else when it was answered.
     pub time: Option<Time>,
     /// Where it stands, else where its response does.
-    pub at: Option<At>,
+    pub location: Option<Location>,
     /// Which halves were seen.
     pub seen: Seen,
 }
@@ -146,7 +146,7 @@ pub fn requests(ledger: &Ledger) -> Vec<Request> {
         .collect();
     // Two logs of one run tell it from two sides: only times put them in one order.
     let timed = all.iter().all(|request| request.time.is_some());
-    all.sort_by_key(|request| (request.time.filter(|_| timed), request.at));
+    all.sort_by_key(|request| (request.time.filter(|_| timed), request.location));
     all
 }
 
@@ -188,11 +188,11 @@ impl<'a> Scene<'a> {
     }
 
     /// The session that a record is of: the one it names, else the one that runs around it.
-    fn session(&self, mark: &Mark) -> Option<SessionIndex> {
-        if let Some(session) = self.ledger.named_session(mark) {
+    fn session(&self, context: &Context) -> Option<SessionIndex> {
+        if let Some(session) = self.ledger.named_session(context) {
             return Some(session);
         }
-        let at = mark.at?;
+        let at = context.location?;
         let (before, next) = self.ledger.spans_around(at);
         let after = before.filter(|before| before.last > at.offset).or(next);
         match (before, after) {
@@ -226,7 +226,7 @@ impl<'a> Scene<'a> {
         // What was cancelled was still waiting: a response that stands beside it came too late.
         let cancelled = cancel.as_ref().map(|_| Decision::Cancelled);
         let decision = cancelled.or(answer).or_else(|| self.ended(call)).unwrap_or(Decision::Unanswered);
-        let end = cancel.as_ref().or(answered).and_then(|half| half.row.mark.time);
+        let end = cancel.as_ref().or(answered).and_then(|half| half.row.context.time);
         let called = call.and_then(|call| self.calls.get(call)).copied();
         let halves = || [asked, answered, cancel.as_ref()].into_iter().flatten();
         Request {
@@ -235,13 +235,13 @@ impl<'a> Scene<'a> {
             tool: tool.or_else(|| called.map(|call| Name::clone(&call.tool))),
             decision: Some(decision),
             always,
-            latency: asked.and_then(|half| half.row.mark.time).zip(end).map(|(from, to)| to.since(from)),
+            latency: asked.and_then(|half| half.row.context.time).zip(end).map(|(from, to)| to.since(from)),
             id: halves().next().map(|half| Name::clone(half.id)),
             session: called
-                .and_then(|call| self.session(&call.mark))
-                .or_else(|| halves().find_map(|half| self.session(&half.row.mark))),
-            time: first.and_then(|row| row.mark.time),
-            at: first.and_then(|row| row.mark.at),
+                .and_then(|call| self.session(&call.context))
+                .or_else(|| halves().find_map(|half| self.session(&half.row.context))),
+            time: first.and_then(|row| row.context.time),
+            location: first.and_then(|row| row.context.location),
             seen: match (asked.is_some(), answered.is_some() || cancel.is_some()) {
                 (true, true) => Seen::Both,
                 (true, false) => Seen::Request,
@@ -253,7 +253,7 @@ impl<'a> Scene<'a> {
     fn direction(&self, pair: &Pair<'_>) -> Direction {
         let is_hosts = |row: &Traced| {
             row.dialect == Dialect::Input
-                || row.mark.at.is_some_and(|at| self.ledger.hosts.contains(&at.source))
+                || row.context.location.is_some_and(|at| self.ledger.hosts.contains(&at.source))
         };
         let asked_by_host = match pair {
             Pair { request: Some(request), .. } => request.row.dialect == Dialect::Input,

@@ -15,7 +15,7 @@ use crate::{
     facts::{
         Name,
         key::Id,
-        ledger::{Call, Ledger, Mark, SessionIndex, Traced},
+        ledger::{Call, Context, Ledger, SessionIndex, Traced},
     },
     measure::Millis,
 };
@@ -24,7 +24,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
     /// When and where it is first told of.
-    pub mark: Mark,
+    pub context: Context,
     /// What it waited for: `PreToolUse`, `Stop` and so on.
     pub event: Name,
     /// The event, and what of it: `PreToolUse:Bash`.
@@ -39,10 +39,10 @@ pub struct Hook {
 
 impl Hook {
     /// What one record says. The end of a turn is that of the main agent or of a subagent.
-    fn of(mark: &Mark, told: &trace::Hook<Name>, calls: &HashMap<&str, &Call>) -> Self {
+    fn of(context: &Context, told: &trace::Hook<Name>, calls: &HashMap<&str, &Call>) -> Self {
         let event = told.event.clone().unwrap_or_else(|| {
             Name::from(match told.sign {
-                HookSign::Summary if mark.agent.is_some() => "SubagentStop",
+                HookSign::Summary if context.agent.is_some() => "SubagentStop",
                 HookSign::Summary => "Stop",
                 _ => "PreToolUse",
             })
@@ -51,7 +51,7 @@ impl Hook {
         let of_tool = || Some(Name::from(format!("{event}:{}", tool?.tool)));
         let name = told.name.clone().or_else(of_tool).unwrap_or_else(|| Name::clone(&event));
         let trace::Hook { command, took, end, .. } = told;
-        Self { mark: mark.clone(), event, name, command: command.clone(), took: *took, end: *end }
+        Self { context: context.clone(), event, name, command: command.clone(), took: *took, end: *end }
     }
 
     /// Whether both may be one run: a name without a matcher goes with any.
@@ -62,7 +62,7 @@ impl Hook {
 
     /// Learns what another telling of the same run knows.
     fn learn(&mut self, other: Self) {
-        let Self { mark, event: _, name, command, took, end } = other;
+        let Self { context, event: _, name, command, took, end } = other;
         if self.name == self.event {
             self.name = name;
         }
@@ -70,10 +70,10 @@ impl Hook {
         self.took = self.took.or(took);
         self.end = self.end.max(end);
         // A fork tells again what its origin did.
-        self.mark.prefer_earlier_session(&mark);
-        self.mark.time = self.mark.time.into_iter().chain(mark.time).min();
-        if mark.at < self.mark.at {
-            (self.mark.at, self.mark.version) = (mark.at, mark.version);
+        self.context.prefer_earlier_session(&context);
+        self.context.time = self.context.time.into_iter().chain(context.time).min();
+        if context.location < self.context.location {
+            (self.context.location, self.context.version) = (context.location, context.version);
         }
     }
 }
@@ -91,7 +91,7 @@ pub fn hooks(ledger: &Ledger) -> Vec<Hook> {
     let calls = calls(ledger);
     let mut runs = saved(ledger, &calls);
     join(&mut runs, printed(ledger, &calls));
-    runs.sort_by_key(|hook| hook.mark.at);
+    runs.sort_by_key(|hook| hook.context.location);
     runs
 }
 
@@ -101,7 +101,7 @@ fn printed(ledger: &Ledger, calls: &HashMap<&str, &Call>) -> Vec<Hook> {
         SessionIndex::each(&ledger.sessions).filter_map(|(at, one)| Some((one.id.as_deref()?, at))).collect();
     let mut index: HashMap<&Name, usize> = HashMap::new();
     let mut runs: Vec<Hook> = Vec::new();
-    for Traced { mark, trace, .. } in &ledger.traces {
+    for Traced { context, trace, .. } in &ledger.traces {
         match trace {
             // Most answers are to other requests; a callback's says what the hook decided.
             Trace::Response(answer) => {
@@ -113,9 +113,9 @@ fn printed(ledger: &Ledger, calls: &HashMap<&str, &Call>) -> Vec<Hook> {
             }
             Trace::Hook(told) if told.sign == HookSign::Printed => {
                 let Some(id) = &told.id else { continue };
-                let mut hook = Hook::of(mark, told, calls);
+                let mut hook = Hook::of(context, told, calls);
                 if let Some(&session) = told.session.as_deref().and_then(|id| sessions.get(id)) {
-                    hook.mark.session = Some(session);
+                    hook.context.session = Some(session);
                 }
                 match index.get(id) {
                     Some(&at) => runs[at].learn(hook),
@@ -135,16 +135,16 @@ fn printed(ledger: &Ledger, calls: &HashMap<&str, &Call>) -> Vec<Hook> {
 fn saved(ledger: &Ledger, calls: &HashMap<&str, &Call>) -> Vec<Hook> {
     let mut tellings: Vec<Telling> = Vec::new();
     // Forks and files that are given twice tell the same again.
-    let mut seen: HashMap<Id, &Mark> = HashMap::new();
-    for Traced { mark, uuid, trace, .. } in &ledger.traces {
+    let mut seen: HashMap<Id, &Context> = HashMap::new();
+    for Traced { context, uuid, trace, .. } in &ledger.traces {
         let Trace::Hook(told) = trace else { continue };
         if told.sign == HookSign::Printed {
             continue;
         }
-        let is_new = uuid.is_none_or(|uuid| seen.entry(uuid).or_insert(mark).at == mark.at);
+        let is_new = uuid.is_none_or(|uuid| seen.entry(uuid).or_insert(context).location == context.location);
         if is_new || told.sign == HookSign::Refusal {
             tellings.push(Telling {
-                hook: Hook::of(mark, told, calls),
+                hook: Hook::of(context, told, calls),
                 cause: told.id.clone(),
                 by: told.sign,
             });
@@ -197,12 +197,12 @@ impl Runs {
 fn join(runs: &mut Vec<Hook>, printed: Vec<Hook>) {
     let mut free: HashMap<(Option<SessionIndex>, Name), Vec<Option<Hook>>> = HashMap::new();
     for hook in printed {
-        free.entry((hook.mark.session, Name::clone(&hook.event))).or_default().push(Some(hook));
+        free.entry((hook.context.session, Name::clone(&hook.event))).or_default().push(Some(hook));
     }
     let mut alone: Vec<bool> = vec![true; runs.len()];
     for alike in [true, false] {
         for (run, alone) in runs.iter_mut().zip(&mut alone).filter(|(_, alone)| **alone) {
-            let Some(same) = free.get_mut(&(run.mark.session, Name::clone(&run.event))) else { continue };
+            let Some(same) = free.get_mut(&(run.context.session, Name::clone(&run.event))) else { continue };
             let fits = |hook: &Hook| run.goes_with(hook) && (!alike || run.end == hook.end);
             let Some(found) = same.iter_mut().find(|slot| slot.as_ref().is_some_and(fits)) else { continue };
             if let Some(hook) = found.take() {

@@ -7,7 +7,7 @@ use crate::{
     facts::{
         Name,
         key::Id,
-        ledger::{Compaction, Ledger, Mark, SessionIndex, Traced},
+        ledger::{Compaction, Context, Ledger, SessionIndex, Traced},
     },
     measure::{Millis, Time},
 };
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
     /// When and where.
-    pub mark: Mark,
+    pub context: Context,
     /// What sort of limit.
     pub sort: Sort,
     /// What the log says of it: status, trigger, category or subtype.
@@ -69,9 +69,9 @@ impl Sort {
 }
 
 impl Limit {
-    fn new(mark: &Mark, sort: Sort, what: Option<&str>) -> Self {
+    fn new(context: &Context, sort: Sort, what: Option<&str>) -> Self {
         Self {
-            mark: mark.clone(),
+            context: context.clone(),
             sort,
             what: what.map(Name::from),
             model: None,
@@ -84,21 +84,21 @@ impl Limit {
         }
     }
 
-    fn of(mark: &Mark, sort: Sort, told: &trace::Limit<Name>) -> Self {
+    fn of(context: &Context, sort: Sort, told: &trace::Limit<Name>) -> Self {
         let trace::Limit { kind, what, model, fallback, before, after, took, resets, used, ids: _ } =
             told.clone();
         let what = if kind == LimitKind::FailedCompaction { Some(Name::from("failed")) } else { what };
-        Self { mark: mark.clone(), sort, what, model, fallback, before, after, took, resets, used }
+        Self { context: context.clone(), sort, what, model, fallback, before, after, took, resets, used }
     }
 
     fn of_compaction(one: &Compaction) -> Self {
-        let Compaction { mark, before, after, trigger, took } = one.clone();
-        Self { before, after, took, ..Self::new(&mark, Sort::Compaction, trigger.as_deref()) }
+        let Compaction { context, before, after, trigger, took } = one.clone();
+        Self { before, after, took, ..Self::new(&context, Sort::Compaction, trigger.as_deref()) }
     }
 
     /// Learns what another telling of the same moment knows.
     fn learn(&mut self, other: Self) {
-        let Self { mark, sort: _, what, model, fallback, before, after, took, resets, used } = other;
+        let Self { context, sort: _, what, model, fallback, before, after, took, resets, used } = other;
         self.what = self.what.take().or(what);
         self.model = self.model.take().or(model);
         self.fallback = self.fallback.take().or(fallback);
@@ -107,8 +107,8 @@ impl Limit {
         self.took = self.took.or(took);
         self.resets = self.resets.or(resets);
         self.used = self.used.or(used);
-        self.mark.time = self.mark.time.into_iter().chain(mark.time).min();
-        self.mark.prefer_earlier_session(&mark);
+        self.context.time = self.context.time.into_iter().chain(context.time).min();
+        self.context.prefer_earlier_session(&context);
     }
 }
 
@@ -118,7 +118,7 @@ pub fn limits(ledger: &Ledger) -> Vec<Limit> {
     let mut reached: Vec<Limit> = Vec::new();
     let mut seen: HashSet<Id> = HashSet::new();
     let mut stopped = Stopped::default();
-    for Traced { mark, uuid, trace, .. } in &ledger.traces {
+    for Traced { context, uuid, trace, .. } in &ledger.traces {
         let Trace::Limit(told) = trace else { continue };
         let sort = match told.kind {
             LimitKind::RateLimit => Sort::RateLimit,
@@ -128,27 +128,27 @@ pub fn limits(ledger: &Ledger) -> Vec<Limit> {
             LimitKind::Microcompaction => Sort::Microcompaction,
             LimitKind::MaxTurns => {
                 if uuid.is_none_or(|uuid| seen.insert(uuid)) {
-                    reached.push(Limit::new(mark, Sort::Stop, Some("max_turns")));
+                    reached.push(Limit::new(context, Sort::Stop, Some("max_turns")));
                 }
                 continue;
             }
             LimitKind::StoppedEvent => {
-                stopped.add(mark, 1, 0);
+                stopped.add(context, 1, 0);
                 continue;
             }
             LimitKind::StoppedResponses(stops) => {
-                stopped.add(mark, 0, stops);
+                stopped.add(context, 0, stops);
                 continue;
             }
         };
         let ids = told.ids.iter().map(|id| Id::of(id)).chain(*uuid).collect();
-        met.add(Limit::of(mark, sort, told), ids);
+        met.add(Limit::of(context, sort, told), ids);
     }
     met.stopped(stopped);
     let mut all = met.all;
     all.extend(ledger.compactions.iter().map(Limit::of_compaction));
     all.extend(stops(ledger, reached));
-    all.sort_by_key(|limit| limit.mark.at);
+    all.sort_by_key(|limit| limit.context.location);
     all
 }
 
@@ -174,12 +174,12 @@ impl Met {
 
     /// Adds responses that were stopped and of which nothing else tells.
     fn stopped(&mut self, stopped: Stopped) {
-        for (session, (events, stops, mark)) in stopped.0 {
+        for (session, (events, stops, context)) in stopped.0 {
             let refusals =
-                self.all.iter().filter(|one| one.sort == Sort::Refusal && one.mark.session == session);
+                self.all.iter().filter(|one| one.sort == Sort::Refusal && one.context.session == session);
             let known = refusals.count() as u64;
             let unknown = known..stops.max(events);
-            self.all.extend(unknown.map(|_| Limit::new(&mark, Sort::Refusal, Some("safety_stop"))));
+            self.all.extend(unknown.map(|_| Limit::new(&context, Sort::Refusal, Some("safety_stop"))));
         }
     }
 }
@@ -187,11 +187,11 @@ impl Met {
 /// How many responses of each session were stopped, as the CLI's output tells it: by events that name no response, and by a
 /// count at the end of a turn. Whether that counts the turn or the process no recording shows, so the largest one stands.
 #[derive(Default)]
-struct Stopped(BTreeMap<Option<SessionIndex>, (u64, u64, Mark)>);
+struct Stopped(BTreeMap<Option<SessionIndex>, (u64, u64, Context)>);
 
 impl Stopped {
-    fn add(&mut self, mark: &Mark, events: u64, stops: u64) {
-        let known = self.0.entry(mark.session).or_insert_with(|| (0, 0, mark.clone()));
+    fn add(&mut self, context: &Context, events: u64, stops: u64) {
+        let known = self.0.entry(context.session).or_insert_with(|| (0, 0, context.clone()));
         known.0 += events;
         known.1 = known.1.max(stops);
     }
@@ -201,9 +201,10 @@ impl Stopped {
 fn stops(ledger: &Ledger, mut reached: Vec<Limit>) -> Vec<Limit> {
     let is_stop = |subtype: &str| matches!(subtype, "error_max_turns" | "error_max_budget_usd");
     let turns = ledger.turns.iter().filter(|turn| turn.counted && is_stop(&turn.subtype));
-    let told: Vec<Limit> =
-        turns.map(|turn| Limit::new(&turn.mark, Sort::Stop, turn.subtype.strip_prefix("error_"))).collect();
-    let ended: HashSet<SessionIndex> = ledger.turns.iter().filter_map(|turn| turn.mark.session).collect();
-    reached.retain(|limit| limit.mark.session.is_none_or(|session| !ended.contains(&session)));
+    let told: Vec<Limit> = turns
+        .map(|turn| Limit::new(&turn.context, Sort::Stop, turn.subtype.strip_prefix("error_")))
+        .collect();
+    let ended: HashSet<SessionIndex> = ledger.turns.iter().filter_map(|turn| turn.context.session).collect();
+    reached.retain(|limit| limit.context.session.is_none_or(|session| !ended.contains(&session)));
     told.into_iter().chain(reached).collect()
 }

@@ -10,7 +10,7 @@ use crate::{
     },
     facts::{
         Hashed, Name,
-        ledger::{At, Call, End, Ledger, Mark, SessionIndex},
+        ledger::{Call, Context, End, Ledger, Location, SessionIndex},
     },
 };
 
@@ -37,7 +37,7 @@ pub struct Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModeChange {
     /// When and where.
-    pub mark: Mark,
+    pub context: Context,
     /// The mode.
     pub mode: Name,
 }
@@ -63,7 +63,7 @@ pub fn decisions(ledger: &Ledger) -> (Vec<Decision>, Vec<ModeChange>) {
         answers: Vec::new(),
         modes: Vec::new(),
     };
-    ledger.traces.iter().for_each(|row| told.read(&row.mark, &row.trace));
+    ledger.traces.iter().for_each(|row| told.read(&row.context, &row.trace));
     let Told { mut decisions, refusals, requests, answers, mut modes, .. } = told;
     for (request, allowed) in answers {
         if let Some(&call) = requests.get(request) {
@@ -111,7 +111,7 @@ struct Told<'l> {
 }
 
 impl<'l> Told<'l> {
-    fn read(&mut self, mark: &Mark, trace: &'l Trace<Name>) {
+    fn read(&mut self, context: &Context, trace: &'l Trace<Name>) {
         match trace {
             Trace::Decision(told) => self.decided(told),
             Trace::Request(told) => self.asked(told),
@@ -122,7 +122,7 @@ impl<'l> Told<'l> {
             },
             Trace::Approval(told) => self.approved(told),
             Trace::Mode(mode) => {
-                self.modes.push(ModeChange { mark: mark.clone(), mode: Name::clone(mode) });
+                self.modes.push(ModeChange { context: context.clone(), mode: Name::clone(mode) });
             }
             _ => {}
         }
@@ -206,7 +206,7 @@ fn obstacle(decision: &Decision, kind: Option<&str>) -> Option<Obstacle> {
 fn keep_changes(modes: &mut Vec<ModeChange>) {
     let mut last: BTreeMap<Option<SessionIndex>, Name> = BTreeMap::new();
     modes.retain(|change| {
-        last.insert(change.mark.session, change.mode.clone()).as_ref() != Some(&change.mode)
+        last.insert(change.context.session, change.mode.clone()).as_ref() != Some(&change.mode)
     });
 }
 
@@ -214,16 +214,17 @@ fn keep_changes(modes: &mut Vec<ModeChange>) {
 fn in_force(decisions: &mut [Decision], ledger: &Ledger, modes: &[ModeChange]) {
     let mut by_session: Hashed<Option<SessionIndex>, Vec<&ModeChange>> = Hashed::default();
     for change in modes {
-        by_session.entry(change.mark.session).or_default().push(change);
+        by_session.entry(change.context.session).or_default().push(change);
     }
-    let stands = |at: Option<At>| at.map(|at| (at.source, at.offset));
+    let stands = |at: Option<Location>| at.map(|at| (at.source, at.offset));
     for (decision, call) in decisions.iter_mut().zip(&ledger.calls) {
-        let Some(own) = by_session.get(&call.mark.session) else { continue };
+        let Some(own) = by_session.get(&call.context.session) else { continue };
         // Changes are in the order they stand.
-        let next = own.partition_point(|change| stands(change.mark.at) <= stands(call.mark.at));
-        let source = |mark: &Mark| mark.at.map(|at| at.source);
+        let next =
+            own.partition_point(|change| stands(change.context.location) <= stands(call.context.location));
+        let source = |context: &Context| context.location.map(|at| at.source);
         let before = next.checked_sub(1).map(|last| own[last]);
-        let same = before.filter(|change| source(&change.mark) == source(&call.mark));
+        let same = before.filter(|change| source(&change.context) == source(&call.context));
         // A subagent's own file says no mode: that of its session holds.
         decision.mode = same.or(own.first().copied()).map(|change| Name::clone(&change.mode));
     }

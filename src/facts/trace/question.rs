@@ -11,7 +11,7 @@ use crate::{
     },
     facts::{
         Name,
-        ledger::{Call, End, Ledger, Mark},
+        ledger::{Call, Context, End, Ledger},
     },
     measure::Millis,
 };
@@ -48,7 +48,7 @@ impl Fate {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// When and where it was asked.
-    pub mark: Mark,
+    pub context: Context,
     /// Id of the call.
     pub call: Option<Name>,
     /// Its short label.
@@ -72,7 +72,7 @@ pub fn questions(ledger: &Ledger) -> Vec<Question> {
     let calls = ledger.calls.iter().filter(|call| call.tool == QUESTION_TOOL).map(Asked::of);
     let mut told = Told::default();
     calls.for_each(|asked| told.ask(asked));
-    ledger.traces.iter().for_each(|row| told.read(&row.mark, &row.trace));
+    ledger.traces.iter().for_each(|row| told.read(&row.context, &row.trace));
     for (request, denied, answers) in std::mem::take(&mut told.replies) {
         let Some(&call) = told.requests.get(request) else { continue };
         if denied {
@@ -83,7 +83,7 @@ pub fn questions(ledger: &Ledger) -> Vec<Question> {
         }
     }
     let mut questions: Vec<Question> = told.asked.iter().flat_map(|asked| told.questions(asked)).collect();
-    questions.sort_by_key(|question| question.mark.at);
+    questions.sort_by_key(|question| question.context.location);
     questions
 }
 
@@ -100,7 +100,7 @@ fn text(value: &Value) -> Option<&str> {
 /// A call that asks.
 struct Asked {
     id: Option<Name>,
-    mark: Mark,
+    context: Context,
     input: Value,
     output: Value,
     end: End,
@@ -111,7 +111,7 @@ impl Asked {
     fn of(call: &Call) -> Self {
         Self {
             id: call.id.clone(),
-            mark: call.mark.clone(),
+            context: call.context.clone(),
             input: opened(call.input_text.as_deref()),
             output: opened(call.output_text.as_deref()),
             end: call.end,
@@ -120,9 +120,9 @@ impl Asked {
     }
 
     /// A call of which only another record tells: a request of the control protocol, or the list of what was refused.
-    fn told(id: &Name, mark: &Mark, input: Option<&str>, end: End) -> Self {
-        let (id, mark) = (Some(Name::clone(id)), mark.clone());
-        Self { id, mark, input: opened(input), output: Value::Null, end, wait: None }
+    fn told(id: &Name, context: &Context, input: Option<&str>, end: End) -> Self {
+        let (id, context) = (Some(Name::clone(id)), context.clone());
+        Self { id, context, input: opened(input), output: Value::Null, end, wait: None }
     }
 }
 
@@ -153,26 +153,26 @@ impl<'l> Told<'l> {
         self.asked.push(asked);
     }
 
-    fn read(&mut self, mark: &Mark, trace: &'l Trace<Name>) {
+    fn read(&mut self, context: &Context, trace: &'l Trace<Name>) {
         match trace {
             Trace::Given(told) => self.give(&told.call, &told.answers),
-            Trace::Request(told) => self.request(mark, told),
+            Trace::Request(told) => self.request(context, told),
             Trace::Response(told) => {
                 self.replies.push((&told.id, told.verdict == Verdict::Deny, told.given.as_ref()));
             }
             Trace::Asked(told) => {
-                self.ask(Asked::told(&told.call, mark, told.input.as_deref(), End::Denied));
+                self.ask(Asked::told(&told.call, context, told.input.as_deref(), End::Denied));
             }
             _ => {}
         }
     }
 
-    fn request(&mut self, mark: &Mark, told: &'l Request<Name>) {
+    fn request(&mut self, context: &Context, told: &'l Request<Name>) {
         let is_question =
             told.subtype.as_deref() == Some("can_use_tool") && told.tool.as_deref() == Some(QUESTION_TOOL);
         let Some(call) = told.call.as_ref().filter(|_| is_question) else { return };
         self.requests.insert(&told.id, call);
-        self.ask(Asked::told(call, mark, told.questions.as_deref(), End::Open));
+        self.ask(Asked::told(call, context, told.questions.as_deref(), End::Open));
     }
 
     fn give(&mut self, call: &Name, answers: &str) {
@@ -191,7 +191,7 @@ impl<'l> Told<'l> {
             let (answer, fate) = fate(end, given, &asked.output, value, all.len() == 1);
             let options = value["options"].as_array().into_iter().flatten();
             Question {
-                mark: asked.mark.clone(),
+                context: asked.context.clone(),
                 call: asked.id.clone(),
                 header: text(&value["header"]).map(str::to_owned),
                 question: text(&value["question"]).map(str::to_owned),

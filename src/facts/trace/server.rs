@@ -6,7 +6,7 @@ use crate::{
     event::trace::{Server, Servers, Trace},
     facts::{
         Name,
-        ledger::{Ledger, Mark, SessionIndex},
+        ledger::{Context, Ledger, SessionIndex},
     },
     input::SourceId,
     measure::Time,
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// Where it is told last.
-    pub mark: Mark,
+    pub context: Context,
     /// How it was then: `connected`, `failed`, `needs-auth`, `pending` and others.
     pub status: Option<Name>,
     /// All tools that it ever offered, where the log lists tools.
@@ -30,11 +30,11 @@ pub fn plain_name(server: &str) -> String {
 }
 
 /// Server and tool out of `mcp__server__tool`. Of the servers that are known the longest name that fits is taken, because a
-/// name may hold the mark that parts it from the tool.
+/// name may hold the context that parts it from the tool.
 pub fn parts(tool: &str, is_known: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
     let rest = tool.strip_prefix("mcp__")?;
-    let mut marks = (0..rest.len()).rev().filter(|&at| rest.as_bytes()[at..].starts_with(b"__"));
-    match marks.find(|&at| is_known(&rest[..at])) {
+    let mut contexts = (0..rest.len()).rev().filter(|&at| rest.as_bytes()[at..].starts_with(b"__"));
+    match contexts.find(|&at| is_known(&rest[..at])) {
         Some(at) => Some((&rest[..at], &rest[at + 2..])),
         None => rest.split_once("__"),
     }
@@ -43,23 +43,25 @@ pub fn parts(tool: &str, is_known: impl Fn(&str) -> bool) -> Option<(&str, &str)
 /// The servers that the beginnings of processes and the answers to hosts list, by name.
 pub fn servers(ledger: &Ledger) -> BTreeMap<Name, Listed> {
     let begun = begun(ledger);
-    let mut told: Vec<(&Mark, &Servers<Name>)> = ledger
+    let mut told: Vec<(&Context, &Servers<Name>)> = ledger
         .traces
         .iter()
         .filter_map(|row| match &row.trace {
-            Trace::Servers(told) => Some((&row.mark, &**told)),
+            Trace::Servers(told) => Some((&row.context, &**told)),
             _ => None,
         })
         .collect();
     // The last one says how a server is: the source that has the latest session, and then the last record of it.
-    told.sort_by_key(|(mark, _)| (mark.at.and_then(|at| begun.get(&at.source).copied()).flatten(), mark.at));
+    told.sort_by_key(|(context, _)| {
+        (context.location.and_then(|at| begun.get(&at.source).copied()).flatten(), context.location)
+    });
     let mut servers: BTreeMap<Name, Listed> = BTreeMap::new();
-    for (mark, listed) in told {
+    for (context, listed) in told {
         for Server { name, status, tools } in &listed.servers {
-            let new = || Listed { mark: mark.clone(), status: None, tools: None };
+            let new = || Listed { context: context.clone(), status: None, tools: None };
             let known = servers.entry(Name::clone(name)).or_insert_with(new);
             known.status = status.clone().or(known.status.take());
-            known.mark = mark.clone();
+            known.context = context.clone();
             if let Some(tools) = tools {
                 known.tools.get_or_insert_default().extend(tools.iter().cloned());
             }

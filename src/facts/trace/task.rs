@@ -7,7 +7,7 @@ use crate::{
     event::trace::{self, TaskOutcome, TaskSign, TaskUsage, Trace},
     facts::{
         Name,
-        ledger::{Call, End, Ledger, Mark, SessionIndex, Traced},
+        ledger::{Call, Context, End, Ledger, SessionIndex, Traced},
     },
     measure::{Millis, Time},
 };
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Where it is first told of.
-    pub mark: Mark,
+    pub context: Context,
     /// Its id, where the log says it.
     pub id: Option<Name>,
     /// `bash`, `agent`, `workflow` and so on; `todo` for an entry of the model's own list.
@@ -53,17 +53,17 @@ pub const LIST_ENTRY: &str = "todo";
 pub fn tasks(ledger: &Ledger) -> Vec<Task> {
     let calls = calls(ledger);
     let mut known = Known::default();
-    for Traced { mark, trace, .. } in &ledger.traces {
+    for Traced { context, trace, .. } in &ledger.traces {
         match trace {
-            Trace::Task(told) if told.sign == TaskSign::Notice => known.notice(mark, told),
-            Trace::Task(told) => known.told(mark, told),
-            Trace::TaskOutcome(told) => answered(&mut known, mark, told, &calls),
+            Trace::Task(told) if told.sign == TaskSign::Notice => known.notice(context, told),
+            Trace::Task(told) => known.told(context, told),
+            Trace::TaskOutcome(told) => answered(&mut known, context, told, &calls),
             _ => {}
         }
     }
     let mut tasks = known.tasks;
     tasks.iter_mut().for_each(|task| settle(task, &calls));
-    tasks.sort_by_key(|task| task.mark.at);
+    tasks.sort_by_key(|task| task.context.location);
     tasks
 }
 
@@ -77,15 +77,15 @@ struct Known {
 
 impl Known {
     /// The task with this id or of this call, perhaps a new one. Ids of lists count from 1 in every session, calls do not.
-    fn task(&mut self, mark: &Mark, id: Option<&Name>, call: Option<&Name>, todo: bool) -> &mut Task {
+    fn task(&mut self, context: &Context, id: Option<&Name>, call: Option<&Name>, todo: bool) -> &mut Task {
         // An entry of a list and a command may have the same id.
-        let key = |id: &Name| (mark.session, todo, Name::clone(id));
+        let key = |id: &Name| (context.session, todo, Name::clone(id));
         let by_id = id.and_then(|id| self.ids.get(&key(id)).copied());
         let by_call = call.and_then(|call| self.calls.get(call).copied());
         let by_call = by_call
             .filter(|&at| id.is_none() || self.tasks[at].id.is_none() || self.tasks[at].id.as_ref() == id);
         let at = by_id.or(by_call).unwrap_or_else(|| {
-            self.tasks.push(Task::new(mark));
+            self.tasks.push(Task::new(context));
             self.tasks.len() - 1
         });
         id.map(|id| self.ids.entry(key(id)).or_insert(at));
@@ -100,8 +100,8 @@ impl Known {
     }
 
     /// A line about one task, or an entry of the list of those in the background.
-    fn told(&mut self, mark: &Mark, told: &trace::Task<Name>) {
-        let task = self.task(mark, Some(&told.id), told.call.as_ref(), false);
+    fn told(&mut self, context: &Context, told: &trace::Task<Name>) {
+        let task = self.task(context, Some(&told.id), told.call.as_ref(), false);
         task.kind = task.kind.take().or(told.kind.clone());
         task.agent_type = task.agent_type.take().or(told.agent_type.clone());
         task.usage(&told.usage, told.sign != TaskSign::Progress);
@@ -111,10 +111,10 @@ impl Known {
     }
 
     /// What the model is told when a task ends.
-    fn notice(&mut self, mark: &Mark, told: &trace::Task<Name>) {
-        let task = self.task(mark, Some(&told.id), told.call.as_ref(), false);
+    fn notice(&mut self, context: &Context, told: &trace::Task<Name>) {
+        let task = self.task(context, Some(&told.id), told.call.as_ref(), false);
         told.status.iter().for_each(|status| task.is(status));
-        task.ends(mark.time);
+        task.ends(context.time);
         let TaskUsage { tokens, tool_uses, took } = told.usage;
         task.tokens = task.tokens.or(tokens);
         task.tool_uses = task.tool_uses.or(tool_uses);
@@ -124,9 +124,9 @@ impl Known {
 }
 
 impl Task {
-    fn new(mark: &Mark) -> Self {
+    fn new(context: &Context) -> Self {
         Self {
-            mark: mark.clone(),
+            context: context.clone(),
             id: None,
             kind: None,
             agent_type: None,
@@ -164,28 +164,28 @@ impl Task {
 }
 
 /// What a tool returned to the CLI, by the tool.
-fn answered(known: &mut Known, mark: &Mark, told: &TaskOutcome<Name>, calls: &HashMap<&str, &Call>) {
+fn answered(known: &mut Known, context: &Context, told: &TaskOutcome<Name>, calls: &HashMap<&str, &Call>) {
     match calls.get(&*told.call).map_or("", |call| &*call.tool) {
-        "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" => listed(known, mark, told),
+        "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" => listed(known, context, told),
         "TaskOutput" | "AgentOutputTool" | "BashOutput" => {
             if let Some((id, status)) = &told.output {
-                known.task(mark, Some(id), None, false).is(status);
+                known.task(context, Some(id), None, false).is(status);
             }
         }
         "TaskStop" | "KillShell" | "KillBash" => {
             let Some(id) = &told.stopped else { return };
-            let task = known.task(mark, Some(id), None, false);
+            let task = known.task(context, Some(id), None, false);
             task.is("killed");
-            task.ends(mark.time);
+            task.ends(context.time);
         }
-        _ => began(known, mark, told),
+        _ => began(known, context, told),
     }
 }
 
 /// A command that went to the background, or a subagent: launched, or run to its end.
-fn began(known: &mut Known, mark: &Mark, told: &TaskOutcome<Name>) {
+fn began(known: &mut Known, context: &Context, told: &TaskOutcome<Name>) {
     if let Some(id) = &told.background {
-        let task = known.task(mark, Some(id), Some(&told.call), false);
+        let task = known.task(context, Some(id), Some(&told.call), false);
         task.kind = Some(Name::from("bash"));
         task.background = Some(true);
         return;
@@ -194,28 +194,28 @@ fn began(known: &mut Known, mark: &Mark, told: &TaskOutcome<Name>) {
     if told.agent.is_none() && !told.counts_tools {
         return;
     }
-    let task = known.task(mark, told.agent.as_ref(), Some(&told.call), false);
+    let task = known.task(context, told.agent.as_ref(), Some(&told.call), false);
     task.kind = task.kind.take().or(Some(Name::from("agent")));
     task.agent_type = task.agent_type.take().or(told.agent_type.clone());
     task.background = task.background.or(Some(told.launched));
     if !told.launched {
         task.usage(&told.usage, true);
         task.is(told.status.as_deref().unwrap_or("completed"));
-        task.ends(mark.time);
+        task.ends(context.time);
     }
 }
 
 /// Entries of the model's own list.
-fn listed(known: &mut Known, mark: &Mark, told: &TaskOutcome<Name>) {
+fn listed(known: &mut Known, context: &Context, told: &TaskOutcome<Name>) {
     if let Some((id, status)) = &told.changed {
-        entry(known, mark, id, status);
+        entry(known, context, id, status);
     }
     for (id, status) in &told.entries {
         match status {
-            Some(status) => entry(known, mark, id, status),
+            Some(status) => entry(known, context, id, status),
             None => {
-                let task = known.task(mark, Some(id), Some(&told.call), true);
-                task.started = task.started.into_iter().chain(mark.time).min();
+                let task = known.task(context, Some(id), Some(&told.call), true);
+                task.started = task.started.into_iter().chain(context.time).min();
                 if &*task.status == RUNNING {
                     task.status = Name::from("pending");
                 }
@@ -224,11 +224,11 @@ fn listed(known: &mut Known, mark: &Mark, told: &TaskOutcome<Name>) {
     }
 }
 
-fn entry(known: &mut Known, mark: &Mark, id: &Name, status: &Name) {
-    let task = known.task(mark, Some(id), None, true);
+fn entry(known: &mut Known, context: &Context, id: &Name, status: &Name) {
+    let task = known.task(context, Some(id), None, true);
     task.status = Name::clone(status);
     if status == "completed" {
-        task.ends(mark.time);
+        task.ends(context.time);
     }
 }
 
@@ -237,11 +237,11 @@ fn settle(task: &mut Task, calls: &HashMap<&str, &Call>) {
     let call = task.call.as_deref().and_then(|id| calls.get(id));
     if let Some(call) = call {
         task.tool = Some(Name::clone(&call.tool));
-        task.started = task.started.or(call.mark.time);
+        task.started = task.started.or(call.context.time);
         if task.agent_type.is_none() && task.kind.as_deref() == Some("agent") {
             task.agent_type = call.used.clone();
         }
-        let answered = call.mark.time.zip(call.latency).map(|(asked, took)| asked.plus(took));
+        let answered = call.context.time.zip(call.latency).map(|(asked, took)| asked.plus(took));
         // The turn waits for what is in the foreground, so the call ends when the task does.
         if task.background == Some(false) && call.end != End::Open {
             task.ended = task.ended.or(answered);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::{
-    facts::ledger::{End, Ledger, Mark, Session},
+    facts::ledger::{Context, End, Ledger, Session},
     input::SourceId,
     measure::{Millis, Time, Tokens, Usd, add},
     report::Value,
@@ -208,15 +208,15 @@ impl Numbers {
         Self { of_session: owners.iter().map(|&owner| numbers[owner]).collect(), sessions }
     }
 
-    fn get(&self, mark: &Mark) -> usize {
-        mark.session.map_or(self.sessions, |session| self.of_session[session.get()])
+    fn get(&self, context: &Context) -> usize {
+        context.session.map_or(self.sessions, |session| self.of_session[session.get()])
     }
 }
 
 /// The runs of a ledger.
 pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
     let numbers = Numbers::of(ledger);
-    let homeless = ledger.marks().any(|mark| mark.session.is_none());
+    let homeless = ledger.contexts().any(|context| context.session.is_none());
     let count = numbers.sessions + usize::from(homeless);
     let mut runs = vec![Run { complete: true, counted: true, ..Run::default() }; count];
     for (session, &number) in ledger.sessions.iter().zip(&numbers.of_session) {
@@ -225,7 +225,7 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
         runs[number].counted &= session.complete || !session.unpriced.is_empty();
     }
     for entry in &ledger.entries {
-        let run = &mut runs[numbers.get(&entry.mark)];
+        let run = &mut runs[numbers.get(&entry.context)];
         add(&mut run.cost, entry.cost);
         if let Some(model) = entry.model.as_deref().filter(|_| entry.told) {
             run.tokens += entry.tokens;
@@ -235,7 +235,7 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
         }
     }
     for call in &ledger.calls {
-        let run = &mut runs[numbers.get(&call.mark)];
+        let run = &mut runs[numbers.get(&call.context)];
         add(&mut run.tool, call.latency);
         run.add(Group::Calls, &call.tool, Some(1.0));
         if call.end == End::Error {
@@ -243,7 +243,7 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
         }
     }
     for turn in &ledger.turns {
-        let run = &mut runs[numbers.get(&turn.mark)];
+        let run = &mut runs[numbers.get(&turn.context)];
         add(&mut run.wall, turn.wall);
         add(&mut run.api, turn.api);
         if turn.counted {
@@ -258,19 +258,19 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
 
 /// Rows that each count once.
 fn take_single_rows(ledger: &Ledger, numbers: &Numbers, runs: &mut [Run]) {
-    ledger.waits.iter().for_each(|wait| add(&mut runs[numbers.get(&wait.mark)].wall, wait.wall));
-    ledger.prompts.iter().for_each(|mark| runs[numbers.get(mark)].prompts += 1);
-    ledger.responses.iter().for_each(|one| runs[numbers.get(&one.mark)].responses += 1);
+    ledger.waits.iter().for_each(|wait| add(&mut runs[numbers.get(&wait.context)].wall, wait.wall));
+    ledger.prompts.iter().for_each(|context| runs[numbers.get(context)].prompts += 1);
+    ledger.responses.iter().for_each(|one| runs[numbers.get(&one.context)].responses += 1);
     for denial in &ledger.denials {
-        runs[numbers.get(&denial.mark)].add(Group::Denials, &denial.tool, Some(1.0));
+        runs[numbers.get(&denial.context)].add(Group::Denials, &denial.tool, Some(1.0));
     }
     for fault in &ledger.faults {
-        let run = &mut runs[numbers.get(&fault.mark)];
+        let run = &mut runs[numbers.get(&fault.context)];
         *(if fault.retried { &mut run.api_retries } else { &mut run.api_errors }) += 1;
     }
     for record in &ledger.records {
-        let run = &mut runs[numbers.get(&record.mark)];
-        run.saw(record.mark.time);
+        let run = &mut runs[numbers.get(&record.context)];
+        run.saw(record.context.time);
         run.add(Group::Kinds, &record.kind, Some(1.0));
     }
 }

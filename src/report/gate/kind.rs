@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Court, Found};
 use crate::{
-    facts::ledger::{At, Call, CallIndex, End, Mark, Response, Session, SessionIndex},
+    facts::ledger::{Call, CallIndex, Context, End, Location, Response, Session, SessionIndex},
     input::SourceId,
     report::{
         Line, Tone, Value,
@@ -98,7 +98,7 @@ struct Item<'a> {
     /// Its session and its source decide to which run it belongs.
     session: Option<SessionIndex>,
     source: Option<SourceId>,
-    at: Option<At>,
+    at: Option<Location>,
     /// Which tool, model, server and so on.
     name: Option<&'a str>,
     /// What tells it from the others: the id of the call, or what is wrong with it.
@@ -107,9 +107,9 @@ struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    fn of(mark: &Mark, name: Option<&'a str>, id: Option<&'a str>) -> Self {
-        let source = mark.at.map(|at| at.source);
-        Self { session: mark.session, source, at: mark.at, name, id, count: 1 }
+    fn of(context: &Context, name: Option<&'a str>, id: Option<&'a str>) -> Self {
+        let source = context.location.map(|at| at.source);
+        Self { session: context.session, source, at: context.location, name, id, count: 1 }
     }
 }
 
@@ -117,7 +117,7 @@ impl<'a> Item<'a> {
 #[derive(Clone, Default)]
 pub(super) struct Tally<'a> {
     pub(super) count: u64,
-    pub(super) at: Option<At>,
+    pub(super) at: Option<Location>,
     /// The first's name and id.
     first: (Option<&'a str>, Option<&'a str>),
     names: BTreeMap<&'a str, u64>,
@@ -126,8 +126,9 @@ pub(super) struct Tally<'a> {
 impl<'a> Tally<'a> {
     fn add(&mut self, item: &Item<'a>) {
         // One record may tell of several, and rows that stand at one place are in no order.
-        let rank =
-            |at: Option<At>, (name, id): (Option<&'a str>, Option<&'a str>)| (at.is_none(), at, id, name);
+        let rank = |at: Option<Location>, (name, id): (Option<&'a str>, Option<&'a str>)| {
+            (at.is_none(), at, id, name)
+        };
         let first = (item.name, item.id);
         if self.count == 0 || rank(item.at, first) < rank(self.at, self.first) {
             (self.at, self.first) = (item.at, first);
@@ -213,7 +214,7 @@ const DENIAL: Row = Row {
     find: |court| {
         let ledger = court.view.ledger;
         let id = |call: Option<CallIndex>| call.and_then(|call| ledger.calls[call].id.as_deref());
-        ledger.denials.iter().map(|one| Item::of(&one.mark, Some(&one.tool), id(one.call))).collect()
+        ledger.denials.iter().map(|one| Item::of(&one.context, Some(&one.tool), id(one.call))).collect()
     },
     by_name: false,
     words: [" call was denied", " calls were denied"],
@@ -225,9 +226,9 @@ const ERROR: Row = Row {
     find: |court| {
         let ledger = court.view.ledger;
         let turns = ledger.turns.iter().filter(|turn| turn.counted && !turn.ok);
-        let turns = turns.map(|turn| Item::of(&turn.mark, Some(failure(turn)), None));
+        let turns = turns.map(|turn| Item::of(&turn.context, Some(failure(turn)), None));
         let faults = ledger.faults.iter().filter(|fault| !fault.retried);
-        turns.chain(faults.map(|fault| Item::of(&fault.mark, Some(&fault.kind), None))).collect()
+        turns.chain(faults.map(|fault| Item::of(&fault.context, Some(&fault.kind), None))).collect()
     },
     by_name: false,
     words: [" error of a turn or the API", " errors of turns and the API"],
@@ -236,7 +237,7 @@ const ERROR: Row = Row {
 
 fn calls<'a>(court: &Court<'a>, end: End) -> Vec<Item<'a>> {
     let calls = court.view.ledger.calls.iter().filter(|call: &&Call| call.end == end);
-    calls.map(|call| Item::of(&call.mark, Some(&call.tool), call.id.as_deref())).collect()
+    calls.map(|call| Item::of(&call.context, Some(&call.tool), call.id.as_deref())).collect()
 }
 
 const TOOL_ERROR: Row = Row {
@@ -258,15 +259,16 @@ const NO_RESULT: Row = Row {
 /// Sessions that were printed and never ended, at the last response or call of each; and sources without a record.
 fn no_result<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
     let (ledger, names) = (court.view.ledger, court.view.names);
-    let mut last: Vec<Option<At>> = vec![None; ledger.sessions.len()];
-    let marks = ledger.responses.iter().map(|one| &one.mark).chain(ledger.calls.iter().map(|one| &one.mark));
-    for mark in marks {
-        if let Some(session) = mark.session {
+    let mut last: Vec<Option<Location>> = vec![None; ledger.sessions.len()];
+    let contexts =
+        ledger.responses.iter().map(|one| &one.context).chain(ledger.calls.iter().map(|one| &one.context));
+    for context in contexts {
+        if let Some(session) = context.session {
             let last = &mut last[session.get()];
-            *last = (*last).max(mark.at);
+            *last = (*last).max(context.location);
         }
     }
-    let begins = |source| At { source, line: 1, offset: 0 };
+    let begins = |source| Location { source, line: 1, offset: 0 };
     let open = |session: &Session| session.lacks_result();
     let open =
         SessionIndex::each(&ledger.sessions).filter(|(_, session)| open(session)).map(|(at, session)| Item {
@@ -298,7 +300,7 @@ const OPEN_CALL: Row = Row {
 
 const ORPHAN: Row = Row {
     name: "orphan",
-    find: |court| court.view.ledger.orphans.iter().map(|mark| Item::of(mark, None, None)).collect(),
+    find: |court| court.view.ledger.orphans.iter().map(|context| Item::of(context, None, None)).collect(),
     by_name: false,
     words: [" answer has no call", " answers have no call"],
     hint: Hint::Words("the log begins in the middle, or the call stands in a file that was not read"),
@@ -326,7 +328,7 @@ fn invalid<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
         Item {
             session: None,
             source: Some(source),
-            at: place.map(|place| At { source: place.source, line: place.line, offset: place.offset }),
+            at: place.map(|place| Location { source: place.source, line: place.line, offset: place.offset }),
             name: None,
             id: place.map(|place| &*place.reason),
             count,
@@ -366,7 +368,9 @@ const UNKNOWN: Row = Row {
         for record in &court.view.ledger.records {
             let kind = (!record.known).then_some(&*record.kind);
             let blocks = record.blocks.iter().filter(|(_, known, _)| !known).map(|(name, ..)| &**name);
-            items.extend(kind.into_iter().chain(blocks).map(|name| Item::of(&record.mark, Some(name), None)));
+            items.extend(
+                kind.into_iter().chain(blocks).map(|name| Item::of(&record.context, Some(name), None)),
+            );
         }
         items
     },
@@ -380,10 +384,10 @@ const UNPRICED: Row = Row {
     find: |court| {
         let ledger = court.view.ledger;
         let lacks = |one: &&Response| {
-            ledger.session(&one.mark).is_some_and(|session| session.unpriced.contains(&one.model))
+            ledger.session(&one.context).is_some_and(|session| session.unpriced.contains(&one.model))
         };
         let told = ledger.responses.iter().filter(lacks);
-        told.map(|one| Item::of(&one.mark, Some(&one.model), one.id.as_deref())).collect()
+        told.map(|one| Item::of(&one.context, Some(&one.model), one.id.as_deref())).collect()
     },
     by_name: true,
     words: [" model has no price", " models have no price"],
@@ -395,11 +399,11 @@ const INCOMPLETE: Row = Row {
     find: |court| {
         let ledger = court.view.ledger;
         let first = |counts: fn(&Response) -> bool| {
-            let mut first: Vec<Option<At>> = vec![None; ledger.sessions.len()];
+            let mut first: Vec<Option<Location>> = vec![None; ledger.sessions.len()];
             let all = ledger.responses.iter().rev().filter(|one| counts(one));
             for one in all {
-                if let Some(session) = one.mark.session {
-                    first[session.get()] = one.mark.at;
+                if let Some(session) = one.context.session {
+                    first[session.get()] = one.context.location;
                 }
             }
             first
@@ -428,7 +432,7 @@ const MCP_FAILED: Row = Row {
     find: |court| {
         let servers = court.view.ledger.servers.iter();
         let failed = servers.filter(|server| server.status.as_deref() == Some("failed"));
-        failed.map(|server| Item::of(&server.mark, Some(&server.name), None)).collect()
+        failed.map(|server| Item::of(&server.context, Some(&server.name), None)).collect()
     },
     by_name: false,
     words: [" MCP server failed", " MCP servers failed"],

@@ -7,14 +7,14 @@ use super::{
     kind::{Kind, tallies},
 };
 use crate::{
-    facts::ledger::{At, End, Mark, SessionIndex},
+    facts::ledger::{Context, End, Location, SessionIndex},
     measure::{Millis, Time, Usd, add},
     report::{Line, Tone, Value, sum::ratio},
 };
 
 impl Court<'_> {
-    fn run_of(&self, mark: &Mark) -> Option<usize> {
-        self.runs.of_mark(mark)
+    fn run_of(&self, context: &Context) -> Option<usize> {
+        self.runs.of_context(context)
     }
 
     /// For each run something that begins as nothing.
@@ -28,13 +28,13 @@ fn tone(held: bool) -> Tone {
 }
 
 /// Amounts with their places, run by run.
-type Parts<T> = Vec<Vec<(Option<At>, T)>>;
+type Parts<T> = Vec<Vec<(Option<Location>, T)>>;
 
 /// Where the sum of these amounts passes the limit, in the order they stand; what stands nowhere comes last.
 fn passed<T: Copy + Default + PartialOrd + std::ops::AddAssign>(
-    mut parts: Vec<(Option<At>, T)>,
+    mut parts: Vec<(Option<Location>, T)>,
     most: T,
-) -> Option<At> {
+) -> Option<Location> {
     parts.sort_by_key(|(at, _)| (at.is_none(), *at));
     let mut sum = T::default();
     let over = parts.iter().find(|(_, amount)| {
@@ -62,12 +62,12 @@ pub(super) fn cost(court: &Court<'_>, most: Usd) -> Vec<Found> {
     let ledger = court.view.ledger;
     let mut costs: Vec<Cost<'_>> = court.each();
     let mut parts: Parts<Usd> = court.each();
-    let told = ledger.entries.iter().map(|entry| (&entry.mark, entry.cost));
-    let owed = ledger.responses.iter().map(|one| (&one.mark, one.owed));
-    for (mark, cost) in told.chain(owed) {
-        let (Some(run), Some(cost)) = (court.run_of(mark), cost) else { continue };
+    let told = ledger.entries.iter().map(|entry| (&entry.context, entry.cost));
+    let owed = ledger.responses.iter().map(|one| (&one.context, one.owed));
+    for (context, cost) in told.chain(owed) {
+        let (Some(run), Some(cost)) = (court.run_of(context), cost) else { continue };
         add(&mut costs[run].sum, cost);
-        parts[run].push((mark.at, cost));
+        parts[run].push((context.location, cost));
     }
     for (at, session) in SessionIndex::each(&ledger.sessions) {
         let Some(run) = court.runs.of_session(at) else { continue };
@@ -91,13 +91,18 @@ fn free_runs(court: &Court<'_>) -> Vec<bool> {
     let mut free = vec![saved; court.runs.len()];
     let streamed = SessionIndex::each(&ledger.sessions).filter(|(_, session)| session.streamed);
     let streamed = streamed.filter_map(|(at, _)| court.runs.of_session(at));
-    for run in streamed.chain(ledger.responses.iter().filter_map(|one| court.run_of(&one.mark))) {
+    for run in streamed.chain(ledger.responses.iter().filter_map(|one| court.run_of(&one.context))) {
         free[run] = false;
     }
     free
 }
 
-fn judged_cost(cost: &Cost<'_>, parts: Vec<(Option<At>, Usd)>, unpriced: Option<At>, most: Usd) -> Found {
+fn judged_cost(
+    cost: &Cost<'_>,
+    parts: Vec<(Option<Location>, Usd)>,
+    unpriced: Option<Location>,
+    most: Usd,
+) -> Found {
     if !cost.unpriced.is_empty() {
         let models = Value::List(cost.unpriced.iter().map(|model| Value::text(*model)).collect());
         return Found {
@@ -145,17 +150,17 @@ fn turn_parts(court: &Court<'_>) -> Parts<u64> {
     let mut parts: Parts<u64> = court.each();
     let mut ended: Vec<bool> = ledger.sessions.iter().map(|session| session.has_result).collect();
     for turn in ledger.turns.iter().filter(|turn| turn.counted) {
-        if let Some(session) = turn.mark.session {
+        if let Some(session) = turn.context.session {
             ended[session.get()] = true;
         }
-        if let Some(run) = court.run_of(&turn.mark) {
-            parts[run].push((turn.mark.at, turn.num_turns));
+        if let Some(run) = court.run_of(&turn.context) {
+            parts[run].push((turn.context.location, turn.num_turns));
         }
     }
-    let main = ledger.responses.iter().map(|one| &one.mark).filter(|mark| mark.agent.is_none());
-    for mark in main.filter(|mark| mark.session.is_none_or(|session| !ended[session.get()])) {
-        if let Some(run) = court.run_of(mark) {
-            parts[run].push((mark.at, 1));
+    let main = ledger.responses.iter().map(|one| &one.context).filter(|context| context.agent.is_none());
+    for context in main.filter(|context| context.session.is_none_or(|session| !ended[session.get()])) {
+        if let Some(run) = court.run_of(context) {
+            parts[run].push((context.location, 1));
         }
     }
     parts
@@ -188,10 +193,10 @@ pub(super) fn walls(court: &Court<'_>) -> Vec<Option<Millis>> {
 fn wall_parts(court: &Court<'_>) -> Parts<Millis> {
     let ledger = court.view.ledger;
     let mut parts: Parts<Millis> = court.each();
-    let turns = ledger.turns.iter().filter_map(|turn| Some((&turn.mark, turn.wall?)));
-    for (mark, wall) in turns.chain(ledger.waits.iter().map(|wait| (&wait.mark, wait.wall))) {
-        if let Some(run) = court.run_of(mark) {
-            parts[run].push((mark.at, wall));
+    let turns = ledger.turns.iter().filter_map(|turn| Some((&turn.context, turn.wall?)));
+    for (context, wall) in turns.chain(ledger.waits.iter().map(|wait| (&wait.context, wait.wall))) {
+        if let Some(run) = court.run_of(context) {
+            parts[run].push((context.location, wall));
         }
     }
     parts
@@ -227,7 +232,7 @@ pub(super) fn error_rate(court: &Court<'_>, most: f64) -> Vec<Found> {
             End::Ok | End::Error => true,
             End::Denied | End::Open => false,
         };
-        if let (true, Some(run)) = (counts, court.run_of(&call.mark)) {
+        if let (true, Some(run)) = (counts, court.run_of(&call.context)) {
             answered[run] += 1;
         }
     }

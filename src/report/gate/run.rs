@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    facts::ledger::{Ledger, Mark, Session, SessionIndex},
+    facts::ledger::{Context, Ledger, Session, SessionIndex},
     input::SourceId,
     report::View,
 };
@@ -51,8 +51,10 @@ impl Runs {
             source.sessions.iter().filter(|at| !named(at)).for_each(|at| leads[at.get()] = lead);
         }
         let mut main: Vec<Option<SourceId>> = vec![None; ledger.sessions.len()];
-        for mark in ledger.responses.iter().rev().map(|one| &one.mark).filter(|mark| mark.agent.is_none()) {
-            if let (Some(session), Some(at)) = (mark.session, mark.at) {
+        for context in
+            ledger.responses.iter().rev().map(|one| &one.context).filter(|context| context.agent.is_none())
+        {
+            if let (Some(session), Some(at)) = (context.session, context.location) {
                 main[session.get()] = Some(at.source);
             }
         }
@@ -95,8 +97,8 @@ impl Runs {
     }
 
     /// The run of a row.
-    pub(in crate::report) fn of_mark(&self, mark: &Mark) -> Option<usize> {
-        self.of(mark.session, mark.at.map(|at| at.source))
+    pub(in crate::report) fn of_context(&self, context: &Context) -> Option<usize> {
+        self.of(context.session, context.location.map(|at| at.source))
     }
 
     /// The run of a session, or of a source if there is no session.
@@ -122,7 +124,7 @@ impl Runs {
         let known = SessionIndex::each(&ledger.sessions).filter(|(_, session)| known(session));
         let known = known.filter_map(|(at, _)| self.of_session(at));
         let mut blank = vec![true; self.len()];
-        for run in known.chain(ledger.responses.iter().filter_map(|one| self.of_mark(&one.mark))) {
+        for run in known.chain(ledger.responses.iter().filter_map(|one| self.of_context(&one.context))) {
             blank[run] = false;
         }
         let narrowed = ledger.input.records > 0 && ledger.sessions.is_empty();

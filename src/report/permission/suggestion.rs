@@ -60,7 +60,7 @@ pub fn suggestions(view: &View<'_>, breadth: Breadth) -> Report {
     let (blocked, denied): (Vec<_>, Vec<_>) = denied.partition(|(_, decision)| decision.obstacle.is_some());
     let denied: Vec<&Made> = denied.into_iter().map(|(call, _)| call).collect();
     let inputs: Vec<Json> = denied.iter().map(|call| input_of(call)).collect();
-    let project = |call: &Made| view.session(&call.mark).and_then(|session| session.project.as_deref());
+    let project = |call: &Made| view.session(&call.context).and_then(|session| session.project.as_deref());
     let calls: Vec<Call<'_>> = denied
         .iter()
         .zip(&inputs)
@@ -90,10 +90,10 @@ fn row(view: &View<'_>, calls: &[&Made], rule: Value, warning: Value) -> Row {
         rule,
         warning,
         calls: calls.len() as u64,
-        runs: calls.iter().map(|call| call.mark.session).collect::<BTreeSet<_>>().len() as u64,
+        runs: calls.iter().map(|call| call.context.session).collect::<BTreeSet<_>>().len() as u64,
         what: calls.first().and_then(|call| subject(call)).into(),
         covers: calls.iter().filter_map(|call| call.id.as_deref()).map(Value::text).collect(),
-        places: calls.iter().map(|call| view.place(call.mark.at)).collect(),
+        places: calls.iter().map(|call| view.place(call.context.location)).collect(),
     }
 }
 

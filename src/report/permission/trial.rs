@@ -46,7 +46,7 @@ impl Default for Trial {
 /// Tries the settings on every call, and says which of their rules are about none.
 pub(super) fn tried(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Line> {
     let inputs: Vec<Json> = view.ledger.calls.iter().map(input_of).collect();
-    let session = |call: &Made| view.session(&call.mark);
+    let session = |call: &Made| view.session(&call.context);
     let calls = view.ledger.calls.iter().zip(&inputs).map(|(call, input)| Call {
         tool: &call.tool,
         input,
@@ -60,14 +60,14 @@ pub(super) fn tried(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Lin
         let recorded = row.did.mode.as_deref().and_then(Mode::named);
         context.mode = trial.mode.or(recorded).unwrap_or(trial.context.mode);
         context.project = call.cwd.map(str::to_owned);
-        let folder = folders.get(&made.mark.session).cloned();
+        let folder = folders.get(&made.context.session).cloned();
         let call = Call { cwd: folder.as_deref().or(call.cwd), ..call };
         let outcome = check(&context, &call);
         let approved = row.did.asked && row.did.allowed == Some(true);
         if (outcome.decision == Decision::Allow || approved)
             && let Some(folder) = folder_after(&context, &call)
         {
-            folders.insert(made.mark.session, folder);
+            folders.insert(made.context.session, folder);
         }
         row.would = outcome.decision.to_string().into();
         row.by = outcome.by.to_string().into();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::{
     facts::{
         Name,
-        ledger::{AgentIndex, At, Ledger, Mark, Response, ResponseIndex, SessionIndex},
+        ledger::{AgentIndex, Context, Ledger, Location, Response, ResponseIndex, SessionIndex},
         trace::{
             hook::{Hook, HookEnd, hooks},
             limit::{Sort, limits},
@@ -92,7 +92,7 @@ impl What {
 pub(super) struct Event {
     pub(super) what: What,
     pub(super) time: Option<Time>,
-    pub(super) at: Option<At>,
+    pub(super) at: Option<Location>,
     pub(super) agent: Option<AgentIndex>,
     pub(super) name: Option<Name>,
     pub(super) end: Option<Name>,
@@ -105,12 +105,12 @@ pub(super) struct Event {
 }
 
 impl Event {
-    fn new(what: What, mark: &Mark) -> Self {
+    fn new(what: What, context: &Context) -> Self {
         Self {
             what,
-            time: mark.time,
-            at: mark.at,
-            agent: mark.agent,
+            time: context.time,
+            at: context.location,
+            agent: context.agent,
             name: None,
             end: None,
             took: None,
@@ -131,48 +131,52 @@ impl Event {
 
 /// What happened in a session.
 pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
-    let own = |mark: &Mark| mark.session == Some(session);
-    let mut events: Vec<Event> =
-        ledger.prompts.iter().filter(|mark| own(mark)).map(|mark| Event::new(What::Prompt, mark)).collect();
+    let own = |context: &Context| context.session == Some(session);
+    let mut events: Vec<Event> = ledger
+        .prompts
+        .iter()
+        .filter(|context| own(context))
+        .map(|context| Event::new(What::Prompt, context))
+        .collect();
     events.extend(responses(ledger, session));
-    events.extend(ledger.calls.iter().filter(|call| own(&call.mark)).map(|call| Event {
+    events.extend(ledger.calls.iter().filter(|call| own(&call.context)).map(|call| Event {
         name: Some(Name::clone(&call.tool)),
         end: Some(Name::from(call.end.name())),
         took: call.latency,
         bytes: call.result_bytes,
-        ..Event::new(What::Call, &call.mark)
+        ..Event::new(What::Call, &call.context)
     }));
     // A refusal of a call that stands in the log is the end of that call.
-    let loose = ledger.denials.iter().filter(|denial| own(&denial.mark) && denial.call.is_none());
+    let loose = ledger.denials.iter().filter(|denial| own(&denial.context) && denial.call.is_none());
     events.extend(loose.map(|denial| Event {
         name: Some(Name::clone(&denial.tool)),
         end: Some(Name::from("denied")),
-        ..Event::new(What::Call, &denial.mark)
+        ..Event::new(What::Call, &denial.context)
     }));
-    events.extend(ledger.faults.iter().filter(|fault| own(&fault.mark)).map(|fault| Event {
+    events.extend(ledger.faults.iter().filter(|fault| own(&fault.context)).map(|fault| Event {
         name: Some(Name::clone(&fault.kind)),
         took: fault.wait,
-        ..Event::new(if fault.retried { What::Retry } else { What::ApiError }, &fault.mark)
+        ..Event::new(if fault.retried { What::Retry } else { What::ApiError }, &fault.context)
     }));
-    events.extend(ledger.compactions.iter().filter(|one| own(&one.mark)).map(|one| Event {
+    events.extend(ledger.compactions.iter().filter(|one| own(&one.context)).map(|one| Event {
         context: one.after,
         before: one.before,
-        ..Event::new(What::Compaction, &one.mark)
+        ..Event::new(What::Compaction, &one.context)
     }));
     // What is known only from the end of a turn happened before it.
     events.extend(traced(ledger, session));
-    events.extend(ledger.turns.iter().filter(|turn| own(&turn.mark)).map(|turn| Event {
+    events.extend(ledger.turns.iter().filter(|turn| own(&turn.context)).map(|turn| Event {
         end: Some(Name::clone(&turn.subtype)),
         took: turn.wall,
         cost: turn.cost,
-        ..Event::new(What::Turn, &turn.mark)
+        ..Event::new(What::Turn, &turn.context)
     }));
     events.extend(
         ledger
             .waits
             .iter()
-            .filter(|wait| own(&wait.mark))
-            .map(|wait| Event { took: Some(wait.wall), ..Event::new(What::Turn, &wait.mark) }),
+            .filter(|wait| own(&wait.context))
+            .map(|wait| Event { took: Some(wait.wall), ..Event::new(What::Turn, &wait.context) }),
     );
     in_order(events)
 }
@@ -180,27 +184,27 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
 /// What only records as they stand tell: limits, hooks that blocked, and tasks beside the turns. A task that a turn waits for
 /// is its call, and compactions and stops are told already.
 fn traced(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
-    let own = |mark: &Mark| mark.session == Some(session);
+    let own = |context: &Context| context.session == Some(session);
     let mut events = Vec::new();
-    for limit in limits(ledger).into_iter().filter(|limit| own(&limit.mark)) {
+    for limit in limits(ledger).into_iter().filter(|limit| own(&limit.context)) {
         let (what, name) = match limit.sort {
             Sort::RateLimit => (What::RateLimit, None),
             Sort::Fallback => (What::Fallback, limit.fallback.clone()),
             Sort::Refusal => (What::Refusal, limit.fallback.clone().or(limit.model.clone())),
             Sort::Compaction | Sort::Microcompaction | Sort::Stop => continue,
         };
-        events.push(Event { name, end: limit.what.clone(), ..Event::new(what, &limit.mark) });
+        events.push(Event { name, end: limit.what.clone(), ..Event::new(what, &limit.context) });
     }
-    let blocked = |hook: &Hook| hook.end == HookEnd::Blocked && own(&hook.mark);
+    let blocked = |hook: &Hook| hook.end == HookEnd::Blocked && own(&hook.context);
     events.extend(hooks(ledger).into_iter().filter(blocked).map(|hook| Event {
         end: Some(Name::from(hook.end.name())),
         took: hook.took,
         name: Some(hook.name),
-        ..Event::new(What::Hook, &hook.mark)
+        ..Event::new(What::Hook, &hook.context)
     }));
-    for task in tasks(ledger).into_iter().filter(|task| own(&task.mark) && task.background == Some(true)) {
+    for task in tasks(ledger).into_iter().filter(|task| own(&task.context) && task.background == Some(true)) {
         let name = task.agent_type.as_ref().or(task.kind.as_ref());
-        let begin = Event { name: name.cloned(), ..Event::new(What::TaskBegin, &task.mark) };
+        let begin = Event { name: name.cloned(), ..Event::new(What::TaskBegin, &task.context) };
         events.push(Event { time: task.started, took: task.took, ..begin.clone() });
         if let Some(ended) = task.ended {
             let end = Some(Name::clone(&task.status));
@@ -212,7 +216,7 @@ fn traced(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
 
 fn responses(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
     let mut charged: HashMap<ResponseIndex, (Tokens, Option<Usd>)> = HashMap::new();
-    for entry in ledger.entries.iter().filter(|entry| entry.mark.session == Some(session)) {
+    for entry in ledger.entries.iter().filter(|entry| entry.context.session == Some(session)) {
         let Some(response) = entry.response else { continue };
         let (tokens, cost) = charged.entry(response).or_default();
         *tokens += entry.tokens;
@@ -220,7 +224,7 @@ fn responses(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
             *cost.get_or_insert_default() += more;
         }
     }
-    let own = ResponseIndex::each(&ledger.responses).filter(|(_, one)| one.mark.session == Some(session));
+    let own = ResponseIndex::each(&ledger.responses).filter(|(_, one)| one.context.session == Some(session));
     let event = |(at, one): (ResponseIndex, &Response)| {
         let (tokens, cost) = charged.get(&at).copied().unwrap_or_default();
         Event {
@@ -228,7 +232,7 @@ fn responses(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
             context: Some(one.tokens.prompt()),
             output: Some(tokens.output),
             cost,
-            ..Event::new(What::Response, &one.mark)
+            ..Event::new(What::Response, &one.context)
         }
     };
     own.map(event).collect()
@@ -237,10 +241,10 @@ fn responses(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
 /// By time, and in the order they stand where there is none: what says no time happened after what stands before it.
 fn in_order(mut events: Vec<Event>) -> Vec<Event> {
     events.sort_by_key(|event| event.at);
-    let mut last: Option<(Option<At>, Time)> = None;
+    let mut last: Option<(Option<Location>, Time)> = None;
     let mut timed: Vec<(Option<Time>, Event)> = Vec::with_capacity(events.len());
     for event in events {
-        let same = |at: Option<At>| at.map(|at| at.source) == event.at.map(|at| at.source);
+        let same = |at: Option<Location>| at.map(|at| at.source) == event.at.map(|at| at.source);
         let time = event.time.or(last.filter(|&(at, _)| same(at)).map(|(_, time)| time));
         if let Some(time) = time {
             last = Some((event.at, time));

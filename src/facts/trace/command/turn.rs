@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::{Offers, Sort, Use, typed::Typed};
 use crate::{
     event::trace::Form,
-    facts::ledger::{AgentIndex, At, Ledger, Mark, ResponseIndex, SessionIndex},
+    facts::ledger::{AgentIndex, Context, Ledger, Location, ResponseIndex, SessionIndex},
     input::SourceId,
     measure::Time,
 };
@@ -24,7 +24,7 @@ enum Step {
 /// When and where a step stands.
 struct Stand {
     time: Option<Time>,
-    at: Option<At>,
+    at: Option<Location>,
     step: Step,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn begin(ledger: &Ledger, typed: &Typed, uses: &mut Vec<Use>, offers:
     uses.extend(typed.uses.iter().map(|one| Use {
         sort: offers.sort(Some(&one.name), Sort::Command),
         name: Some(one.name.clone()),
-        mark: one.mark.clone(),
+        context: one.context.clone(),
         call: None,
         failed: false,
         responses: Vec::new(),
@@ -49,58 +49,62 @@ pub(super) fn begin(ledger: &Ledger, typed: &Typed, uses: &mut Vec<Use>, offers:
 /// What stands in each session that a command was typed in.
 fn steps(ledger: &Ledger, typed: &Typed, first: usize) -> BTreeMap<Option<SessionIndex>, Vec<Stand>> {
     let mut sessions: BTreeMap<Option<SessionIndex>, Vec<Stand>> = BTreeMap::new();
-    let mut ends: BTreeMap<At, usize> = BTreeMap::new();
+    let mut ends: BTreeMap<Location, usize> = BTreeMap::new();
     for (index, one) in typed.uses.iter().enumerate() {
-        let own = sessions.entry(one.mark.session).or_default();
-        match (one.form, one.mark.at) {
+        let own = sessions.entry(one.context.session).or_default();
+        match (one.form, one.context.location) {
             (Form::Ended, Some(at)) => drop(ends.insert(at, first + index)),
-            _ => own.push(stand(&one.mark, Step::Prompt(Some(first + index)))),
+            _ => own.push(stand(&one.context, Step::Prompt(Some(first + index)))),
         }
     }
-    let mut add = |session: Option<SessionIndex>, mark: &Mark, step: Step| {
+    let mut add = |session: Option<SessionIndex>, context: &Context, step: Step| {
         if let Some(own) = sessions.get_mut(&session) {
-            own.push(stand(mark, step));
+            own.push(stand(context, step));
         }
     };
     // What a command's own records tell is no other prompt.
-    let others = |mark: &&Mark| mark.at.is_none_or(|at| !typed.places.contains(&at));
-    for mark in ledger.prompts.iter().filter(others) {
-        add(mark.session, mark, Step::Prompt(None));
+    let others = |context: &&Context| context.location.is_none_or(|at| !typed.places.contains(&at));
+    for context in ledger.prompts.iter().filter(others) {
+        add(context.session, context, Step::Prompt(None));
     }
     for turn in &ledger.turns {
-        let own = turn.mark.at.and_then(|at| ends.get(&at).copied());
-        add(turn.mark.session, &turn.mark, Step::End(own));
+        let own = turn.context.location.and_then(|at| ends.get(&at).copied());
+        add(turn.context.session, &turn.context, Step::End(own));
     }
     let mut roots = HashMap::new();
     for (index, response) in ResponseIndex::each(&ledger.responses) {
-        add(response.mark.session, root(ledger, &response.mark, &mut roots), Step::Response(index));
+        add(response.context.session, root(ledger, &response.context, &mut roots), Step::Response(index));
     }
     sessions
 }
 
-fn stand(mark: &Mark, step: Step) -> Stand {
-    Stand { time: mark.time, at: mark.at, step }
+fn stand(context: &Context, step: Step) -> Stand {
+    Stand { time: context.time, at: context.location, step }
 }
 
 /// Where the main agent made the call that a subagent's response goes back to; agents of which that is known are not followed
 /// again.
-fn root<'l>(ledger: &'l Ledger, mark: &'l Mark, roots: &mut HashMap<AgentIndex, &'l Mark>) -> &'l Mark {
-    let (mut mark, mut passed) = (mark, Vec::new());
-    while let Some(agent) = mark.agent {
+fn root<'l>(
+    ledger: &'l Ledger,
+    context: &'l Context,
+    roots: &mut HashMap<AgentIndex, &'l Context>,
+) -> &'l Context {
+    let (mut context, mut passed) = (context, Vec::new());
+    while let Some(agent) = context.agent {
         if let Some(known) = roots.get(&agent) {
-            mark = known;
+            context = known;
             break;
         }
         let Some(call) = ledger.agents[agent].call else { break };
-        mark = &ledger.calls[call].mark;
+        context = &ledger.calls[call].context;
         // Two that each claim to have started the other are in no tree: the second time it is known.
-        roots.insert(agent, mark);
+        roots.insert(agent, context);
         passed.push(agent);
     }
     for agent in passed {
-        roots.insert(agent, mark);
+        roots.insert(agent, context);
     }
-    mark
+    context
 }
 
 /// In one log by place; where several tell of a session by time, and what has none stands with what is before it.

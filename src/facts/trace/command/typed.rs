@@ -11,7 +11,7 @@ use crate::{
     facts::{
         Name,
         key::Id,
-        ledger::{At, Ledger, Mark, SessionIndex, Traced},
+        ledger::{Context, Ledger, Location, SessionIndex, Traced},
     },
     measure::{Millis, Time},
 };
@@ -21,7 +21,7 @@ use crate::{
 pub(super) struct Evidence {
     pub(super) form: Form,
     pub(super) name: Name,
-    pub(super) mark: Mark,
+    pub(super) context: Context,
     dialect: Dialect,
     uuid: Option<Id>,
 }
@@ -31,7 +31,7 @@ pub(super) struct Typed {
     /// One for each use.
     pub(super) uses: Vec<Evidence>,
     /// Where every record stands that tells of one.
-    pub(super) places: BTreeSet<At>,
+    pub(super) places: BTreeSet<Location>,
 }
 
 /// What ends a session: it waits in one and is run in the next.
@@ -43,12 +43,12 @@ const MOMENT: Millis = Millis::new(60_000);
 /// Commands that were typed, of what the records tell.
 pub(super) fn typed(ledger: &Ledger, told: Vec<Evidence>, offers: &Offers, called: &[Use]) -> Typed {
     let mut all = told;
-    all.iter_mut().for_each(|one| one.mark.session = home(ledger, &one.mark));
-    all.retain(|one| one.form.is_sure() || offers.allows(one.mark.session, &one.name));
+    all.iter_mut().for_each(|one| one.context.session = home(ledger, &one.context));
+    all.retain(|one| one.form.is_sure() || offers.allows(one.context.session, &one.name));
     all.retain(|one| one.form != Form::Marked || !is_loaded(ledger, one, called));
-    let places = all.iter().filter_map(|one| one.mark.at).collect();
+    let places = all.iter().filter_map(|one| one.context.location).collect();
     date(&mut all, ledger);
-    all.sort_by_key(|one| (one.mark.session, one.mark.at));
+    all.sort_by_key(|one| (one.context.session, one.context.location));
     once(&mut all, ledger);
     Typed { uses: counted(all, ledger), places }
 }
@@ -61,24 +61,26 @@ impl Evidence {
             (Form::Folded, first) => first.as_deref().map(Id::of),
             _ => row.uuid,
         };
-        row.mark.agent.is_none().then(|| Self {
+        row.context.agent.is_none().then(|| Self {
             form: *form,
             name: Name::clone(name),
-            mark: row.mark.clone(),
+            context: row.context.clone(),
             dialect: row.dialect,
             uuid,
         })
     }
 }
 
-/// Whether a mark only shows that the model called the command: no response stands between the call and it.
-fn is_loaded(ledger: &Ledger, mark: &Evidence, called: &[Use]) -> bool {
-    let Some(at) = mark.mark.at else { return false };
-    let calls =
-        called.iter().filter(|one| one.name.as_ref() == Some(&mark.name)).filter_map(|one| one.mark.at);
+/// Whether a context only shows that the model called the command: no response stands between the call and it.
+fn is_loaded(ledger: &Ledger, context: &Evidence, called: &[Use]) -> bool {
+    let Some(at) = context.context.location else { return false };
+    let calls = called
+        .iter()
+        .filter(|one| one.name.as_ref() == Some(&context.name))
+        .filter_map(|one| one.context.location);
     let last = calls.filter(|call| call.source == at.source && *call < at).max();
-    let between = |call: At| {
-        let places = ledger.responses.iter().filter_map(|response| response.mark.at);
+    let between = |call: Location| {
+        let places = ledger.responses.iter().filter_map(|response| response.context.location);
         places.filter(|place| place.source == at.source).any(|place| call < place && place < at)
     };
     last.is_some_and(|call| !between(call))
@@ -86,30 +88,31 @@ fn is_loaded(ledger: &Ledger, mark: &Evidence, called: &[Use]) -> bool {
 
 /// A result says no time of its own: that of its turn is the one of the last row before it.
 fn date(all: &mut [Evidence], ledger: &Ledger) {
-    let turns: BTreeMap<At, Time> =
-        ledger.turns.iter().filter_map(|turn| Some((turn.mark.at?, turn.mark.time?))).collect();
-    for one in all.iter_mut().filter(|one| one.mark.time.is_none()) {
-        one.mark.time = one.mark.at.and_then(|at| turns.get(&at).copied());
+    let turns: BTreeMap<Location, Time> =
+        ledger.turns.iter().filter_map(|turn| Some((turn.context.location?, turn.context.time?))).collect();
+    for one in all.iter_mut().filter(|one| one.context.time.is_none()) {
+        one.context.time = one.context.location.and_then(|at| turns.get(&at).copied());
     }
 }
 
 /// Leaves each record once: of a fork, of a file that was copied, and of what a host wrote and a session saved.
 fn once(all: &mut Vec<Evidence>, ledger: &Ledger) {
-    let named = |mark: &Mark| ledger.named_session(mark).is_some();
-    let known: HashSet<Id> = all.iter().filter(|one| named(&one.mark)).filter_map(|one| one.uuid).collect();
+    let named = |context: &Context| ledger.named_session(context).is_some();
+    let known: HashSet<Id> =
+        all.iter().filter(|one| named(&one.context)).filter_map(|one| one.uuid).collect();
     // Of a record without a uuid: its session, time and name.
     let mut seen = BTreeSet::new();
     let mut seen_uuids = BTreeSet::new();
     all.retain(|one| {
-        let again = match (one.uuid, one.mark.time) {
+        let again = match (one.uuid, one.context.time) {
             (Some(uuid), _) => !seen_uuids.insert((one.form, one.dialect as u8, uuid)),
             (None, Some(time)) => {
-                let same = (one.mark.session, time, one.name.clone());
+                let same = (one.context.session, time, one.name.clone());
                 !seen.insert((one.form, one.dialect as u8, same))
             }
             (None, None) => false,
         };
-        let told = !named(&one.mark) && one.uuid.is_some_and(|uuid| known.contains(&uuid));
+        let told = !named(&one.context) && one.uuid.is_some_and(|uuid| known.contains(&uuid));
         !again && !told
     });
 }
@@ -124,13 +127,13 @@ type Moment = (Option<SessionIndex>, Option<Time>);
 fn counted(all: Vec<Evidence>, ledger: &Ledger) -> Vec<Evidence> {
     let mut told: BTreeMap<(Option<SessionIndex>, Name), Forms> = BTreeMap::new();
     for one in all {
-        let same = told.entry((one.mark.session, one.name.clone())).or_default();
+        let same = told.entry((one.context.session, one.name.clone())).or_default();
         same.entry((one.form, one.dialect as u8)).or_default().push(one);
     }
     // A session that a command begins has no row before it.
-    let moment = |mark: &Mark| -> Moment {
-        let begun = ledger.session(mark).and_then(|session| session.started);
-        (mark.session, mark.time.or(begun))
+    let moment = |context: &Context| -> Moment {
+        let begun = ledger.session(context).and_then(|session| session.started);
+        (context.session, context.time.or(begun))
     };
     let (mut uses, mut waiting): (Vec<Evidence>, Vec<Evidence>) = Default::default();
     // Uses of which nothing tells that they waited, in case that stands in another session.
@@ -148,12 +151,12 @@ fn counted(all: Vec<Evidence>, ledger: &Ledger) -> Vec<Evidence> {
             continue;
         }
         if !was_queued {
-            sudden.entry(name).or_default().extend(best.iter().map(|one| moment(&one.mark)));
+            sudden.entry(name).or_default().extend(best.iter().map(|one| moment(&one.context)));
         }
         uses.extend(best);
     }
     waiting.retain(|one| {
-        let near = |elsewhere: &Moment| is_near(*elsewhere, moment(&one.mark));
+        let near = |elsewhere: &Moment| is_near(*elsewhere, moment(&one.context));
         let run = sudden.get_mut(&one.name).and_then(|all| Some(all.swap_remove(all.iter().position(near)?)));
         run.is_none()
     });
@@ -169,10 +172,10 @@ fn is_near(one: Moment, two: Moment) -> bool {
 
 /// The session that a record names, else the one before it in its source, else the next: what a host writes belongs to the
 /// session that it talks to.
-fn home(ledger: &Ledger, mark: &Mark) -> Option<SessionIndex> {
+fn home(ledger: &Ledger, context: &Context) -> Option<SessionIndex> {
     let around = || {
-        let (before, next) = ledger.spans_around(mark.at?);
+        let (before, next) = ledger.spans_around(context.location?);
         before.or(next).map(|span| span.session)
     };
-    ledger.named_session(mark).or_else(around).or(mark.session)
+    ledger.named_session(context).or_else(around).or(context.session)
 }

@@ -7,7 +7,7 @@ use crate::{
     event::trace::{ApprovalStep, Bridge, Trace},
     facts::{
         Name,
-        ledger::{Mark, Traced},
+        ledger::{Context, Traced},
     },
     input::SourceId,
 };
@@ -22,18 +22,18 @@ pub(super) fn requests(scene: &Scene<'_>) -> Vec<Request> {
 /// The halves of a request for approval.
 #[derive(Clone, Copy, Default)]
 struct Approval<'a> {
-    asked: Option<(&'a Mark, Option<&'a Name>)>,
-    answered: Option<(&'a Mark, ApprovalStep)>,
+    asked: Option<(&'a Context, Option<&'a Name>)>,
+    answered: Option<(&'a Context, ApprovalStep)>,
 }
 
 fn approvals(scene: &Scene<'_>) -> Vec<Request> {
     let mut by_call: BTreeMap<&Name, Approval<'_>> = BTreeMap::new();
-    for Traced { mark, trace, .. } in &scene.ledger.traces {
+    for Traced { context, trace, .. } in &scene.ledger.traces {
         let Trace::Approval(told) = trace else { continue };
         let approval = by_call.entry(&told.call).or_default();
         match told.step {
-            ApprovalStep::Asked => _ = approval.asked.get_or_insert((mark, told.tool.as_ref())),
-            step => _ = approval.answered.get_or_insert((mark, step)),
+            ApprovalStep::Asked => _ = approval.asked.get_or_insert((context, told.tool.as_ref())),
+            step => _ = approval.answered.get_or_insert((context, step)),
         }
     }
     by_call.into_iter().filter_map(|(call, approval)| approved(scene, call, approval)).collect()
@@ -45,29 +45,29 @@ fn approved(scene: &Scene<'_>, id: &Name, approval: Approval<'_>) -> Option<Requ
     let (answer, step) = answered.unzip();
     // A question is asked by its call; a bridge may ask for approval besides.
     let question = step == Some(ApprovalStep::Answered) && asked.is_none();
-    let first = asked.map(|(mark, _)| mark);
-    let mark = match call.filter(|_| question) {
-        Some(call) => &call.mark,
+    let first = asked.map(|(context, _)| context);
+    let context = match call.filter(|_| question) {
+        Some(call) => &call.context,
         None => first.or(answer)?,
     };
-    let asked_at = if first.is_some() || (question && call.is_some()) { mark.time } else { None };
+    let asked_at = if first.is_some() || (question && call.is_some()) { context.time } else { None };
     let decision = match step {
         Some(_) if question => Decision::Success,
         Some(ApprovalStep::Rejected) => Decision::Deny,
         Some(_) => Decision::Allow,
         None => scene.ended(Some(id)).unwrap_or(Decision::Unanswered),
     };
-    let own = |mark: &Mark| scene.session(mark);
+    let own = |context: &Context| scene.session(context);
     Some(Request {
         direction: Direction::ToClient,
         subtype: Some(Name::from(if question { "answer" } else { "permission_request" })),
         tool: asked.and_then(|(_, tool)| tool).or_else(|| call.map(|call| &call.tool)).cloned(),
         decision: Some(decision),
         always: step == Some(ApprovalStep::ApprovedAlways),
-        latency: asked_at.zip(answer.and_then(|mark| mark.time)).map(|(from, to)| to.since(from)),
-        session: answer.and_then(own).or_else(|| first.and_then(own)).or_else(|| scene.session(mark)),
-        time: mark.time,
-        at: mark.at,
+        latency: asked_at.zip(answer.and_then(|context| context.time)).map(|(from, to)| to.since(from)),
+        session: answer.and_then(own).or_else(|| first.and_then(own)).or_else(|| scene.session(context)),
+        time: context.time,
+        location: context.location,
         seen: match (first.is_some() || (question && call.is_some()), answer.is_some()) {
             (true, true) => Seen::Both,
             (true, false) => Seen::Request,
@@ -81,16 +81,16 @@ fn approved(scene: &Scene<'_>, id: &Name, approval: Approval<'_>) -> Option<Requ
 fn wishes(scene: &Scene<'_>) -> Vec<Request> {
     let mut all: Vec<Request> = Vec::new();
     let mut waiting: BTreeMap<SourceId, VecDeque<(usize, &[&str])>> = BTreeMap::new();
-    for Traced { mark, trace, .. } in &scene.ledger.traces {
-        let (Trace::Bridge(told), Some(at)) = (trace, mark.at) else { continue };
+    for Traced { context, trace, .. } in &scene.ledger.traces {
+        let (Trace::Bridge(told), Some(at)) = (trace, context.location) else { continue };
         let waiting = waiting.entry(at.source).or_default();
         let reply = match *told {
             Bridge::Wish { kind, answers, names_session } => {
                 if !answers.is_empty() {
                     waiting.push_back((all.len(), answers));
                 }
-                let session = if names_session { scene.session(mark) } else { None };
-                all.push(Request { session, ..wish(mark, kind, !answers.is_empty()) });
+                let session = if names_session { scene.session(context) } else { None };
+                all.push(Request { session, ..wish(context, kind, !answers.is_empty()) });
                 continue;
             }
             Bridge::Reply(reply) => reply,
@@ -102,17 +102,17 @@ fn wishes(scene: &Scene<'_>) -> Vec<Request> {
         };
         let request = &mut all[found.0];
         request.decision = Some(if failed { Decision::Error } else { Decision::Success });
-        request.latency = request.time.zip(mark.time).map(|(from, to)| to.since(from));
+        request.latency = request.time.zip(context.time).map(|(from, to)| to.since(from));
         request.seen = Seen::Both;
         if !failed {
-            request.session = request.session.or_else(|| scene.session(mark));
+            request.session = request.session.or_else(|| scene.session(context));
         }
     }
     all
 }
 
 /// A wish that names no session is not about the one that runs: it may begin another.
-fn wish(mark: &Mark, kind: &str, is_answered: bool) -> Request {
+fn wish(context: &Context, kind: &str, is_answered: bool) -> Request {
     Request {
         direction: Direction::ToBridge,
         subtype: Some(Name::from(kind)),
@@ -122,8 +122,8 @@ fn wish(mark: &Mark, kind: &str, is_answered: bool) -> Request {
         latency: None,
         id: None,
         session: None,
-        time: mark.time,
-        at: mark.at,
+        time: context.time,
+        location: context.location,
         seen: Seen::Request,
     }
 }

@@ -91,7 +91,7 @@ fn meet<'a>(
 }
 
 fn source(half: &Half<'_>) -> Option<SourceId> {
-    half.row.mark.at.map(|at| at.source)
+    half.row.context.location.map(|at| at.source)
 }
 
 /// Sources that are the two sides of a run: they share an id that no third one has.
