@@ -141,7 +141,7 @@ pub(super) struct Now {
     /// What was counted so far.
     pub(super) account: Account,
     /// What responses cost at least that no figure holds yet.
-    pub(super) owed: Option<Usd>,
+    pub(super) unbilled: Option<Usd>,
     /// How often the main agent answered.
     pub(super) turns: u64,
     /// Calls without an answer, and since when they run.
@@ -184,7 +184,7 @@ impl Now {
 
     /// What it cost so far, or at least.
     pub(super) fn least(&self) -> Option<Usd> {
-        let parts = [self.account.cost.total, self.owed];
+        let parts = [self.account.cost.total, self.unbilled];
         parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().sum())
     }
 

@@ -236,9 +236,10 @@ struct Counter {
 }
 
 /// What responses cost at least that no figure holds yet.
-fn owed(facts: Facts, prices: &Prices) -> Option<Usd> {
-    let owed = facts.ledger(prices).responses.iter().filter_map(|response| response.owed).collect::<Vec<_>>();
-    (!owed.is_empty()).then(|| owed.into_iter().sum())
+fn unbilled(facts: Facts, prices: &Prices) -> Option<Usd> {
+    let unbilled =
+        facts.ledger(prices).responses.iter().filter_map(|response| response.unbilled).collect::<Vec<_>>();
+    (!unbilled.is_empty()).then(|| unbilled.into_iter().sum())
 }
 
 impl Counter {
@@ -258,7 +259,7 @@ impl Counter {
             };
             if let Some(facts) = copy {
                 self.records = facts.records();
-                self.counted.owed = self.kept.then(|| owed(facts.clone(), prices)).flatten();
+                self.counted.unbilled = self.kept.then(|| unbilled(facts.clone(), prices)).flatten();
                 self.counted.account = facts.settle(prices);
             }
             self.next = Instant::now() + COUNT.max(begun.elapsed() * 10);

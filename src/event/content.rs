@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{json, mend::mend};
+use super::{json, surrogate::replace_lone_surrogates};
 
 /// A part of a record's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,9 @@ pub fn may_have_content(kind: &str) -> bool {
 
 /// Parses the content of a record. Invalid JSON has none.
 pub fn record_content(record: &[u8]) -> RecordContent {
-    let record = std::str::from_utf8(record).ok().and_then(|text| serde_json::from_str(&mend(text)).ok());
+    let record = std::str::from_utf8(record)
+        .ok()
+        .and_then(|text| serde_json::from_str(&replace_lone_surrogates(text)).ok());
     let Some::<Value>(record) = record else { return RecordContent::default() };
     let is_subagent = !record["parent_tool_use_id"].is_null() || record["isSidechain"] == true;
     let items = match record["type"].as_str() {

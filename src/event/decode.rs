@@ -17,7 +17,7 @@ use super::{
     json::Json,
     kind::{Discriminator, Kind, Type},
     obvious::Obvious,
-    record::{Models, Open, RawUsage, Record},
+    record::{Models, Parser, RawUsage, Record},
 };
 use crate::measure::{Millis, Time, Tokens, Usd};
 
@@ -26,37 +26,42 @@ use crate::measure::{Millis, Time, Tokens, Usd};
 /// The event is written field by field in place. An event that is built and then moved is read back before
 /// its fields have arrived in memory, and the processor waits: that took 15 % of the time on short lines.
 #[inline]
-pub(super) fn decode_record<'a, O: Open<'a>>(
+pub(super) fn decode_record<'a, P: Parser<'a>>(
     record: &Record<'a>,
     text: &'a str,
     event: &mut Event<'a>,
 ) -> Option<()> {
     let name = record.fields.get(RecordKey::Type)?.string()?;
-    decode_typed::<O>(record, name, text, event);
+    decode_typed::<P>(record, name, text, event);
     Some(())
 }
 
 /// Decodes a record of type `name`. `event` is destructured, so that the compiler notices a forgotten field,
 /// which would keep the value of the record before.
-fn decode_typed<'a, O: Open<'a>>(record: &Record<'a>, name: Text<'a>, whole: &'a str, event: &mut Event<'a>) {
+fn decode_typed<'a, P: Parser<'a>>(
+    record: &Record<'a>,
+    name: Text<'a>,
+    whole: &'a str,
+    event: &mut Event<'a>,
+) {
     let Event { kind, dialect, uuid, session, time, version, prompt, cwd, agent, text, body } = event;
     let fields = &record.fields;
     let named = Type::of(&name);
-    let sub = discriminator::<O>(record, named);
+    let sub = discriminator::<P>(record, named);
     let (camel, snake) = (fields.text(RecordKey::CamelSession), fields.text(RecordKey::SnakeSession));
-    *dialect = dialect_hints::<O>(fields, &name, sub.as_deref(), camel.is_some(), snake.is_some()).dialect();
+    *dialect = dialect_hints::<P>(fields, &name, sub.as_deref(), camel.is_some(), snake.is_some()).dialect();
     let written = if *dialect == Dialect::Transcript { RecordKey::Version } else { RecordKey::CliVersion };
     *uuid = if named.is_identified() { fields.text(RecordKey::Uuid) } else { None };
     *session = if *dialect == Dialect::Stream { snake.or(camel) } else { camel.or(snake) };
     *time = time_of(fields);
     *version = fields.text(written);
-    *prompt = named == Type::User && is_prompt::<O>(record);
+    *prompt = named == Type::User && is_prompt::<P>(record);
     *cwd = fields.text(RecordKey::Cwd);
     decode_agent(fields, agent);
     *text = whole;
     *kind = Kind::of(name, sub);
     *body = Body::Plain;
-    decode_body::<O>(record, named, *dialect, body);
+    decode_body::<P>(record, named, *dialect, body);
 }
 
 fn decode_agent<'a>(fields: &RecordFields<'a>, agent: &mut Agent<'a>) {
@@ -73,38 +78,38 @@ fn time_of(fields: &RecordFields<'_>) -> Option<Time> {
 
 /// Returns the string `name` of the object `key`.
 #[inline(never)]
-fn nested_text<'a, O: Open<'a>>(
+fn nested_text<'a, P: Parser<'a>>(
     fields: &RecordFields<'a>,
     key: RecordKey,
     name: PartKey,
 ) -> Option<Text<'a>> {
-    let inner: PartFields<'a> = fields.get(key).and_then(O::fields)?;
+    let inner: PartFields<'a> = fields.get(key).and_then(P::fields)?;
     inner.text(name)
 }
 
 /// Returns the discriminator of a record, the second part of its kind's name.
-fn discriminator<'a, O: Open<'a>>(record: &Record<'a>, kind: Type) -> Option<Text<'a>> {
+fn discriminator<'a, P: Parser<'a>>(record: &Record<'a>, kind: Type) -> Option<Text<'a>> {
     match kind.discriminator() {
         Discriminator::None => None,
         Discriminator::Subtype => record.fields.text(RecordKey::Subtype),
         Discriminator::Operation => record.fields.text(RecordKey::Operation),
         Discriminator::Event => record.event.get()?.fields.text(EventKey::Type),
         Discriminator::Attachment => record.attachment.get()?.text(PartKey::Type),
-        Discriminator::Request => nested_text::<O>(&record.fields, RecordKey::Request, PartKey::Subtype),
-        Discriminator::Response => nested_text::<O>(&record.fields, RecordKey::Response, PartKey::Subtype),
-        Discriminator::Data => nested_text::<O>(&record.fields, RecordKey::Data, PartKey::Type),
+        Discriminator::Request => nested_text::<P>(&record.fields, RecordKey::Request, PartKey::Subtype),
+        Discriminator::Response => nested_text::<P>(&record.fields, RecordKey::Response, PartKey::Subtype),
+        Discriminator::Data => nested_text::<P>(&record.fields, RecordKey::Data, PartKey::Type),
     }
 }
 
 /// Returns `response.response.behavior`, a host's answer to a permission request.
 #[inline(never)]
-fn permission_behavior<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Option<Json<'a>> {
-    let response: PartFields<'a> = O::fields(fields.get(RecordKey::Response)?)?;
-    let inner: PartFields<'a> = O::fields(response.get(PartKey::Response)?)?;
+fn permission_behavior<'a, P: Parser<'a>>(fields: &RecordFields<'a>) -> Option<Json<'a>> {
+    let response: PartFields<'a> = P::fields(fields.get(RecordKey::Response)?)?;
+    let inner: PartFields<'a> = P::fields(response.get(PartKey::Response)?)?;
     inner.get(PartKey::Behavior)
 }
 
-fn dialect_hints<'a, 's, O: Open<'a>>(
+fn dialect_hints<'a, 's, P: Parser<'a>>(
     fields: &RecordFields<'a>,
     kind: &'s str,
     sub: Option<&'s str>,
@@ -120,14 +125,14 @@ fn dialect_hints<'a, 's, O: Open<'a>>(
         tools_or_cwd: fields.has(RecordKey::Tools) || fields.has(RecordKey::Cwd),
         total_cost: fields.has(RecordKey::TotalCost),
         cost_or_duration: fields.has(RecordKey::Cost) || fields.has(RecordKey::Duration),
-        has_behavior: kind == "control_response" && permission_behavior::<O>(fields).is_some(),
+        has_behavior: kind == "control_response" && permission_behavior::<P>(fields).is_some(),
     }
 }
 
 /// Decodes the body of a record in place. A body is large, and most records have none: moving it took 4 % of
 /// the instructions on short lines.
 #[inline]
-fn decode_body<'a, O: Open<'a>>(record: &Record<'a>, kind: Type, dialect: Dialect, body: &mut Body<'a>) {
+fn decode_body<'a, P: Parser<'a>>(record: &Record<'a>, kind: Type, dialect: Dialect, body: &mut Body<'a>) {
     let fields = &record.fields;
     let bridged = dialect == Dialect::Bridge;
     *body = match kind {
@@ -135,11 +140,11 @@ fn decode_body<'a, O: Open<'a>>(record: &Record<'a>, kind: Type, dialect: Dialec
             Some(part) => Body::Stream(part),
             None => return,
         },
-        Type::User => Body::Message(message::<O>(record, "user")),
-        Type::Assistant => Body::Message(message::<O>(record, "assistant")),
-        Type::Result => Body::TurnEnd(Box::new(turn_end::<O>(record, dialect))),
-        Type::System => system::<O>(fields),
-        Type::Progress => progress_message::<O>(fields).unwrap_or(Body::Plain),
+        Type::User => Body::Message(message::<P>(record, "user")),
+        Type::Assistant => Body::Message(message::<P>(record, "assistant")),
+        Type::Result => Body::TurnEnd(Box::new(turn_end::<P>(record, dialect))),
+        Type::System => system::<P>(fields),
+        Type::Progress => progress_message::<P>(fields).unwrap_or(Body::Plain),
         Type::ConversationReset => Body::Reset,
         Type::CostState => fields.number(RecordKey::SavedCost).map_or(Body::Plain, |total| {
             Body::CostState(
@@ -154,7 +159,7 @@ fn decode_body<'a, O: Open<'a>>(record: &Record<'a>, kind: Type, dialect: Dialec
 }
 
 #[inline(never)]
-fn system<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
+fn system<'a, P: Parser<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
     match fields.text(RecordKey::Subtype).as_deref() {
         Some("permission_denied") => Body::Denial(Denial {
             id: fields.text(RecordKey::ToolUse),
@@ -166,14 +171,14 @@ fn system<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
             Body::Retry(kind, millis(fields, RecordKey::SnakeRetryDelay))
         }
         Some("api_error") => {
-            let error: Option<PartFields<'a>> = fields.get(RecordKey::Error).and_then(O::fields);
+            let error: Option<PartFields<'a>> = fields.get(RecordKey::Error).and_then(P::fields);
             let kind = status_name(error.and_then(|error| error.number(PartKey::Status)));
             Body::Retry(kind, millis(fields, RecordKey::CamelRetryDelay))
         }
         Some("turn_duration") => {
             millis(fields, RecordKey::DurationMs).map_or(Body::Plain, Body::TurnDuration)
         }
-        Some("compact_boundary") => compaction::<O>(fields),
+        Some("compact_boundary") => compaction::<P>(fields),
         Some("init") => {
             let servers = fields.get(RecordKey::McpServers).filter(|json| json.is_array());
             servers.map_or(Body::Plain, |json| Body::Servers(json.source()))
@@ -182,10 +187,10 @@ fn system<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
     }
 }
 
-fn compaction<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
+fn compaction<'a, P: Parser<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
     let told = [RecordKey::SnakeCompaction, RecordKey::CamelCompaction];
     let told: CompactionFields<'a> =
-        told.into_iter().find_map(|key| fields.get(key)).and_then(O::fields).unwrap_or_default();
+        told.into_iter().find_map(|key| fields.get(key)).and_then(P::fields).unwrap_or_default();
     let first = |keys: [CompactionKey; 2]| keys.into_iter().find_map(|key| told.get(key));
     let count = |keys| first(keys).filter(|json| json.number().is_some()).map(Json::count);
     let took = first([CompactionKey::SnakeTook, CompactionKey::CamelTook]).and_then(Json::number);
@@ -199,7 +204,7 @@ fn compaction<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
 
 fn bridge_result<'a>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
     let id = fields.text(RecordKey::BridgeToolUse)?;
-    Some(Body::Answer(ToolResult {
+    Some(Body::BridgeResult(ToolResult {
         id: Some(id),
         is_error: fields.is_true(RecordKey::BridgeIsError),
         denied: false,
@@ -212,11 +217,11 @@ fn bridge_result<'a>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
 
 /// Decodes the subagent's message in a `progress` record, which 2.1.12 to 2.1.63 wrote.
 #[inline(never)]
-fn progress_message<'a, O: Open<'a>>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
-    let data: PartFields<'a> = fields.get(RecordKey::Data).and_then(O::fields)?;
-    let inner = Record::from_fields::<O>(data.get(PartKey::Message).and_then(O::fields)?);
+fn progress_message<'a, P: Parser<'a>>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
+    let data: PartFields<'a> = fields.get(RecordKey::Data).and_then(P::fields)?;
+    let inner = Record::from_fields::<P>(data.get(PartKey::Message).and_then(P::fields)?);
     let kind = inner.fields.text(RecordKey::Type).filter(|kind| matches!(&**kind, "user" | "assistant"))?;
-    Some(Body::Nested(message::<O>(&inner, &kind), time_of(&inner.fields)))
+    Some(Body::Nested(message::<P>(&inner, &kind), time_of(&inner.fields)))
 }
 
 fn stream_part<'a>(record: &Record<'a>) -> Option<StreamPart<'a>> {
@@ -271,13 +276,13 @@ fn status_name(status: Option<f64>) -> Text<'static> {
 }
 
 #[inline(never)]
-fn turn_end<'a, O: Open<'a>>(record: &Record<'a>, dialect: Dialect) -> TurnEnd<'a> {
+fn turn_end<'a, P: Parser<'a>>(record: &Record<'a>, dialect: Dialect) -> TurnEnd<'a> {
     let fields = &record.fields;
     let (cost, wall) = match dialect {
         Dialect::Bridge => (RecordKey::Cost, RecordKey::Duration),
         _ => (RecordKey::TotalCost, RecordKey::WallMillis),
     };
-    let denials = fields.get(RecordKey::Denials).and_then(O::elements).unwrap_or_default();
+    let denials = fields.get(RecordKey::Denials).and_then(P::elements).unwrap_or_default();
     TurnEnd {
         subtype: fields.text(RecordKey::Subtype),
         is_error: fields.is_true(RecordKey::IsError),
@@ -289,7 +294,7 @@ fn turn_end<'a, O: Open<'a>>(record: &Record<'a>, dialect: Dialect) -> TurnEnd<'
         api: millis(fields, RecordKey::ApiMillis),
         wall: millis(fields, wall),
         first_token: millis(fields, RecordKey::FirstToken),
-        denials: denials.into_iter().filter_map(O::fields).map(|entry| denial(&entry)).collect(),
+        denials: denials.into_iter().filter_map(P::fields).map(|entry| denial(&entry)).collect(),
     }
 }
 

@@ -11,10 +11,10 @@ mod dialect;
 mod fields;
 mod json;
 mod kind;
-mod mend;
 mod obvious;
 mod record;
 mod skim;
+mod surrogate;
 pub mod trace;
 mod words;
 
@@ -142,7 +142,7 @@ pub enum Body<'a> {
     /// Cumulative cost of a saved session, in total and by model.
     CostState(Usd, Vec<ModelUse<'a>>),
     /// A tool result in the format of the bridge.
-    Answer(ToolResult<'a>),
+    BridgeResult(ToolResult<'a>),
     /// A process starts: its MCP servers as JSON, see [`servers_of`].
     Servers(&'a str),
 }

@@ -9,7 +9,7 @@ use super::{
     decode::decode_record,
     fields::{BlockFields, Fields, Key, MessageFields, MessageKey},
     json::{self, Json, Object},
-    record::{Blocks, Open, RawMessage, RawUsage, Record, keep_last_of_each},
+    record::{Blocks, Parser, RawMessage, RawUsage, Record, keep_last_of_each},
 };
 
 /// Parses JSON values with serde_json.
@@ -48,7 +48,7 @@ fn wanted_fields<'a, F: Fields<'a>>(object: &Object<'a>) -> F {
     fields
 }
 
-impl<'a> Open<'a> for Obvious {
+impl<'a> Parser<'a> for Obvious {
     fn fields<F: Fields<'a>>(json: Json<'a>) -> Option<F> {
         json.object().map(|object| wanted_fields(&object))
     }

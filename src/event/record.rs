@@ -14,7 +14,7 @@ use super::{
 
 /// A parser of JSON values. [`Skim`](super::skim::Skim) is the fast one, [`Obvious`](super::obvious::Obvious)
 /// the reference.
-pub(super) trait Open<'a> {
+pub(super) trait Parser<'a> {
     /// Returns the wanted fields of an object; `None` if the value is not an object.
     fn fields<F: Fields<'a>>(json: Json<'a>) -> Option<F>;
     /// Returns the elements of an array; `None` if the value is not an array.
@@ -98,28 +98,28 @@ pub(super) fn keep_last_of_each<T: Clone>(entries: &mut Vec<(Text<'_>, T)>) {
 
 impl<'a> Record<'a> {
     /// Parses the nested objects, which a walk reads on its way.
-    pub(super) fn from_fields<O: Open<'a>>(fields: RecordFields<'a>) -> Self {
-        let result_meta = fields.get(RecordKey::ToolResultMeta).and_then(O::elements).unwrap_or_default();
+    pub(super) fn from_fields<P: Parser<'a>>(fields: RecordFields<'a>) -> Self {
+        let result_meta = fields.get(RecordKey::ToolResultMeta).and_then(P::elements).unwrap_or_default();
         Self {
-            message: fields.get(RecordKey::Message).and_then(O::message).into(),
-            event: fields.get(RecordKey::Event).and_then(O::fields).map(ApiEvent::from_fields::<O>).into(),
-            attachment: fields.get(RecordKey::Attachment).and_then(O::fields).into(),
+            message: fields.get(RecordKey::Message).and_then(P::message).into(),
+            event: fields.get(RecordKey::Event).and_then(P::fields).map(ApiEvent::from_fields::<P>).into(),
+            attachment: fields.get(RecordKey::Attachment).and_then(P::fields).into(),
             result_meta: result_meta
                 .into_iter()
-                .filter_map(O::fields)
-                .map(ResultMeta::from_fields::<O>)
+                .filter_map(P::fields)
+                .map(ResultMeta::from_fields::<P>)
                 .collect(),
-            usage: fields.get(RecordKey::Usage).and_then(O::fields).map(RawUsage::from_fields::<O>).into(),
-            models: fields.get(RecordKey::ModelUsage).and_then(models::<O>),
-            since_last: fields.get(RecordKey::SinceLast).and_then(models::<O>),
+            usage: fields.get(RecordKey::Usage).and_then(P::fields).map(RawUsage::from_fields::<P>).into(),
+            models: fields.get(RecordKey::ModelUsage).and_then(models::<P>),
+            since_last: fields.get(RecordKey::SinceLast).and_then(models::<P>),
             fields,
         }
     }
 }
 
-fn models<'a, O: Open<'a>>(json: Json<'a>) -> Option<Models<'a>> {
-    let entries = O::entries(json)?.into_iter();
-    Some(entries.map(|(model, value)| (model, O::fields(value).unwrap_or_default())).collect())
+fn models<'a, P: Parser<'a>>(json: Json<'a>) -> Option<Models<'a>> {
+    let entries = P::entries(json)?.into_iter();
+    Some(entries.map(|(model, value)| (model, P::fields(value).unwrap_or_default())).collect())
 }
 
 /// A `message` object.
@@ -165,11 +165,11 @@ pub(super) struct ApiEvent<'a> {
 }
 
 impl<'a> ApiEvent<'a> {
-    fn from_fields<O: Open<'a>>(fields: EventFields<'a>) -> Self {
+    fn from_fields<P: Parser<'a>>(fields: EventFields<'a>) -> Self {
         Self {
-            message: fields.get(EventKey::Message).and_then(O::message).into(),
-            delta: fields.get(EventKey::Delta).and_then(O::fields).unwrap_or_default(),
-            usage: fields.get(EventKey::Usage).and_then(O::fields).map(RawUsage::from_fields::<O>).into(),
+            message: fields.get(EventKey::Message).and_then(P::message).into(),
+            delta: fields.get(EventKey::Delta).and_then(P::fields).unwrap_or_default(),
+            usage: fields.get(EventKey::Usage).and_then(P::fields).map(RawUsage::from_fields::<P>).into(),
             fields,
         }
     }
@@ -186,10 +186,10 @@ pub(super) struct RawUsage<'a> {
 }
 
 impl<'a> RawUsage<'a> {
-    pub(super) fn from_fields<O: Open<'a>>(fields: UsageFields<'a>) -> Self {
+    pub(super) fn from_fields<P: Parser<'a>>(fields: UsageFields<'a>) -> Self {
         Self {
-            cache_creation: fields.get(UsageKey::CacheCreation).and_then(O::fields).unwrap_or_default(),
-            server_tools: fields.get(UsageKey::ServerToolUse).and_then(O::fields).unwrap_or_default(),
+            cache_creation: fields.get(UsageKey::CacheCreation).and_then(P::fields).unwrap_or_default(),
+            server_tools: fields.get(UsageKey::ServerToolUse).and_then(P::fields).unwrap_or_default(),
             fields,
         }
     }
@@ -204,8 +204,8 @@ pub(super) struct ResultMeta<'a> {
 }
 
 impl<'a> ResultMeta<'a> {
-    fn from_fields<O: Open<'a>>(fields: CallFields<'a>) -> Self {
-        let decision = fields.get(CallKey::Decision).and_then(O::fields).unwrap_or_default();
+    fn from_fields<P: Parser<'a>>(fields: CallFields<'a>) -> Self {
+        let decision = fields.get(CallKey::Decision).and_then(P::fields).unwrap_or_default();
         Self { decision, fields }
     }
 }

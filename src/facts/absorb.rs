@@ -97,7 +97,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
                 let key = self.session();
                 insert(&mut self.facts.sessions, key, session);
             }
-            Body::Answer(answer) => self.answer(answer, self.event.time, 0),
+            Body::BridgeResult(answer) => self.answer(answer, self.event.time, 0),
             Body::Servers(servers) => self.detail_servers(servers),
         }
     }

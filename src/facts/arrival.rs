@@ -41,7 +41,7 @@ impl Arrivals {
                 self.message(message, now);
             }
             Body::Nested(message, _) => self.message(message, now),
-            Body::Answer(answer) => self.answer(answer, now),
+            Body::BridgeResult(answer) => self.answer(answer, now),
             _ => {}
         }
     }

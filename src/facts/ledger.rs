@@ -1,22 +1,22 @@
 //! The settled facts row by row: who did what, when, where, and what it cost.
 //!
 //! Reports sort, group and cut these rows. Money and tokens are divided over responses and their calls so that any
-//! grouping of the entries adds up to the totals of the account.
+//! grouping of the charges adds up to the totals of the account.
 
 mod account;
-mod adopt;
+mod attach;
 mod build;
 mod divide;
 mod events;
 mod explain;
 mod index;
-mod owed;
 mod source;
 mod split;
+mod unbilled;
 
 use std::collections::BTreeSet;
 
-pub use explain::{Figure, Step, Told};
+pub use explain::{Figure, Step, StepKind};
 pub use index::{AgentIndex, CallIndex, ResponseIndex, SessionIndex};
 
 use super::{Name, account::Input, key::Id, settled::lacks_result};
@@ -38,7 +38,7 @@ pub struct Ledger {
     /// Responses, in the order they stand.
     pub responses: Vec<Response>,
     /// What was paid for what.
-    pub entries: Vec<Entry>,
+    pub charges: Vec<Charge>,
     /// Tool calls, in the order they stand.
     pub calls: Vec<Call>,
     /// Answers without a call.
@@ -48,11 +48,11 @@ pub struct Ledger {
     /// Ends of turns, in the order they stand.
     pub turns: Vec<Turn>,
     /// Turns of interactive sessions, which have no end of their own.
-    pub waits: Vec<Wait>,
+    pub interactive_turns: Vec<InteractiveTurn>,
     /// Refused calls.
     pub denials: Vec<Denial>,
     /// Failures of the API.
-    pub faults: Vec<Fault>,
+    pub api_failures: Vec<ApiFailure>,
     /// Summaries of the conversation.
     pub compactions: Vec<Compaction>,
     /// What humans asked.
@@ -177,7 +177,7 @@ pub struct Response {
     pub computed: Option<Usd>,
     /// What it costs at least, where its session's figure does not hold it: its price if its counts are final, else that of
     /// its input and cache tokens alone.
-    pub owed: Option<Usd>,
+    pub unbilled: Option<Usd>,
     /// Whether its token counts are final.
     pub is_final: bool,
     /// How many calls it asks for.
@@ -186,7 +186,7 @@ pub struct Response {
 
 /// What was paid for what: a response's part of its session's figure, or what belongs to no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct Charge {
     /// When and where; without a response only the session is known.
     pub context: Context,
     /// Its response.
@@ -195,7 +195,7 @@ pub struct Entry {
     pub responses: u64,
     /// The model, where it is known.
     pub model: Option<Name>,
-    /// The tool that the response calls; one with several calls has an entry for each tool.
+    /// The tool that the response calls; one with several calls has a charge for each tool.
     pub tool: Option<Name>,
     /// Tokens that were charged.
     pub tokens: Tokens,
@@ -204,7 +204,7 @@ pub struct Entry {
     /// What the cache saved, and less than nothing where writing it cost more.
     pub saved: Option<Usd>,
     /// Whether anything tells of tokens or cost; else it is only known that the model answered.
-    pub told: bool,
+    pub known: bool,
     /// Whether the CLI said it; else it is computed.
     pub reported: bool,
 }
@@ -297,7 +297,7 @@ pub struct Turn {
 
 /// A turn of an interactive session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wait {
+pub struct InteractiveTurn {
     /// When and where.
     pub context: Context,
     /// Wall time.
@@ -317,7 +317,7 @@ pub struct Denial {
 
 /// One failure of the API.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct ApiFailure {
     /// When and where.
     pub context: Context,
     /// What failed.
@@ -420,14 +420,14 @@ macro_rules! contexts {
             sessions: _,
             agents: _,
             responses,
-            entries,
+            charges,
             calls,
             orphans,
             server_uses,
             turns,
-            waits,
+            interactive_turns,
             denials,
-            faults,
+            api_failures,
             compactions,
             prompts,
             servers,
@@ -439,13 +439,13 @@ macro_rules! contexts {
         } = $ledger;
         let own = orphans.$iter().chain(prompts.$iter());
         let own = own.chain(responses.$iter().map(|one| &$($mutable)? one.context));
-        let own = own.chain(entries.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(charges.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(calls.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(server_uses.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(turns.$iter().map(|one| &$($mutable)? one.context));
-        let own = own.chain(waits.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(interactive_turns.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(denials.$iter().map(|one| &$($mutable)? one.context));
-        let own = own.chain(faults.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(api_failures.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(compactions.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(servers.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(traces.$iter().map(|one| &$($mutable)? one.context));

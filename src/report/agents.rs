@@ -103,14 +103,14 @@ pub fn agents(view: &View<'_>) -> Report {
     for call in &ledger.calls {
         calls.entry(whose(&call.context)).or_default().push(call);
     }
-    for entry in &ledger.entries {
-        let unknown = entry.response.is_none() && with.contains(&entry.context.session);
-        let whose = if unknown { Whose::Nobody } else { whose(&entry.context) };
-        sums.entry(whose).or_default().add(entry);
+    for charge in &ledger.charges {
+        let unknown = charge.response.is_none() && with.contains(&charge.context.session);
+        let whose = if unknown { Whose::Nobody } else { whose(&charge.context) };
+        sums.entry(whose).or_default().add(charge);
     }
     let rows = ledger.calls.iter().map(|call| &call.context);
-    for context in
-        rows.chain(ledger.entries.iter().filter(|entry| entry.response.is_some()).map(|entry| &entry.context))
+    for context in rows
+        .chain(ledger.charges.iter().filter(|charge| charge.response.is_some()).map(|charge| &charge.context))
     {
         let Some(time) = context.time else { continue };
         let span = spans.entry(whose(context)).or_insert((time, time));
@@ -133,7 +133,7 @@ pub fn agents(view: &View<'_>) -> Report {
     let total = Row {
         tree: "Total".into(),
         calls: ToolCount::of(ledger.calls.iter()),
-        sum: Sum::of(&ledger.entries),
+        sum: Sum::of(&ledger.charges),
         ..Row::default()
     };
     let columns = columns();

@@ -9,7 +9,7 @@ use super::{Data, Report, Value, View, spec::PERIOD, sum::Sum};
 use crate::{
     facts::{
         Detail,
-        ledger::{Entry, Session},
+        ledger::{Charge, Session},
     },
     measure::{Millis, Time, Usd, calendar},
 };
@@ -57,23 +57,23 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    fn add(&mut self, view: &View<'a>, entry: &'a Entry) {
-        let model = entry.model.as_deref().unwrap_or(UNKNOWN);
-        self.sum.add(entry);
-        self.models.entry(model).or_default().add(entry);
-        let session = view.session(&entry.context);
+    fn add(&mut self, view: &View<'a>, charge: &'a Charge) {
+        let model = charge.model.as_deref().unwrap_or(UNKNOWN);
+        self.sum.add(charge);
+        self.models.entry(model).or_default().add(charge);
+        let session = view.session(&charge.context);
         if session.is_some_and(|session| session.unpriced.contains(model)) {
             self.unpriced.insert(model);
         }
-        if let Some(time) = entry.context.time {
+        if let Some(time) = charge.context.time {
             self.first = Some(self.first.map_or(time, |first| first.min(time)));
             self.last = self.last.max(Some(time));
         }
     }
 
-    fn of(view: &View<'a>, entries: impl IntoIterator<Item = &'a Entry>) -> Self {
-        entries.into_iter().fold(Self::default(), |mut group, entry| {
-            group.add(view, entry);
+    fn of(view: &View<'a>, charges: impl IntoIterator<Item = &'a Charge>) -> Self {
+        charges.into_iter().fold(Self::default(), |mut group, charge| {
+            group.add(view, charge);
             group
         })
     }
@@ -163,7 +163,7 @@ pub fn ccusage(view: &View<'_>, by: Preset, now: Time) -> Report {
 }
 
 fn totals(view: &View<'_>) -> Value {
-    let all = Group::of(view, &view.ledger.entries);
+    let all = Group::of(view, &view.ledger.charges);
     let mut totals = counts(&all.sum);
     totals.push(("totalTokens", tokens(&all.sum).into()));
     totals.push(("totalCost", cost(&all.sum)));
@@ -177,9 +177,9 @@ fn totals(view: &View<'_>) -> Value {
 /// One row a period; what has no time is a last row without one, so that rows add up.
 fn periods(view: &View<'_>, key: &'static str, period: impl Fn(Time) -> Option<String>) -> Value {
     let mut groups: BTreeMap<(bool, Option<String>), Group<'_>> = BTreeMap::new();
-    for entry in &view.ledger.entries {
-        let period = entry.context.time.and_then(&period);
-        groups.entry((period.is_none(), period)).or_default().add(view, entry);
+    for charge in &view.ledger.charges {
+        let period = charge.context.time.and_then(&period);
+        groups.entry((period.is_none(), period)).or_default().add(view, charge);
     }
     let row = |((_, period), group): ((bool, Option<String>), Group<'_>)| {
         let period = Value::from(period);
@@ -194,10 +194,10 @@ fn periods(view: &View<'_>, key: &'static str, period: impl Fn(Time) -> Option<S
 /// One row a session, the dearest first.
 fn sessions(view: &View<'_>) -> Value {
     let mut groups: Vec<Group<'_>> = view.ledger.sessions.iter().map(|_| Group::default()).collect();
-    for entry in &view.ledger.entries {
+    for charge in &view.ledger.charges {
         // Every cost belongs to a session.
-        if let Some(session) = entry.context.session {
-            groups[session.get()].add(view, entry);
+        if let Some(session) = charge.context.session {
+            groups[session.get()].add(view, charge);
         }
     }
     let all = view.ledger.sessions.iter().zip(groups);
@@ -223,14 +223,14 @@ fn sessions(view: &View<'_>) -> Value {
 
 /// One row a window, with the gaps between them; what has no time is a last row without one.
 fn blocks(view: &View<'_>, now: Time) -> Value {
-    let entries = &view.ledger.entries;
-    let starts = calendar::window_starts(entries.iter().filter_map(|entry| entry.context.time).collect());
+    let charges = &view.ledger.charges;
+    let starts = calendar::window_starts(charges.iter().filter_map(|charge| charge.context.time).collect());
     let mut groups: BTreeMap<(bool, Option<Time>), Group<'_>> = BTreeMap::new();
-    for entry in entries {
-        let start = entry.context.time.and_then(|time| {
+    for charge in charges {
+        let start = charge.context.time.and_then(|time| {
             starts.partition_point(|&start| start <= time).checked_sub(1).map(|at| starts[at])
         });
-        groups.entry((start.is_none(), start)).or_default().add(view, entry);
+        groups.entry((start.is_none(), start)).or_default().add(view, charge);
     }
     let mut rows = Vec::new();
     let mut before: Option<Time> = None;

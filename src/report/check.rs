@@ -149,9 +149,9 @@ fn rows(view: &View<'_>, runs: &Runs) -> Vec<Row> {
             }
         }
     }
-    for entry in &ledger.entries {
-        if let Some(run) = runs.of_context(&entry.context) {
-            add(&mut rows[run].cost, entry.cost);
+    for charge in &ledger.charges {
+        if let Some(run) = runs.of_context(&charge.context) {
+            add(&mut rows[run].cost, charge.cost);
         }
     }
     rows

@@ -158,10 +158,10 @@ fn commands(view: &View<'_>) -> Report {
         }
         rows.entry(key).or_default().add(view, one);
     }
-    for entry in &view.ledger.entries {
-        for key in entry.response.and_then(|response| began.get(&response)).into_iter().flatten() {
+    for charge in &view.ledger.charges {
+        for key in charge.response.and_then(|response| began.get(&response)).into_iter().flatten() {
             if let Some(row) = rows.get_mut(key) {
-                row.sum.get_or_insert_default().add(entry);
+                row.sum.get_or_insert_default().add(charge);
             }
         }
     }

@@ -11,7 +11,7 @@ use super::{
     sum::{Costs, Sum, cost_columns, share, text},
 };
 use crate::{
-    facts::ledger::{Entry, SessionIndex},
+    facts::ledger::{Charge, SessionIndex},
     measure::{Time, Tokens, Usd, calendar},
 };
 
@@ -212,10 +212,10 @@ impl Row {
         *responses == 0 && *tokens == Tokens::default() && cost.unwrap_or_default() == Usd::ZERO
     }
 
-    fn add(&mut self, entry: &Entry) {
-        self.sum.add(entry);
-        self.sessions.extend(entry.context.session);
-        if let Some(model) = &entry.model
+    fn add(&mut self, charge: &Charge) {
+        self.sum.add(charge);
+        self.sessions.extend(charge.context.session);
+        if let Some(model) = &charge.model
             && !self.models.contains(model.as_str())
         {
             self.models.insert(model.to_string());
@@ -267,10 +267,10 @@ fn divided(name: &'static str, title: &'static str, view: &View<'_>, by: &[By]) 
     let mut keys = Keys::new(view, by);
     let mut rows: BTreeMap<Vec<Option<String>>, Row> = BTreeMap::new();
     let mut total = Row::default();
-    for entry in &view.ledger.entries {
-        let key = by.iter().map(|by| keys.of(*by, entry)).collect();
-        rows.entry(key).or_default().add(entry);
-        total.add(entry);
+    for charge in &view.ledger.charges {
+        let key = by.iter().map(|by| keys.of(*by, charge)).collect();
+        rows.entry(key).or_default().add(charge);
+        total.add(charge);
     }
     total.whole = total.sum.cost;
     let mut rows: Vec<Row> = rows
@@ -311,38 +311,38 @@ fn unattributed<'a>(rows: &'a [Row], by: &'a [By]) -> impl Iterator<Item = Line>
     })
 }
 
-/// Finds the keys of entries.
+/// Finds the keys of charges.
 struct Keys<'a> {
     view: &'a View<'a>,
     /// Begins of windows, if they are asked for.
     windows: Vec<Time>,
-    /// The last moment looked at and its text: entries of one response, and of one day, follow each other.
+    /// The last moment looked at and its text: charges of one response, and of one day, follow each other.
     last: BTreeMap<By, (Time, Option<String>)>,
 }
 
 impl<'a> Keys<'a> {
     fn new(view: &'a View<'a>, by: &[By]) -> Self {
-        let times = || view.ledger.entries.iter().filter_map(|entry| entry.context.time).collect();
+        let times = || view.ledger.charges.iter().filter_map(|charge| charge.context.time).collect();
         let windows = if by.contains(&By::Window) { calendar::window_starts(times()) } else { Vec::new() };
         Self { view, windows, last: BTreeMap::new() }
     }
 
-    fn of(&mut self, by: By, entry: &Entry) -> Option<String> {
+    fn of(&mut self, by: By, charge: &Charge) -> Option<String> {
         let own = |value: Value| match value {
             Value::Text(text) => Some(text.to_string()),
             _ => None,
         };
         match by {
-            By::Day | By::Week | By::Month | By::Hour | By::Window => self.time(by, entry.context.time?),
-            By::Project => own(self.view.project(&entry.context)),
-            By::Session => own(self.view.session_id(&entry.context)),
-            By::Model => own(text(entry.model.as_deref())),
-            By::Tool => own(text(entry.tool.as_deref())),
-            By::Agent => entry.response.map(|_| self.view.agent(&entry.context).to_owned()),
+            By::Day | By::Week | By::Month | By::Hour | By::Window => self.time(by, charge.context.time?),
+            By::Project => own(self.view.project(&charge.context)),
+            By::Session => own(self.view.session_id(&charge.context)),
+            By::Model => own(text(charge.model.as_deref())),
+            By::Tool => own(text(charge.tool.as_deref())),
+            By::Agent => charge.response.map(|_| self.view.agent(&charge.context).to_owned()),
             By::Version => {
                 let session =
-                    self.view.session(&entry.context).and_then(|session| session.version.as_deref());
-                entry.context.version.as_deref().or(session).map(str::to_owned)
+                    self.view.session(&charge.context).and_then(|session| session.version.as_deref());
+                charge.context.version.as_deref().or(session).map(str::to_owned)
             }
         }
     }

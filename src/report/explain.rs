@@ -8,7 +8,7 @@ use super::{
     sum::{Stands, place_columns},
 };
 use crate::{
-    facts::ledger::{Figure, Location, Session, Step, Told},
+    facts::ledger::{Figure, Location, Session, Step, StepKind},
     measure::{LAST_SURCHARGE_VERSION, Usd},
 };
 
@@ -64,24 +64,24 @@ impl Stands for Row<'_> {
 }
 
 /// The name of a step, for programs.
-fn name(told: &Told) -> &'static str {
-    match told {
-        Told::Figure(_) => "figure",
-        Told::Result => "result",
-        Told::Before => "total before",
-        Told::Difference { .. } => "difference",
-        Told::Saved => "saved total",
-        Told::Copied(_) => "copied from origin",
-        Told::Model => "model",
-        Told::Price(..) => "price",
-        Told::Surcharge { .. } => "long-prompt surcharge",
-        Told::NoModel => "no model",
-        Told::NoResponse => "no response",
-        Told::Unpriced(_) => "no price",
-        Told::Unfinished(_) => "not final",
-        Told::Unpaid => "not paid",
-        Told::Computed => "by tokens",
-        Told::Total => "total",
+fn name(kind: &StepKind) -> &'static str {
+    match kind {
+        StepKind::Figure(_) => "figure",
+        StepKind::Result => "result",
+        StepKind::Before => "total before",
+        StepKind::Difference { .. } => "difference",
+        StepKind::Saved => "saved total",
+        StepKind::Copied(_) => "copied from origin",
+        StepKind::Model => "model",
+        StepKind::Price(..) => "price",
+        StepKind::Surcharge { .. } => "long-prompt surcharge",
+        StepKind::NoModel => "no model",
+        StepKind::NoResponse => "no response",
+        StepKind::Unpriced(_) => "no price",
+        StepKind::Unfinished(_) => "not final",
+        StepKind::Unpaid => "not paid",
+        StepKind::Computed => "by tokens",
+        StepKind::Total => "total",
     }
 }
 
@@ -89,34 +89,34 @@ fn name(told: &Told) -> &'static str {
 fn what(step: &Step) -> String {
     let model = step.model.as_deref().unwrap_or("of no model");
     let responses = |count: u64| if count == 1 { "response" } else { "responses" };
-    match &step.told {
-        Told::Figure(figure) => because(*figure).to_owned(),
-        Told::Result => "total so far at the end of a turn".to_owned(),
-        Told::Before => "less the total before".to_owned(),
-        Told::Difference { said: true } => "this turn added, as it says itself".to_owned(),
-        Told::Difference { said: false } => "this turn added".to_owned(),
-        Told::Saved => "saved with the session".to_owned(),
-        Told::Copied(count) => format!("copied by the fork: {count} {}", responses(*count)),
-        Told::Price(tokens, Some(million)) => format!("{model}: {tokens} at ${million}/M"),
-        Told::Price(searches, None) => format!("{model}: {searches}"),
-        Told::Surcharge { responses: count, above } => {
+    match &step.kind {
+        StepKind::Figure(figure) => because(*figure).to_owned(),
+        StepKind::Result => "total so far at the end of a turn".to_owned(),
+        StepKind::Before => "less the total before".to_owned(),
+        StepKind::Difference { said: true } => "this turn added, as it says itself".to_owned(),
+        StepKind::Difference { said: false } => "this turn added".to_owned(),
+        StepKind::Saved => "saved with the session".to_owned(),
+        StepKind::Copied(count) => format!("copied by the fork: {count} {}", responses(*count)),
+        StepKind::Price(tokens, Some(million)) => format!("{model}: {tokens} at ${million}/M"),
+        StepKind::Price(searches, None) => format!("{model}: {searches}"),
+        StepKind::Surcharge { responses: count, above } => {
             format!("prompts > {above} up to CLI {LAST_SURCHARGE_VERSION}: {count} {}", responses(*count))
         }
-        Told::Model if step.counts => format!("{model}, together"),
-        Told::Model => format!("of it {model}"),
-        Told::NoModel => "of it for no model that is named".to_owned(),
-        Told::NoResponse => format!("of it for no response: {model}"),
-        Told::Unpriced(count) => format!("no price: {count} {} {model}", responses(*count)),
-        Told::Unfinished(count) => format!("no final counts: {count} {} {model}", responses(*count)),
-        Told::Unpaid => "missing: responses after the last result".to_owned(),
-        Told::Computed => "by the price table, for comparison".to_owned(),
-        Told::Total => "cost of the session".to_owned(),
+        StepKind::Model if step.counts => format!("{model}, together"),
+        StepKind::Model => format!("of it {model}"),
+        StepKind::NoModel => "of it for no model that is named".to_owned(),
+        StepKind::NoResponse => format!("of it for no response: {model}"),
+        StepKind::Unpriced(count) => format!("no price: {count} {} {model}", responses(*count)),
+        StepKind::Unfinished(count) => format!("no final counts: {count} {} {model}", responses(*count)),
+        StepKind::Unpaid => "missing: responses after the last result".to_owned(),
+        StepKind::Computed => "by the price table, for comparison".to_owned(),
+        StepKind::Total => "cost of the session".to_owned(),
     }
 }
 
 /// The same below what it belongs to.
 fn label(step: &Step) -> String {
-    let is_head = matches!(step.told, Told::Figure(_) | Told::Total);
+    let is_head = matches!(step.kind, StepKind::Figure(_) | StepKind::Total);
     if is_head { what(step) } else { format!("  {}", what(step)) }
 }
 
@@ -137,7 +137,7 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
         text session "Session" [data] "Id of the session." => &row.session.id;
         text short "Session" [screen] "Beginning of its id." => &row.short;
         text step "Step" [known, data] "Kind of the line: figure, result, total before, difference, saved total, copied from origin, price, long-prompt surcharge, model, total and others."
-            => name(&row.step.told);
+            => name(&row.step.kind);
         text what "What" [known, data] "What the line says." => what(row.step);
         text label "How the cost came about" [screen] "The same on a screen." => label(row.step);
         text model "Model" [data] "The model that it is about." => &row.step.model;
@@ -148,7 +148,7 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
         count cache_write_5m "Write 5m" [alone, maybe, data] "Tokens written to the cache for five minutes." => row.step.tokens.map(|tokens| tokens.cache_write_5m);
         count cache_write_1h "Write 1h" [alone, maybe, data] "Tokens written to the cache for an hour." => row.step.tokens.map(|tokens| tokens.cache_write_1h);
         usd per_million_usd "Per 1M" [alone, data] "Price of a million tokens of this type."
-            => match &row.step.told { Told::Price(_, million) => (*million).into(), _ => Value::Missing, };
+            => match &row.step.kind { StepKind::Price(_, million) => (*million).into(), _ => Value::Missing, };
         usd amount_usd "Amount" [alone] "How much." => row.step.amount;
         flag counts "Counts" "Whether the line adds to the session's cost; the others say where it comes from."
             => row.step.counts;

@@ -136,14 +136,14 @@ impl Filter {
             sessions: _, // narrowed last, by what is left of their rows
             agents,
             responses,
-            entries,
+            charges,
             calls,
             orphans,
             server_uses,
             turns,
-            waits,
+            interactive_turns,
             denials,
-            faults,
+            api_failures,
             compactions,
             prompts,
             servers,
@@ -154,18 +154,18 @@ impl Filter {
             sources: _, // narrowed with their sessions
         } = ledger;
 
-        entries.retain(|entry| {
-            seen(&entry.context)
-                && whose(&entry.context, entry.response.is_some())
-                && model(entry.model.as_deref())
-                && tool(entry.tool.as_deref())
+        charges.retain(|charge| {
+            seen(&charge.context)
+                && whose(&charge.context, charge.response.is_some())
+                && model(charge.model.as_deref())
+                && tool(charge.tool.as_deref())
         });
         let mut answered = vec![no_tool; responses.len()];
-        entries.iter().filter_map(|entry| entry.response).for_each(|at| answered[at.get()] = true);
+        charges.iter().filter_map(|charge| charge.response).for_each(|at| answered[at.get()] = true);
         let moved =
             keep(responses, |at, one| answered[at] && counts(&one.context) && model(Some(&one.model)));
         let moved = |at: ResponseIndex| moved[at.get()].map(ResponseIndex::new);
-        entries.iter_mut().for_each(|entry| entry.response = entry.response.and_then(moved));
+        charges.iter_mut().for_each(|charge| charge.response = charge.response.and_then(moved));
 
         denials.retain(|denial| {
             let asked = denial.call.and_then(|call| calls[call].model.as_deref());
@@ -181,8 +181,8 @@ impl Filter {
         self.narrow_turns(turns, &counts);
         orphans.retain(plain);
         server_uses.retain(|one| no_model && counts(&one.context) && tool(Some(&one.tool)));
-        waits.retain(|wait| plain(&wait.context));
-        faults.retain(|fault| plain(&fault.context));
+        interactive_turns.retain(|turn| plain(&turn.context));
+        api_failures.retain(|failure| plain(&failure.context));
         compactions.retain(|one| plain(&one.context));
         prompts.retain(plain);
         servers.retain(|server| plain(&server.context));

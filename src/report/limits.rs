@@ -91,17 +91,17 @@ fn limits(view: &View<'_>) -> Report {
 
 /// Waiting for the API is a limit too, but a failure first: it is told there.
 fn notes(view: &View<'_>, nothing: bool) -> Vec<Line> {
-    let faults = &view.ledger.faults;
+    let api_failures = &view.ledger.api_failures;
     let mut line = Line::new(Tone::Plain);
-    if faults.is_empty() {
+    if api_failures.is_empty() {
         return nothing.then(|| Line::new(Tone::Good).word("no limit was met")).into_iter().collect();
     }
     if nothing {
         line = line.word("no limit was met, but ");
     }
-    line = line.count(faults.len() as u64, " failure of the API", " failures of the API");
-    if faults.iter().any(|fault| fault.wait.is_some()) {
-        let waited: Millis = faults.iter().filter_map(|fault| fault.wait).sum();
+    line = line.count(api_failures.len() as u64, " failure of the API", " failures of the API");
+    if api_failures.iter().any(|failure| failure.wait.is_some()) {
+        let waited: Millis = api_failures.iter().filter_map(|failure| failure.wait).sum();
         line = line.word(" with ").value(waited).word(" of waiting");
     }
     vec![line.words(": see `{errors}`")]

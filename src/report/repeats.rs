@@ -247,9 +247,9 @@ fn errors(view: &View<'_>) -> Report {
     for turn in ledger.turns.iter().filter(|turn| turn.counted && !turn.ok) {
         repeats.add("turn", failure(turn), &turn.context, None, None);
     }
-    for fault in &ledger.faults {
-        let sort = if fault.retried { "retry" } else { "api" };
-        repeats.add(sort, &fault.kind, &fault.context, None, fault.wait);
+    for failure in &ledger.api_failures {
+        let sort = if failure.retried { "retry" } else { "api" };
+        repeats.add(sort, &failure.kind, &failure.context, None, failure.wait);
     }
     let (rows, loops) = repeats.finish();
     let table = Table::of("Errors", &error_columns(), &rows).with_sums().on_screen(30);

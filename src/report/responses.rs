@@ -8,7 +8,7 @@ use super::{
     sum::{Costs, Stands, Sum, cost_columns, place_columns, text},
 };
 use crate::{
-    facts::ledger::{Context, Entry, Location, Response},
+    facts::ledger::{Charge, Context, Location, Response},
     measure::Usd,
 };
 
@@ -84,9 +84,9 @@ impl Row {
     }
 
     /// What was charged for no response of the log, such as the calls of a helper that no record shows.
-    fn alone(view: &View<'_>, entry: &Entry) -> Self {
-        let model = text(entry.model.as_ref());
-        Self { model, sum: Sum::of([entry]), ..Self::of(view, &entry.context) }
+    fn alone(view: &View<'_>, charge: &Charge) -> Self {
+        let model = text(charge.model.as_ref());
+        Self { model, sum: Sum::of([charge]), ..Self::of(view, &charge.context) }
     }
 }
 
@@ -123,10 +123,10 @@ fn figures() -> Vec<Column<Row>> {
 fn responses(view: &View<'_>) -> Report {
     let ledger = view.ledger;
     let mut rows: Vec<Row> = ledger.responses.iter().map(|one| Row::response(view, one)).collect();
-    for entry in &ledger.entries {
-        match entry.response {
-            Some(at) => rows[at.get()].sum.add(entry),
-            None => rows.push(Row::alone(view, entry)),
+    for charge in &ledger.charges {
+        match charge.response {
+            Some(at) => rows[at.get()].sum.add(charge),
+            None => rows.push(Row::alone(view, charge)),
         }
     }
     let table = Table::of("Responses", &columns(), &rows).with_sums().on_screen(50);

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     facts::{
         Detail, ToolCount,
-        ledger::{Call, Context, Entry, Ledger, Session, SessionIndex, Turn, Wait},
+        ledger::{Call, Charge, Context, InteractiveTurn, Ledger, Session, SessionIndex, Turn},
     },
     measure::{Millis, add},
 };
@@ -184,7 +184,7 @@ pub fn sessions(view: &View<'_>) -> Report {
     for (row, outcome) in rows.iter_mut().zip(outcomes(ledger)) {
         row.outcome = Some(outcome);
     }
-    ledger.entries.iter().for_each(|entry: &Entry| rows[row(&entry.context)].sum.add(entry));
+    ledger.charges.iter().for_each(|charge: &Charge| rows[row(&charge.context)].sum.add(charge));
     ledger.prompts.iter().for_each(|context| rows[row(context)].prompts += 1);
     for turn in &ledger.turns {
         let own = &mut rows[row(&turn.context)];
@@ -192,7 +192,10 @@ pub fn sessions(view: &View<'_>) -> Report {
         add(&mut own.wall, turn.wall);
         add(&mut own.api, turn.api);
     }
-    ledger.waits.iter().for_each(|wait: &Wait| add(&mut rows[row(&wait.context)].wall, Some(wait.wall)));
+    ledger
+        .interactive_turns
+        .iter()
+        .for_each(|turn: &InteractiveTurn| add(&mut rows[row(&turn.context)].wall, Some(turn.wall)));
     rows.retain(Row::is_something);
     let start = |row: &Row| row.session.as_ref().and_then(|session| session.started);
     rows.sort_by_key(|row| (start(row).is_none(), std::cmp::Reverse(start(row))));
@@ -235,8 +238,8 @@ pub(super) fn cost_notes(ledger: &Ledger) -> Vec<Line> {
                 .word(" responses without final token counts"),
         );
     }
-    let (reported, computed): (Vec<&Entry>, Vec<&Entry>) =
-        ledger.entries.iter().filter(|entry| entry.cost.is_some()).partition(|entry| entry.reported);
+    let (reported, computed): (Vec<&Charge>, Vec<&Charge>) =
+        ledger.charges.iter().filter(|charge| charge.cost.is_some()).partition(|charge| charge.reported);
     let source = match (reported.is_empty(), computed.is_empty()) {
         (true, true) => return notes,
         (false, true) => "cost as the CLI reported it: an estimate at API prices",

@@ -199,7 +199,7 @@ impl Span {
 fn header(view: &View<'_>, session: SessionIndex, told: &Session, events: &[Event]) -> [Section; 2] {
     let ledger = view.ledger;
     let outcome = outcomes(ledger)[session.get()];
-    let sum = Sum::of(ledger.entries.iter().filter(|entry| entry.context.session == Some(session)));
+    let sum = Sum::of(ledger.charges.iter().filter(|charge| charge.context.session == Some(session)));
     let tone = match outcome {
         Outcome::Ok => Tone::Good,
         Outcome::Error | Outcome::NoResult => Tone::Bad,
@@ -283,8 +283,8 @@ fn wall(events: &[Event]) -> Option<Millis> {
 /// What is missing from the timeline.
 fn notes(view: &View<'_>, session: SessionIndex) -> Vec<Line> {
     let mut notes = Vec::new();
-    let alone = view.ledger.entries.iter().filter(|entry| entry.response.is_none());
-    let rest = Sum::of(alone.filter(|entry| entry.context.session == Some(session))).cost;
+    let alone = view.ledger.charges.iter().filter(|charge| charge.response.is_none());
+    let rest = Sum::of(alone.filter(|charge| charge.context.session == Some(session))).cost;
     if let Some(rest) = rest.filter(|rest| rest.nanos() != 0) {
         notes.push(
             Line::new(Tone::Plain)
@@ -292,8 +292,8 @@ fn notes(view: &View<'_>, session: SessionIndex) -> Vec<Line> {
                 .words(" of the cost belongs to no response in the log (see `{explain cost}`)"),
         );
     }
-    let mut own = view.ledger.entries.iter().filter(|entry| entry.context.session == Some(session));
-    if own.any(|entry| entry.reported && entry.response.is_some()) {
+    let mut own = view.ledger.charges.iter().filter(|charge| charge.context.session == Some(session));
+    if own.any(|charge| charge.reported && charge.response.is_some()) {
         notes.push(Line::new(Tone::Plain).word(
             "a response costs its share of what the CLI reported for the session, hidden calls included",
         ));

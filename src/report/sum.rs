@@ -4,7 +4,7 @@ use super::{Column, Names, Shown, Text, Unit, Value, column::columns};
 use crate::{
     facts::{
         Latencies, ToolCount,
-        ledger::{Context, Entry, Ledger, Location, ResponseIndex, Session},
+        ledger::{Charge, Context, Ledger, Location, ResponseIndex, Session},
     },
     measure::{Millis, Tokens, Usd, add, calendar::Zone},
 };
@@ -75,7 +75,7 @@ pub(super) fn text(words: Option<impl Into<Text>>) -> Value {
     words.map_or(Value::Missing, Value::text)
 }
 
-/// Tokens and money of several entries.
+/// Tokens and money of several charges.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sum {
     pub(super) tokens: Tokens,
@@ -86,22 +86,22 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// Adds an entry. The entries of one response stand together, and it counts once.
-    pub(super) fn add(&mut self, entry: &Entry) {
-        self.tokens += entry.tokens;
-        add(&mut self.cost, entry.cost);
-        add(&mut self.saved, entry.saved);
-        self.responses += entry.responses;
-        if entry.response.is_some() && entry.response != self.last {
+    /// Adds a charge. The charges of one response stand together, and it counts once.
+    pub(super) fn add(&mut self, charge: &Charge) {
+        self.tokens += charge.tokens;
+        add(&mut self.cost, charge.cost);
+        add(&mut self.saved, charge.saved);
+        self.responses += charge.responses;
+        if charge.response.is_some() && charge.response != self.last {
             self.responses += 1;
-            self.last = entry.response;
+            self.last = charge.response;
         }
     }
 
     /// Adds several.
-    pub(super) fn of<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Self {
-        entries.into_iter().fold(Self::default(), |mut sum, entry| {
-            sum.add(entry);
+    pub(super) fn of<'e>(charges: impl IntoIterator<Item = &'e Charge>) -> Self {
+        charges.into_iter().fold(Self::default(), |mut sum, charge| {
+            sum.add(charge);
             sum
         })
     }

@@ -64,7 +64,7 @@ fn turns(view: &View<'_>) -> Report {
     turns.sort_by_key(|turn| (turn.context.time.is_none(), turn.context.time, turn.context.location));
     let rows = turns.into_iter().map(|turn| Row { turn, spot: Spot::of(view, &turn.context) });
     let table = Table::of("Turns", &columns(), rows).with_sums().on_screen(50);
-    let saved = view.ledger.waits.len() as u64;
+    let saved = view.ledger.interactive_turns.len() as u64;
     let note = (saved > 0).then(|| {
         Line::new(Tone::Plain)
             .count(saved, " turn", " turns")

@@ -5,7 +5,7 @@ use std::path::Path;
 use ccstat::internal::{
     facts::{
         Detail,
-        ledger::{Ledger, SessionIndex, Told},
+        ledger::{Ledger, SessionIndex, StepKind},
     },
     input::{self, Roots},
     measure::{Prices, Usd},
@@ -36,13 +36,13 @@ fn the_lines_that_count_add_up_to_the_cost_of_every_session_of_every_recording()
         let ledger = explained(&path);
         for (at, session) in SessionIndex::each(&ledger.sessions) {
             let cost =
-                sum(ledger.entries.iter().filter(|one| one.context.session == Some(at)).map(|one| one.cost));
+                sum(ledger.charges.iter().filter(|one| one.context.session == Some(at)).map(|one| one.cost));
             let counted = sum(session.steps.iter().filter(|step| step.counts).map(|step| step.amount));
-            let total = session.steps.iter().find(|step| step.told == Told::Total);
+            let total = session.steps.iter().find(|step| step.kind == StepKind::Total);
             let session_name = format!("{} {:?}", path.display(), session.id);
             assert_eq!(counted, cost, "{session_name}");
             assert_eq!(total.and_then(|total| total.amount), cost, "{session_name}");
-            let figure = session.steps.iter().find(|step| matches!(step.told, Told::Figure(_)));
+            let figure = session.steps.iter().find(|step| matches!(step.kind, StepKind::Figure(_)));
             assert_eq!(figure.and_then(|figure| figure.amount), cost, "{session_name}");
             explained_sessions += usize::from(total.is_some());
         }
@@ -53,7 +53,8 @@ fn the_lines_that_count_add_up_to_the_cost_of_every_session_of_every_recording()
 #[test]
 fn models_of_a_reported_session_add_up_to_its_figure() {
     for session in explained(&testdata("recordings")).sessions {
-        let models = session.steps.iter().filter(|step| matches!(step.told, Told::Model | Told::NoModel));
+        let models =
+            session.steps.iter().filter(|step| matches!(step.kind, StepKind::Model | StepKind::NoModel));
         let models: Vec<_> = models.collect();
         if models.iter().all(|step| step.amount.is_some()) && !models.is_empty() {
             let total = session.steps.last().unwrap().amount;

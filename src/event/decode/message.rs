@@ -13,7 +13,7 @@ use crate::{
             PartKey, RecordFields, RecordKey,
         },
         json::Json,
-        record::{Blocks, Open, RawMessage, Record},
+        record::{Blocks, Parser, RawMessage, Record},
     },
     measure::Version,
 };
@@ -36,11 +36,11 @@ pub(in crate::event) const NOT_HUMAN: &[&str] = &[
 /// Prefix of messages that report an API error, in versions that have no field for it.
 pub(in crate::event) const API_ERROR: &str = "API Error";
 
-pub(super) fn message<'a, O: Open<'a>>(record: &Record<'a>, kind: &str) -> Message<'a> {
+pub(super) fn message<'a, P: Parser<'a>>(record: &Record<'a>, kind: &str) -> Message<'a> {
     let role_of_kind = || if kind == "user" { "user".into() } else { "assistant".into() };
     let opened = record.message.get();
     let role = opened.and_then(|message| message.fields.text(MessageKey::Role)).unwrap_or_else(role_of_kind);
-    let blocks = opened.map_or_else(SmallVec::new, |message| blocks::<O>(record, message, &role));
+    let blocks = opened.map_or_else(SmallVec::new, |message| blocks::<P>(record, message, &role));
     if kind != "assistant" {
         return Message { blocks, ..Message::default() };
     }
@@ -49,7 +49,7 @@ pub(super) fn message<'a, O: Open<'a>>(record: &Record<'a>, kind: &str) -> Messa
     // An empty `message` has no response, nor has one that the CLI wrote itself.
     let from_model = opened.filter(|message| !synthetic && message.has_fields);
     let response = from_model.map(|message| response(&record.fields, message, model));
-    Message { blocks, response, api_error: api_error::<O>(record, synthetic) }
+    Message { blocks, response, api_error: api_error::<P>(record, synthetic) }
 }
 
 fn response<'a>(
@@ -68,7 +68,7 @@ fn response<'a>(
     }
 }
 
-fn blocks<'a, O: Open<'a>>(
+fn blocks<'a, P: Parser<'a>>(
     record: &Record<'a>,
     message: &RawMessage<'a>,
     role: &Text<'a>,
@@ -93,8 +93,8 @@ fn blocks<'a, O: Open<'a>>(
             }),
             "server_tool_use" | "mcp_tool_use" => ToolPart::Server(fields.text(BlockKey::Name)),
             "tool_result" => {
-                let verdicts = verdicts.get_or_insert_with(|| Verdicts::of::<O>(record));
-                ToolPart::Result(tool_result::<O>(record, verdicts, fields))
+                let verdicts = verdicts.get_or_insert_with(|| Verdicts::of::<P>(record));
+                ToolPart::Result(tool_result::<P>(record, verdicts, fields))
             }
             _ => ToolPart::None,
         };
@@ -103,7 +103,7 @@ fn blocks<'a, O: Open<'a>>(
     objects.filter_map(block).collect()
 }
 
-fn tool_result<'a, O: Open<'a>>(
+fn tool_result<'a, P: Parser<'a>>(
     record: &Record<'a>,
     verdicts: &Verdicts<'a>,
     block: &BlockFields<'a>,
@@ -111,7 +111,7 @@ fn tool_result<'a, O: Open<'a>>(
     let (id, is_error) = (block.text(BlockKey::ToolUse), block.is_true(BlockKey::IsError));
     let refusal = || {
         is_error
-            && block.get(BlockKey::Content).is_some_and(|content| is_refusal(&text_of_value::<O>(content)))
+            && block.get(BlockKey::Content).is_some_and(|content| is_refusal(&text_of_value::<P>(content)))
     };
     let denied = verdicts.get(id.as_deref()).unwrap_or_else(refusal);
     let outcome = [RecordKey::ToolUseResult, RecordKey::SnakeToolUseResult];
@@ -145,7 +145,7 @@ struct Verdicts<'a> {
 }
 
 impl<'a> Verdicts<'a> {
-    fn of<O: Open<'a>>(record: &Record<'a>) -> Self {
+    fn of<P: Parser<'a>>(record: &Record<'a>) -> Self {
         let by_call = record.result_meta.iter().filter_map(|call| {
             let refused = refused(call.fields.get(CallKey::NonExecution), &call.decision);
             Some((call.fields.text(CallKey::Id)?, refused))
@@ -156,7 +156,7 @@ impl<'a> Verdicts<'a> {
         let (kind, decision) =
             (fields.get(RecordKey::ToolDenialKind), fields.get(RecordKey::PermissionDecision));
         let is_decided = kind.is_some() || decision.is_some();
-        let of_record = is_decided.then(|| refused(kind, &decision.and_then(O::fields).unwrap_or_default()));
+        let of_record = is_decided.then(|| refused(kind, &decision.and_then(P::fields).unwrap_or_default()));
         Self { by_call, of_record }
     }
 
@@ -182,7 +182,7 @@ fn refused(kind: Option<Json<'_>>, decision: &DecisionFields<'_>) -> bool {
     rejected || kind.is_some_and(Json::is_set)
 }
 
-fn api_error<'a, O: Open<'a>>(record: &Record<'a>, synthetic: bool) -> Option<Text<'a>> {
+fn api_error<'a, P: Parser<'a>>(record: &Record<'a>, synthetic: bool) -> Option<Text<'a>> {
     let fields = &record.fields;
     let named = fields.text(RecordKey::Error);
     let flagged = named.is_some()
@@ -209,11 +209,11 @@ fn text_of<'a>(message: &RawMessage<'a>) -> Text<'a> {
 }
 
 /// Like [`text_of`], for a `content` that is not parsed yet.
-fn text_of_value<'a, O: Open<'a>>(content: Json<'a>) -> Text<'a> {
+fn text_of_value<'a, P: Parser<'a>>(content: Json<'a>) -> Text<'a> {
     if let Some(text) = content.string() {
         return text;
     }
-    let objects = O::elements(content).unwrap_or_default().into_iter().filter_map(O::fields);
+    let objects = P::elements(content).unwrap_or_default().into_iter().filter_map(P::fields);
     joined(&Blocks { objects: objects.map(|fields| (fields, 0)).collect(), has_elements: true })
 }
 
@@ -223,7 +223,7 @@ fn joined<'a>(blocks: &Blocks<'a>) -> Text<'a> {
 }
 
 /// Returns whether a user record is a prompt that a person typed.
-pub(super) fn is_prompt<'a, O: Open<'a>>(record: &Record<'a>) -> bool {
+pub(super) fn is_prompt<'a, P: Parser<'a>>(record: &Record<'a>) -> bool {
     use RecordKey::{IsCompactSummary, IsMeta, IsReplay, IsSidechain, IsSynthetic};
     let fields = &record.fields;
     let Some(message) = record.message.get() else { return false };
@@ -233,7 +233,7 @@ pub(super) fn is_prompt<'a, O: Open<'a>>(record: &Record<'a>) -> bool {
     };
     let has_content = is_text || message.blocks.has_elements && !message.blocks.objects.iter().any(is_result);
     let another_origin = || {
-        let origin: PartFields<'a> = fields.get(RecordKey::Origin).and_then(O::fields)?;
+        let origin: PartFields<'a> = fields.get(RecordKey::Origin).and_then(P::fields)?;
         Some(origin.get(PartKey::Kind)?.string().is_none_or(|kind| kind != "human"))
     };
     if !has_content

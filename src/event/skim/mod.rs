@@ -33,7 +33,7 @@ use super::{
     decode::decode_record,
     fields::Fields,
     json::Json,
-    record::{Open, RawMessage, Record},
+    record::{Parser, RawMessage, Record},
 };
 use kernel::{Best, Run};
 use object::{ReadArray, ReadObject, ReadRecord};
@@ -123,7 +123,7 @@ pub(super) fn skim_piece(text: &str) -> Option<Event<'_>> {
 
 /// These values were validated by the walk over the record. Only escaped keys and deep nesting make a walk
 /// over them fall back to the obvious parser.
-impl<'a> Open<'a> for Skim {
+impl<'a> Parser<'a> for Skim {
     #[inline]
     fn fields<F: Fields<'a>>(json: Json<'a>) -> Option<F> {
         if !json.is_object() {

@@ -6,7 +6,7 @@ use crate::event::{
     fields::{DecisionFields, DecisionKey},
     json::Json,
     obvious::Obvious,
-    record::Open,
+    record::Parser,
 };
 
 /// What one record says of the decision about a call.

@@ -6,7 +6,7 @@ use crate::{
         fields::{DecisionFields, DecisionKey},
         json::{self, Json},
         obvious::Obvious,
-        record::Open,
+        record::Parser,
     },
     measure::Millis,
 };

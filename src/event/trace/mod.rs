@@ -236,7 +236,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
 
     /// JSON text, owned, that every parser takes.
     fn json(&mut self, json: Json<'a>) -> T {
-        (self.own)(super::mend::mend(json.source()))
+        (self.own)(super::surrogate::replace_lone_surrogates(json.source()))
     }
 
     fn record(&mut self) {

@@ -6,7 +6,7 @@ use crate::{
         TASK_NOTICE,
         fields::{OutcomeFields, OutcomeKey},
         json::Json,
-        record::Open,
+        record::Parser,
         skim::Skim,
     },
     measure::{Millis, Time},

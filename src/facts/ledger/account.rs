@@ -19,17 +19,17 @@ impl Ledger {
             }
             builder.time(turn.wall, turn.api);
         }
-        self.waits.iter().for_each(|wait| builder.time(Some(wait.wall), None));
+        self.interactive_turns.iter().for_each(|turn| builder.time(Some(turn.wall), None));
         self.calls.iter().for_each(|call| builder.call(&call.tool, call.end, call.latency));
         self.denials.iter().for_each(|denial| builder.denial(&denial.tool));
-        self.faults.iter().for_each(|fault| builder.api_failure(&fault.kind, fault.retried));
+        self.api_failures.iter().for_each(|failure| builder.api_failure(&failure.kind, failure.retried));
         for response in &self.responses {
             builder.model(response.answered.as_deref());
             builder.computed(response.computed);
         }
-        for entry in &self.entries {
-            let model = entry.model.as_deref().filter(|_| entry.told);
-            builder.paid(model, entry.tokens, entry.cost, entry.reported);
+        for charge in &self.charges {
+            let model = charge.model.as_deref().filter(|_| charge.known);
+            builder.paid(model, charge.tokens, charge.cost, charge.reported);
         }
         builder.finish()
     }

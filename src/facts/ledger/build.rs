@@ -49,9 +49,9 @@ impl Facts {
         let mut book = Book::new(&settled, &details);
         book.settle_sessions(&bills);
         book.responses(prices);
-        book.owed(prices, &bills);
+        book.unbilled(prices, &bills);
         book.calls();
-        book.entries(prices, &bills);
+        book.charges(prices, &bills);
         if explained {
             book.explain(prices, &bills);
         }
@@ -67,7 +67,7 @@ impl Facts {
         let mut ledger = Ledger { input, ..book.ledger };
         if !explained {
             // What is explained is each figure by itself, also that of the lines that name no session.
-            ledger.adopt();
+            ledger.attach();
         }
         ledger
     }
@@ -220,7 +220,7 @@ impl<'a> Book<'a> {
                 tokens,
                 price,
                 computed: computed(told, price),
-                owed: None,
+                unbilled: None,
                 answered: told.model.get().cloned(),
                 is_final: told.has_usage && (told.saved && told.stopped || told.delta),
                 calls: 0,
@@ -297,7 +297,7 @@ impl<'a> Book<'a> {
         self.ledger.orphans.sort_by_key(|context| context.location);
     }
 
-    fn entries(&mut self, prices: &Prices, bills: &[Bill<'_>]) {
+    fn charges(&mut self, prices: &Prices, bills: &[Bill<'_>]) {
         let mut parts: Vec<Vec<Part<'_>>> = self.ledger.sessions.iter().map(|_| Vec::new()).collect();
         self.tools.sort();
         let mut tools = self.tools.chunk_by(|one, two| one.0 == two.0).peekable();
@@ -319,17 +319,17 @@ impl<'a> Book<'a> {
         let mut bills: Vec<(SessionIndex, &Bill<'_>)> =
             bills.iter().filter_map(|bill| Some((*self.sessions.get(bill.key)?, bill))).collect();
         bills.sort_unstable_by_key(|&(session, _)| session);
-        let mut entries: Vec<super::Entry> = Vec::with_capacity(self.ledger.responses.len());
+        let mut charges: Vec<super::Charge> = Vec::with_capacity(self.ledger.responses.len());
         for (session, bill) in bills {
             let parts = std::mem::take(&mut parts[session.get()]);
-            let split = Split { prices, session, parts, entries: &mut entries };
+            let split = Split { prices, session, parts, charges: &mut charges };
             if self.details.kept.contains(Detail::RESPONSES) {
                 split.bill(bill)
             } else {
                 split.bill_by_model(bill)
             }
         }
-        self.ledger.entries = entries;
+        self.ledger.charges = charges;
     }
 
     /// Who started whom.

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    CallIndex, Compaction, Context, Denial, End, Fault, Ledger, Record, Server, ServerUse, SessionIndex,
-    SessionSpan, Traced, Turn, Wait,
+    ApiFailure, CallIndex, Compaction, Context, Denial, End, InteractiveTurn, Ledger, Record, Server,
+    ServerUse, SessionIndex, SessionSpan, Traced, Turn,
     build::{Book, Gist, gists},
 };
 use crate::{
@@ -83,12 +83,12 @@ impl Book<'_> {
             let context = self.context(&gist);
             match &one.what {
                 What::ApiError(kind) => {
-                    let fault = Fault { context, kind: Name::clone(kind), retried: false, wait: None };
-                    self.ledger.faults.push(fault);
+                    let failure = ApiFailure { context, kind: Name::clone(kind), retried: false, wait: None };
+                    self.ledger.api_failures.push(failure);
                 }
                 What::Retry(kind, wait, _) => {
-                    let fault = Fault { context, kind: Name::clone(kind), retried: true, wait: *wait };
-                    self.ledger.faults.push(fault);
+                    let failure = ApiFailure { context, kind: Name::clone(kind), retried: true, wait: *wait };
+                    self.ledger.api_failures.push(failure);
                 }
                 What::Compaction(told) => {
                     let detail::Compaction { before, after, trigger, took } = told.clone();
@@ -113,7 +113,7 @@ impl Book<'_> {
                 }
                 &What::TurnDuration(wall) => {
                     if settled.counts_durations(gist.owner) {
-                        self.ledger.waits.push(Wait { context, wall });
+                        self.ledger.interactive_turns.push(InteractiveTurn { context, wall });
                     }
                 }
             }

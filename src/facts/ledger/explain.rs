@@ -21,7 +21,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// What it is.
-    pub told: Told,
+    pub kind: StepKind,
     /// The model, where it is about one.
     pub model: Option<Name>,
     /// Tokens, where they apply.
@@ -36,7 +36,7 @@ pub struct Step {
 
 /// What a step is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum StepKind {
     /// Which figure counts.
     Figure(Figure),
     /// A result's total so far.
@@ -97,8 +97,8 @@ pub enum Figure {
 }
 
 impl Step {
-    fn new(told: Told, amount: Option<Usd>) -> Self {
-        Self { told, model: None, tokens: None, amount, counts: false, location: None }
+    fn new(kind: StepKind, amount: Option<Usd>) -> Self {
+        Self { kind, model: None, tokens: None, amount, counts: false, location: None }
     }
 }
 
@@ -118,10 +118,10 @@ impl Book<'_> {
     /// Explains every session that has a figure.
     pub(super) fn explain(&mut self, prices: &Prices, bills: &[Bill<'_>]) {
         let mut answered: HashMap<SessionIndex, Vec<(ResponseIndex, &responses::Response)>> = HashMap::new();
-        for (id, told) in self.facts.responses.iter() {
+        for (id, facts) in self.facts.responses.iter() {
             let Some(&index) = self.responses.get(&id) else { continue };
             let Some(session) = self.ledger.responses[index].context.session else { continue };
-            answered.entry(session).or_default().push((index, told));
+            answered.entry(session).or_default().push((index, facts));
         }
         let mut alone = self.alone();
         for bill in bills {
@@ -139,7 +139,7 @@ impl Book<'_> {
                 sum += amount;
                 sum
             });
-            steps.push(Step::new(Told::Total, total));
+            steps.push(Step::new(StepKind::Total, total));
             self.ledger.sessions[session].steps = steps;
         }
     }
@@ -158,7 +158,7 @@ impl Book<'_> {
             (true, _, None) => Figure::Saved,
             (true, _, Some(_)) => Figure::SavedOverResults,
         };
-        let mut steps = vec![Step::new(Told::Figure(figure), Some(reported.total))];
+        let mut steps = vec![Step::new(StepKind::Figure(figure), Some(reported.total))];
         let mut results = bill.share.reported.clone();
         results.sort_unstable_by_key(|one| one.end.place);
         results.iter().for_each(|one| self.result(one, !reported.saved, &mut steps));
@@ -166,7 +166,7 @@ impl Book<'_> {
             self.saved(bill, state, reported.saved, &mut steps);
         }
         if bill.is_unfinished() {
-            steps.push(Step::new(Told::Unpaid, None));
+            steps.push(Step::new(StepKind::Unpaid, None));
         }
         steps.extend(models(bill, reported));
         let computed = own.iter().filter_map(|&(index, _)| self.ledger.responses[index].computed);
@@ -174,7 +174,7 @@ impl Book<'_> {
             sum += one;
             sum
         }) {
-            steps.push(Step::new(Told::Computed, Some(computed)));
+            steps.push(Step::new(StepKind::Computed, Some(computed)));
         }
         steps
     }
@@ -182,19 +182,19 @@ impl Book<'_> {
     fn result(&self, one: &Difference<'_>, counts: bool, steps: &mut Vec<Step>) {
         let location = self.at(Seat::from(one.end.place));
         let said = one.end.since_last.is_some();
-        steps.push(Step { location, ..Step::new(Told::Result, one.end.total) });
+        steps.push(Step { location, ..Step::new(StepKind::Result, one.end.total) });
         if let (false, Some((before, total))) = (said, one.before) {
             let location = self.at(Seat::from(before.place));
-            steps.push(Step { location, ..Step::new(Told::Before, Some(total)) });
+            steps.push(Step { location, ..Step::new(StepKind::Before, Some(total)) });
         }
         if one.cost.is_some() {
-            steps.push(Step { location, counts, ..Step::new(Told::Difference { said }, one.cost) });
+            steps.push(Step { location, counts, ..Step::new(StepKind::Difference { said }, one.cost) });
         }
     }
 
     fn saved(&self, bill: &Bill<'_>, state: &CostState, counts: bool, steps: &mut Vec<Step>) {
         let location = self.at(Seat::from(state.place));
-        steps.push(Step { location, counts, ..Step::new(Told::Saved, Some(state.total)) });
+        steps.push(Step { location, counts, ..Step::new(StepKind::Saved, Some(state.total)) });
         let copied = &bill.share.copied;
         if copied.is_empty() {
             return;
@@ -202,14 +202,14 @@ impl Book<'_> {
         let left = without_copied(state.total, &state.models, &bill.share).total;
         let off = Usd::from_nanos(left.nanos() - state.total.nanos());
         let tokens = Some(copied.iter().map(|one| one.tokens).sum());
-        steps.push(Step { tokens, counts, ..Step::new(Told::Copied(copied.len() as u64), Some(off)) });
+        steps.push(Step { tokens, counts, ..Step::new(StepKind::Copied(copied.len() as u64), Some(off)) });
     }
 
     /// The CLI said nothing: tokens times prices.
     fn computed(&self, prices: &Prices, own: &[(ResponseIndex, &responses::Response)]) -> Vec<Step> {
         let mut alike: BTreeMap<Alike, Charged> = BTreeMap::new();
         let (mut unpriced, mut unfinished) = (BTreeMap::new(), BTreeMap::new());
-        for &(index, told) in own {
+        for &(index, facts) in own {
             let response = &self.ledger.responses[index];
             let note = |all: &mut BTreeMap<Name, (u64, Tokens, Option<Location>)>| {
                 let (count, tokens, _) = all.entry(Name::clone(&response.model)).or_insert((
@@ -220,7 +220,7 @@ impl Book<'_> {
                 *count += 1;
                 *tokens += response.tokens;
             };
-            if told.has_usage && response.price.is_none() {
+            if facts.has_usage && response.price.is_none() {
                 note(&mut unpriced);
             }
             if !response.is_final {
@@ -229,7 +229,7 @@ impl Book<'_> {
             let (Some(amount), Some(price)) = (response.computed, prices.find(&response.model)) else {
                 continue;
             };
-            let (prompt, terms) = (response.tokens.prompt(), told.terms());
+            let (prompt, terms) = (response.tokens.prompt(), facts.terms());
             let rates = *price.rates(prompt, terms);
             let key = (Name::clone(&response.model), rates.all(), terms.us_inference);
             let new = || Charged { rates, tokens: Tokens::default(), amount: Usd::ZERO, surcharge: None };
@@ -246,40 +246,40 @@ impl Book<'_> {
         }
         let figure = if alike.is_empty() { Figure::Nothing } else { Figure::Computed };
         let whole = (!alike.is_empty()).then(|| alike.values().map(|charged| charged.amount).sum());
-        let mut steps = vec![Step::new(Told::Figure(figure), whole)];
+        let mut steps = vec![Step::new(StepKind::Figure(figure), whole)];
         for ((model, _, in_us), Charged { rates, tokens, amount, surcharge }) in alike {
             if let Some((responses, above, more)) = surcharge {
-                let told = Told::Surcharge { responses, above };
-                steps.push(Step { model: Some(Name::clone(&model)), ..Step::new(told, Some(more)) });
+                let kind = StepKind::Surcharge { responses, above };
+                steps.push(Step { model: Some(Name::clone(&model)), ..Step::new(kind, Some(more)) });
             }
             let searches = prices.find(&model).map_or(Usd::ZERO, |price| price.web_search);
             steps.extend(priced(&model, &rates, searches, in_us, &tokens));
             let (model, tokens) = (Some(model), Some(tokens));
-            steps.push(Step { model, tokens, counts: true, ..Step::new(Told::Model, Some(amount)) });
+            steps.push(Step { model, tokens, counts: true, ..Step::new(StepKind::Model, Some(amount)) });
         }
-        let lacking = |all: BTreeMap<Name, (u64, Tokens, Option<Location>)>, told: fn(u64) -> Told| {
+        let lacking = |all: BTreeMap<Name, (u64, Tokens, Option<Location>)>, kind: fn(u64) -> StepKind| {
             all.into_iter().map(move |(model, (count, tokens, location))| Step {
                 model: Some(model),
                 tokens: Some(tokens),
                 location,
-                ..Step::new(told(count), None)
+                ..Step::new(kind(count), None)
             })
         };
-        steps.extend(lacking(unpriced, Told::Unpriced));
-        steps.extend(lacking(unfinished, Told::Unfinished));
+        steps.extend(lacking(unpriced, StepKind::Unpriced));
+        steps.extend(lacking(unfinished, StepKind::Unfinished));
         steps
     }
 
     /// What belongs to no response, by session.
     fn alone(&self) -> HashMap<SessionIndex, Vec<Step>> {
         let mut alone: HashMap<SessionIndex, Vec<Step>> = HashMap::new();
-        let of_none = self.ledger.entries.iter().filter(|entry| entry.response.is_none());
-        for entry in of_none.filter(|entry| entry.cost.unwrap_or_default() != Usd::ZERO) {
-            let Some(session) = entry.context.session else { continue };
+        let of_none = self.ledger.charges.iter().filter(|charge| charge.response.is_none());
+        for charge in of_none.filter(|charge| charge.cost.unwrap_or_default() != Usd::ZERO) {
+            let Some(session) = charge.context.session else { continue };
             alone.entry(session).or_default().push(Step {
-                model: entry.model.clone(),
-                tokens: Some(entry.tokens),
-                ..Step::new(Told::NoResponse, entry.cost)
+                model: charge.model.clone(),
+                tokens: Some(charge.tokens),
+                ..Step::new(StepKind::NoResponse, charge.cost)
             });
         }
         alone
@@ -294,7 +294,7 @@ fn models(bill: &Bill<'_>, reported: &Reported) -> Vec<Step> {
             .map(|(model, answered)| Step {
                 model: Some(Name::clone(model)),
                 tokens: Some(answered.tokens),
-                ..Step::new(Told::Model, None)
+                ..Step::new(StepKind::Model, None)
             })
             .collect();
     };
@@ -310,11 +310,11 @@ fn models(bill: &Bill<'_>, reported: &Reported) -> Vec<Step> {
         .map(|(model, (tokens, cost))| Step {
             model: Some(Name::clone(model)),
             tokens: Some(tokens),
-            ..Step::new(Told::Model, Some(cost))
+            ..Step::new(StepKind::Model, Some(cost))
         })
         .collect();
     if rest != 0 {
-        steps.push(Step::new(Told::NoModel, Some(Usd::from_nanos(rest))));
+        steps.push(Step::new(StepKind::NoModel, Some(Usd::from_nanos(rest))));
     }
     steps
 }
@@ -340,14 +340,18 @@ fn priced(model: &Name, rates: &Rates, search: Usd, in_us: bool, tokens: &Tokens
             Usd::from_nanos((i128::from(count) * i128::from(rate) * tenths + 5_000).div_euclid(10_000));
         if count > 0 {
             let (model, tokens) = (Some(Name::clone(model)), Some(tokens));
-            steps.push(Step { model, tokens, ..Step::new(Told::Price(name, Some(million)), Some(amount)) });
+            steps.push(Step {
+                model,
+                tokens,
+                ..Step::new(StepKind::Price(name, Some(million)), Some(amount))
+            });
         }
     }
     if tokens.web_searches > 0 {
         let amount = Usd::from_nanos(search.nanos() * i128::from(tokens.web_searches));
         let searches = Tokens { web_searches: tokens.web_searches, ..Tokens::default() };
         let (model, tokens) = (Some(Name::clone(model)), Some(searches));
-        steps.push(Step { model, tokens, ..Step::new(Told::Price("web searches", None), Some(amount)) });
+        steps.push(Step { model, tokens, ..Step::new(StepKind::Price("web searches", None), Some(amount)) });
     }
     steps
 }

@@ -2,11 +2,11 @@
 //!
 //! The figure itself is the one that the account has: reported where the CLI said it, else computed. By model it is
 //! divided as `modelUsage` says, within a model in proportion to what the responses' own tokens come to. What belongs to
-//! no response, such as calls of a helper model that no record shows, is an entry of its session alone.
+//! no response, such as calls of a helper model that no record shows, is a charge of its session alone.
 
 use std::{borrow::Cow, collections::HashMap};
 
-use super::{Context, Entry, Response, ResponseIndex, SessionIndex, divide::divide};
+use super::{Charge, Context, Response, ResponseIndex, SessionIndex, divide::divide};
 use crate::{
     facts::{
         Name,
@@ -29,12 +29,12 @@ pub(super) struct Part<'r> {
     pub(super) tools: Vec<(Name, u64)>,
 }
 
-/// The entries of one session.
+/// The charges of one session.
 pub(super) struct Split<'a> {
     pub(super) prices: &'a Prices,
     pub(super) session: SessionIndex,
     pub(super) parts: Vec<Part<'a>>,
-    pub(super) entries: &'a mut Vec<Entry>,
+    pub(super) charges: &'a mut Vec<Charge>,
 }
 
 impl Split<'_> {
@@ -48,13 +48,13 @@ impl Split<'_> {
 
     /// The same where responses are not kept one by one: by model alone.
     pub(super) fn bill_by_model(mut self, bill: &Bill<'_>) {
-        let begun = self.entries.len();
+        let begun = self.charges.len();
         bill.paid().into_iter().for_each(|Paid { model, tokens, cost }| self.alone(model, tokens, cost));
         self.alone(None, Tokens::default(), None);
-        for entry in &mut self.entries[begun..] {
-            entry.reported = bill.reported.is_some();
+        for charge in &mut self.charges[begun..] {
+            charge.reported = bill.reported.is_some();
         }
-        if let Some(last) = self.entries.last_mut() {
+        if let Some(last) = self.charges.last_mut() {
             last.responses = bill.share.owned.values().map(|answered| answered.count).sum();
         }
     }
@@ -127,7 +127,7 @@ impl Split<'_> {
     fn alone(&mut self, model: Option<Name>, tokens: Tokens, cost: Option<Usd>) {
         let saved = model.as_deref().and_then(|model| saved(self.prices, model, &tokens, Terms::default()));
         let context = Context { session: Some(self.session), ..Context::default() };
-        self.entries.push(Entry {
+        self.charges.push(Charge {
             context,
             response: None,
             responses: 0,
@@ -136,7 +136,7 @@ impl Split<'_> {
             tokens,
             cost,
             saved,
-            told: true,
+            known: true,
             reported: true,
         });
     }
@@ -151,7 +151,7 @@ impl Split<'_> {
         reported: bool,
     ) {
         let saved = model.as_deref().and_then(|model| saved(self.prices, model, &tokens, part.terms));
-        let whole = Entry {
+        let whole = Charge {
             context: part.response.context.clone(),
             response: Some(part.index),
             responses: 0,
@@ -160,11 +160,12 @@ impl Split<'_> {
             tokens,
             cost,
             saved,
-            told: part.has_usage || cost.is_some(),
+            known: part.has_usage || cost.is_some(),
             reported,
         };
         if part.tools.len() < 2 {
-            self.entries.push(Entry { tool: part.tools.first().map(|(tool, _)| Name::clone(tool)), ..whole });
+            self.charges
+                .push(Charge { tool: part.tools.first().map(|(tool, _)| Name::clone(tool)), ..whole });
             return;
         }
         let weights = || part.tools.iter().map(|&(_, calls)| u128::from(calls));
@@ -180,7 +181,7 @@ impl Split<'_> {
         {
             let tool = Some(Name::clone(tool));
             let (cost, saved) = (costs(at), savings(at));
-            self.entries.push(Entry { tool, tokens, cost, saved, ..whole.clone() });
+            self.charges.push(Charge { tool, tokens, cost, saved, ..whole.clone() });
         }
     }
 }

@@ -224,14 +224,14 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
         // A model without a price makes a cost incomplete, not the tokens.
         runs[number].counted &= session.complete || !session.unpriced.is_empty();
     }
-    for entry in &ledger.entries {
-        let run = &mut runs[numbers.get(&entry.context)];
-        add(&mut run.cost, entry.cost);
-        if let Some(model) = entry.model.as_deref().filter(|_| entry.told) {
-            run.tokens += entry.tokens;
-            let tokens = self::count(entry.tokens.prompt().saturating_add(entry.tokens.output));
+    for charge in &ledger.charges {
+        let run = &mut runs[numbers.get(&charge.context)];
+        add(&mut run.cost, charge.cost);
+        if let Some(model) = charge.model.as_deref().filter(|_| charge.known) {
+            run.tokens += charge.tokens;
+            let tokens = self::count(charge.tokens.prompt().saturating_add(charge.tokens.output));
             run.add(Group::ModelTokens, model, Some(tokens));
-            run.add(Group::ModelCost, model, entry.cost.map(nanos));
+            run.add(Group::ModelCost, model, charge.cost.map(nanos));
         }
     }
     for call in &ledger.calls {
@@ -258,15 +258,18 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
 
 /// Rows that each count once.
 fn take_single_rows(ledger: &Ledger, numbers: &Numbers, runs: &mut [Run]) {
-    ledger.waits.iter().for_each(|wait| add(&mut runs[numbers.get(&wait.context)].wall, wait.wall));
+    ledger
+        .interactive_turns
+        .iter()
+        .for_each(|turn| add(&mut runs[numbers.get(&turn.context)].wall, turn.wall));
     ledger.prompts.iter().for_each(|context| runs[numbers.get(context)].prompts += 1);
     ledger.responses.iter().for_each(|one| runs[numbers.get(&one.context)].responses += 1);
     for denial in &ledger.denials {
         runs[numbers.get(&denial.context)].add(Group::Denials, &denial.tool, Some(1.0));
     }
-    for fault in &ledger.faults {
-        let run = &mut runs[numbers.get(&fault.context)];
-        *(if fault.retried { &mut run.api_retries } else { &mut run.api_errors }) += 1;
+    for failure in &ledger.api_failures {
+        let run = &mut runs[numbers.get(&failure.context)];
+        *(if failure.retried { &mut run.api_retries } else { &mut run.api_errors }) += 1;
     }
     for record in &ledger.records {
         let run = &mut runs[numbers.get(&record.context)];

@@ -227,8 +227,10 @@ const ERROR: Row = Row {
         let ledger = court.view.ledger;
         let turns = ledger.turns.iter().filter(|turn| turn.counted && !turn.ok);
         let turns = turns.map(|turn| Item::of(&turn.context, Some(failure(turn)), None));
-        let faults = ledger.faults.iter().filter(|fault| !fault.retried);
-        turns.chain(faults.map(|fault| Item::of(&fault.context, Some(&fault.kind), None))).collect()
+        let api_failures = ledger.api_failures.iter().filter(|failure| !failure.retried);
+        turns
+            .chain(api_failures.map(|failure| Item::of(&failure.context, Some(&failure.kind), None)))
+            .collect()
     },
     by_name: false,
     words: [" error of a turn or the API", " errors of turns and the API"],
@@ -408,12 +410,12 @@ const INCOMPLETE: Row = Row {
             }
             first
         };
-        let (owed, unfinished) = (first(|one| one.owed.is_some()), first(|one| !one.is_final));
+        let (unbilled, unfinished) = (first(|one| one.unbilled.is_some()), first(|one| !one.is_final));
         let open = SessionIndex::each(&ledger.sessions).filter(|(_, session)| !session.complete);
         open.map(|(at, session)| Item {
             session: Some(at),
             source: None,
-            at: owed[at.get()].or(unfinished[at.get()]),
+            at: unbilled[at.get()].or(unfinished[at.get()]),
             name: session.id.as_deref(),
             id: None,
             count: 1,

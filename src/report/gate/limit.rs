@@ -47,7 +47,7 @@ fn passed<T: Copy + Default + PartialOrd + std::ops::AddAssign>(
 /// What each run cost, where that is known.
 #[derive(Clone, Default)]
 struct Cost<'a> {
-    /// The figures of its sessions, and what is owed beside them.
+    /// The figures of its sessions, and what is unbilled beside them.
     sum: Option<Usd>,
     unpriced: BTreeSet<&'a str>,
     /// There is more than can be known.
@@ -62,9 +62,9 @@ pub(super) fn cost(court: &Court<'_>, most: Usd) -> Vec<Found> {
     let ledger = court.view.ledger;
     let mut costs: Vec<Cost<'_>> = court.each();
     let mut parts: Parts<Usd> = court.each();
-    let told = ledger.entries.iter().map(|entry| (&entry.context, entry.cost));
-    let owed = ledger.responses.iter().map(|one| (&one.context, one.owed));
-    for (context, cost) in told.chain(owed) {
+    let told = ledger.charges.iter().map(|charge| (&charge.context, charge.cost));
+    let unbilled = ledger.responses.iter().map(|one| (&one.context, one.unbilled));
+    for (context, cost) in told.chain(unbilled) {
         let (Some(run), Some(cost)) = (court.run_of(context), cost) else { continue };
         add(&mut costs[run].sum, cost);
         parts[run].push((context.location, cost));
@@ -194,7 +194,8 @@ fn wall_parts(court: &Court<'_>) -> Parts<Millis> {
     let ledger = court.view.ledger;
     let mut parts: Parts<Millis> = court.each();
     let turns = ledger.turns.iter().filter_map(|turn| Some((&turn.context, turn.wall?)));
-    for (context, wall) in turns.chain(ledger.waits.iter().map(|wait| (&wait.context, wait.wall))) {
+    for (context, wall) in turns.chain(ledger.interactive_turns.iter().map(|turn| (&turn.context, turn.wall)))
+    {
         if let Some(run) = court.run_of(context) {
             parts[run].push((context.location, wall));
         }

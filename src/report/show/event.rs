@@ -153,10 +153,10 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
         end: Some(Name::from("denied")),
         ..Event::new(What::Call, &denial.context)
     }));
-    events.extend(ledger.faults.iter().filter(|fault| own(&fault.context)).map(|fault| Event {
-        name: Some(Name::clone(&fault.kind)),
-        took: fault.wait,
-        ..Event::new(if fault.retried { What::Retry } else { What::ApiError }, &fault.context)
+    events.extend(ledger.api_failures.iter().filter(|failure| own(&failure.context)).map(|failure| Event {
+        name: Some(Name::clone(&failure.kind)),
+        took: failure.wait,
+        ..Event::new(if failure.retried { What::Retry } else { What::ApiError }, &failure.context)
     }));
     events.extend(ledger.compactions.iter().filter(|one| own(&one.context)).map(|one| Event {
         context: one.after,
@@ -173,10 +173,10 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
     }));
     events.extend(
         ledger
-            .waits
+            .interactive_turns
             .iter()
-            .filter(|wait| own(&wait.context))
-            .map(|wait| Event { took: Some(wait.wall), ..Event::new(What::Turn, &wait.context) }),
+            .filter(|turn| own(&turn.context))
+            .map(|turn| Event { took: Some(turn.wall), ..Event::new(What::Turn, &turn.context) }),
     );
     in_order(events)
 }
@@ -216,11 +216,11 @@ fn traced(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
 
 fn responses(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
     let mut charged: HashMap<ResponseIndex, (Tokens, Option<Usd>)> = HashMap::new();
-    for entry in ledger.entries.iter().filter(|entry| entry.context.session == Some(session)) {
-        let Some(response) = entry.response else { continue };
+    for charge in ledger.charges.iter().filter(|charge| charge.context.session == Some(session)) {
+        let Some(response) = charge.response else { continue };
         let (tokens, cost) = charged.entry(response).or_default();
-        *tokens += entry.tokens;
-        if let Some(more) = entry.cost {
+        *tokens += charge.tokens;
+        if let Some(more) = charge.cost {
             *cost.get_or_insert_default() += more;
         }
     }

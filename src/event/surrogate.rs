@@ -4,16 +4,16 @@
 use std::borrow::Cow;
 
 /// Replaces each escape of a lone surrogate with that of U+FFFD. Borrows if there is none.
-pub(super) fn mend(json: &str) -> Cow<'_, str> {
-    let mut mended = String::new();
+pub(super) fn replace_lone_surrogates(json: &str) -> Cow<'_, str> {
+    let mut replaced = String::new();
     let (mut done, mut at) = (0, 0);
     let bytes = json.as_bytes();
     while let Some(found) = memchr::memchr(b'\\', &bytes[at..]) {
         at += found;
         let (length, lone) = escape(&bytes[at..]);
         if lone {
-            mended.push_str(&json[done..at]);
-            mended.push_str("\\ufffd");
+            replaced.push_str(&json[done..at]);
+            replaced.push_str("\\ufffd");
             done = at + length;
         }
         at = (at + length).min(bytes.len());
@@ -21,8 +21,8 @@ pub(super) fn mend(json: &str) -> Cow<'_, str> {
     if done == 0 {
         return Cow::Borrowed(json);
     }
-    mended.push_str(&json[done..]);
-    Cow::Owned(mended)
+    replaced.push_str(&json[done..]);
+    Cow::Owned(replaced)
 }
 
 /// Returns the length of an escape, and whether it is a lone surrogate. A pair of surrogates is one escape.
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn only_lone_surrogates_change() {
-        for (json, mended) in [
+        for (json, replaced) in [
             (r#""\ud83d\ude00""#, r#""\ud83d\ude00""#),
             (r#""\ud83d""#, r#""\ufffd""#),
             (r#""a\ude00b\ud83dx""#, r#""a\ufffdb\ufffdx""#),
@@ -59,7 +59,7 @@ mod tests {
             ("\"\\", "\"\\"),
             ("\"\\ué", "\"\\ué"),
         ] {
-            assert_eq!(mend(json), mended);
+            assert_eq!(replace_lone_surrogates(json), replaced);
         }
     }
 }

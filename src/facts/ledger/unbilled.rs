@@ -11,7 +11,7 @@ use crate::{
 impl Book<'_> {
     /// Finds what each response adds to the cost of its session. Until a `result` comes, the output tokens of a stream are
     /// placeholders, so that only input and cache tokens can be charged.
-    pub(super) fn owed(&mut self, prices: &Prices, bills: &[Bill<'_>]) {
+    pub(super) fn unbilled(&mut self, prices: &Prices, bills: &[Bill<'_>]) {
         let unpaid = self.unpaid(bills);
         let mut reported = vec![false; self.ledger.sessions.len()];
         for bill in bills.iter().filter(|bill| bill.reported.is_some()) {
@@ -32,7 +32,7 @@ impl Book<'_> {
                 let tokens = Tokens { output: 0, ..response.tokens };
                 prices.cost(&response.model, &tokens, told.terms()).filter(|_| told.has_usage)
             };
-            response.owed = if response.is_final { response.price } else { floor() };
+            response.unbilled = if response.is_final { response.price } else { floor() };
         }
     }
 

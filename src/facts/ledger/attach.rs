@@ -8,7 +8,7 @@ impl Ledger {
     /// Gives what the nameless session of a source has to the one session that the source names. Control lines never name
     /// theirs, hosts and bridges seldom do, and the seed documents name it in the first line alone. Where a source names
     /// several, nothing tells which of them it is.
-    pub(super) fn adopt(&mut self) {
+    pub(super) fn attach(&mut self) {
         let adopted = self.adopted();
         if adopted.is_empty() {
             return;
