@@ -182,6 +182,9 @@ impl Logs {
     }
 
     /// Reads the logs and makes the report of this name: one of [`report_names`].
+    ///
+    /// Reports whose command has arguments of its own are made without them: `cost` is by day, `show` is of the latest session
+    /// that counts, `check` applies the default gates, and `suggestions` are exact rules.
     pub fn report(self, name: &str) -> Result<Report, Error> {
         let (spec, make) = made(name)?;
         let query = Query::new(&self)?;

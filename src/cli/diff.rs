@@ -13,7 +13,6 @@ use super::{
 };
 use crate::{
     error::{Error, ExitStatus},
-    facts::Facts,
     input::Roots,
     render::Style,
     report::{self, Allowance, Growth, Part, Verdict},
@@ -144,7 +143,7 @@ pub(super) fn diff(diff: &Diff, variables: &Variables, style: Style) -> Result<E
 
 fn read(side: Option<&PathBuf>, rows: &Rows, variables: &Variables) -> Result<Narrowed, Error> {
     let wanted = Roots::Paths(side.cloned().into_iter().collect());
-    narrowed_of(&wanted, Facts::ledger, &rows.asked, report::DIFF.keeps, variables, &rows.output)
+    narrowed_of(&wanted, &rows.asked, report::DIFF.keeps, variables, &rows.output)
 }
 
 /// How it ended: a side of which nothing was read leaves nothing to compare.

@@ -5,11 +5,10 @@ use clap::{Args, ValueEnum};
 use super::{
     args::Rows,
     plan::Variables,
-    rows::{Question, narrowed_with},
+    rows::{Question, answer},
 };
 use crate::{
     error::{Error, ExitStatus},
-    facts::Facts,
     render::Style,
     report,
 };
@@ -34,9 +33,5 @@ pub struct Explain {
 
 pub(super) fn explain(explain: &Explain, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Explain { figure: Figure::Cost, rows } = explain;
-    let arrangement = rows.arrange.arrangement(&report::EXPLAIN)?;
-    let question = Question::of(&report::EXPLAIN, &report::explain);
-    let narrowed =
-        narrowed_with(Facts::explained, &rows.asked, &question, variables, &rows.output, &arrangement)?;
-    narrowed.deliver(report::explain(&narrowed.view()), rows, &arrangement, style)
+    answer(rows, &Question::of(&report::EXPLAIN, &report::explain), variables, style)
 }

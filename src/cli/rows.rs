@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::{Error, ExitStatus},
-    facts::{Detail, Facts, Name, ledger::Ledger},
+    facts::{Detail, Name, ledger::Ledger},
     input::{self, Roots},
     measure::{Prices, calendar::Zone},
     render::Style,
@@ -73,33 +73,20 @@ pub(super) fn narrowed(
     output: &args::Output,
     arrangement: &Arrangement,
 ) -> Result<Narrowed, Error> {
-    narrowed_with(Facts::ledger, asked, question, variables, output, arrangement)
-}
-
-/// The same, with rows that are made of the facts like this.
-pub(super) fn narrowed_with(
-    rows: Rows,
-    asked: &args::Asked,
-    question: &Question<'_>,
-    variables: &Variables,
-    output: &args::Output,
-    arrangement: &Arrangement,
-) -> Result<Narrowed, Error> {
     output.fits(question.spec.name)?;
     let scope = Scope::of(asked, question.detail, question.outcomes, variables)?;
     let wanted = plan::wanted(&asked.input, variables)?;
     let make = |reading: Reading| {
-        let narrowed = scope.narrow(rows, reading)?;
+        let narrowed = scope.narrow(reading)?;
         narrowed.finished((question.make)(&narrowed.view()), arrangement)
     };
     let reading = gather(wanted, asked, scope.detail, output, variables, &make)?;
-    scope.narrow(rows, reading)
+    scope.narrow(reading)
 }
 
 /// The same of what is named here, not of the paths among the arguments.
 pub(super) fn narrowed_of(
     wanted: &Roots,
-    rows: Rows,
     asked: &args::Asked,
     detail: Detail,
     variables: &Variables,
@@ -107,11 +94,8 @@ pub(super) fn narrowed_of(
 ) -> Result<Narrowed, Error> {
     let scope = Scope::of(asked, detail, &[], variables)?;
     let reading = read(input::find(wanted), &asked.input, scope.detail, output)?;
-    scope.narrow(rows, reading)
+    scope.narrow(reading)
 }
-
-/// How rows are made of the facts.
-type Rows = fn(Facts, &Prices) -> Ledger;
 
 /// What counts, and how much of it has to be kept.
 pub(super) struct Scope<'a> {
@@ -148,18 +132,14 @@ impl<'a> Scope<'a> {
     }
 
     /// Leaves the rows that count.
-    pub(super) fn narrow(&self, rows: Rows, mut reading: Reading) -> Result<Narrowed, Error> {
-        let ledger = rows(std::mem::take(&mut reading.scan.facts), &self.prices);
+    pub(super) fn narrow(&self, mut reading: Reading) -> Result<Narrowed, Error> {
+        let ledger = std::mem::take(&mut reading.scan.facts).ledger(&self.prices);
         Ok(self.narrowed(ledger, reading, &self.filter()?))
     }
 
     /// Leaves the rows that count, and what is printed of them.
-    pub(super) fn narrow_content(
-        &self,
-        rows: Rows,
-        mut reading: Reading,
-    ) -> Result<(Narrowed, Content), Error> {
-        let ledger = rows(std::mem::take(&mut reading.scan.facts), &self.prices);
+    pub(super) fn narrow_content(&self, mut reading: Reading) -> Result<(Narrowed, Content), Error> {
+        let ledger = std::mem::take(&mut reading.scan.facts).ledger(&self.prices);
         let filter = self.filter()?;
         let names: Vec<Name> = reading.sources.iter().map(|source| source.name().into()).collect();
         if filter.tools.is_empty() && filter.models.is_empty() {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     error::{Error, ExitStatus},
-    facts::{Detail, Facts, ledger::Ledger},
+    facts::{Detail, ledger::Ledger},
     input,
     render::Style,
     report::{self, Ask, LATEST, NotOne, View},
@@ -67,7 +67,7 @@ fn read_for(id: &str, rows: &Rows, detail: Detail, variables: &Variables) -> Res
     spare(&search, output)?;
     let read = |search| {
         let reading = read_spared(search, &asked.input, scope.detail, output.quiet);
-        scope.narrow(Facts::ledger, reading)
+        scope.narrow(reading)
     };
     // A filter may leave another session than the one that is found here.
     let locate = || Locator::of(&search.sources, &options(&asked.input, scope.detail));

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     error::{Error, ExitStatus},
-    facts::{Account, Arrived, Detail, Facts, Name, ledger::Ledger},
+    facts::{Account, Arrived, Detail, Name, ledger::Ledger},
     input::{self, Limits, Roots, Search, Source},
     measure::{Prices, calendar::Zone},
     render::Style,
@@ -92,11 +92,11 @@ impl Task<'_> {
     fn narrowed(&self, search: Option<Search>) -> Result<ExitStatus, Error> {
         let scope = Scope::of(&self.asked.asked, Detail::ROWS | Detail::RECORDS, &[], self.variables)?;
         let make = |reading: Reading| {
-            let narrowed = scope.narrow(Facts::ledger, reading)?;
+            let narrowed = scope.narrow(reading)?;
             Ok(self.sum_rows(&narrowed, &narrowed.ledger.account(), None))
         };
         let (reading, arrived) = self.read(search, scope.detail, &scope.prices, &make)?;
-        self.finish(&scope.narrow(Facts::ledger, reading)?, arrived.as_ref())
+        self.finish(&scope.narrow(reading)?, arrived.as_ref())
     }
 
     /// The same, after the content of these rows is printed: nothing is printed before it is known to match.
@@ -120,7 +120,7 @@ impl Task<'_> {
         } else {
             (read(search, &asked.input, scope.detail, output)?, None, Arc::new(Mutex::new(shelf)))
         };
-        let (mut narrowed, content) = scope.narrow_content(Facts::ledger, reading)?;
+        let (mut narrowed, content) = scope.narrow_content(reading)?;
         narrowed.reading.partial |= missing;
         let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
         let limits = Limits { max_record: asked.input.max_record, ..Limits::default() };

@@ -67,8 +67,11 @@ impl Detail {
     pub const ROWS: Self =
         Self::CALLS.and(Self::RESPONSES).and(Self::AGENTS).and(Self::EVENTS).and(Self::SERVERS);
 
-    /// Everything.
-    pub const ALL: Self = Self(u32::MAX);
+    /// How the cost of each session is computed, step by step. Rows without a session then keep their own figures.
+    pub const COST_STEPS: Self = Self(1 << 31);
+
+    /// Everything but the steps of costs, which change whose the rows without a session are.
+    pub const ALL: Self = Self(u32::MAX >> 1);
 
     /// The union of both, for constants.
     pub const fn and(self, other: Self) -> Self {

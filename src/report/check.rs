@@ -16,6 +16,7 @@ use crate::{
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
+    make: Some(|view| check(view, &[])),
     is_gated: true,
     sample: &["check", "--max-turns", "1000"],
     command: Some(CommandSpec {

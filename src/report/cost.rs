@@ -16,6 +16,7 @@ use crate::{
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
+    make: Some(|view| cost(view, &[By::Day])),
     sample: &["cost", "--by", "project,model"],
     command: Some(CommandSpec {
         group: CommandGroup::History,

@@ -8,12 +8,16 @@ use super::{
     sum::{Stands, place_columns},
 };
 use crate::{
-    facts::ledger::{Figure, Location, Session, Step, StepKind},
+    facts::{
+        Detail,
+        ledger::{Figure, Location, Session, Step, StepKind},
+    },
     measure::{LAST_SURCHARGE_VERSION, Usd},
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     make: Some(explain),
+    keeps: Detail::ROWS.and(Detail::COST_STEPS),
     sample: &["explain", "cost"],
     command: Some(CommandSpec {
         group: CommandGroup::Run,

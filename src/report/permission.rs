@@ -30,6 +30,7 @@ use crate::{
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
+    make: Some(|view| permissions(view, None)),
     keeps: CALLED.and(Detail::DECISIONS),
     command: Some(CommandSpec {
         group: CommandGroup::Around,

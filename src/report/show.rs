@@ -19,6 +19,7 @@ use crate::{
 use event::{Event, What, events};
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
+    make: Some(|view| show(view, find_session(view.ledger, LATEST).ok())),
     keeps: Detail::ROWS.and(Detail::HOOKS).and(Detail::LIMITS).and(Detail::TASKS),
     sample: &["show", "latest", "--timezone", "UTC"],
     command: Some(CommandSpec {

@@ -17,8 +17,8 @@ use crate::support::{cases, ccstat, run, run_with, testdata};
 
 fn explained(path: &Path) -> Ledger {
     let search = input::find(&Roots::Paths(vec![path.to_owned()]));
-    let options = Options { detail: Detail::ROWS, ..Options::default() };
-    scan::scan(&search.sources, &options, &Progress::default()).facts.explained(&Prices::built_in())
+    let options = Options { detail: Detail::ROWS | Detail::COST_STEPS, ..Options::default() };
+    scan::scan(&search.sources, &options, &Progress::default()).facts.ledger(&Prices::built_in())
 }
 
 fn sum(amounts: impl Iterator<Item = Option<Usd>>) -> Option<Usd> {

@@ -25,20 +25,12 @@ use crate::{
 };
 
 impl Facts {
-    /// Every row, for facts that keep rows.
-    pub fn ledger(self, prices: &Prices) -> Ledger {
-        self.written(prices, false)
-    }
-
-    /// The same, and of every session how its cost came about.
-    pub fn explained(self, prices: &Prices) -> Ledger {
-        self.written(prices, true)
-    }
-
-    fn written(mut self, prices: &Prices, explained: bool) -> Ledger {
+    /// Makes the rows that were kept.
+    pub fn ledger(mut self, prices: &Prices) -> Ledger {
         self.close();
         let records = std::mem::take(&mut self.records);
         let mut details = self.details.take().unwrap_or_else(|| Box::new(Details::new(Detail::ROWS)));
+        let explained = details.kept.contains(Detail::COST_STEPS);
         let traces = std::mem::take(&mut details.traces);
         let settled = Settled::of(&self, &records);
         let input = settled.input(&records);
@@ -66,7 +58,7 @@ impl Facts {
         book.sources();
         let mut ledger = Ledger { input, ..book.ledger };
         if !explained {
-            // What is explained is each figure by itself, also that of the lines that name no session.
+            // An explanation keeps the figures of records without a session apart.
             ledger.attach();
         }
         ledger

@@ -21,6 +21,7 @@ use crate::{
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
+    make: Some(|view| suggestions(view, Breadth::Exact)),
     keeps: CALLED.and(Detail::DECISIONS),
     sample: &["permissions", "--suggest"],
     ..ReportSpec::rows(
