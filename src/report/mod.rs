@@ -59,7 +59,7 @@ pub use sum::View;
 pub use summary::{Names, arrived, interrupted, summary};
 pub use table::{Column, Data, Head, Report, Section, Shown, Table, Unit, heads};
 pub use text::Text;
-pub use value::Value;
+pub use value::{Members, Value};
 
 // The reports whose commands have arguments of their own.
 #[cfg(feature = "cli")]

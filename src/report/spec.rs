@@ -121,6 +121,27 @@ pub enum Shape {
 /// The keys of an object.
 pub type Keys = &'static [(&'static str, &'static str, Key)];
 
+/// Declares an object that programs read: the list of its keys, for the schema, and the function that makes its members.
+///
+/// ```text
+/// object! { DENIALS, denials(denials: &Denials)
+///     total: "All.", COUNT => denials.total;
+/// }
+/// ```
+///
+/// A line has the key, one sentence, what is found under the key, and its value.
+macro_rules! object {
+    ($vis:vis $keys:ident, $make:ident($($name:ident: $ty:ty),+)
+        $($key:ident: $doc:literal, $shape:expr => $value:expr;)+) => {
+        $vis const $keys: $crate::report::Keys = &[$((stringify!($key), $doc, $shape)),+];
+
+        $vis fn $make($($name: $ty),+) -> $crate::report::Members {
+            vec![$((stringify!($key).to_owned(), $crate::report::Value::from($value))),+]
+        }
+    };
+}
+pub(super) use object;
+
 /// What is found under a key.
 #[derive(Clone, Copy, Debug)]
 pub enum Key {

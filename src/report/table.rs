@@ -2,7 +2,7 @@
 
 use std::{borrow::Borrow, ops::Range};
 
-use super::{Ask, Choice, Ending, Line, Part, Tone, Value, gate::Verdict};
+use super::{Ask, Choice, Ending, Line, Members, Part, Tone, Value, gate::Verdict};
 use crate::measure::{Millis, Usd};
 
 /// What the values of a column are.
@@ -387,7 +387,7 @@ pub enum Section {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     /// Keys of its own.
-    Tree(Vec<(String, Value)>),
+    Tree(Members),
     /// The same with nothing around them, for programs that read another's shape.
     Bare(Vec<(String, Value)>),
     /// The rows of a table.

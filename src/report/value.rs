@@ -36,8 +36,11 @@ pub enum Value {
     /// Several, in a stated order.
     List(Vec<Value>),
     /// By name, in the order they are shown.
-    Map(Vec<(String, Value)>),
+    Map(Members),
 }
+
+/// Values by name.
+pub type Members = Vec<(String, Value)>;
 
 impl Value {
     /// Words.
@@ -77,6 +80,18 @@ impl Value {
 impl<T: Into<Value>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Missing, Into::into)
+    }
+}
+
+impl From<Members> for Value {
+    fn from(members: Members) -> Self {
+        Self::Map(members)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
     }
 }
 

@@ -3,7 +3,8 @@
 use super::Verdict;
 use crate::report::{
     Key::{self, List, Maybe, Object, One},
-    Keys, Line, Tone, Unit, Value,
+    Line, Tone, Unit, Value,
+    spec::object,
 };
 
 /// Failed gates that a person reads before asking for more.
@@ -71,38 +72,23 @@ const NUMBER: Key = Maybe(&One(Unit::Share));
 /// What programs find under `gates`, where gates were asked for.
 pub(crate) const GATES: Key = List(&Object(GATE));
 
-const GATE: Keys = &[
-    ("gate", "Its name: that of its option or of its kind.", TEXT),
-    (
-        "run",
-        "The session that it judges, or the source of a run without an id; null for all that was read.",
-        Maybe(&TEXT),
-    ),
-    ("held", "Whether it held.", One(Unit::Flag)),
-    ("limit", "What was allowed: dollars, a count, milliseconds, or a part of 1.", NUMBER),
-    ("figure", "What was found, in the same unit; null where it cannot be known.", NUMBER),
-    ("source", "Source of the first thing that counts.", Maybe(&TEXT)),
-    ("line", "Its line, from 1.", Maybe(&One(Unit::Count))),
-    ("what", "What was found, in words.", TEXT),
-    ("hint", "What to do about it.", Maybe(&TEXT)),
-];
+object! { GATE, gate(verdict: &Verdict, words: fn(&Line) -> String)
+    gate: "Its name: that of its option or of its kind.", TEXT => verdict.gate;
+    run: "The session that it judges, or the source of a run without an id; null for all that was read.",
+        Maybe(&TEXT) => verdict.run.clone();
+    held: "Whether it held.", One(Unit::Flag) => verdict.held;
+    limit: "What was allowed: dollars, a count, milliseconds, or a part of 1.", NUMBER =>
+        verdict.limit.clone();
+    figure: "What was found, in the same unit; null where it cannot be known.", NUMBER =>
+        verdict.figure.clone();
+    source: "Source of the first thing that counts.", Maybe(&TEXT) =>
+        verdict.at.as_ref().map(|(source, _)| source.clone());
+    line: "Its line, from 1.", Maybe(&One(Unit::Count)) => verdict.at.as_ref().map(|(_, line)| *line);
+    what: "What was found, in words.", TEXT => words(&verdict.what);
+    hint: "What to do about it.", Maybe(&TEXT) => verdict.hint.as_ref().map(words);
+}
 
 /// The verdicts as programs read them; how a line becomes words is for the renderer to say.
 pub(crate) fn gates(verdicts: &[Verdict], words: fn(&Line) -> String) -> Value {
-    let gate = |verdict: &Verdict| {
-        let Verdict { gate, run, wall: _, held, limit, figure, at, what, hint } = verdict;
-        let (source, line) = at.clone().unzip();
-        Value::map([
-            ("gate", (*gate).into()),
-            ("run", run.clone().into()),
-            ("held", Value::Flag(*held)),
-            ("limit", limit.clone()),
-            ("figure", figure.clone()),
-            ("source", source.into()),
-            ("line", line.into()),
-            ("what", words(what).into()),
-            ("hint", Value::from(hint.as_ref().map(words))),
-        ])
-    };
-    Value::List(verdicts.iter().map(gate).collect())
+    Value::List(verdicts.iter().map(|verdict| gate(verdict, words).into()).collect())
 }

@@ -1,163 +1,189 @@
-//! The keys of the summary as programs read it, with what they mean.
+//! The summary as programs read it: every key, with what it means and what it holds.
 
-use crate::report::{
-    Key::{self, ByName, List, Maybe, Object, One},
-    Keys, Unit,
+use std::collections::BTreeMap;
+
+use super::Names;
+use crate::{
+    facts::{
+        Account, Arrived, Cost, Denials, Durations, Errors, Input, InvalidPlace, Latencies, ModelCost,
+        ToolCount, Tools, Turns, Unknown,
+    },
+    measure::Tokens,
+    report::{
+        Key::{self, ByName, List, Maybe, Object, One},
+        Members, Unit, Value,
+        spec::object,
+    },
 };
 
 const COUNT: Key = One(Unit::Count);
 const TEXT: Key = One(Unit::Text);
 const USD: Key = Maybe(&One(Unit::Usd));
-const MILLIS: Key = Maybe(&One(Unit::Millis));
+const MILLIS: Key = One(Unit::Millis);
 const TIME: Key = Maybe(&One(Unit::Time));
 
-pub(super) const KEYS: Keys = &[
-    ("input", "What was read.", Object(INPUT)),
-    ("kinds", "Records by kind: type, and discriminator after a slash.", ByName(&COUNT)),
-    ("blocks", "Content blocks by role and type.", ByName(&COUNT)),
-    ("unknown", "Names that ccstat does not know, with the first place of each.", Object(UNKNOWN)),
-    ("sessions", "Sessions.", COUNT),
-    ("prompts", "Prompts of a human.", COUNT),
-    ("responses", "API responses.", COUNT),
-    ("turns", "Turns, one for each result.", Object(TURNS)),
-    ("tools", "Tool calls, and how they ended.", Object(TOOLS)),
-    ("denials", "Calls that were refused.", Object(DENIALS)),
-    ("errors", "What went wrong in the run.", Object(ERRORS)),
-    ("tokens", "Tokens of all models.", Object(TOKENS)),
-    ("cost", "Cost, an estimate at API prices.", Object(COST)),
-    ("duration", "How long it took.", Object(DURATION)),
-    ("models", "Models that answered, sorted.", List(&TEXT)),
-    ("versions", "Versions of the CLI, sorted.", List(&TEXT)),
-    (
-        "by_arrival",
-        "What `run` and --live measured while it arrived, whatever the times in the log; else null.",
-        Maybe(&Object(BY_ARRIVAL)),
-    ),
-];
+object! { pub(super) KEYS, all(account: &Account, names: Names<'_>)
+    input: "What was read.", Object(INPUT) => input(&account.input, names);
+    kinds: "Records by kind: type, and discriminator after a slash.", ByName(&COUNT) =>
+        Value::counts(&account.kinds);
+    blocks: "Content blocks by role and type.", ByName(&COUNT) => Value::counts(&account.blocks);
+    unknown: "Names that ccstat does not know, with the first place of each.", Object(UNKNOWN) =>
+        unknown(account, names);
+    sessions: "Sessions.", COUNT => account.sessions;
+    prompts: "Prompts of a human.", COUNT => account.prompts;
+    responses: "API responses.", COUNT => account.responses;
+    turns: "Turns, one for each result.", Object(TURNS) => turns(&account.turns);
+    tools: "Tool calls, and how they ended.", Object(TOOLS) => tools(&account.tools);
+    denials: "Calls that were refused.", Object(DENIALS) => denials(&account.denials);
+    errors: "What went wrong in the run.", Object(ERRORS) => errors(&account.errors);
+    tokens: "Tokens of all models.", Object(TOKENS) => tokens(&account.tokens);
+    cost: "Cost, an estimate at API prices.", Object(COST) => cost(&account.cost);
+    duration: "How long it took.", Object(DURATION) => duration(&account.duration);
+    models: "Models that answered, sorted.", List(&TEXT) => list(&account.models);
+    versions: "Versions of the CLI, sorted.", List(&TEXT) => list(&account.versions);
+    by_arrival: "What `run` and --live measured while it arrived, whatever the times in the log; else null.",
+        Maybe(&Object(BY_ARRIVAL)) => Value::Missing;
+}
 
-const BY_ARRIVAL: Keys = &[
-    ("elapsed_ms", "From the start to the end of the stream.", One(Unit::Millis)),
-    ("first_record_ms", "From the start to the first record.", MILLIS),
-    (
-        "tools",
-        "Latencies of the calls, by tool: from the arrival of the call to that of its answer.",
-        ByName(&Object(LATENCY)),
-    ),
-];
+object! { pub(super) BY_ARRIVAL, by_arrival(arrived: &Arrived)
+    elapsed_ms: "From the start to the end of the stream.", MILLIS => arrived.elapsed;
+    first_record_ms: "From the start to the first record.", Maybe(&MILLIS) => arrived.first;
+    tools: "Latencies of the calls, by tool: from the arrival of the call to that of its answer.",
+        ByName(&Object(LATENCY)) => by_name(&arrived.tools, latency);
+}
 
-const INPUT: Keys = &[
-    ("sources", "Files and streams.", COUNT),
-    ("bytes", "Bytes after decompression.", One(Unit::Bytes)),
-    ("lines", "Physical lines.", COUNT),
-    ("blank", "Lines with nothing on them.", COUNT),
-    ("records", "JSON objects with a `type`.", COUNT),
-    ("invalid", "Lines and values that are no record.", COUNT),
-    ("truncated", "Sources that end inside a record.", COUNT),
-    ("copies", "Records whose uuid was seen before.", COUNT),
-    ("dialects", "Records by dialect.", ByName(&COUNT)),
-    ("invalid_places", "The first hundred that are no record.", List(&Object(INVALID_PLACE))),
-    ("interrupted", "Whether reading was stopped before its end.", One(Unit::Flag)),
-];
+object! { INPUT, input(input: &Input, names: Names<'_>)
+    sources: "Files and streams.", COUNT => input.sources;
+    bytes: "Bytes after decompression.", One(Unit::Bytes) => Value::Bytes(input.bytes);
+    lines: "Physical lines.", COUNT => input.lines;
+    blank: "Lines with nothing on them.", COUNT => input.blank;
+    records: "JSON objects with a `type`.", COUNT => input.records;
+    invalid: "Lines and values that are no record.", COUNT => input.invalid;
+    truncated: "Sources that end inside a record.", COUNT => input.truncated;
+    copies: "Records whose uuid was seen before.", COUNT => input.copies;
+    dialects: "Records by dialect.", ByName(&COUNT) => Value::counts(&input.dialects);
+    invalid_places: "The first hundred that are no record.", List(&Object(INVALID_PLACE)) =>
+        Value::List(input.invalid_places.iter().map(|place| invalid_place(place, names).into()).collect());
+    interrupted: "Whether reading was stopped before its end.", One(Unit::Flag) =>
+        input.interrupted.is_some();
+}
 
-const INVALID_PLACE: Keys = &[
-    ("source", "Name of the source.", TEXT),
-    ("line", "Line, from 1.", COUNT),
-    ("offset", "Byte offset of its beginning.", COUNT),
-    ("reason", "What is wrong.", TEXT),
-];
+object! { INVALID_PLACE, invalid_place(place: &InvalidPlace, names: Names<'_>)
+    source: "Name of the source.", TEXT => names.get(place.source);
+    line: "Line, from 1.", COUNT => place.line;
+    offset: "Byte offset of its beginning.", COUNT => place.offset;
+    reason: "What is wrong.", TEXT => &*place.reason;
+}
 
-const UNKNOWN: Keys = &[
-    ("kinds", "Kinds of records.", ByName(&Object(STRANGER))),
-    ("blocks", "Kinds of blocks.", ByName(&Object(STRANGER))),
-];
+object! { UNKNOWN, unknown(account: &Account, names: Names<'_>)
+    kinds: "Kinds of records.", ByName(&Object(STRANGER)) =>
+        by_name(&account.unknown_kinds, |unknown| stranger(unknown, names));
+    blocks: "Kinds of blocks.", ByName(&Object(STRANGER)) =>
+        by_name(&account.unknown_blocks, |unknown| stranger(unknown, names));
+}
 
-const STRANGER: Keys = &[
-    ("count", "How many.", COUNT),
-    ("source", "Source of the first.", TEXT),
-    ("line", "Line of the first, from 1.", COUNT),
-    ("version", "Version of the CLI that wrote the first.", Maybe(&TEXT)),
-];
+object! { STRANGER, stranger(unknown: &Unknown, names: Names<'_>)
+    count: "How many.", COUNT => unknown.count;
+    source: "Source of the first.", TEXT => names.get(unknown.source);
+    line: "Line of the first, from 1.", COUNT => unknown.line;
+    version: "Version of the CLI that wrote the first.", Maybe(&TEXT) => unknown.version.clone();
+}
 
-const TURNS: Keys = &[
-    ("total", "All.", COUNT),
-    ("ok", "Those that ended well.", COUNT),
-    ("errors", "Those that failed.", COUNT),
-    ("by_subtype", "All, by the subtype of their result.", ByName(&COUNT)),
-    ("failed_by_subtype", "Those that failed, by the subtype of their result.", ByName(&COUNT)),
-    ("num_turns", "Sum of `num_turns` of the results.", COUNT),
-    ("no_result_sessions", "Streams that never got a result.", COUNT),
-];
+object! { TURNS, turns(turns: &Turns)
+    total: "All.", COUNT => turns.total;
+    ok: "Those that ended well.", COUNT => turns.ok;
+    errors: "Those that failed.", COUNT => turns.errors;
+    by_subtype: "All, by the subtype of their result.", ByName(&COUNT) => Value::counts(&turns.by_subtype);
+    failed_by_subtype: "Those that failed, by the subtype of their result.", ByName(&COUNT) =>
+        Value::counts(&turns.failed_by_subtype);
+    num_turns: "Sum of `num_turns` of the results.", COUNT => turns.num_turns;
+    no_result_sessions: "Streams that never got a result.", COUNT => turns.no_result_sessions;
+}
 
-const TOOLS: Keys = &[
-    ("calls", "All.", COUNT),
-    ("ok", "Those that were answered.", COUNT),
-    ("errors", "Those that failed.", COUNT),
-    ("denied", "Those that were refused.", COUNT),
-    ("open", "Those without an answer.", COUNT),
-    ("orphans", "Answers without a call.", COUNT),
-    ("by_name", "Calls by the name of the tool.", ByName(&Object(TOOL))),
-];
+object! { TOOLS, tools(tools: &Tools)
+    calls: "All.", COUNT => tools.total.calls;
+    ok: "Those that were answered.", COUNT => tools.total.ok;
+    errors: "Those that failed.", COUNT => tools.total.errors;
+    denied: "Those that were refused.", COUNT => tools.total.denied;
+    open: "Those without an answer.", COUNT => tools.total.open;
+    orphans: "Answers without a call.", COUNT => tools.orphans;
+    by_name: "Calls by the name of the tool.", ByName(&Object(TOOL)) => by_name(&tools.by_name, tool);
+}
 
-const TOOL: Keys = &[
-    ("calls", "All.", COUNT),
-    ("ok", "Those that were answered.", COUNT),
-    ("errors", "Those that failed.", COUNT),
-    ("denied", "Those that were refused.", COUNT),
-    ("open", "Those without an answer.", COUNT),
-    ("latency_ms", "From asking to answer, where both have a time.", Maybe(&Object(LATENCY))),
-];
+object! { TOOL, tool(tool: &ToolCount)
+    calls: "All.", COUNT => tool.calls;
+    ok: "Those that were answered.", COUNT => tool.ok;
+    errors: "Those that failed.", COUNT => tool.errors;
+    denied: "Those that were refused.", COUNT => tool.denied;
+    open: "Those without an answer.", COUNT => tool.open;
+    latency_ms: "From asking to answer, where both have a time.", Maybe(&Object(LATENCY)) =>
+        tool.latency.as_ref().map(latency);
+}
 
-const LATENCY: Keys = &[
-    ("count", "Calls with a latency.", COUNT),
-    ("total", "Sum.", One(Unit::Millis)),
-    ("p50", "Median.", One(Unit::Millis)),
-    ("p90", "90th percentile.", One(Unit::Millis)),
-    ("p95", "95th percentile.", One(Unit::Millis)),
-    ("p99", "99th percentile.", One(Unit::Millis)),
-    ("max", "Longest.", One(Unit::Millis)),
-];
+object! { LATENCY, latency(latency: &Latencies)
+    count: "Calls with a latency.", COUNT => latency.count;
+    total: "Sum.", MILLIS => latency.total;
+    p50: "Median.", MILLIS => latency.p50;
+    p90: "90th percentile.", MILLIS => latency.p90;
+    p95: "95th percentile.", MILLIS => latency.p95;
+    p99: "99th percentile.", MILLIS => latency.p99;
+    max: "Longest.", MILLIS => latency.max;
+}
 
-const DENIALS: Keys = &[("total", "All.", COUNT), ("by_tool", "By the name of the tool.", ByName(&COUNT))];
+object! { DENIALS, denials(denials: &Denials)
+    total: "All.", COUNT => denials.total;
+    by_tool: "By the name of the tool.", ByName(&COUNT) => Value::counts(&denials.by_tool);
+}
 
-const ERRORS: Keys = &[
-    ("tool", "Calls that failed.", COUNT),
-    ("turn", "Turns that failed.", COUNT),
-    ("api", "API errors.", COUNT),
-    ("api_retries", "Requests that were tried again.", COUNT),
-    ("by_type", "API errors and retries by type.", ByName(&COUNT)),
-];
+object! { ERRORS, errors(errors: &Errors)
+    tool: "Calls that failed.", COUNT => errors.tool;
+    turn: "Turns that failed.", COUNT => errors.turn;
+    api: "API errors.", COUNT => errors.api;
+    api_retries: "Requests that were tried again.", COUNT => errors.api_retries;
+    by_type: "API errors and retries by type.", ByName(&COUNT) => Value::counts(&errors.by_type);
+}
 
-const TOKENS: Keys = &[
-    ("input", "Prompt tokens that came from no cache.", COUNT),
-    ("output", "Tokens that the model wrote.", COUNT),
-    ("cache_read", "Prompt tokens read from the cache.", COUNT),
-    ("cache_write_5m", "Prompt tokens written to the cache for five minutes.", COUNT),
-    ("cache_write_1h", "Prompt tokens written to the cache for an hour.", COUNT),
-    ("web_searches", "Web searches.", COUNT),
-];
+object! { TOKENS, tokens(tokens: &Tokens)
+    input: "Prompt tokens that came from no cache.", COUNT => tokens.input;
+    output: "Tokens that the model wrote.", COUNT => tokens.output;
+    cache_read: "Prompt tokens read from the cache.", COUNT => tokens.cache_read;
+    cache_write_5m: "Prompt tokens written to the cache for five minutes.", COUNT => tokens.cache_write_5m;
+    cache_write_1h: "Prompt tokens written to the cache for an hour.", COUNT => tokens.cache_write_1h;
+    web_searches: "Web searches.", COUNT => tokens.web_searches;
+}
 
-const COST: Keys = &[
-    ("total_usd", "Reported where the CLI did, computed for the other sessions.", USD),
-    ("reported_usd", "What the CLI reported.", USD),
-    ("computed_usd", "Tokens times prices, where the final counts are known.", USD),
-    ("complete", "Whether nothing is known to be missing from the total.", One(Unit::Flag)),
-    ("unpriced_models", "Models without a price, in sessions without reported cost.", List(&TEXT)),
-    ("by_model", "Cost and tokens by model.", ByName(&Object(MODEL))),
-];
+object! { COST, cost(cost: &Cost)
+    total_usd: "Reported where the CLI did, computed for the other sessions.", USD => cost.total;
+    reported_usd: "What the CLI reported.", USD => cost.reported;
+    computed_usd: "Tokens times prices, where the final counts are known.", USD => cost.computed;
+    complete: "Whether nothing is known to be missing from the total.", One(Unit::Flag) => cost.complete;
+    unpriced_models: "Models without a price, in sessions without reported cost.", List(&TEXT) =>
+        list(&cost.unpriced_models);
+    by_model: "Cost and tokens by model.", ByName(&Object(MODEL)) => by_name(&cost.by_model, model);
+}
 
-const MODEL: Keys = &[
-    ("total_usd", "Cost.", USD),
-    ("input", "Prompt tokens that came from no cache.", COUNT),
-    ("output", "Tokens that the model wrote.", COUNT),
-    ("cache_read", "Prompt tokens read from the cache.", COUNT),
-    ("cache_write_5m", "Prompt tokens written to the cache for five minutes.", COUNT),
-    ("cache_write_1h", "Prompt tokens written to the cache for an hour.", COUNT),
-];
+object! { MODEL, model(model: &ModelCost)
+    total_usd: "Cost.", USD => model.total;
+    input: "Prompt tokens that came from no cache.", COUNT => model.tokens.input;
+    output: "Tokens that the model wrote.", COUNT => model.tokens.output;
+    cache_read: "Prompt tokens read from the cache.", COUNT => model.tokens.cache_read;
+    cache_write_5m: "Prompt tokens written to the cache for five minutes.", COUNT =>
+        model.tokens.cache_write_5m;
+    cache_write_1h: "Prompt tokens written to the cache for an hour.", COUNT => model.tokens.cache_write_1h;
+}
 
-const DURATION: Keys = &[
-    ("wall_ms", "Sum of the turns.", MILLIS),
-    ("api_ms", "Time spent in the API.", MILLIS),
-    ("tool_ms", "Sum of the latencies of tool calls.", MILLIS),
-    ("first", "Earliest time in a record.", TIME),
-    ("last", "Latest time in a record.", TIME),
-];
+object! { DURATION, duration(duration: &Durations)
+    wall_ms: "Sum of the turns.", Maybe(&MILLIS) => duration.wall;
+    api_ms: "Time spent in the API.", Maybe(&MILLIS) => duration.api;
+    tool_ms: "Sum of the latencies of tool calls.", Maybe(&MILLIS) => duration.tool;
+    first: "Earliest time in a record.", TIME => duration.first;
+    last: "Latest time in a record.", TIME => duration.last;
+}
+
+fn list(texts: &[String]) -> Value {
+    Value::List(texts.iter().map(|text| Value::text(&**text)).collect())
+}
+
+fn by_name<K: AsRef<str>, V>(entries: &BTreeMap<K, V>, members: impl Fn(&V) -> Members) -> Value {
+    Value::map(entries.iter().map(|(name, entry)| (name.as_ref(), Value::Map(members(entry)))))
+}
