@@ -3,10 +3,10 @@
 use super::{
     Facts,
     calls::Call,
-    detail::{Compaction, Detail, What},
+    detail::{Compaction, Detail, EventKind},
     insert,
     key::{Id, Name, SessionKey},
-    merge::{Few, First, Last, Merge, Spot},
+    merge::{CompactPlace, First, Last, Merge, SmallSet},
     once::Once,
     responses::{Lane, Response},
     sessions::{CostState, Ending, ModelUse, Session, TurnDuration, TurnEnd},
@@ -18,10 +18,10 @@ use crate::{
 };
 
 /// One record while it is taken in.
-pub(super) struct Reading<'f, 'e, 'a> {
+pub(super) struct RecordAbsorber<'f, 'e, 'a> {
     pub(super) facts: &'f mut Facts,
     pub(super) place: Place,
-    pub(super) spot: Spot,
+    pub(super) compact_place: CompactPlace,
     pub(super) uuid: Option<Id>,
     pub(super) event: &'e Event<'a>,
     once: Once,
@@ -29,11 +29,11 @@ pub(super) struct Reading<'f, 'e, 'a> {
     loose_denials: Vec<Option<Name>>,
 }
 
-impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
+impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
     /// A record that begins to be read.
     pub(super) fn new(facts: &'f mut Facts, place: Place, uuid: Option<Id>, event: &'e Event<'a>) -> Self {
         let once = Once::at(place);
-        Self { facts, place, spot: place.into(), uuid, event, once, loose_denials: Vec::new() }
+        Self { facts, place, compact_place: place.into(), uuid, event, once, loose_denials: Vec::new() }
     }
 
     /// Takes in everything; what is left counts once per uuid.
@@ -42,7 +42,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         self.absorb_detail();
         let loose = std::mem::take(&mut self.loose_denials);
         if !loose.is_empty() {
-            self.happened(What::Denials(loose));
+            self.note_event(EventKind::Denials(loose));
         }
         self.once
     }
@@ -55,7 +55,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         self.detail_record();
         self.detail_traces();
         if self.event.prompt {
-            self.happened(What::Prompt);
+            self.note_event(EventKind::Prompt);
         }
     }
 
@@ -66,7 +66,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
                 let event::Compaction { before, after, trigger, took } = told;
                 let trigger = trigger.as_deref().map(|trigger| self.facts.names.get(trigger));
                 let told = Compaction { before: *before, after: *after, trigger, took: *took };
-                self.happened(What::Compaction(told));
+                self.note_event(EventKind::Compaction(told));
             }
             Body::Message(message) => {
                 self.count_message(message);
@@ -79,16 +79,16 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
             Body::Denial(denial) => self.denial(denial.id.as_deref(), denial.tool.as_deref()),
             Body::Retry(kind, wait) => {
                 let kind = self.facts.names.get(kind);
-                self.happened(What::Retry(kind, *wait, self.event.dialect));
+                self.note_event(EventKind::Retry(kind, *wait, self.event.dialect));
             }
             Body::TurnDuration(wall) => {
                 let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0));
                 let duration = TurnDuration {
-                    sessions: Few::One(self.session()),
-                    wall: First::at(self.spot, Some(*wall)),
+                    sessions: SmallSet::One(self.session()),
+                    wall: First::at(self.compact_place, Some(*wall)),
                 };
                 self.facts.durations.insert(key, duration);
-                self.happened(What::TurnDuration(*wall));
+                self.note_event(EventKind::TurnDuration(*wall));
             }
             Body::CostState(total, models) => {
                 let models = ModelUse::all(models, &mut self.facts.names);
@@ -116,7 +116,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         }
         if let Some(kind) = &message.api_error {
             let kind = self.facts.names.get(kind);
-            self.happened(What::ApiError(kind));
+            self.note_event(EventKind::ApiError(kind));
         }
     }
 
@@ -129,12 +129,12 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
                 ToolPart::None => {}
                 ToolPart::Server(tool) => {
                     let tool = tool.as_deref().map(|tool| self.facts.names.get(tool));
-                    self.happened(What::Server(tool, index));
+                    self.note_event(EventKind::Server(tool, index));
                 }
                 ToolPart::Call(ask) => {
                     let tool = ask.tool.as_deref().map(|tool| self.facts.names.get(tool));
                     let id = self.call_id(ask.id.as_deref(), index);
-                    self.facts.calls.insert(id, Call::asked(self.spot, tool, time));
+                    self.facts.calls.insert(id, Call::asked(self.compact_place, tool, time));
                     if self.keeps(Detail::CALLS) || self.keeps(Detail::AGENTS) {
                         self.detail_ask(id, ask, response, time);
                     }
@@ -147,7 +147,8 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
             self.detail_response(id, response.id.as_deref(), time);
         }
         let dialect = self.event.dialect;
-        let told = Response::told(self.spot, dialect, self.session(), response, &mut self.facts.names);
+        let told =
+            Response::told(self.compact_place, dialect, self.session(), response, &mut self.facts.names);
         let told = match dialect {
             Dialect::Transcript => told.written_by(response.version.or_else(|| self.record_version())),
             Dialect::Stream | Dialect::Input | Dialect::Bridge => {
@@ -158,7 +159,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         self.facts.responses.insert(id, told);
         if let Some(session) = &response.request_session {
             let session = SessionKey::Named(self.facts.names.get(session));
-            insert(&mut self.facts.request_sessions, id, First::at(self.spot, Some(session)));
+            insert(&mut self.facts.request_sessions, id, First::at(self.compact_place, Some(session)));
         }
         if dialect == Dialect::Stream {
             self.ending(Ending { response: Some(Last(self.place.offset)), result: None });
@@ -194,7 +195,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
 
     fn answer(&mut self, answer: &event::ToolResult<'_>, time: Option<Time>, index: usize) {
         let id = self.call_id(answer.id.as_deref(), index);
-        self.facts.calls.insert(id, Call::answered(self.spot, answer.is_error, time));
+        self.facts.calls.insert(id, Call::answered(self.compact_place, answer.is_error, time));
         if self.keeps(Detail::CALLS) || self.keeps(Detail::AGENTS) {
             self.detail_answer(id, answer, time);
         }
@@ -213,7 +214,7 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
         match id {
             Some(id) => {
                 let id = Id::of(id);
-                self.facts.denied.insert(id, First::at(self.spot, tool));
+                self.facts.denied.insert(id, First::at(self.compact_place, tool));
                 if self.keeps(Detail::EVENTS) {
                     self.detail_denial(id);
                 }
@@ -237,7 +238,12 @@ impl<'f, 'e, 'a> Reading<'f, 'e, 'a> {
                     self.facts.lanes.start(lane(), place.offset, id);
                 }
                 let model = model.as_deref().map(|model| self.facts.names.get(model));
-                Response::streamed(session.clone(), First::at(self.spot, model), usage.as_ref(), false)
+                Response::streamed(
+                    session.clone(),
+                    First::at(self.compact_place, model),
+                    usage.as_ref(),
+                    false,
+                )
             }
             StreamPayload::Delta(usage, stopped) => {
                 Response::streamed(session.clone(), First::default(), usage.as_ref(), *stopped)

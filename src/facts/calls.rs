@@ -2,7 +2,7 @@
 
 use super::{
     key::Name,
-    merge::{Earliest, Merge, Spot},
+    merge::{CompactPlace, Earliest, Merge},
 };
 use crate::measure::{Millis, Time};
 
@@ -10,13 +10,13 @@ use crate::measure::{Millis, Time};
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     /// Where the first ask stands.
-    ask: Spot,
+    ask: CompactPlace,
     /// The tool that it names.
     tool: Option<Name>,
     /// The earliest ask that has a time.
     asked: Earliest,
     /// The earliest answer, and where it stands.
-    answered: (Earliest, Spot),
+    answered: (Earliest, CompactPlace),
     /// Whether that answer is a failure.
     failed: bool,
 }
@@ -31,14 +31,14 @@ pub(crate) enum Ending {
 
 impl Call {
     /// The half that asks.
-    pub(crate) fn asked(spot: Spot, tool: Option<Name>, time: Option<Time>) -> Self {
-        Self { ask: spot, tool, asked: time.into(), ..Self::answered(Spot::NOWHERE, false, None) }
+    pub(crate) fn asked(place: CompactPlace, tool: Option<Name>, time: Option<Time>) -> Self {
+        Self { ask: place, tool, asked: time.into(), ..Self::answered(CompactPlace::NOWHERE, false, None) }
     }
 
     /// The half that answers.
-    pub(crate) fn answered(spot: Spot, failed: bool, time: Option<Time>) -> Self {
-        let (ask, asked) = (Spot::NOWHERE, Earliest::default());
-        Self { ask, tool: None, asked, answered: (time.into(), spot), failed }
+    pub(crate) fn answered(place: CompactPlace, failed: bool, time: Option<Time>) -> Self {
+        let (ask, asked) = (CompactPlace::NOWHERE, Earliest::default());
+        Self { ask, tool: None, asked, answered: (time.into(), place), failed }
     }
 
     /// The tool that was asked; `None` if nothing was asked, `Some(None)` if the ask names no tool.

@@ -8,7 +8,7 @@ use super::{
     Facts, Hashed,
     difference::Difference,
     key::{Id, Name, SessionKey},
-    merge::{Few, First},
+    merge::{First, SmallSet},
     responses::Response,
     sessions::{ModelUse, Session},
 };
@@ -105,9 +105,9 @@ impl<'a> Owners<'a> {
     }
 
     /// The session that something counts for; for the others it is a copy.
-    pub(super) fn owner<'k>(&self, of: &'k Few<SessionKey>) -> Option<&'k SessionKey> {
+    pub(super) fn owner<'k>(&self, of: &'k SmallSet<SessionKey>) -> Option<&'k SessionKey> {
         match of {
-            Few::One(only) => Some(only),
+            SmallSet::One(only) => Some(only),
             of => of.iter().min_by_key(|key| self.order(key)),
         }
     }

@@ -11,7 +11,7 @@ pub(crate) use traced::{SessionSpan, Traced, Writers};
 use super::{
     HashedSet,
     key::{Id, Keyed, Name, SessionKey},
-    merge::{Earliest, First, Merge, Spot},
+    merge::{CompactPlace, Earliest, First, Merge},
 };
 use crate::{
     event::{Dialect, trace::Traces},
@@ -110,28 +110,28 @@ impl Merge for Detail {
 
 /// Where a row stands: a source and an offset, and the line within its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Seat {
-    pub(crate) spot: Spot,
+pub(crate) struct LinePlace {
+    pub(crate) compact: CompactPlace,
     pub(crate) line: u32,
 }
 
-impl Seat {
+impl LinePlace {
     /// Where nothing stands.
-    pub(crate) const NOWHERE: Self = Self { spot: Spot::NOWHERE, line: 0 };
+    pub(crate) const NOWHERE: Self = Self { compact: CompactPlace::NOWHERE, line: 0 };
 
     /// Which source.
     pub(crate) fn source(self) -> SourceId {
-        self.spot.source()
+        self.compact.source()
     }
 }
 
-impl From<Place> for Seat {
+impl From<Place> for LinePlace {
     fn from(place: Place) -> Self {
-        Self { spot: place.into(), line: u32::try_from(place.line).unwrap_or(u32::MAX) }
+        Self { compact: place.into(), line: u32::try_from(place.line).unwrap_or(u32::MAX) }
     }
 }
 
-impl Default for Seat {
+impl Default for LinePlace {
     fn default() -> Self {
         Self::NOWHERE
     }
@@ -139,7 +139,7 @@ impl Default for Seat {
 
 /// Whose something is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Whose {
+pub(crate) enum AgentRef {
     /// The main agent's.
     #[default]
     Main,
@@ -173,25 +173,27 @@ impl Merge for Agent {
 
 /// When and where a record tells something, and of whom.
 #[derive(Clone, Debug)]
-pub(crate) struct Moment {
+pub(crate) struct EventContext {
     pub(crate) session: SessionKey,
     pub(crate) time: Earliest,
-    pub(crate) seat: Seat,
-    pub(crate) whose: Whose,
+    pub(crate) place: LinePlace,
+    pub(crate) agent: AgentRef,
     pub(crate) version: Option<Name>,
 }
 
-impl Moment {
+impl EventContext {
     /// Whether it stands before another one of the same session and source.
     fn is_before(&self, other: &Self) -> bool {
-        self.session == other.session && self.seat.source() == other.seat.source() && self.seat < other.seat
+        self.session == other.session
+            && self.place.source() == other.place.source()
+            && self.place < other.place
     }
 }
 
 /// A record asks for a call.
 #[derive(Clone, Debug)]
-pub(crate) struct Ask {
-    pub(crate) moment: Moment,
+pub(crate) struct ToolUseRow {
+    pub(crate) context: EventContext,
     pub(crate) id: Option<Name>,
     /// The response that asks.
     pub(crate) response: Option<Id>,
@@ -201,21 +203,21 @@ pub(crate) struct Ask {
 
 /// A record answers a call.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
-    pub(crate) moment: Moment,
+pub(crate) struct ToolResultRow {
+    pub(crate) context: EventContext,
     pub(crate) bytes: u64,
 }
 
 /// A record tells of a response.
 #[derive(Clone, Debug)]
-pub(crate) struct Telling {
-    pub(crate) moment: Moment,
+pub(crate) struct ResponseRow {
+    pub(crate) context: EventContext,
     pub(crate) id: Option<Name>,
 }
 
 /// Something that happened once in a session.
 #[derive(Clone, Debug)]
-pub(crate) enum What {
+pub(crate) enum EventKind {
     /// The API failed, with this type.
     ApiError(Name),
     /// The API failed and was asked again after this wait. Both dialects tell of it, under different uuids.
@@ -234,14 +236,14 @@ pub(crate) enum What {
     Server(Option<Name>, usize),
 }
 
-impl What {
+impl EventKind {
     /// Whether it counts once per uuid, in the record that counts for that uuid. Totals need these, so they are always kept.
     pub(crate) fn is_per_record(&self) -> bool {
         matches!(self, Self::ApiError(_) | Self::Retry(..) | Self::Denials(_))
     }
 
     /// Tells the things apart that one record may tell.
-    fn sort(&self) -> Cow<'static, str> {
+    fn name(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Self::ApiError(_) => "api error",
             Self::Retry(..) => "retry",
@@ -257,19 +259,19 @@ impl What {
 
 /// What happened, and when.
 #[derive(Clone, Debug)]
-pub(crate) struct Happening {
-    pub(crate) moment: Moment,
+pub(crate) struct SessionEvent {
+    pub(crate) context: EventContext,
     pub(crate) uuid: Option<Id>,
-    pub(crate) what: What,
+    pub(crate) kind: EventKind,
 }
 
 /// What is merely gathered and sorted at the end: a map would look up every row again.
-pub(crate) type Gathered<T> = Vec<(Id, T)>;
+pub(crate) type RowsById<T> = Vec<(Id, T)>;
 
 /// One record.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
-    pub(crate) moment: Moment,
+    pub(crate) context: EventContext,
     pub(crate) kind: Name,
     pub(crate) known: bool,
     pub(crate) dialect: Dialect,
@@ -310,10 +312,10 @@ impl Merge for Content {
 #[derive(Clone, Debug)]
 pub(crate) struct Details {
     pub(crate) kept: Detail,
-    pub(crate) asks: Gathered<Ask>,
-    pub(crate) answers: Gathered<Answer>,
-    pub(crate) tellings: Gathered<Telling>,
-    pub(crate) denials: Gathered<Moment>,
+    pub(crate) tool_uses: RowsById<ToolUseRow>,
+    pub(crate) tool_results: RowsById<ToolResultRow>,
+    pub(crate) responses: RowsById<ResponseRow>,
+    pub(crate) denials: RowsById<EventContext>,
     pub(crate) agents: Keyed<Agent>,
     pub(crate) records: Vec<Record>,
     pub(crate) contents: Keyed<Content>,
@@ -326,16 +328,16 @@ pub(crate) struct Details {
     /// Calls that ask nobody anything and have no answer yet. Their answers need not be kept.
     unanswered: HashedSet<Id>,
     /// The agent of the last record, and its unit: most records tell again what the one before told.
-    last: Option<(SourceId, u64, Whose, bool)>,
+    last: Option<(SourceId, u64, AgentRef, bool)>,
 }
 
 impl Details {
     pub(crate) fn new(kept: Detail) -> Self {
         Self {
             kept,
-            asks: Vec::new(),
-            answers: Vec::new(),
-            tellings: Vec::new(),
+            tool_uses: Vec::new(),
+            tool_results: Vec::new(),
+            responses: Vec::new(),
             denials: Vec::new(),
             agents: Keyed::default(),
             records: Vec::new(),
@@ -352,9 +354,9 @@ impl Details {
     pub(super) fn flush(&mut self) {
         let Self {
             kept: _,
-            asks: _,
-            answers: _,
-            tellings: _,
+            tool_uses: _,
+            tool_results: _,
+            responses: _,
             denials: _,
             agents,
             records: _,
@@ -374,9 +376,9 @@ impl Merge for Details {
     fn merge(&mut self, other: Self) {
         let Self {
             kept,
-            asks,
-            answers,
-            tellings,
+            tool_uses,
+            tool_results,
+            responses,
             denials,
             agents,
             records,
@@ -388,9 +390,9 @@ impl Merge for Details {
             last: _,       // a cache
         } = other;
         self.kept.merge(kept);
-        self.asks.merge(asks);
-        self.answers.merge(answers);
-        self.tellings.merge(tellings);
+        self.tool_uses.merge(tool_uses);
+        self.tool_results.merge(tool_results);
+        self.responses.merge(responses);
         self.denials.merge(denials);
         self.agents.merge(agents);
         self.records.merge(records);

@@ -48,15 +48,15 @@ impl<'a> Totals<'a> {
 pub(super) fn differences(chain: &Chain) -> Vec<Difference<'_>> {
     let mut results: Vec<&TurnEnd> = chain.results.iter().collect();
     results.sort_unstable_by_key(|end| end.place);
-    let (history, marks) = (History::of(&results), Marks::of(chain));
+    let (history, places) = (History::of(&results), ResetsAndVersions::of(chain));
     let all = results.chunk_by(|one, two| one.place.source == two.place.source);
-    let all = all.flat_map(|file| file_differences(file, &marks, &history)).collect();
+    let all = all.flat_map(|file| file_differences(file, &places, &history)).collect();
     without_copies(all)
 }
 
 fn file_differences<'a>(
     file: &[&'a TurnEnd],
-    marks: &Marks<'_>,
+    places: &ResetsAndVersions<'_>,
     history: &History<'a>,
 ) -> Vec<Difference<'a>> {
     let mut last: Option<Totals<'a>> = None;
@@ -64,8 +64,8 @@ fn file_differences<'a>(
     let mut differences = Vec::with_capacity(file.len());
     let mut segment = 0;
     for &end in file {
-        if marks.segment(end.place) != segment {
-            segment = marks.segment(end.place);
+        if places.segment(end.place) != segment {
+            segment = places.segment(end.place);
             last = None;
             by_session.clear();
         }
@@ -73,7 +73,7 @@ fn file_differences<'a>(
             .get(&end.session)
             .cloned()
             .or_else(|| last.clone().filter(|last| end.since_last.is_some() || continues(end, last.end)))
-            .or_else(|| history.continued(end, marks.version(end.place)));
+            .or_else(|| history.continued(end, places.version(end.place)));
         let (difference, totals) = difference(end, before.as_ref(), history);
         differences.push(difference);
         by_session.insert(&end.session, totals.clone());
@@ -281,12 +281,12 @@ fn continues_silently(version: &str) -> bool {
 }
 
 /// Resets and versions of all sources, in order.
-pub(super) struct Marks<'a> {
+pub(super) struct ResetsAndVersions<'a> {
     resets: Vec<Place>,
     versions: Vec<(Place, &'a str)>,
 }
 
-impl<'a> Marks<'a> {
+impl<'a> ResetsAndVersions<'a> {
     pub(super) fn of(chain: &'a Chain) -> Self {
         let mut resets = chain.resets.clone();
         resets.sort_unstable();

@@ -97,9 +97,9 @@ impl<T> Merge for Vec<T> {
 /// Where something stands, in eight bytes: what rows compare when one of two has to be chosen. Three bytes for the source
 /// and five for the offset, which is a terabyte; what is beyond stands last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Spot(u64);
+pub(crate) struct CompactPlace(u64);
 
-impl Spot {
+impl CompactPlace {
     /// Where nothing stands: after everything.
     pub(crate) const NOWHERE: Self = Self(u64::MAX);
 
@@ -121,7 +121,7 @@ impl Spot {
     }
 }
 
-impl From<Place> for Spot {
+impl From<Place> for CompactPlace {
     fn from(place: Place) -> Self {
         let offset = place.offset.min((1 << Self::OFFSET_BITS) - 2);
         Self(u64::from(place.source.0).min((1 << 24) - 1) << Self::OFFSET_BITS | offset)
@@ -131,14 +131,14 @@ impl From<Place> for Spot {
 /// The value that stands first, among the records that have one.
 #[derive(Clone, Debug)]
 pub(crate) struct First<T> {
-    spot: Spot,
+    place: CompactPlace,
     value: Option<T>,
 }
 
 impl<T> First<T> {
     /// A value, or none, of the record that stands here.
-    pub(crate) fn at(spot: Spot, value: Option<T>) -> Self {
-        Self { spot: if value.is_some() { spot } else { Spot::NOWHERE }, value }
+    pub(crate) fn at(place: CompactPlace, value: Option<T>) -> Self {
+        Self { place: if value.is_some() { place } else { CompactPlace::NOWHERE }, value }
     }
 
     pub(crate) fn get(&self) -> Option<&T> {
@@ -146,20 +146,20 @@ impl<T> First<T> {
     }
 
     /// Whether a value here would stand before it.
-    pub(crate) fn stands_after(&self, spot: Spot) -> bool {
-        spot < self.spot
+    pub(crate) fn is_after(&self, place: CompactPlace) -> bool {
+        place < self.place
     }
 }
 
 impl<T> Default for First<T> {
     fn default() -> Self {
-        Self { spot: Spot::NOWHERE, value: None }
+        Self { place: CompactPlace::NOWHERE, value: None }
     }
 }
 
 impl<T> Merge for First<T> {
     fn merge(&mut self, other: Self) {
-        if other.spot < self.spot {
+        if other.place < self.place {
             *self = other;
         }
     }
@@ -226,7 +226,7 @@ impl Merge for Span {
 
 /// A few distinct values: nearly always there is one.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Few<T> {
+pub(crate) enum SmallSet<T> {
     #[default]
     None,
     One(T),
@@ -235,7 +235,7 @@ pub(crate) enum Few<T> {
     Many(Box<BTreeSet<T>>),
 }
 
-impl<T: Ord + Clone> Few<T> {
+impl<T: Ord + Clone> SmallSet<T> {
     pub(crate) fn insert(&mut self, value: T) {
         match self {
             Self::None => *self = Self::One(value),
@@ -259,7 +259,7 @@ impl<T: Ord + Clone> Few<T> {
     }
 }
 
-impl<T: Ord + Clone> Merge for Few<T> {
+impl<T: Ord + Clone> Merge for SmallSet<T> {
     fn merge(&mut self, other: Self) {
         match other {
             Self::None => {}
@@ -290,17 +290,18 @@ mod tests {
 
     #[test]
     fn spots_are_ordered_like_places_and_what_is_beyond_stands_last() {
-        let spot = |source, offset| Spot::from(Place { source: SourceId(source), offset, unit: 0, line: 0 });
+        let place =
+            |source, offset| CompactPlace::from(Place { source: SourceId(source), offset, unit: 0, line: 0 });
         assert!(
-            spot(0, 5) < spot(0, 6)
-                && spot(0, u64::MAX) < spot(1, 0)
-                && spot(u32::MAX, u64::MAX) < Spot::NOWHERE
+            place(0, 5) < place(0, 6)
+                && place(0, u64::MAX) < place(1, 0)
+                && place(u32::MAX, u64::MAX) < CompactPlace::NOWHERE
         );
     }
 
     #[test]
     fn the_first_value_is_of_the_first_record_that_has_one() {
-        let first = |offset, value| First::at(Spot(offset), value);
+        let first = |offset, value| First::at(CompactPlace(offset), value);
         let mut merged = first(1, None);
         merged.merge(first(7, Some('b')));
         merged.merge(first(5, Some('a')));

@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::{HashMap, HashSet};
 
-use absorb::Reading;
+use absorb::RecordAbsorber;
 pub use account::{
     Account, Cost, Denials, Durations, Errors, Input, Interrupted, InvalidPlace, Latencies, ModelCost,
     ToolCount, Tools, Turns, Unknown,
@@ -35,8 +35,8 @@ pub use account::{
 pub use arrival::{Arrivals, Arrived};
 use calls::Call;
 pub use detail::Detail;
-use detail::{Details, Gathered, Happening};
-use difference::Marks;
+use detail::{Details, RowsById, SessionEvent};
+use difference::ResetsAndVersions;
 pub use key::Name;
 use key::{Id, Keyed, Names, SessionKey};
 pub(crate) use merge::{Earliest, Merge};
@@ -44,7 +44,7 @@ use merge::{First, Span};
 use once::Records;
 use responses::{Lanes, Response};
 use sessions::{Chain, Ending, Session, TurnDuration};
-use trouble::{Invalid, Invalids, Stranger, Tail, Tails};
+use trouble::{Invalid, Invalids, Tail, Tails, UnknownKind};
 
 use crate::{
     event::{Dialect, Event, Kind, KindId},
@@ -62,7 +62,7 @@ pub struct Facts {
     tails: Tails,
     dialects: [u64; Dialect::ALL.len()],
     kinds: KindCounts,
-    strangers: Hashed<Name, Stranger>,
+    unknown_kinds: Hashed<Name, UnknownKind>,
     records: Records,
     span: Option<Span>,
     versions: BTreeSet<Name>,
@@ -78,7 +78,7 @@ pub struct Facts {
     calls: Keyed<Call>,
     denied: Keyed<First<Name>>,
     /// API failures and denials without an id; other events where rows are kept.
-    happenings: Gathered<Happening>,
+    session_events: RowsById<SessionEvent>,
     names: Names,
     run: Option<Run>,
     details: Option<Box<Details>>,
@@ -169,7 +169,7 @@ impl Merge for Facts {
             tails,
             dialects,
             kinds,
-            strangers,
+            unknown_kinds,
             records,
             span,
             versions,
@@ -183,7 +183,7 @@ impl Merge for Facts {
             lanes,
             calls,
             denied,
-            happenings,
+            session_events,
             names: _, // a cache: whoever holds a name keeps it alive
             run,
             details,
@@ -196,7 +196,7 @@ impl Merge for Facts {
         self.tails.merge_into(tails, &mut self.invalids);
         self.dialects.iter_mut().zip(dialects).for_each(|(mine, theirs)| *mine += theirs);
         self.kinds.merge(kinds);
-        self.strangers.merge(strangers);
+        self.unknown_kinds.merge(unknown_kinds);
         self.records.merge(records);
         self.span.merge(span);
         self.versions.extend(versions);
@@ -210,7 +210,7 @@ impl Merge for Facts {
         self.lanes.merge(lanes);
         self.calls.merge(calls);
         self.denied.merge(denied);
-        self.happenings.merge(happenings);
+        self.session_events.merge(session_events);
         self.end_run(run);
         self.details.merge(details);
     }
@@ -283,7 +283,7 @@ impl Facts {
         if event.prompt {
             self.prompts.insert(uuid.unwrap_or_else(|| Id::at(place, 0)), ());
         }
-        let once = Reading::new(self, place, uuid, event).absorb();
+        let once = RecordAbsorber::new(self, place, uuid, event).absorb();
         self.records.insert(uuid, once);
     }
 
@@ -292,8 +292,8 @@ impl Facts {
             Kind::Known(id) => self.kinds.0[id.index()] += 1,
             other => {
                 let version = event.version.as_deref().map(|version| self.names.get(version));
-                let stranger = Stranger { count: 1, place, version, known: other.is_known() };
-                insert(&mut self.strangers, self.names.get(&other.name()), stranger);
+                let unknown = UnknownKind { count: 1, place, version, known: other.is_known() };
+                insert(&mut self.unknown_kinds, self.names.get(&other.name()), unknown);
             }
         }
     }
@@ -344,7 +344,7 @@ impl Facts {
             tails: _,
             dialects: _,
             kinds: _,
-            strangers: _,
+            unknown_kinds: _,
             records,
             span: _,
             versions: _,
@@ -358,7 +358,7 @@ impl Facts {
             lanes: _,
             calls,
             denied,
-            happenings: _,
+            session_events: _,
             names: _,
             run: _,
             details,
@@ -381,8 +381,8 @@ impl Facts {
         if lines.is_empty() {
             return Vec::new();
         }
-        let marks = Marks::of(&self.chain);
-        let version = |place| marks.version(place).and_then(Version::parse);
+        let places = ResetsAndVersions::of(&self.chain);
+        let version = |place| places.version(place).and_then(Version::parse);
         let old = |place| version(place).is_some_and(has_long_prompt_surcharge);
         lines.iter().filter(|(place, _)| old(*place)).map(|&(_, id)| id).collect()
     }

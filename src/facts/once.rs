@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use super::{
     key::{Id, Keyed, Name},
-    merge::{Merge, Spot},
+    merge::{CompactPlace, Merge},
 };
 use crate::{event::BlockId, input::Place};
 
@@ -20,7 +20,7 @@ pub(crate) struct Once {
 /// What every record has. There are hundreds of thousands in a gigabyte, so a row is small: sixteen bytes.
 #[derive(Clone, Copy, Debug)]
 struct Row {
-    spot: Spot,
+    place: CompactPlace,
     /// The first blocks that the table knows, a byte each: one more than the number of its row, and 0 for none.
     blocks: [u8; 7],
     /// How many blocks there are, known or not.
@@ -29,8 +29,8 @@ struct Row {
 
 impl Row {
     /// Of two copies the one with more blocks counts, then the one that stands first.
-    fn rank(&self) -> (Reverse<u8>, Spot) {
-        (Reverse(self.count), self.spot)
+    fn rank(&self) -> (Reverse<u8>, CompactPlace) {
+        (Reverse(self.count), self.place)
     }
 }
 
@@ -69,7 +69,7 @@ impl Merge for Uncommon {
 impl Once {
     /// A record that counts for nothing yet.
     pub(crate) fn at(place: Place) -> Self {
-        Self { row: Row { spot: place.into(), blocks: [0; 7], count: 0 }, rare: None }
+        Self { row: Row { place: place.into(), blocks: [0; 7], count: 0 }, rare: None }
     }
 
     fn rare(&mut self) -> &mut Rare {
@@ -129,8 +129,8 @@ impl Records {
     }
 
     /// Where the record stands that counts for its uuid.
-    pub(crate) fn counted(&self, uuid: Id) -> Option<Spot> {
-        self.rows.get(uuid).map(|row| row.spot)
+    pub(crate) fn counted(&self, uuid: Id) -> Option<CompactPlace> {
+        self.rows.get(uuid).map(|row| row.place)
     }
 
     /// Records whose uuid was seen before.

@@ -2,7 +2,7 @@
 
 use super::{
     key::{Id, Name, Names, SessionKey},
-    merge::{Few, First, Merge, Spot},
+    merge::{CompactPlace, First, Merge, SmallSet},
 };
 use crate::{
     event::{self, Dialect},
@@ -14,7 +14,7 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Response {
     /// The sessions it was seen in: its own, and those that were forked from it.
-    pub(crate) sessions: Few<SessionKey>,
+    pub(crate) sessions: SmallSet<SessionKey>,
     /// The model that answered.
     pub(crate) model: First<Name>,
     /// The model that was asked.
@@ -39,16 +39,16 @@ pub(crate) struct Response {
 impl Response {
     /// What a message says of its response.
     pub(crate) fn told(
-        spot: Spot,
+        place: CompactPlace,
         dialect: Dialect,
         session: SessionKey,
         told: &event::Response<'_>,
         names: &mut Names,
     ) -> Self {
         Self {
-            sessions: Few::One(session),
-            model: First::at(spot, told.model.as_ref().map(|model| names.get(model))),
-            requested: First::at(spot, told.requested.as_ref().map(|model| names.get(model))),
+            sessions: SmallSet::One(session),
+            model: First::at(place, told.model.as_ref().map(|model| names.get(model))),
+            requested: First::at(place, told.requested.as_ref().map(|model| names.get(model))),
             stopped: told.stopped,
             saved: dialect == Dialect::Transcript,
             ..Self::default()
@@ -64,7 +64,7 @@ impl Response {
         last: bool,
     ) -> Self {
         let delta = last && usage.is_some();
-        Self { sessions: Few::One(session), model, delta, ..Self::default() }.with_usage(usage)
+        Self { sessions: SmallSet::One(session), model, delta, ..Self::default() }.with_usage(usage)
     }
 
     fn with_usage(mut self, usage: Option<&event::Usage>) -> Self {

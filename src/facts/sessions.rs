@@ -2,7 +2,7 @@
 
 use super::{
     key::{Id, Name, Names, SessionKey},
-    merge::{Earliest, Few, First, Last, Merge, Spot},
+    merge::{CompactPlace, Earliest, First, Last, Merge, SmallSet},
 };
 use crate::{
     event::{self, Dialect},
@@ -24,7 +24,7 @@ pub(crate) struct Session {
     /// Whether the CLI's output tells of it.
     pub(crate) streamed: bool,
     /// The sources it was seen in.
-    pub(crate) sources: Few<SourceId>,
+    pub(crate) sources: SmallSet<SourceId>,
     /// What it cost, as it was saved.
     pub(crate) state: Option<CostState>,
 }
@@ -41,7 +41,7 @@ impl Session {
             cwd: name(&event.cwd),
             version: name(&event.version),
             streamed: event.dialect == Dialect::Stream,
-            sources: Few::One(place.source),
+            sources: SmallSet::One(place.source),
             state: None,
         }
     }
@@ -52,12 +52,12 @@ impl Session {
     pub(crate) fn see(&mut self, place: Place, event: &event::Event<'_>, names: &mut Names) {
         self.start.merge(event.time.into());
         self.end = self.end.max(event.time);
-        let spot = Spot::from(place);
+        let place = CompactPlace::from(place);
         for (kept, told) in [(&mut self.cwd, &event.cwd), (&mut self.version, &event.version)] {
             if let Some(text) = told
-                && kept.stands_after(spot)
+                && kept.is_after(place)
             {
-                *kept = First::at(spot, Some(names.get(text)));
+                *kept = First::at(place, Some(names.get(text)));
             }
         }
         self.streamed |= event.dialect == Dialect::Stream;
@@ -190,7 +190,7 @@ impl Merge for Ending {
 /// Wall time of one interactive turn. A fork copies the record, so it can belong to several sessions.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnDuration {
-    pub(crate) sessions: Few<SessionKey>,
+    pub(crate) sessions: SmallSet<SessionKey>,
     pub(crate) wall: First<Millis>,
 }
 

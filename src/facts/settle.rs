@@ -6,7 +6,7 @@ use super::{
     Account, Facts, HashedSet, Name,
     account::{AccountBuilder, Unknown},
     cost::Bill,
-    detail::What,
+    detail::EventKind,
     key::{Id, SessionKey},
     ledger::End,
     once::Records,
@@ -59,16 +59,17 @@ impl<'a> Settled<'a> {
     fn kinds(&self) -> BTreeMap<String, u64> {
         let facts = self.facts;
         let known = KindId::all().map(|id| (id.row().name.to_owned(), facts.kinds.0[id.index()]));
-        let strangers = facts.strangers.iter().map(|(name, stranger)| (name.to_string(), stranger.count));
-        known.filter(|&(_, count)| count > 0).chain(strangers).collect()
+        let unknown_kinds =
+            facts.unknown_kinds.iter().map(|(name, unknown)| (name.to_string(), unknown.count));
+        known.filter(|&(_, count)| count > 0).chain(unknown_kinds).collect()
     }
 
     fn unknown_kinds(&self) -> BTreeMap<String, Unknown> {
-        let strangers = self.facts.strangers.iter().filter(|(_, stranger)| !stranger.known);
-        let unknown = |(name, stranger): (&Name, &super::Stranger)| {
-            (name.to_string(), self.unknown(stranger.count, stranger.place, stranger.version.as_ref()))
+        let unknown_kinds = self.facts.unknown_kinds.iter().filter(|(_, unknown)| !unknown.known);
+        let unknown = |(name, unknown): (&Name, &super::UnknownKind)| {
+            (name.to_string(), self.unknown(unknown.count, unknown.place, unknown.version.as_ref()))
         };
-        strangers.map(unknown).collect()
+        unknown_kinds.map(unknown).collect()
     }
 
     fn blocks(&self, records: &Records) -> (BTreeMap<String, u64>, BTreeMap<String, Unknown>) {
@@ -86,11 +87,11 @@ impl<'a> Settled<'a> {
             }
         }
         let blocks = BlockId::all().map(|id| (id.name(), known[id.index()])).filter(|&(_, count)| count > 0);
-        let strangers = unknown.iter().map(|(name, (count, ..))| (name.to_string(), *count));
+        let unknown_kinds = unknown.iter().map(|(name, (count, ..))| (name.to_string(), *count));
         let places = unknown
             .iter()
             .map(|(name, &(count, place, version))| (name.to_string(), self.unknown(count, place, version)));
-        (blocks.chain(strangers).collect(), places.collect())
+        (blocks.chain(unknown_kinds).collect(), places.collect())
     }
 
     fn pay(&self, prices: &Prices, builder: &mut AccountBuilder<'a>) {
@@ -130,17 +131,17 @@ impl<'a> Settled<'a> {
         }
         let mut loose: Vec<&Name> = Vec::new();
         for (_, event) in self.events() {
-            match &event.what {
-                What::ApiError(kind) => builder.api_failure(kind, false),
-                What::Retry(kind, ..) => builder.api_failure(kind, true),
-                What::Denials(tools) => {
+            match &event.kind {
+                EventKind::ApiError(kind) => builder.api_failure(kind, false),
+                EventKind::Retry(kind, ..) => builder.api_failure(kind, true),
+                EventKind::Denials(tools) => {
                     loose.extend(tools.iter().map(|tool| tool.as_ref().unwrap_or(&NO_TOOL)));
                 }
-                What::Compaction(..)
-                | What::Prompt
-                | What::TurnDuration(_)
-                | What::Servers(_)
-                | What::Server(..) => {} // counted elsewhere, or not at all
+                EventKind::Compaction(..)
+                | EventKind::Prompt
+                | EventKind::TurnDuration(_)
+                | EventKind::Servers(_)
+                | EventKind::Server(..) => {} // counted elsewhere, or not at all
             }
         }
         let denials = self.denials().map(|(_, tool)| tool).chain(loose.iter().copied());

@@ -7,8 +7,8 @@ use super::{
     account::{Input, InvalidPlace, Unknown},
     calls::{Call, Ending},
     cost::{Bill, Owners, bills},
-    detail::{Happening, What},
-    difference::{Difference, Marks, differences},
+    detail::{EventKind, SessionEvent},
+    difference::{Difference, ResetsAndVersions, differences},
     key::{Id, SessionKey},
     ledger::{End, Location},
     once::Records,
@@ -32,12 +32,12 @@ pub(super) struct Settled<'a> {
     pub(super) owners: Owners<'a>,
     pub(super) lines: Lines,
     /// Which version prints where.
-    pub(super) versions: Marks<'a>,
+    pub(super) versions: ResetsAndVersions<'a>,
     /// What each result added, in the order they stand.
     pub(super) differences: Vec<Difference<'a>>,
     /// For each difference the copy of its result that counts as a turn, if one does.
     counted: Vec<Option<&'a TurnEnd>>,
-    events: Vec<(Id, &'a Happening)>,
+    events: Vec<(Id, &'a SessionEvent)>,
     /// Sessions with a result.
     ended: HashedSet<&'a SessionKey>,
     /// Sessions with a result that says its wall time.
@@ -49,7 +49,7 @@ impl<'a> Settled<'a> {
     pub(super) fn of(facts: &'a Facts, records: &Records) -> Self {
         let differences = differences(&facts.chain);
         let results = &facts.chain.results;
-        let counts = |uuid: Option<Id>, spot| uuid.is_none_or(|uuid| records.counted(uuid) == Some(spot));
+        let counts = |uuid: Option<Id>, place| uuid.is_none_or(|uuid| records.counted(uuid) == Some(place));
         // Of a result in several files one copy has the smallest difference, and perhaps another one counts.
         let by_uuid: Hashed<Id, &TurnEnd> = results
             .iter()
@@ -60,14 +60,14 @@ impl<'a> Settled<'a> {
             Some(uuid) => by_uuid.get(&uuid).copied(),
             None => Some(one.end),
         };
-        let events = facts.happenings.iter();
-        let events =
-            events.filter(|(_, one)| !one.what.is_per_record() || counts(one.uuid, one.moment.seat.spot));
+        let events = facts.session_events.iter();
+        let events = events
+            .filter(|(_, one)| !one.kind.is_per_record() || counts(one.uuid, one.context.place.compact));
         Self {
             facts,
             owners: Owners::new(facts),
             lines: Lines::of(facts),
-            versions: Marks::of(&facts.chain),
+            versions: ResetsAndVersions::of(&facts.chain),
             counted: differences.iter().map(counted).collect(),
             events: without_other_dialect(events.map(|(id, one)| (*id, one)).collect()),
             ended: results.iter().map(|end| &end.session).collect(),
@@ -88,7 +88,7 @@ impl<'a> Settled<'a> {
 
     /// API failures, denials without an id, and the other events where they are kept. Those that count once per record
     /// are here once, and retries in one dialect.
-    pub(super) fn events(&self) -> &[(Id, &'a Happening)] {
+    pub(super) fn events(&self) -> &[(Id, &'a SessionEvent)] {
         &self.events
     }
 
@@ -223,19 +223,19 @@ pub(super) fn lacks_result(is_named: bool, streamed: bool, has_result: bool) -> 
 
 /// Leaves the retries of one dialect in each session. A retry has a record in each dialect, under different uuids: the dialect
 /// with more of them counts.
-fn without_other_dialect(events: Vec<(Id, &Happening)>) -> Vec<(Id, &Happening)> {
-    let saved = |one: &Happening| match one.what {
-        What::Retry(_, _, dialect) => Some(dialect == Dialect::Transcript),
+fn without_other_dialect(events: Vec<(Id, &SessionEvent)>) -> Vec<(Id, &SessionEvent)> {
+    let saved = |one: &SessionEvent| match one.kind {
+        EventKind::Retry(_, _, dialect) => Some(dialect == Dialect::Transcript),
         _ => None,
     };
     let mut counts: Hashed<&SessionKey, [u64; 2]> = Hashed::default();
     for (_, one) in &events {
         if let Some(saved) = saved(one) {
-            counts.entry(&one.moment.session).or_default()[usize::from(saved)] += 1;
+            counts.entry(&one.context.session).or_default()[usize::from(saved)] += 1;
         }
     }
-    let counts_in = |one: &Happening, saved: bool| {
-        let [streamed, stored] = counts.get(&one.moment.session).copied().unwrap_or_default();
+    let counts_in = |one: &SessionEvent, saved: bool| {
+        let [streamed, stored] = counts.get(&one.context.session).copied().unwrap_or_default();
         saved == (stored > streamed)
     };
     events.into_iter().filter(|(_, one)| saved(one).is_none_or(|saved| counts_in(one, saved))).collect()

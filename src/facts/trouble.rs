@@ -108,7 +108,7 @@ impl Tails {
 
 /// A name that is not a row of our tables.
 #[derive(Clone, Debug)]
-pub(crate) struct Stranger {
+pub(crate) struct UnknownKind {
     pub(crate) count: u64,
     /// The first place.
     pub(crate) place: Place,
@@ -118,7 +118,7 @@ pub(crate) struct Stranger {
     pub(crate) known: bool,
 }
 
-impl Merge for Stranger {
+impl Merge for UnknownKind {
     fn merge(&mut self, other: Self) {
         let Self { count, place, version, known } = other;
         self.count += count;

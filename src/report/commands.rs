@@ -12,7 +12,7 @@ use crate::{
     facts::{
         Detail, Name,
         ledger::{Location, ResponseIndex},
-        trace::command::{self, Commands, Sort, Use},
+        trace::command::{self, CommandKind, Commands, Use},
     },
     measure::{Time, Tokens},
 };
@@ -46,7 +46,7 @@ const NEVER: (&str, &str) = (" offered but never used", " offered but never used
 
 #[derive(Default)]
 struct Row {
-    sort: Option<Sort>,
+    sort: Option<CommandKind>,
     name: Option<Name>,
     offered: Option<u64>,
     used: u64,
@@ -145,14 +145,14 @@ fn costs() -> Vec<Column<Row>> {
 /// One row a name: the most used first, then what was offered and never used.
 fn commands(view: &View<'_>) -> Report {
     let Commands { offers, uses } = command::commands(view.ledger);
-    let mut rows: BTreeMap<(Sort, Option<Name>), Row> = BTreeMap::new();
-    let listed: BTreeSet<bool> = offers.keys().map(|(sort, _)| *sort == Sort::Agent).collect();
+    let mut rows: BTreeMap<(CommandKind, Option<Name>), Row> = BTreeMap::new();
+    let listed: BTreeSet<bool> = offers.keys().map(|(sort, _)| *sort == CommandKind::Agent).collect();
     for ((sort, name), sessions) in offers {
         rows.entry((sort, Some(name))).or_default().offered = Some(sessions.len() as u64);
     }
-    let mut began: BTreeMap<ResponseIndex, BTreeSet<(Sort, Option<Name>)>> = BTreeMap::new();
+    let mut began: BTreeMap<ResponseIndex, BTreeSet<(CommandKind, Option<Name>)>> = BTreeMap::new();
     for one in &uses {
-        let key = (one.sort, one.name.clone());
+        let key = (one.kind, one.name.clone());
         for &response in &one.responses {
             began.entry(response).or_default().insert(key.clone());
         }
@@ -166,8 +166,8 @@ fn commands(view: &View<'_>) -> Report {
         }
     }
     // Where agents are listed, or commands and skills, what is not among them was not offered.
-    let unlisted = |sort: Sort| listed.contains(&(sort == Sort::Agent)).then_some(0);
-    let named = |((sort, name), row): ((Sort, Option<Name>), Row)| Row {
+    let unlisted = |sort: CommandKind| listed.contains(&(sort == CommandKind::Agent)).then_some(0);
+    let named = |((sort, name), row): ((CommandKind, Option<Name>), Row)| Row {
         sort: Some(sort),
         name,
         offered: row.offered.or(unlisted(sort)),

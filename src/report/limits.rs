@@ -53,7 +53,7 @@ fn what_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         time time "Time" "When, where the log says it." => row.fact.context.time;
         text sort "Sort" [known] "`rate_limit`, `fallback`, `refusal`, `compaction`, `microcompaction` or `stop`."
-            => row.fact.sort.name();
+            => row.fact.kind.name();
         text what "What" "What the log says of it: status and window, trigger, category, `max_turns` or `max_budget_usd`."
             => &row.fact.what;
         text models "Models" [screen] "The model, and the one instead."

@@ -8,7 +8,7 @@ use crate::event::{
 
 /// What can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Sort {
+pub enum CommandKind {
     /// A slash command.
     Command,
     /// A skill. Each is a slash command too, and is not listed again as one.
@@ -17,7 +17,7 @@ pub enum Sort {
     Agent,
 }
 
-impl Sort {
+impl CommandKind {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -32,7 +32,7 @@ impl Sort {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer<T> {
     /// What they are.
-    pub sort: Sort,
+    pub kind: CommandKind,
     /// The names.
     pub names: Vec<T>,
 }
@@ -78,30 +78,30 @@ impl Form {
 }
 
 /// Records that list what there is: the member that does, and of what kind. The lists hold names, or objects with a `name`.
-const LISTS: &[(&str, &str, Sort)] = &[
-    ("system/init", "slash_commands", Sort::Command),
-    ("system/init", "skills", Sort::Skill),
-    ("system/init", "agents", Sort::Agent),
-    ("system/commands_changed", "commands", Sort::Command),
-    ("attachment/skill_listing", "names", Sort::Skill),
-    ("attachment/agent_listing_delta", "addedTypes", Sort::Agent),
+const LISTS: &[(&str, &str, CommandKind)] = &[
+    ("system/init", "slash_commands", CommandKind::Command),
+    ("system/init", "skills", CommandKind::Skill),
+    ("system/init", "agents", CommandKind::Agent),
+    ("system/commands_changed", "commands", CommandKind::Command),
+    ("attachment/skill_listing", "names", CommandKind::Skill),
+    ("attachment/agent_listing_delta", "addedTypes", CommandKind::Agent),
 ];
 
 /// Tools through which the model uses one: the keys of the name in their input, and of what kind it is if it was never
 /// offered. `SlashCommand` is of 1.0.123 to 2.0, `Task` became `Agent` in 2.1.
-const TOOLS: &[(&str, &[&str], Sort)] = &[
-    ("Skill", &["skill", "command"], Sort::Skill),
-    ("SlashCommand", &["command"], Sort::Command),
-    ("Agent", &["subagent_type"], Sort::Agent),
-    ("Task", &["subagent_type"], Sort::Agent),
+const TOOLS: &[(&str, &[&str], CommandKind)] = &[
+    ("Skill", &["skill", "command"], CommandKind::Skill),
+    ("SlashCommand", &["command"], CommandKind::Command),
+    ("Agent", &["subagent_type"], CommandKind::Agent),
+    ("Task", &["subagent_type"], CommandKind::Agent),
 ];
 
 /// What a call of this tool uses, and its name as far as the input says it; `None` for most tools.
-pub fn used<'a>(tool: &str, input: Option<&'a str>) -> Option<(Sort, Option<Text<'a>>)> {
-    let (_, keys, sort) = TOOLS.iter().find(|(name, ..)| *name == tool)?;
+pub fn used<'a>(tool: &str, input: Option<&'a str>) -> Option<(CommandKind, Option<Text<'a>>)> {
+    let (_, keys, kind) = TOOLS.iter().find(|(name, ..)| *name == tool)?;
     let input = input.and_then(|input| json::object(input).ok()).unwrap_or_default();
     let said = keys.iter().find_map(|key| input.text(&[key]));
-    Some((*sort, said.and_then(|said| name(&said).map(|name| name.to_owned().into()))))
+    Some((*kind, said.and_then(|said| name(&said).map(|name| name.to_owned().into()))))
 }
 
 /// A name as it is typed or told: with or without a slash, and with what follows it.
@@ -122,13 +122,13 @@ fn tagged(said: &str) -> Option<&str> {
 
 impl<'a, T> Decoder<'_, 'a, T> {
     pub(super) fn offers(&mut self, kind: &str, lists: &Object<'a>) {
-        for &(_, key, sort) in LISTS.iter().filter(|(list, ..)| *list == kind) {
+        for &(_, key, kind) in LISTS.iter().filter(|(list, ..)| *list == kind) {
             let Some(all) = lists.get(key).and_then(Json::array) else { continue };
             let said = |one: Json<'a>| one.text().or_else(|| one.object()?.text(&["name"]));
             // A listing that was shortened says so in words, and words are no name.
             let known = |one: &Text<'a>| name(one).is_some_and(|plain| plain.len() == one.len());
             let names = all.into_iter().filter_map(said).filter(known).map(|one| (self.own)(one)).collect();
-            self.found.push(Trace::Offer(Offer { sort, names }));
+            self.found.push(Trace::Offer(Offer { kind, names }));
         }
     }
 

@@ -14,7 +14,7 @@ mod task;
 
 use std::{ops::BitOr, sync::LazyLock};
 
-pub use command::{Form, Offer, Sort, Typed, used};
+pub use command::{CommandKind, Form, Offer, Typed, used};
 pub use control::{Approval, ApprovalStep, Bridge, Request, Response, Verdict};
 pub use decision::Decision;
 pub use hook::{Hook, HookEnd, HookSign};

@@ -4,14 +4,17 @@ use std::{hash::BuildHasher, sync::LazyLock};
 
 use smallvec::SmallVec;
 
-use super::{Agent, Answer, Ask, Content, Detail, Details, Happening, Moment, Record, Telling, What, Whose};
+use super::{
+    Agent, AgentRef, Content, Detail, Details, EventContext, EventKind, Record, ResponseRow, SessionEvent,
+    ToolResultRow, ToolUseRow,
+};
 use crate::{
     event::{
         self, BlockKind, Kind,
         trace::{self, QUESTION_TOOL, Traces},
     },
     facts::{
-        absorb::Reading,
+        absorb::RecordAbsorber,
         key::{Id, Name},
         merge::{First, Merge},
     },
@@ -31,7 +34,7 @@ const SHORT: usize = 2048;
 /// Tools whose input names a type of subagent.
 const STARTERS: [&str; 2] = ["Agent", "Task"];
 
-impl Reading<'_, '_, '_> {
+impl RecordAbsorber<'_, '_, '_> {
     /// Whether every flag of the set is kept.
     pub(in crate::facts) fn keeps(&self, detail: Detail) -> bool {
         self.facts.details.as_ref().is_some_and(|details| details.kept.contains(detail))
@@ -41,12 +44,12 @@ impl Reading<'_, '_, '_> {
         self.facts.details.as_deref_mut()
     }
 
-    pub(super) fn moment(&mut self, time: Option<Time>) -> Moment {
-        Moment {
+    pub(super) fn context(&mut self, time: Option<Time>) -> EventContext {
+        EventContext {
             session: self.session(),
             time: time.into(),
-            seat: self.place.into(),
-            whose: self.whose(),
+            place: self.place.into(),
+            agent: self.agent_ref(),
             version: self.version(),
         }
     }
@@ -61,29 +64,29 @@ impl Reading<'_, '_, '_> {
         }
     }
 
-    fn whose(&mut self) -> Whose {
+    fn agent_ref(&mut self) -> AgentRef {
         if !self.keeps(Detail::AGENTS) {
-            return Whose::Main;
+            return AgentRef::Main;
         }
         let names = &mut self.facts.names;
         match &self.event.agent {
-            event::Agent { call: Some(call), .. } => Whose::Started(names.get(call)),
-            event::Agent { id: Some(id), .. } => Whose::Named(names.get(id)),
-            event::Agent { sidechain: true, .. } => Whose::Side,
-            _ => Whose::Main,
+            event::Agent { call: Some(call), .. } => AgentRef::Started(names.get(call)),
+            event::Agent { id: Some(id), .. } => AgentRef::Named(names.get(id)),
+            event::Agent { sidechain: true, .. } => AgentRef::Side,
+            _ => AgentRef::Main,
         }
     }
 
     /// Notes what the record says of its agent.
     pub(in crate::facts) fn detail_agent(&mut self) {
-        let whose = self.whose();
-        if matches!(whose, Whose::Main | Whose::Side) {
+        let agent_ref = self.agent_ref();
+        if matches!(agent_ref, AgentRef::Main | AgentRef::Side) {
             return;
         }
-        let (agent, spot, names) = (&self.event.agent, self.spot, &mut self.facts.names);
+        let (agent, place, names) = (&self.event.agent, self.compact_place, &mut self.facts.names);
         let mut name = |text: &Option<event::Text<'_>>| text.as_deref().map(|text| names.get(text));
         let (call, id, kind) = (name(&agent.call), name(&agent.id), name(&agent.kind));
-        let last = (self.place.source, self.place.unit, whose, kind.is_some());
+        let last = (self.place.source, self.place.unit, agent_ref, kind.is_some());
         let Some(details) = self.details() else { return };
         if details.last.as_ref() == Some(&last) {
             return;
@@ -92,9 +95,9 @@ impl Reading<'_, '_, '_> {
         // Either name leads to the other, for the dialect that has only one of them.
         for key in [&call, &id].into_iter().flatten() {
             let told = Agent {
-                call: First::at(spot, call.clone()),
-                kind: First::at(spot, kind.clone()),
-                id: First::at(spot, id.clone()),
+                call: First::at(place, call.clone()),
+                kind: First::at(place, kind.clone()),
+                id: First::at(place, id.clone()),
             };
             details.agents.insert(Id::of(key), told);
         }
@@ -107,7 +110,7 @@ impl Reading<'_, '_, '_> {
         response: Option<Id>,
         time: Option<Time>,
     ) {
-        let (moment, spot) = (self.moment(time), self.spot);
+        let (context, place) = (self.context(time), self.compact_place);
         let keeps_agents = self.keeps(Detail::AGENTS);
         let kind = match (ask.tool.as_deref(), ask.input) {
             (Some(tool), Some(input)) if keeps_agents && STARTERS.contains(&tool) => {
@@ -120,20 +123,23 @@ impl Reading<'_, '_, '_> {
         let (keeps_calls, id) = (details.kept.contains(Detail::CALLS), ask.id.as_deref());
         let id = id.filter(|_| keeps_agents && (keeps_calls || kind.is_some())).map(Name::from);
         if kind.is_some() {
-            let told =
-                Agent { kind: First::at(spot, kind), call: First::at(spot, id.clone()), ..Agent::default() };
+            let told = Agent {
+                kind: First::at(place, kind),
+                call: First::at(place, id.clone()),
+                ..Agent::default()
+            };
             details.agents.insert(call, told);
         }
         if keeps_calls {
             let input = if keeps_agents { fingerprint(ask.input.unwrap_or_default()) } else { 0 };
-            details.asks.push((call, Ask { moment, id, response, input }));
+            details.tool_uses.push((call, ToolUseRow { context, id, response, input }));
         }
         self.keep_input(call, ask);
     }
 
     /// Keeps as much of the input of a call as reports need.
     fn keep_input(&mut self, call: Id, ask: &event::ToolUse<'_>) {
-        let spot = self.spot;
+        let place = self.compact_place;
         let Some(kept) = self.facts.details.as_ref().map(|details| details.kept) else { return };
         let traces = kept.traces();
         let asks = ask.tool.as_deref() == Some(QUESTION_TOOL) && traces.intersects(Traces::QUESTIONS);
@@ -151,8 +157,8 @@ impl Reading<'_, '_, '_> {
         }
         if input.is_some() || used.is_some() {
             let content = Content {
-                input: First::at(spot, input.map(Name::from)),
-                used: First::at(spot, used),
+                input: First::at(place, input.map(Name::from)),
+                used: First::at(place, used),
                 ..Content::default()
             };
             details.contents.insert(call, content);
@@ -165,7 +171,7 @@ impl Reading<'_, '_, '_> {
         answer: &event::ToolResult<'_>,
         time: Option<Time>,
     ) {
-        let (moment, spot) = (self.moment(time), self.spot);
+        let (context, place) = (self.context(time), self.compact_place);
         let outcome = answer.outcome.filter(|_| self.keeps(Detail::AGENTS));
         let agent = outcome.and_then(event::agent_of_outcome).map(|(id, kind)| {
             let names = &mut self.facts.names;
@@ -175,22 +181,22 @@ impl Reading<'_, '_, '_> {
         let Some(details) = self.details() else { return };
         let bytes = answer.content.map_or(0, |content| content.len() as u64);
         if details.kept.contains(Detail::CALLS) {
-            details.answers.push((call, Answer { moment, bytes }));
+            details.tool_results.push((call, ToolResultRow { context, bytes }));
         }
         // Which tool answers may be said elsewhere: only answers that are known to be of other tools are left out.
         let may_tell =
             details.kept.traces().intersects(Traces::QUESTIONS) && !details.unanswered.remove(&call);
         let whole = details.kept.contains(Detail::OUTPUTS);
         if let Some(content) = answer.content.filter(|text| whole || may_tell && text.len() <= SHORT) {
-            let output = First::at(spot, Some(content.into()));
+            let output = First::at(place, Some(content.into()));
             details.contents.insert(call, Content { output, ..Content::default() });
         }
         if let Some((id, kind, started)) = agent {
             for key in [Id::of(&id), call] {
                 let told = Agent {
-                    call: First::at(spot, started.clone()),
-                    kind: First::at(spot, kind.clone()),
-                    id: First::at(spot, Some(Name::clone(&id))),
+                    call: First::at(place, started.clone()),
+                    kind: First::at(place, kind.clone()),
+                    id: First::at(place, Some(Name::clone(&id))),
                 };
                 details.agents.insert(key, told);
             }
@@ -198,34 +204,34 @@ impl Reading<'_, '_, '_> {
     }
 
     pub(in crate::facts) fn detail_response(&mut self, response: Id, id: Option<&str>, time: Option<Time>) {
-        let moment = self.moment(time);
+        let context = self.context(time);
         let Some(details) = self.details() else { return };
         // The lines of a response follow each other. One row holds what they say together: the first place, the earliest time.
-        if let Some((last, telling)) = details.tellings.last_mut()
+        if let Some((last, row)) = details.responses.last_mut()
             && *last == response
-            && telling.moment.is_before(&moment)
+            && row.context.is_before(&context)
         {
-            telling.moment.time.merge(moment.time);
+            row.context.time.merge(context.time);
             return;
         }
-        details.tellings.push((response, Telling { moment, id: id.map(Name::from) }));
+        details.responses.push((response, ResponseRow { context, id: id.map(Name::from) }));
     }
 
     pub(in crate::facts) fn detail_denial(&mut self, call: Id) {
-        let moment = self.moment(self.event.time);
+        let context = self.context(self.event.time);
         if let Some(details) = self.details() {
-            details.denials.push((call, moment));
+            details.denials.push((call, context));
         }
     }
 
-    pub(in crate::facts) fn happened(&mut self, what: What) {
-        if !what.is_per_record() && !self.keeps(Detail::EVENTS) {
+    pub(in crate::facts) fn note_event(&mut self, kind: EventKind) {
+        if !kind.is_per_record() && !self.keeps(Detail::EVENTS) {
             return;
         }
-        let moment = self.moment(self.event.time);
-        let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within(&what.sort());
+        let context = self.context(self.event.time);
+        let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within(&kind.name());
         let uuid = self.uuid;
-        self.facts.happenings.push((key, Happening { moment, uuid, what }));
+        self.facts.session_events.push((key, SessionEvent { context, uuid, kind }));
     }
 
     /// Notes the MCP servers of a process. Most have none.
@@ -239,7 +245,7 @@ impl Reading<'_, '_, '_> {
         };
         let servers: Vec<(Name, Option<Name>)> = event::servers_of(servers).into_iter().map(own).collect();
         if !servers.is_empty() {
-            self.happened(What::Servers(servers));
+            self.note_event(EventKind::Servers(servers));
         }
     }
 
@@ -247,7 +253,7 @@ impl Reading<'_, '_, '_> {
         if !self.keeps(Detail::RECORDS) {
             return;
         }
-        let moment = self.moment(self.event.time);
+        let context = self.context(self.event.time);
         let names = &mut self.facts.names;
         let blocks = match &self.event.body {
             event::Body::Message(message) => message
@@ -262,7 +268,7 @@ impl Reading<'_, '_, '_> {
         };
         let kind: &Kind<'_> = &self.event.kind;
         let record = Record {
-            moment,
+            context,
             kind: names.get(&kind.name()),
             known: kind.is_known(),
             dialect: self.event.dialect,

@@ -1,13 +1,13 @@
 //! What one record says beside what is counted, if a report asks for it.
 
-use super::{Details, Moment};
+use super::{Details, EventContext};
 use crate::{
     event::{
         self, Dialect,
         trace::{self, Trace, Traces},
     },
     facts::{
-        absorb::Reading,
+        absorb::RecordAbsorber,
         key::{Id, Name, SessionKey},
         merge::Merge,
     },
@@ -17,7 +17,7 @@ use crate::{
 /// A trace, and where and when it was left.
 #[derive(Clone, Debug)]
 pub(crate) struct Traced {
-    pub(crate) moment: Moment,
+    pub(crate) context: EventContext,
     pub(crate) uuid: Option<Id>,
     pub(crate) dialect: Dialect,
     pub(crate) trace: Trace<Name>,
@@ -63,7 +63,7 @@ impl Details {
     }
 }
 
-impl Reading<'_, '_, '_> {
+impl RecordAbsorber<'_, '_, '_> {
     /// Notes what the record says beside what is counted.
     pub(in crate::facts) fn detail_traces(&mut self) {
         let wanted = self.facts.details.as_ref().map_or(Traces::NONE, |details| details.kept.traces());
@@ -78,10 +78,10 @@ impl Reading<'_, '_, '_> {
         if traces.is_empty() {
             return;
         }
-        let (moment, dialect) = (self.moment(self.event.time), self.event.dialect);
+        let (context, dialect) = (self.context(self.event.time), self.event.dialect);
         let uuid = self.uuid.or_else(|| trace::uuid(self.event).as_deref().map(Id::of));
         let Some(details) = self.facts.details.as_deref_mut() else { return };
-        let row = |trace| Traced { moment: moment.clone(), uuid, dialect, trace };
+        let row = |trace| Traced { context: context.clone(), uuid, dialect, trace };
         details.traces.extend(traces.into_iter().map(row));
     }
 

@@ -14,7 +14,7 @@ use crate::{
     facts::{
         Facts, Hashed, Name,
         cost::{Bill, NO_MODEL, Owners, computed},
-        detail::{Detail, Details, Moment, Seat, Whose},
+        detail::{AgentRef, Detail, Details, EventContext, LinePlace},
         key::{Id, SessionKey},
         merge::{Earliest, Merge},
         responses,
@@ -38,25 +38,25 @@ impl Facts {
         let rows = std::mem::take(&mut details.records);
         let records = (!rows.is_empty()).then_some(records);
         let (bills, _) = settled.bills(prices);
-        let mut book = Book::new(&settled, &details);
-        book.settle_sessions(&bills);
-        book.responses(prices);
-        book.unbilled(prices, &bills);
-        book.calls();
-        book.charges(prices, &bills);
+        let mut builder = LedgerBuilder::new(&settled, &details);
+        builder.settle_sessions(&bills);
+        builder.responses(prices);
+        builder.unbilled(prices, &bills);
+        builder.calls();
+        builder.charges(prices, &bills);
         if explained {
-            book.explain(prices, &bills);
+            builder.explain(prices, &bills);
         }
-        book.turns();
-        book.denials();
-        book.happenings();
+        builder.turns();
+        builder.denials();
+        builder.session_events();
         if let Some(records) = &records {
-            book.records(rows, records);
+            builder.records(rows, records);
         }
-        book.traces(traces);
-        book.agents_tree();
-        book.sources();
-        let mut ledger = Ledger { input, ..book.ledger };
+        builder.traces(traces);
+        builder.agents_tree();
+        builder.sources();
+        let mut ledger = Ledger { input, ..builder.ledger };
         if !explained {
             // An explanation keeps the figures of records without a session apart.
             ledger.attach();
@@ -66,24 +66,24 @@ impl Facts {
 }
 
 /// The ledger while it is written.
-pub(super) struct Book<'a> {
+pub(super) struct LedgerBuilder<'a> {
     pub(super) facts: &'a Facts,
     pub(super) details: &'a Details,
     pub(super) settled: &'a Settled<'a>,
     pub(super) ledger: Ledger,
     pub(super) sessions: Hashed<&'a SessionKey, SessionIndex>,
-    agents: Hashed<(Option<SessionIndex>, Whose), AgentIndex>,
+    agents: Hashed<(Option<SessionIndex>, AgentRef), AgentIndex>,
     pub(super) responses: Hashed<Id, ResponseIndex>,
     pub(super) calls: Hashed<Id, CallIndex>,
     /// What the facts know of each response.
-    pub(super) told: Vec<&'a responses::Response>,
+    pub(super) response_facts: Vec<&'a responses::Response>,
     /// Index of the response, and tool, of each call.
     tools: Vec<(ResponseIndex, Name)>,
 }
 
-impl<'a> Book<'a> {
+impl<'a> LedgerBuilder<'a> {
     fn new(settled: &'a Settled<'a>, details: &'a Details) -> Self {
-        let mut book = Self {
+        let mut builder = Self {
             facts: settled.facts,
             details,
             settled,
@@ -92,11 +92,11 @@ impl<'a> Book<'a> {
             agents: Hashed::default(),
             responses: Hashed::default(),
             calls: Hashed::default(),
-            told: Vec::new(),
+            response_facts: Vec::new(),
             tools: Vec::new(),
         };
-        book.sessions();
-        book
+        builder.sessions();
+        builder
     }
 
     fn sessions(&mut self) {
@@ -135,52 +135,56 @@ impl<'a> Book<'a> {
     }
 
     /// Where something stands that several records tell of.
-    pub(super) fn context(&mut self, gist: &Gist<'_>) -> Context {
-        self.context_in(self.sessions.get(gist.owner).copied(), gist)
+    pub(super) fn context(&mut self, merged: &Merged<'_>) -> Context {
+        self.context_in(self.sessions.get(merged.owner).copied(), merged)
     }
 
     /// The same in a session that is known otherwise.
-    fn context_in(&mut self, session: Option<SessionIndex>, gist: &Gist<'_>) -> Context {
-        let Gist { first, owner: _, time, row: _ } = gist;
+    fn context_in(&mut self, session: Option<SessionIndex>, merged: &Merged<'_>) -> Context {
+        let Merged { first, owner: _, time, row: _ } = merged;
         let began = session.and_then(|session| self.ledger.sessions[session].version.as_ref());
         Context {
             session,
             time: time.get(),
-            location: self.at(first.seat),
+            location: self.at(first.place),
             version: first.version.as_ref().or(began).cloned(),
-            agent: self.agent(session, &first.whose),
+            agent: self.agent(session, &first.agent),
         }
     }
 
-    pub(super) fn at(&self, seat: Seat) -> Option<Location> {
-        seat.spot.is_somewhere().then(|| {
-            let (source, offset) = (seat.source(), seat.spot.offset());
-            Location { source, line: self.settled.lines.get(source, offset, u64::from(seat.line)), offset }
+    pub(super) fn at(&self, place: LinePlace) -> Option<Location> {
+        place.compact.is_somewhere().then(|| {
+            let (source, offset) = (place.source(), place.compact.offset());
+            Location { source, line: self.settled.lines.get(source, offset, u64::from(place.line)), offset }
         })
     }
 
     /// The index of a subagent, which is known from its first row on; an id leads to the call where the log has both.
-    pub(super) fn agent(&mut self, session: Option<SessionIndex>, whose: &Whose) -> Option<AgentIndex> {
+    pub(super) fn agent(
+        &mut self,
+        session: Option<SessionIndex>,
+        agent_ref: &AgentRef,
+    ) -> Option<AgentIndex> {
         let known = |name: &Name| self.details.agents.get(Id::of(name));
-        let whose = match whose {
-            Whose::Main => return None,
-            Whose::Named(id) => match known(id).and_then(|agent| agent.call.get()) {
-                Some(call) => Whose::Started(Name::clone(call)),
-                None => whose.clone(),
+        let agent_ref = match agent_ref {
+            AgentRef::Main => return None,
+            AgentRef::Named(id) => match known(id).and_then(|agent| agent.call.get()) {
+                Some(call) => AgentRef::Started(Name::clone(call)),
+                None => agent_ref.clone(),
             },
             other => other.clone(),
         };
-        let told = match &whose {
-            Whose::Started(name) | Whose::Named(name) => known(name),
-            Whose::Main | Whose::Side => None,
+        let agent = match &agent_ref {
+            AgentRef::Started(name) | AgentRef::Named(name) => known(name),
+            AgentRef::Main | AgentRef::Side => None,
         };
         let agents = &mut self.ledger.agents;
-        Some(*self.agents.entry((session, whose)).or_insert_with(|| {
+        Some(*self.agents.entry((session, agent_ref)).or_insert_with(|| {
             let index = AgentIndex::new(agents.len());
             agents.push(Agent {
                 session,
-                id: told.and_then(|agent| agent.id.get()).cloned(),
-                kind: told.and_then(|agent| agent.kind.get()).cloned(),
+                id: agent.and_then(|agent| agent.id.get()).cloned(),
+                kind: agent.and_then(|agent| agent.kind.get()).cloned(),
                 call: None,
                 parent: None,
             });
@@ -191,30 +195,30 @@ impl<'a> Book<'a> {
     /// One row a response, made as it is first told of: rows that are told of together lie together.
     fn responses(&mut self, prices: &Prices) {
         let facts = self.facts;
-        let told_of = gists(&self.details.tellings, |telling| &telling.moment, &self.settled.owners);
-        self.ledger.responses.reserve(told_of.len());
-        self.responses.reserve(told_of.len());
-        for (id, gist, telling) in told_of {
-            let Some(told) = facts.responses.get(id) else { continue };
+        let rows = merged_rows(&self.details.responses, |row| &row.context, &self.settled.owners);
+        self.ledger.responses.reserve(rows.len());
+        self.responses.reserve(rows.len());
+        for (id, merged, row) in rows {
+            let Some(facts) = facts.responses.get(id) else { continue };
             // Events without an id tell of a response, but are no rows.
-            let owner = self.settled.owners.of_response(id, told).unwrap_or(gist.owner);
-            let context = self.context_in(self.sessions.get(owner).copied(), &gist);
+            let owner = self.settled.owners.of_response(id, facts).unwrap_or(merged.owner);
+            let context = self.context_in(self.sessions.get(owner).copied(), &merged);
             let model =
-                told.requested.get().or(told.model.get()).cloned().unwrap_or_else(|| Name::from(NO_MODEL));
-            let tokens = told.tokens();
-            let price = prices.cost(&model, &tokens, told.terms()).filter(|_| told.has_usage);
+                facts.requested.get().or(facts.model.get()).cloned().unwrap_or_else(|| Name::from(NO_MODEL));
+            let tokens = facts.tokens();
+            let price = prices.cost(&model, &tokens, facts.terms()).filter(|_| facts.has_usage);
             self.responses.insert(id, ResponseIndex::new(self.ledger.responses.len()));
-            self.told.push(told);
+            self.response_facts.push(facts);
             self.ledger.responses.push(Response {
                 context,
-                id: telling.id.clone(),
+                id: row.id.clone(),
                 model,
                 tokens,
                 price,
-                computed: computed(told, price),
+                computed: computed(facts, price),
                 unbilled: None,
-                answered: told.model.get().cloned(),
-                is_final: told.has_usage && (told.saved && told.stopped || told.delta),
+                answered: facts.model.get().cloned(),
+                is_final: facts.has_usage && (facts.saved && facts.stopped || facts.delta),
                 calls: 0,
             });
         }
@@ -222,13 +226,13 @@ impl<'a> Book<'a> {
 
     /// One row a call, in the order of their asks.
     fn calls(&mut self) {
-        let asked = gists(&self.details.asks, |ask| &ask.moment, &self.settled.owners);
+        let asked = merged_rows(&self.details.tool_uses, |ask| &ask.context, &self.settled.owners);
         self.ledger.calls.reserve(asked.len());
         self.calls.reserve(asked.len());
-        for (id, gist, ask) in asked {
+        for (id, merged, ask) in asked {
             // A call belongs to the session of its response.
-            let owner = ask.response.and_then(|id| self.settled.owners.asked_by(id)).unwrap_or(gist.owner);
-            let context = self.context_in(self.sessions.get(owner).copied(), &gist);
+            let owner = ask.response.and_then(|id| self.settled.owners.asked_by(id)).unwrap_or(merged.owner);
+            let context = self.context_in(self.sessions.get(owner).copied(), &merged);
             let Some(SettledCall { tool, end, latency }) = self.settled.call(id) else { continue };
             let response = ask.response.and_then(|id| self.responses.get(&id)).copied();
             if let Some(at) = response {
@@ -260,19 +264,19 @@ impl<'a> Book<'a> {
     /// What the answers add to their calls; those without one are orphans.
     fn answers(&mut self) {
         // The answer that counts is the earliest, as for how the call ended.
-        let mut best: Vec<Option<(Earliest, Seat)>> = vec![None; self.ledger.calls.len()];
-        let mut orphans: BTreeMap<Id, Gist<'_>> = BTreeMap::new();
-        for (row, (id, answer)) in self.details.answers.iter().enumerate() {
+        let mut best: Vec<Option<(Earliest, LinePlace)>> = vec![None; self.ledger.calls.len()];
+        let mut orphans: BTreeMap<Id, Merged<'_>> = BTreeMap::new();
+        for (row, (id, answer)) in self.details.tool_results.iter().enumerate() {
             let Some(&at) = self.calls.get(id) else {
                 match orphans.entry(*id) {
                     btree_map::Entry::Occupied(known) => {
-                        known.into_mut().add(&answer.moment, row, &self.settled.owners)
+                        known.into_mut().add(&answer.context, row, &self.settled.owners)
                     }
-                    btree_map::Entry::Vacant(free) => drop(free.insert(Gist::of(&answer.moment, row))),
+                    btree_map::Entry::Vacant(free) => drop(free.insert(Merged::of(&answer.context, row))),
                 }
                 continue;
             };
-            let rank = (answer.moment.time, answer.moment.seat);
+            let rank = (answer.context.time, answer.context.place);
             let best = &mut best[at.get()];
             if best.is_none_or(|best| rank < best) {
                 *best = Some(rank);
@@ -282,8 +286,8 @@ impl<'a> Book<'a> {
         for (call, best) in self.ledger.calls.iter_mut().zip(best) {
             call.context.time = call.context.time.or(best.and_then(|(time, _)| time.get()));
         }
-        for gist in orphans.into_values() {
-            let context = self.context(&gist);
+        for merged in orphans.into_values() {
+            let context = self.context(&merged);
             self.ledger.orphans.push(context);
         }
         self.ledger.orphans.sort_by_key(|context| context.location);
@@ -293,15 +297,17 @@ impl<'a> Book<'a> {
         let mut parts: Vec<Vec<Part<'_>>> = self.ledger.sessions.iter().map(|_| Vec::new()).collect();
         self.tools.sort();
         let mut tools = self.tools.chunk_by(|one, two| one.0 == two.0).peekable();
-        for ((index, response), told) in ResponseIndex::each(&self.ledger.responses).zip(&self.told) {
+        for ((index, response), facts) in
+            ResponseIndex::each(&self.ledger.responses).zip(&self.response_facts)
+        {
             let own = tools.next_if(|tools| tools[0].0 == index).unwrap_or_default();
             let Some(session) = response.context.session else { continue };
             parts[session.get()].push(Part {
                 index,
                 response,
                 computed: response.computed,
-                has_usage: told.has_usage,
-                terms: told.terms(),
+                has_usage: facts.has_usage,
+                terms: facts.terms(),
                 tools: own
                     .chunk_by(|one, two| one.1 == two.1)
                     .map(|same| (Name::clone(&same[0].1), same.len() as u64))
@@ -326,8 +332,8 @@ impl<'a> Book<'a> {
 
     /// Who started whom.
     fn agents_tree(&mut self) {
-        for ((_, whose), &index) in &self.agents {
-            let Whose::Started(call) = whose else { continue };
+        for ((_, agent_ref), &index) in &self.agents {
+            let AgentRef::Started(call) = agent_ref else { continue };
             let Some(&call) = self.calls.get(&Id::of(call)) else { continue };
             let parent = self.ledger.calls[call].context.agent.filter(|&parent| parent != index);
             let agent = &mut self.ledger.agents[index];
@@ -338,58 +344,58 @@ impl<'a> Book<'a> {
 
 /// What several records tell of one thing: the first of them, its earliest time, and the session that owns it.
 #[derive(Clone, Copy)]
-pub(super) struct Gist<'m> {
-    pub(super) first: &'m Moment,
+pub(super) struct Merged<'m> {
+    pub(super) first: &'m EventContext,
     pub(super) owner: &'m SessionKey,
     time: Earliest,
     /// Which of the gathered rows is the first: those of one record were gathered in its order.
     row: usize,
 }
 
-impl<'m> Gist<'m> {
-    fn of(moment: &'m Moment, row: usize) -> Self {
-        Self { first: moment, owner: &moment.session, time: moment.time, row }
+impl<'m> Merged<'m> {
+    fn of(context: &'m EventContext, row: usize) -> Self {
+        Self { first: context, owner: &context.session, time: context.time, row }
     }
 
-    fn add(&mut self, moment: &'m Moment, row: usize, owners: &Owners<'_>) {
-        self.time.merge(moment.time);
-        if moment.seat < self.first.seat {
-            (self.first, self.row) = (moment, row);
+    fn add(&mut self, context: &'m EventContext, row: usize, owners: &Owners<'_>) {
+        self.time.merge(context.time);
+        if context.place < self.first.place {
+            (self.first, self.row) = (context, row);
         }
-        if *self.owner != moment.session {
-            self.owner = owners.earlier(self.owner, &moment.session);
+        if *self.owner != context.session {
+            self.owner = owners.earlier(self.owner, &context.session);
         }
     }
 
     /// Where it stands, also within a record.
-    pub(super) fn order(&self) -> (Seat, usize) {
-        (self.first.seat, self.row)
+    pub(super) fn order(&self) -> (LinePlace, usize) {
+        (self.first.place, self.row)
     }
 }
 
 /// Gathered rows, those of one identity together, in the order they stand: what they tell, and the first of them.
-pub(super) fn gists<'m, T>(
+pub(super) fn merged_rows<'m, T>(
     rows: &'m [(Id, T)],
-    moment: impl Fn(&'m T) -> &'m Moment,
+    context: impl Fn(&'m T) -> &'m EventContext,
     owners: &Owners<'_>,
-) -> Vec<(Id, Gist<'m>, &'m T)> {
+) -> Vec<(Id, Merged<'m>, &'m T)> {
     let mut index: Hashed<Id, usize> = Hashed::default();
-    let mut gists: Vec<(Id, Gist<'m>, &'m T)> = Vec::new();
+    let mut merged_rows: Vec<(Id, Merged<'m>, &'m T)> = Vec::new();
     for (at, (id, row)) in rows.iter().enumerate() {
         match index.entry(*id) {
             Entry::Occupied(known) => {
-                let (_, gist, first) = &mut gists[*known.get()];
-                gist.add(moment(row), at, owners);
-                if moment(row).seat < moment(first).seat {
+                let (_, merged, first) = &mut merged_rows[*known.get()];
+                merged.add(context(row), at, owners);
+                if context(row).place < context(first).place {
                     *first = row;
                 }
             }
             Entry::Vacant(free) => {
-                free.insert(gists.len());
-                gists.push((*id, Gist::of(moment(row), at), row));
+                free.insert(merged_rows.len());
+                merged_rows.push((*id, Merged::of(context(row), at), row));
             }
         }
     }
-    gists.sort_by_key(|(_, gist, _)| gist.order());
-    gists
+    merged_rows.sort_by_key(|(_, merged, _)| merged.order());
+    merged_rows
 }

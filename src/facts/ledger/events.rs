@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 use super::{
     ApiFailure, CallIndex, Compaction, Context, Denial, End, InteractiveTurn, Ledger, Record, Server,
     ServerUse, SessionIndex, SessionSpan, Traced, Turn,
-    build::{Book, Gist, gists},
+    build::{LedgerBuilder, Merged, merged_rows},
 };
 use crate::{
     facts::{
         Hashed, HashedSet, Name,
-        detail::{self, Seat, What},
+        detail::{self, EventKind, LinePlace},
         key::Id,
         once::Records,
         settled::{NO_TOOL, failed_calls},
@@ -19,7 +19,7 @@ use crate::{
     measure::Time,
 };
 
-impl Book<'_> {
+impl LedgerBuilder<'_> {
     pub(super) fn turns(&mut self) {
         let clock = Clock::of(&self.ledger);
         for turn in self.settled.turns() {
@@ -31,7 +31,7 @@ impl Book<'_> {
                     session,
                     agent: None,
                     time: end.time.or_else(|| clock.before(session?, end.place)),
-                    location: self.at(Seat::from(end.place)),
+                    location: self.at(LinePlace::from(end.place)),
                     version: session.and_then(|session| self.ledger.sessions[session].version.clone()),
                 },
                 counted: turn.is_counted(),
@@ -48,18 +48,18 @@ impl Book<'_> {
     }
 
     pub(super) fn denials(&mut self) {
-        let told_of: Hashed<Id, Gist<'_>> =
-            gists(&self.details.denials, |moment| moment, &self.settled.owners)
+        let rows: Hashed<Id, Merged<'_>> =
+            merged_rows(&self.details.denials, |context| context, &self.settled.owners)
                 .into_iter()
-                .map(|(id, gist, _)| (id, gist))
+                .map(|(id, merged, _)| (id, merged))
                 .collect();
         let denials = self.settled.denials();
         let mut all: Vec<_> =
-            denials.map(|(id, tool)| (told_of.get(&id).map(Gist::order), id, tool)).collect();
+            denials.map(|(id, tool)| (rows.get(&id).map(Merged::order), id, tool)).collect();
         all.sort_unstable_by_key(|&(order, id, _)| (order, id));
         for (_, id, tool) in all {
             let call = self.calls.get(&id).copied();
-            let mut context = told_of.get(&id).map_or_else(Context::default, |gist| self.context(gist));
+            let mut context = rows.get(&id).map_or_else(Context::default, |merged| self.context(merged));
             if let Some(call) = call {
                 // The refusal may stand in a line that says less than the call does.
                 let asked = &self.ledger.calls[call].context;
@@ -74,32 +74,32 @@ impl Book<'_> {
         }
     }
 
-    pub(super) fn happenings(&mut self) {
+    pub(super) fn session_events(&mut self) {
         // Every turn of a process tells its servers again.
         let mut known: HashSet<(Option<SessionIndex>, Name, Option<Name>)> = HashSet::new();
         let mut loose: Vec<(Context, &Name)> = Vec::new();
         let settled = self.settled;
-        for (_, gist, one) in gists(settled.events(), |one| &one.moment, &settled.owners) {
-            let context = self.context(&gist);
-            match &one.what {
-                What::ApiError(kind) => {
+        for (_, merged, one) in merged_rows(settled.events(), |one| &one.context, &settled.owners) {
+            let context = self.context(&merged);
+            match &one.kind {
+                EventKind::ApiError(kind) => {
                     let failure = ApiFailure { context, kind: Name::clone(kind), retried: false, wait: None };
                     self.ledger.api_failures.push(failure);
                 }
-                What::Retry(kind, wait, _) => {
+                EventKind::Retry(kind, wait, _) => {
                     let failure = ApiFailure { context, kind: Name::clone(kind), retried: true, wait: *wait };
                     self.ledger.api_failures.push(failure);
                 }
-                What::Compaction(told) => {
-                    let detail::Compaction { before, after, trigger, took } = told.clone();
+                EventKind::Compaction(compaction) => {
+                    let detail::Compaction { before, after, trigger, took } = compaction.clone();
                     self.ledger.compactions.push(Compaction { context, before, after, trigger, took })
                 }
-                What::Prompt => self.ledger.prompts.push(context),
-                What::Server(tool, _) => {
+                EventKind::Prompt => self.ledger.prompts.push(context),
+                EventKind::Server(tool, _) => {
                     let tool = Name::clone(tool.as_ref().unwrap_or(&NO_TOOL));
                     self.ledger.server_uses.push(ServerUse { context, tool });
                 }
-                What::Servers(servers) => {
+                EventKind::Servers(servers) => {
                     for (name, status) in servers {
                         let (name, status) = (Name::clone(name), status.clone());
                         if known.insert((context.session, Name::clone(&name), status.clone())) {
@@ -107,12 +107,12 @@ impl Book<'_> {
                         }
                     }
                 }
-                What::Denials(tools) => {
+                EventKind::Denials(tools) => {
                     let tools = tools.iter().map(|tool| tool.as_ref().unwrap_or(&NO_TOOL));
                     loose.extend(tools.map(|tool| (context.clone(), tool)));
                 }
-                &What::TurnDuration(wall) => {
-                    if settled.counts_durations(gist.owner) {
+                &EventKind::TurnDuration(wall) => {
+                    if settled.counts_durations(merged.owner) {
                         self.ledger.interactive_turns.push(InteractiveTurn { context, wall });
                     }
                 }
@@ -140,14 +140,14 @@ impl Book<'_> {
 
     /// What records say beside what is counted, in the order they stand.
     pub(super) fn traces(&mut self, mut traces: Vec<detail::Traced>) {
-        traces.sort_by_key(|row| row.moment.seat);
+        traces.sort_by_key(|row| row.context.place);
         self.ledger.traces.reserve_exact(traces.len());
-        for detail::Traced { moment, uuid, dialect, trace } in traces {
-            let session = self.sessions.get(&moment.session).copied();
-            let agent = self.agent(session, &moment.whose);
-            let at = self.at(moment.seat);
+        for detail::Traced { context, uuid, dialect, trace } in traces {
+            let session = self.sessions.get(&context.session).copied();
+            let agent = self.agent(session, &context.agent);
+            let at = self.at(context.place);
             let context =
-                Context { session, agent, time: moment.time.get(), location: at, version: moment.version };
+                Context { session, agent, time: context.time.get(), location: at, version: context.version };
             self.ledger.traces.push(Traced { context, uuid, dialect, trace });
         }
         self.surroundings();
@@ -180,29 +180,29 @@ impl Book<'_> {
 
     /// One row a record, in the order they stand. `records` knows which copy counts.
     pub(super) fn records(&mut self, mut rows: Vec<detail::Record>, records: &Records) {
-        rows.sort_unstable_by_key(|record| record.moment.seat);
+        rows.sort_unstable_by_key(|record| record.context.place);
         self.ledger.records.reserve_exact(rows.len());
         let has_copies = records.copies() > 0;
         let mut seen: HashedSet<Id> = HashedSet::default();
         for record in rows {
-            let moment = &record.moment;
-            let session = self.sessions.get(&moment.session).copied();
-            let is_counted = |uuid| !has_copies || records.counted(uuid) == Some(moment.seat.spot);
+            let context = &record.context;
+            let session = self.sessions.get(&context.session).copied();
+            let is_counted = |uuid| !has_copies || records.counted(uuid) == Some(context.place.compact);
             let counts = record.uuid.is_none_or(is_counted);
-            let agent = self.agent(session, &moment.whose);
-            let version = moment.version.clone().or_else(|| {
+            let agent = self.agent(session, &context.agent);
+            let version = context.version.clone().or_else(|| {
                 // Only strangers are asked for the version that wrote them.
-                let stranger = !record.known || record.blocks.iter().any(|(_, known, _)| !known);
-                let (source, offset) = (moment.seat.source(), moment.seat.spot.offset());
+                let unknown = !record.known || record.blocks.iter().any(|(_, known, _)| !known);
+                let (source, offset) = (context.place.source(), context.place.compact.offset());
                 let place = Place { source, offset, unit: 0, line: 0 };
-                self.settled.versions.version(place).filter(|_| stranger).map(Name::from)
+                self.settled.versions.version(place).filter(|_| unknown).map(Name::from)
             });
             self.ledger.records.push(Record {
                 context: Context {
                     session,
                     agent,
-                    time: moment.time.get(),
-                    location: self.at(moment.seat),
+                    time: context.time.get(),
+                    location: self.at(context.place),
                     version,
                 },
                 kind: record.kind,

@@ -4,12 +4,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Location, ResponseIndex, SessionIndex, build::Book};
+use super::{Location, ResponseIndex, SessionIndex, build::LedgerBuilder};
 use crate::{
     facts::{
         Name,
         cost::{Bill, Reported, streamed, without_copied},
-        detail::Seat,
+        detail::LinePlace,
         difference::Difference,
         responses,
         sessions::CostState,
@@ -114,7 +114,7 @@ struct Charged {
     surcharge: Option<(u64, u64, Usd)>,
 }
 
-impl Book<'_> {
+impl LedgerBuilder<'_> {
     /// Explains every session that has a figure.
     pub(super) fn explain(&mut self, prices: &Prices, bills: &[Bill<'_>]) {
         let mut answered: HashMap<SessionIndex, Vec<(ResponseIndex, &responses::Response)>> = HashMap::new();
@@ -180,11 +180,11 @@ impl Book<'_> {
     }
 
     fn result(&self, one: &Difference<'_>, counts: bool, steps: &mut Vec<Step>) {
-        let location = self.at(Seat::from(one.end.place));
+        let location = self.at(LinePlace::from(one.end.place));
         let said = one.end.since_last.is_some();
         steps.push(Step { location, ..Step::new(StepKind::Result, one.end.total) });
         if let (false, Some((before, total))) = (said, one.before) {
-            let location = self.at(Seat::from(before.place));
+            let location = self.at(LinePlace::from(before.place));
             steps.push(Step { location, ..Step::new(StepKind::Before, Some(total)) });
         }
         if one.cost.is_some() {
@@ -193,7 +193,7 @@ impl Book<'_> {
     }
 
     fn saved(&self, bill: &Bill<'_>, state: &CostState, counts: bool, steps: &mut Vec<Step>) {
-        let location = self.at(Seat::from(state.place));
+        let location = self.at(LinePlace::from(state.place));
         steps.push(Step { location, counts, ..Step::new(StepKind::Saved, Some(state.total)) });
         let copied = &bill.share.copied;
         if copied.is_empty() {

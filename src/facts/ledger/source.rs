@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Source, build::Book};
+use super::{Source, build::LedgerBuilder};
 use crate::input::SourceId;
 
-impl Book<'_> {
+impl LedgerBuilder<'_> {
     pub(super) fn sources(&mut self) {
         let facts = self.facts;
         let mut sources: BTreeMap<SourceId, Source> = BTreeMap::new();

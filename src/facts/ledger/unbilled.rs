@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::{ResponseIndex, build::Book};
+use super::{ResponseIndex, build::LedgerBuilder};
 use crate::{
     facts::{cost::Bill, key::SessionKey},
     measure::{Prices, Tokens, Usd},
 };
 
-impl Book<'_> {
+impl LedgerBuilder<'_> {
     /// Finds what each response adds to the cost of its session. Until a `result` comes, the output tokens of a stream are
     /// placeholders, so that only input and cache tokens can be charged.
     pub(super) fn unbilled(&mut self, prices: &Prices, bills: &[Bill<'_>]) {
@@ -19,7 +19,8 @@ impl Book<'_> {
                 reported[session.get()] = true;
             }
         }
-        for (at, (response, told)) in self.ledger.responses.iter_mut().zip(&self.told).enumerate() {
+        for (at, (response, facts)) in self.ledger.responses.iter_mut().zip(&self.response_facts).enumerate()
+        {
             let counts = if response.context.session.is_some_and(|session| reported[session.get()]) {
                 unpaid.contains(&ResponseIndex::new(at))
             } else {
@@ -30,7 +31,7 @@ impl Book<'_> {
             }
             let floor = || -> Option<Usd> {
                 let tokens = Tokens { output: 0, ..response.tokens };
-                prices.cost(&response.model, &tokens, told.terms()).filter(|_| told.has_usage)
+                prices.cost(&response.model, &tokens, facts.terms()).filter(|_| facts.has_usage)
             };
             response.unbilled = if response.is_final { response.price } else { floor() };
         }
@@ -39,19 +40,20 @@ impl Book<'_> {
     /// The responses that follow the last result of their session, in a source where it was cut off. One that also stands
     /// before a result is paid.
     fn unpaid(&self, bills: &[Bill<'_>]) -> HashSet<ResponseIndex> {
-        let cut = |bill: &&Bill<'_>| bill.cut && bill.reported.as_ref().is_some_and(|told| !told.saved);
+        let cut =
+            |bill: &&Bill<'_>| bill.cut && bill.reported.as_ref().is_some_and(|reported| !reported.saved);
         let cut: HashSet<&SessionKey> = bills.iter().filter(cut).map(|bill| bill.key).collect();
         let (mut unpaid, mut paid) = (HashSet::new(), HashSet::new());
         if cut.is_empty() {
             return unpaid; // nearly always, and then nothing is looked up
         }
-        for (id, telling) in &self.details.tellings {
-            let moment = &telling.moment;
-            if !cut.contains(&moment.session) {
+        for (id, row) in &self.details.responses {
+            let context = &row.context;
+            if !cut.contains(&context.session) {
                 continue;
             }
-            let (source, offset) = (moment.seat.source(), moment.seat.spot.offset());
-            let Some(ending) = self.facts.endings.get(&(source, moment.session.clone())) else { continue };
+            let (source, offset) = (context.place.source(), context.place.compact.offset());
+            let Some(ending) = self.facts.endings.get(&(source, context.session.clone())) else { continue };
             let Some(&at) = self.responses.get(id) else { continue };
             match ending.result {
                 Some(result) if offset < result.0 => paid.insert(at),

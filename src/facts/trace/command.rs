@@ -5,7 +5,7 @@ mod typed;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-pub use crate::event::trace::Sort;
+pub use crate::event::trace::CommandKind;
 use crate::{
     event::trace::{self, Trace},
     facts::{
@@ -19,7 +19,7 @@ use typed::Evidence;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
     /// What it is.
-    pub sort: Sort,
+    pub kind: CommandKind,
     /// Its name, without a slash; of an agent perhaps not known.
     pub name: Option<Name>,
     /// When and where.
@@ -36,7 +36,7 @@ pub struct Use {
 #[derive(Clone, Debug, Default)]
 pub struct Commands {
     /// The sessions that each was offered in.
-    pub offers: BTreeMap<(Sort, Name), BTreeSet<SessionIndex>>,
+    pub offers: BTreeMap<(CommandKind, Name), BTreeSet<SessionIndex>>,
     /// Uses, in the order they stand.
     pub uses: Vec<Use>,
 }
@@ -73,17 +73,17 @@ fn called(ledger: &Ledger, offers: &Offers) -> Vec<Use> {
     }
     let mut uses = Vec::new();
     for (at, call) in CallIndex::each(&ledger.calls) {
-        let Some((sort, _)) = trace::used(&call.tool, None) else { continue };
+        let Some((kind, _)) = trace::used(&call.tool, None) else { continue };
         let named = call.used.clone();
-        let kind = started.get(&at).and_then(|agent| agent.kind.clone());
-        let (sort, name) = match sort {
-            Sort::Agent => (sort, kind.or(named)),
-            Sort::Command | Sort::Skill if named.is_none() => continue,
-            Sort::Command | Sort::Skill => (offers.sort(named.as_ref(), sort), named),
+        let agent = started.get(&at).and_then(|agent| agent.kind.clone());
+        let (kind, name) = match kind {
+            CommandKind::Agent => (kind, agent.or(named)),
+            CommandKind::Command | CommandKind::Skill if named.is_none() => continue,
+            CommandKind::Command | CommandKind::Skill => (offers.kind_of(named.as_ref(), kind), named),
         };
         let failed = matches!(call.end, End::Denied | End::Error);
         let responses = begun.remove(&at).unwrap_or_default();
-        uses.push(Use { sort, name, context: call.context.clone(), call: Some(at), failed, responses });
+        uses.push(Use { kind, name, context: call.context.clone(), call: Some(at), failed, responses });
     }
     uses
 }
@@ -91,7 +91,7 @@ fn called(ledger: &Ledger, offers: &Offers) -> Vec<Use> {
 /// What was offered.
 #[derive(Default)]
 struct Offers {
-    all: BTreeMap<(Sort, Name), BTreeSet<SessionIndex>>,
+    all: BTreeMap<(CommandKind, Name), BTreeSet<SessionIndex>>,
     /// Names that the model called as skills: a saved session may list none.
     skills: BTreeSet<Name>,
     /// Sessions whose commands are all known.
@@ -100,42 +100,48 @@ struct Offers {
 
 impl Offers {
     fn read(&mut self, session: Option<SessionIndex>, offer: &trace::Offer<Name>) {
-        if offer.sort == Sort::Command {
+        if offer.kind == CommandKind::Command {
             self.told.insert(session);
         }
         for name in &offer.names {
-            self.all.entry((offer.sort, Name::clone(name))).or_default().extend(session);
+            self.all.entry((offer.kind, Name::clone(name))).or_default().extend(session);
         }
     }
 
-    fn has(&self, sort: Sort, name: &Name) -> bool {
-        self.all.contains_key(&(sort, Name::clone(name)))
+    fn has(&self, kind: CommandKind, name: &Name) -> bool {
+        self.all.contains_key(&(kind, Name::clone(name)))
     }
 
     /// Whether a text that begins with this name is a command: it is offered, or nobody knows what is.
     fn allows(&self, session: Option<SessionIndex>, name: &Name) -> bool {
-        !self.told.contains(&session) || self.has(Sort::Command, name) || self.has(Sort::Skill, name)
+        !self.told.contains(&session)
+            || self.has(CommandKind::Command, name)
+            || self.has(CommandKind::Skill, name)
     }
 
     /// Takes in which names turned out to be skills.
     fn learn(&mut self, uses: &[Use]) {
-        let skills = uses.iter().filter(|one| one.sort == Sort::Skill && !one.failed);
+        let skills = uses.iter().filter(|one| one.kind == CommandKind::Skill && !one.failed);
         self.skills.extend(skills.filter_map(|one| one.name.clone()));
     }
 
     /// What a name is: as it was offered, else as the model called it, else as it was used.
-    fn sort(&self, name: Option<&Name>, used: Sort) -> Sort {
-        let is = |sort: &Sort| name.is_some_and(|name| self.has(*sort, name));
-        let called = || name.is_some_and(|name| self.skills.contains(name)).then_some(Sort::Skill);
-        [Sort::Skill, Sort::Command].into_iter().find(is).or_else(called).unwrap_or(used)
+    fn kind_of(&self, name: Option<&Name>, used: CommandKind) -> CommandKind {
+        let is = |kind: &CommandKind| name.is_some_and(|name| self.has(*kind, name));
+        let called = || name.is_some_and(|name| self.skills.contains(name)).then_some(CommandKind::Skill);
+        [CommandKind::Skill, CommandKind::Command].into_iter().find(is).or_else(called).unwrap_or(used)
     }
 
     /// Each name once: a skill is not listed again as a command.
-    fn listed(self) -> BTreeMap<(Sort, Name), BTreeSet<SessionIndex>> {
-        let skills: BTreeSet<Name> =
-            self.all.keys().filter(|(sort, _)| *sort == Sort::Skill).map(|(_, name)| name.clone()).collect();
+    fn listed(self) -> BTreeMap<(CommandKind, Name), BTreeSet<SessionIndex>> {
+        let skills: BTreeSet<Name> = self
+            .all
+            .keys()
+            .filter(|(kind, _)| *kind == CommandKind::Skill)
+            .map(|(_, name)| name.clone())
+            .collect();
         let mut all = self.all;
-        all.retain(|(sort, name), _| *sort != Sort::Command || !skills.contains(name));
+        all.retain(|(kind, name), _| *kind != CommandKind::Command || !skills.contains(name));
         all
     }
 }

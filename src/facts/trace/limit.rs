@@ -17,8 +17,8 @@ use crate::{
 pub struct Limit {
     /// When and where.
     pub context: Context,
-    /// What sort of limit.
-    pub sort: Sort,
+    /// What kind of limit.
+    pub kind: Kind,
     /// What the log says of it: status, trigger, category or subtype.
     pub what: Option<Name>,
     /// The model that was asked.
@@ -37,9 +37,9 @@ pub struct Limit {
     pub used: Option<f64>,
 }
 
-/// What sort of limit.
+/// What kind of limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sort {
+pub enum Kind {
     /// What a subscription may use in a window of time.
     RateLimit,
     /// A model was not to be had, and another one answered.
@@ -54,7 +54,7 @@ pub enum Sort {
     Stop,
 }
 
-impl Sort {
+impl Kind {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -69,10 +69,10 @@ impl Sort {
 }
 
 impl Limit {
-    fn new(context: &Context, sort: Sort, what: Option<&str>) -> Self {
+    fn new(context: &Context, kind: Kind, what: Option<&str>) -> Self {
         Self {
             context: context.clone(),
-            sort,
+            kind,
             what: what.map(Name::from),
             model: None,
             fallback: None,
@@ -84,21 +84,21 @@ impl Limit {
         }
     }
 
-    fn of(context: &Context, sort: Sort, told: &trace::Limit<Name>) -> Self {
-        let trace::Limit { kind, what, model, fallback, before, after, took, resets, used, ids: _ } =
+    fn of(context: &Context, kind: Kind, told: &trace::Limit<Name>) -> Self {
+        let trace::Limit { kind: decoded, what, model, fallback, before, after, took, resets, used, ids: _ } =
             told.clone();
-        let what = if kind == LimitKind::FailedCompaction { Some(Name::from("failed")) } else { what };
-        Self { context: context.clone(), sort, what, model, fallback, before, after, took, resets, used }
+        let what = if decoded == LimitKind::FailedCompaction { Some(Name::from("failed")) } else { what };
+        Self { context: context.clone(), kind, what, model, fallback, before, after, took, resets, used }
     }
 
     fn of_compaction(one: &Compaction) -> Self {
         let Compaction { context, before, after, trigger, took } = one.clone();
-        Self { before, after, took, ..Self::new(&context, Sort::Compaction, trigger.as_deref()) }
+        Self { before, after, took, ..Self::new(&context, Kind::Compaction, trigger.as_deref()) }
     }
 
     /// Learns what another telling of the same moment knows.
     fn learn(&mut self, other: Self) {
-        let Self { context, sort: _, what, model, fallback, before, after, took, resets, used } = other;
+        let Self { context, kind: _, what, model, fallback, before, after, took, resets, used } = other;
         self.what = self.what.take().or(what);
         self.model = self.model.take().or(model);
         self.fallback = self.fallback.take().or(fallback);
@@ -120,15 +120,15 @@ pub fn limits(ledger: &Ledger) -> Vec<Limit> {
     let mut stopped = Stopped::default();
     for Traced { context, uuid, trace, .. } in &ledger.traces {
         let Trace::Limit(told) = trace else { continue };
-        let sort = match told.kind {
-            LimitKind::RateLimit => Sort::RateLimit,
-            LimitKind::Fallback => Sort::Fallback,
-            LimitKind::Refusal => Sort::Refusal,
-            LimitKind::FailedCompaction => Sort::Compaction,
-            LimitKind::Microcompaction => Sort::Microcompaction,
+        let kind = match told.kind {
+            LimitKind::RateLimit => Kind::RateLimit,
+            LimitKind::Fallback => Kind::Fallback,
+            LimitKind::Refusal => Kind::Refusal,
+            LimitKind::FailedCompaction => Kind::Compaction,
+            LimitKind::Microcompaction => Kind::Microcompaction,
             LimitKind::MaxTurns => {
                 if uuid.is_none_or(|uuid| seen.insert(uuid)) {
-                    reached.push(Limit::new(context, Sort::Stop, Some("max_turns")));
+                    reached.push(Limit::new(context, Kind::Stop, Some("max_turns")));
                 }
                 continue;
             }
@@ -142,7 +142,7 @@ pub fn limits(ledger: &Ledger) -> Vec<Limit> {
             }
         };
         let ids = told.ids.iter().map(|id| Id::of(id)).chain(*uuid).collect();
-        met.add(Limit::of(context, sort, told), ids);
+        met.add(Limit::of(context, kind, told), ids);
     }
     met.stopped(stopped);
     let mut all = met.all;
@@ -176,10 +176,10 @@ impl Met {
     fn stopped(&mut self, stopped: Stopped) {
         for (session, (events, stops, context)) in stopped.0 {
             let refusals =
-                self.all.iter().filter(|one| one.sort == Sort::Refusal && one.context.session == session);
+                self.all.iter().filter(|one| one.kind == Kind::Refusal && one.context.session == session);
             let known = refusals.count() as u64;
             let unknown = known..stops.max(events);
-            self.all.extend(unknown.map(|_| Limit::new(&context, Sort::Refusal, Some("safety_stop"))));
+            self.all.extend(unknown.map(|_| Limit::new(&context, Kind::Refusal, Some("safety_stop"))));
         }
     }
 }
@@ -202,7 +202,7 @@ fn stops(ledger: &Ledger, mut reached: Vec<Limit>) -> Vec<Limit> {
     let is_stop = |subtype: &str| matches!(subtype, "error_max_turns" | "error_max_budget_usd");
     let turns = ledger.turns.iter().filter(|turn| turn.counted && is_stop(&turn.subtype));
     let told: Vec<Limit> = turns
-        .map(|turn| Limit::new(&turn.context, Sort::Stop, turn.subtype.strip_prefix("error_")))
+        .map(|turn| Limit::new(&turn.context, Kind::Stop, turn.subtype.strip_prefix("error_")))
         .collect();
     let ended: HashSet<SessionIndex> = ledger.turns.iter().filter_map(|turn| turn.context.session).collect();
     reached.retain(|limit| limit.context.session.is_none_or(|session| !ended.contains(&session)));

@@ -8,7 +8,7 @@ use crate::{
         ledger::{AgentIndex, Context, Ledger, Location, Response, ResponseIndex, SessionIndex},
         trace::{
             hook::{Hook, HookEnd, hooks},
-            limit::{Sort, limits},
+            limit::{self, limits},
             task::tasks,
         },
     },
@@ -187,11 +187,11 @@ fn traced(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
     let own = |context: &Context| context.session == Some(session);
     let mut events = Vec::new();
     for limit in limits(ledger).into_iter().filter(|limit| own(&limit.context)) {
-        let (what, name) = match limit.sort {
-            Sort::RateLimit => (What::RateLimit, None),
-            Sort::Fallback => (What::Fallback, limit.fallback.clone()),
-            Sort::Refusal => (What::Refusal, limit.fallback.clone().or(limit.model.clone())),
-            Sort::Compaction | Sort::Microcompaction | Sort::Stop => continue,
+        let (what, name) = match limit.kind {
+            limit::Kind::RateLimit => (What::RateLimit, None),
+            limit::Kind::Fallback => (What::Fallback, limit.fallback.clone()),
+            limit::Kind::Refusal => (What::Refusal, limit.fallback.clone().or(limit.model.clone())),
+            limit::Kind::Compaction | limit::Kind::Microcompaction | limit::Kind::Stop => continue,
         };
         events.push(Event { name, end: limit.what.clone(), ..Event::new(what, &limit.context) });
     }

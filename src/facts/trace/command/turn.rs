@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{Offers, Sort, Use, typed::Typed};
+use super::{CommandKind, Offers, Use, typed::Typed};
 use crate::{
     event::trace::Form,
     facts::ledger::{AgentIndex, Context, Ledger, Location, ResponseIndex, SessionIndex},
@@ -32,7 +32,7 @@ struct Stand {
 pub(super) fn begin(ledger: &Ledger, typed: &Typed, uses: &mut Vec<Use>, offers: &Offers) {
     let first = uses.len();
     uses.extend(typed.uses.iter().map(|one| Use {
-        sort: offers.sort(Some(&one.name), Sort::Command),
+        kind: offers.kind_of(Some(&one.name), CommandKind::Command),
         name: Some(one.name.clone()),
         context: one.context.clone(),
         call: None,
