@@ -9,7 +9,7 @@ use ccstat::internal::{
     measure::{Millis, Prices, Usd, calendar::Zone},
     permission::Breadth,
     render::{self, Format, Style},
-    report::{self, Arrangement, By, Gate, Growth, Kind, Names, REPORTS, Report, Trial, Tried, View},
+    report::{self, Arrangement, By, Gate, Growth, Kind, Names, REPORTS, Report, TestedCall, Trial, View},
     scan::{self, Options, Progress},
 };
 
@@ -80,7 +80,7 @@ fn all(view: &View<'_>, prices: &Prices) -> Vec<Report> {
     ];
     let trial = Trial::default();
     let text = view.ledger.calls.first().and_then(|call| call.input_text.clone()).unwrap_or_default();
-    let tried = Tried { tool: "Bash", text: &text, folder: "/home/dev/project" };
+    let tried = TestedCall { tool: "Bash", text: &text, folder: "/home/dev/project" };
     let limits: &[(Growth, _)] = &[];
     let plain = REPORTS.iter().filter_map(|spec| spec.make).map(|make| make(view));
     let mut reports: Vec<Report> = plain.collect();

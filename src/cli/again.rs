@@ -13,7 +13,7 @@ use super::{
     narrow::Narrow,
     stdin,
 };
-use crate::report::{Ask, Choice, Report};
+use crate::report::{Choice, FollowUp, Report};
 
 /// Paths and options that are longer than this are not repeated: nobody reads a hint of a thousand paths.
 const LONGEST: usize = 400;
@@ -34,18 +34,20 @@ impl Again {
         let mut typist = None;
         let typist = std::cell::RefCell::new(&mut typist);
         report.with_choices(&option_of).with_commands(&|ask| match ask {
-            Ask::Typed(_) | Ask::FirstSession => ask.clone(),
-            Ask::Report(_) | Ask::Prices | Ask::AllRows | Ask::Session { .. } => {
+            FollowUp::Typed(_) | FollowUp::FirstSession => ask.clone(),
+            FollowUp::Report(_) | FollowUp::Prices | FollowUp::AllRows | FollowUp::Session { .. } => {
                 // Most reports have no command in them, and reading the arguments again takes a millisecond.
                 let mut typist = typist.borrow_mut();
                 let typist = typist.get_or_insert_with(|| Typist::of(&self.arguments));
-                typist.as_ref().map_or_else(|| ask.clone(), |typist| Ask::Typed(typist.typed(ask, whole)))
+                typist
+                    .as_ref()
+                    .map_or_else(|| ask.clone(), |typist| FollowUp::Typed(typist.typed(ask, whole)))
             }
         })
     }
 
     /// A command as it is typed, for a message.
-    pub(super) fn typed(&self, ask: &Ask) -> String {
+    pub(super) fn typed(&self, ask: &FollowUp) -> String {
         Typist::of(&self.arguments).map_or_else(|| ask.to_string(), |typist| typist.typed(ask, false))
     }
 }
@@ -89,20 +91,20 @@ impl Typist {
         Some(Self { cli, matches })
     }
 
-    fn typed(&self, ask: &Ask, whole: bool) -> String {
+    fn typed(&self, ask: &FollowUp, whole: bool) -> String {
         match ask {
-            Ask::Report(words) => self.command(words, None, Repeat::Filtered),
-            Ask::Prices => self.command("prices", None, Repeat::Prices),
+            FollowUp::Report(words) => self.command(words, None, Repeat::Filtered),
+            FollowUp::Prices => self.command("prices", None, Repeat::Prices),
             // Filters are left out: it is shown in full. Then another session may begin with the same letters.
-            Ask::Session { id, short } => {
+            FollowUp::Session { id, short } => {
                 let id = if whole { short } else { id };
                 self.command("show", Some(id), Repeat::Logs)
             }
-            Ask::AllRows => {
+            FollowUp::AllRows => {
                 let name = self.matches.subcommand_name().unwrap_or_default();
                 self.command(&format!("{name} --limit 0"), None, Repeat::Everything)
             }
-            Ask::FirstSession | Ask::Typed(_) => ask.to_string(),
+            FollowUp::FirstSession | FollowUp::Typed(_) => ask.to_string(),
         }
     }
 

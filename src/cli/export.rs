@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::{Error, ExitStatus},
     render::Style,
-    report::{Ask, ReportSpec},
+    report::{FollowUp, ReportSpec},
 };
 
 /// Arguments of `export`.
@@ -35,7 +35,7 @@ pub(super) fn export(export: &Export, variables: &Variables, style: Style) -> Re
     let table = table.ok_or_else(|| Error::Usage(format!("no table `{}`", export.table)))?;
     let spec = if export.include_content {
         table.with_content.ok_or_else(|| {
-            let calls = variables.again.typed(&Ask::Report("export calls --include-content"));
+            let calls = variables.again.typed(&FollowUp::Report("export calls --include-content"));
             Error::Usage(format!("no content in `{}`: write `{calls}`", table.name))
         })?
     } else {

@@ -15,7 +15,7 @@ use crate::{
     facts::Detail,
     permission::{Behaviour, BrokenRule, Context, Mode, Rule, Scope, Settings},
     render::Style,
-    report::{self, Gate, Kind, Trial, Tried, View},
+    report::{self, Gate, Kind, TestedCall, Trial, View},
 };
 
 /// Arguments of `permissions`.
@@ -192,7 +192,7 @@ fn test(test: &Test, variables: &Variables, style: Style) -> Result<ExitStatus, 
     let folder = test.folder.clone().unwrap_or_else(|| PathBuf::from("."));
     let folder = std::path::absolute(&folder).unwrap_or(folder);
     let text = test.text.clone().unwrap_or_else(|| test.words.join(" "));
-    let tried = Tried { tool: &test.tool, text: &text, folder: &folder.to_string_lossy() };
+    let tried = TestedCall { tool: &test.tool, text: &text, folder: &folder.to_string_lossy() };
     test.output.deliver(&report::verdicts(&trial, &tried), ExitStatus::Done, style)
 }
 

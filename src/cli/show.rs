@@ -15,7 +15,7 @@ use crate::{
     facts::{Detail, ledger::Ledger},
     input,
     render::Style,
-    report::{self, Ask, LATEST, NotOne, View},
+    report::{self, FindSessionError, FollowUp, LATEST, View},
     scan::{Locator, Target},
 };
 
@@ -50,9 +50,9 @@ pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<E
         Ok(session) => Some(session),
         // Where nothing was read or nothing is left, that is what there is to say.
         Err(_) if narrowed.ledger.sessions.is_empty() => None,
-        Err(not_one) => {
-            let list = variables.again.typed(&Ask::Report(report::SESSIONS.name));
-            return Err(Error::Usage(describe(&not_one, id, &narrowed.ledger, &list)));
+        Err(error) => {
+            let list = variables.again.typed(&FollowUp::Report(report::SESSIONS.name));
+            return Err(Error::Usage(describe(&error, id, &narrowed.ledger, &list)));
         }
     };
     narrowed.deliver(report::show(&narrowed.view(), session), rows, &arrangement, style)
@@ -85,15 +85,15 @@ fn read_for(id: &str, rows: &Rows, detail: Detail, variables: &Variables) -> Res
     read(search)
 }
 
-fn describe(not_one: &NotOne, start: &str, ledger: &Ledger, list: &str) -> String {
-    match not_one {
-        NotOne::Several(ids) => {
+fn describe(error: &FindSessionError, start: &str, ledger: &Ledger, list: &str) -> String {
+    match error {
+        FindSessionError::Ambiguous(ids) => {
             let more = ids.len().saturating_sub(CANDIDATES);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let some: Vec<&str> = ids.iter().take(CANDIDATES).map(String::as_str).collect();
             format!("several sessions begin with `{start}`: {}{more}", some.join(", "))
         }
-        NotOne::None => {
+        FindSessionError::NotFound => {
             let latest = ledger.sessions.iter().rev().find_map(|session| session.id.as_deref());
             let latest = latest.map(|id| format!(", the latest is `{id}`")).unwrap_or_default();
             format!("no session begins with `{start}`{latest}; `{list}` lists them")

@@ -9,10 +9,10 @@ use crate::report::{Data, Line, Part, Report, Section, Table, Tone, Value, Verdi
 const LIMIT: usize = 65_000;
 
 /// Letters of a name or a path before it is cut: nobody reads more, and one name must not take the room of all others.
-const LETTERS: usize = 100;
+const MAX_CHARS: usize = 100;
 
 /// Gates that are listed.
-const GATES: usize = 20;
+const MAX_GATES: usize = 20;
 
 /// The figures that are seen at once: heading, and where it stands in the summary.
 const FIGURES: &[(&str, &str)] = &[
@@ -62,9 +62,9 @@ fn gates(verdicts: &[Verdict], page: &mut Page) {
         (0, all) => return page.put(&format!("✓ All {all} gates held")),
         (some, all) => page.put(&format!("✗ {some} of {all} gates failed:")),
     }
-    let mut items: Vec<String> = failed.iter().take(GATES).map(|verdict| gate(verdict)).collect();
-    if failed.len() > GATES {
-        items.push(format!("- and {} more", failed.len() - GATES));
+    let mut items: Vec<String> = failed.iter().take(MAX_GATES).map(|verdict| gate(verdict)).collect();
+    if failed.len() > MAX_GATES {
+        items.push(format!("- and {} more", failed.len() - MAX_GATES));
     }
     page.put_lines(&items);
 }
@@ -205,7 +205,7 @@ fn short_line(line: &Line) -> Line {
     let part = |part: &Part| match part {
         Part::Word(word) => Part::Word(word),
         Part::Value(value) => Part::Value(short(value)),
-        Part::Ask(ask) => Part::Ask(ask.clone()), // half a command is none
+        Part::FollowUp(command) => Part::FollowUp(command.clone()), // half a command is none
         Part::Choice(choice) => Part::Choice(*choice),
         Part::Verbatim(text) => Part::Verbatim(text.clone()),
     };
@@ -215,8 +215,8 @@ fn short_line(line: &Line) -> Line {
 /// A text that is not longer than a person reads.
 fn short(value: &Value) -> Value {
     match value {
-        Value::Text(text) if text.chars().nth(LETTERS).is_some() => {
-            Value::Text(text.chars().take(LETTERS - 1).chain(['…']).collect())
+        Value::Text(text) if text.chars().nth(MAX_CHARS).is_some() => {
+            Value::Text(text.chars().take(MAX_CHARS - 1).chain(['…']).collect())
         }
         Value::List(values) => Value::List(values.iter().map(short).collect()),
         other => other.clone(),

@@ -6,16 +6,16 @@ use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar;
 
 /// So many marks may stand on one letter; no script needs more, and more would reach into the lines above and below.
-const MARKS: usize = 4;
+const MAX_MARKS: usize = 4;
 
 /// Text out of a log, safe for a terminal and for the log of a build. Borrows when there is nothing to escape.
 pub fn text(text: &str) -> Cow<'_, str> {
-    let mut harm = harm(text).peekable();
-    if harm.peek().is_none() {
+    let mut found = unsafe_chars(text).peekable();
+    if found.peek().is_none() {
         return Cow::Borrowed(text);
     }
     let (mut safe, mut plain) = (String::with_capacity(text.len() + 8), 0);
-    for (at, letter) in harm {
+    for (at, letter) in found {
         safe.push_str(&text[plain..at]);
         safe.extend(letter.escape_unicode());
         plain = at + letter.len_utf8();
@@ -25,15 +25,15 @@ pub fn text(text: &str) -> Cow<'_, str> {
 }
 
 /// The letters of a text that must not be written as they are, and where they stand.
-pub(super) fn harm(text: &str) -> impl Iterator<Item = (usize, char)> {
-    let (mut marks, mut is_first) = (MARKS, true);
+pub(super) fn unsafe_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let (mut marks, mut is_first) = (MAX_MARKS, true);
     text.char_indices().filter(move |&(at, letter)| {
         // A mark that has no letter of this text below it would change what stands before the text.
         let is_mark = !letter.is_ascii() && letter.width() == Some(0);
         marks = if is_mark { marks + 1 } else { 0 };
-        let harms = is_unseen(letter) || marks > MARKS || commands(letter, is_first, &text[at..]);
-        is_first = letter.is_whitespace() && !harms;
-        harms
+        let is_unsafe = is_unseen(letter) || marks > MAX_MARKS || commands(letter, is_first, &text[at..]);
+        is_first = letter.is_whitespace() && !is_unsafe;
+        is_unsafe
     })
 }
 

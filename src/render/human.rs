@@ -14,7 +14,7 @@ pub fn words(line: &Line) -> String {
     let word = |part: &Part| match part {
         Part::Word(word) => (*word).to_owned(),
         Part::Value(value) => self::value(value),
-        Part::Ask(ask) => text(&ask.to_string()).into_owned(),
+        Part::FollowUp(command) => text(&command.to_string()).into_owned(),
         Part::Choice(choice) => choice.words().to_owned(),
         Part::Verbatim(verbatim) => text(verbatim).into_owned(),
     };

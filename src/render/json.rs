@@ -18,26 +18,29 @@ pub(super) const SCHEMA_VERSION: u64 = 1;
 const GENERATOR: &str = concat!("ccstat ", env!("CARGO_PKG_VERSION"));
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    pretty(&Whole(report), out)
+    pretty(&Envelope(report), out)
 }
 
 /// On several lines, for people too.
 pub(super) fn pretty(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Safe(PrettyFormatter::new())))?;
+    value.serialize(&mut serde_json::Serializer::with_formatter(
+        &mut *out,
+        Escaping(PrettyFormatter::new()),
+    ))?;
     out.write_all(b"\n")
 }
 
 /// On one line.
 pub(super) fn compact(value: &impl Serialize) -> io::Result<String> {
     let mut out = Vec::new();
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Safe(CompactFormatter)))?;
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Escaping(CompactFormatter)))?;
     String::from_utf8(out).map_err(io::Error::other)
 }
 
 /// A report with all that is around its rows.
-pub(super) struct Whole<'a>(pub(super) &'a Report);
+pub(super) struct Envelope<'a>(pub(super) &'a Report);
 
-impl Serialize for Whole<'_> {
+impl Serialize for Envelope<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         if !matches!(self.0.data, Data::Bare(_)) {
@@ -133,12 +136,12 @@ fn exact<S: Serializer>(number: &dyn std::fmt::Display, serializer: S) -> Result
 }
 
 /// Escapes what serde_json lets through and a terminal or a build log would obey.
-struct Safe<F>(F);
+struct Escaping<F>(F);
 
-impl<F: Formatter> Formatter for Safe<F> {
+impl<F: Formatter> Formatter for Escaping<F> {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
         let mut plain = 0;
-        for (at, letter) in foreign::harm(fragment) {
+        for (at, letter) in foreign::unsafe_chars(fragment) {
             out.write_all(&fragment.as_bytes()[plain..at])?;
             for unit in letter.encode_utf16(&mut [0; 2]) {
                 write!(out, "\\u{unit:04x}")?;
@@ -188,7 +191,7 @@ mod tests {
             data: Data::Tree(vec![("k".to_owned(), value)]),
             notes: Vec::new(),
             verdicts: Vec::new(),
-            endings: Vec::new(),
+            run_outcomes: Vec::new(),
             screen: Vec::new(),
         };
         let mut out = Vec::new();

@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use super::json::{Row, Whole, compact};
+use super::json::{Envelope, Row, compact};
 use crate::report::{Data, Report};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     match &report.data {
-        Data::Tree(_) | Data::Bare(_) => writeln!(out, "{}", compact(&Whole(report))?),
+        Data::Tree(_) | Data::Bare(_) => writeln!(out, "{}", compact(&Envelope(report))?),
         Data::Rows(table) => {
             let heads = table.for_programs();
             table

@@ -8,7 +8,7 @@ use std::{
 use super::human;
 use crate::{
     measure::{Millis, Usd},
-    report::{Ending, Line, Report, Section, Value, Verdict},
+    report::{Line, Report, RunOutcome, Section, Value, Verdict},
 };
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -37,7 +37,7 @@ struct Suite<'a> {
     name: &'a str,
     wall: Option<Millis>,
     /// The test of the run itself; comparisons have none beside their gates.
-    run: Option<Run<'a>>,
+    run: Option<RunTest<'a>>,
     verdicts: Vec<&'a Verdict>,
     /// What a person reads first.
     words: Vec<String>,
@@ -45,7 +45,7 @@ struct Suite<'a> {
 
 /// How the test of the run itself ends.
 #[derive(Clone, Copy)]
-enum Run<'a> {
+enum RunTest<'a> {
     /// It passes.
     Passed,
     /// The run failed: a turn failed, or it never ended.
@@ -56,12 +56,12 @@ enum Run<'a> {
 
 /// The runs in the order in which they come, each with its verdicts.
 fn suites(report: &Report) -> Vec<Suite<'_>> {
-    let mut suites: Vec<Suite<'_>> = Vec::with_capacity(report.endings.len());
+    let mut suites: Vec<Suite<'_>> = Vec::with_capacity(report.run_outcomes.len());
     let mut of_run: HashMap<Option<&str>, usize> = HashMap::new();
-    for Ending { run, wall, failure } in &report.endings {
+    for RunOutcome { run, wall, failure } in &report.run_outcomes {
         let run = suite_of(&mut suites, &mut of_run, report, run.as_deref());
         run.wall = run.wall.or(*wall);
-        run.run = Some(failure.as_ref().map_or(Run::Passed, Run::Failed));
+        run.run = Some(failure.as_ref().map_or(RunTest::Passed, RunTest::Failed));
     }
     for verdict in &report.verdicts {
         let run = suite_of(&mut suites, &mut of_run, report, verdict.run.as_deref());
@@ -70,9 +70,9 @@ fn suites(report: &Report) -> Vec<Suite<'_>> {
         run.verdicts.push(verdict);
     }
     if is_empty(report) {
-        suite_of(&mut suites, &mut of_run, report, None).run = Some(Run::NothingRead);
+        suite_of(&mut suites, &mut of_run, report, None).run = Some(RunTest::NothingRead);
     } else if suites.is_empty() {
-        suite_of(&mut suites, &mut of_run, report, None).run = Some(Run::Passed);
+        suite_of(&mut suites, &mut of_run, report, None).run = Some(RunTest::Passed);
     }
     suites
 }
@@ -115,12 +115,12 @@ impl<'a> Suite<'a> {
     }
 
     fn failures(&self) -> usize {
-        let failed = usize::from(matches!(self.run, Some(Run::Failed(_))));
+        let failed = usize::from(matches!(self.run, Some(RunTest::Failed(_))));
         failed + self.verdicts.iter().filter(|verdict| !verdict.held).count()
     }
 
     fn errors(&self) -> usize {
-        usize::from(matches!(self.run, Some(Run::NothingRead)))
+        usize::from(matches!(self.run, Some(RunTest::NothingRead)))
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -150,12 +150,12 @@ impl Suite<'_> {
         let open = format!(r#"    <testcase classname="{name}" name="run" time="0""#);
         let problem = match self.run {
             None => return Ok(()),
-            Some(Run::Passed) => return writeln!(out, "{open}/>"),
-            Some(Run::Failed(why)) => {
+            Some(RunTest::Passed) => return writeln!(out, "{open}/>"),
+            Some(RunTest::Failed(why)) => {
                 let why = escaped(&human::words(why));
                 format!(r#"<failure type="run" message="{why}">{why}</failure>"#)
             }
-            Some(Run::NothingRead) => {
+            Some(RunTest::NothingRead) => {
                 r#"<error type="nothing-read" message="no records were read"/>"#.to_owned()
             }
         };

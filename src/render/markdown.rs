@@ -50,8 +50,8 @@ pub(super) fn sentence(line: &Line) -> String {
             Part::Word(word) => text += word,
             Part::Value(value) => text += &cell(value),
             // The words around it may have made it code already.
-            Part::Ask(ask) if text.ends_with('`') => text += &human::text(&ask.to_string()),
-            Part::Ask(ask) => text += &code(&human::text(&ask.to_string())),
+            Part::FollowUp(command) if text.ends_with('`') => text += &human::text(&command.to_string()),
+            Part::FollowUp(command) => text += &code(&human::text(&command.to_string())),
             Part::Choice(choice) => text += choice.words(),
             Part::Verbatim(verbatim) => text += &cell(&Value::text(&**verbatim)),
         }

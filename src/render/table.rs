@@ -7,7 +7,9 @@ use comfy_table::{Cell, CellAlignment, LineStyle, Table as Grid, TableStyle};
 use unicode_width::UnicodeWidthStr;
 
 use super::{Style, human};
-use crate::report::{Ask, Data, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, gate_lines};
+use crate::report::{
+    Data, FollowUp, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, gate_lines,
+};
 
 /// Narrower than this a name says nothing any more.
 const NARROWEST_NAME: usize = 12;
@@ -94,7 +96,7 @@ fn unbroken(line: &Line) -> String {
     for part in &mut line.parts {
         match part {
             Part::Word(_) | Part::Value(_) | Part::Choice(_) => {}
-            Part::Ask(ask) => *ask = Ask::Typed(whole(&ask.to_string())),
+            Part::FollowUp(command) => *command = FollowUp::Typed(whole(&command.to_string())),
             Part::Verbatim(text) => *text = whole(text),
         }
     }
@@ -163,7 +165,7 @@ fn laid_out(mut table: Table, width: Option<usize>) -> (Table, Vec<Vec<String>>)
     let Some(width) = width else { return (table, exact) };
     let mut rows = exact;
     while needed(&widths(&table, &rows)) > width {
-        let Some(roomy) = table.columns.iter().rposition(|head| head.shown == Shown::Roomy) else { break };
+        let Some(roomy) = table.columns.iter().rposition(|head| head.shown == Shown::Wide) else { break };
         table = table.keeping(|at, _| at != roomy);
         rows = cells(&table, human::value);
     }
@@ -272,9 +274,9 @@ mod tests {
         Column::new(Unit::Text, "project", "Project", "A name.", |row: &Row| row.0.into()),
         Column::new(Unit::Text, "session", "Session", "Another.", |row: &Row| row.1.into()),
         Column::new(Unit::Count, "records", "Records", "A number.", |row: &Row| row.2.into()),
-        Column::new(Unit::Count, "bytes", "Bytes", "A number.", |row: &Row| row.2.into()).shown(Shown::Roomy),
+        Column::new(Unit::Count, "bytes", "Bytes", "A number.", |row: &Row| row.2.into()).shown(Shown::Wide),
         Column::new(Unit::Count, "lines", "Lines", "A number.", |row: &Row| row.2.into()),
-        Column::new(Unit::Count, "blank", "Blank", "A number.", |row: &Row| row.2.into()).shown(Shown::Roomy),
+        Column::new(Unit::Count, "blank", "Blank", "A number.", |row: &Row| row.2.into()).shown(Shown::Wide),
     ];
 
     const ROWS: &[Row] = &[

@@ -7,7 +7,7 @@ use super::{
     column::columns,
     heads,
     sessions::cost_notes,
-    sum::{Calls, Costs, MAIN, SOME_AGENT, Sum, call_columns, cost_columns, text},
+    sum::{HasCalls, HasCost, MAIN, SOME_AGENT, Sum, call_columns, cost_columns, text},
 };
 use crate::{
     facts::{
@@ -49,13 +49,13 @@ struct Row {
     sum: Sum,
 }
 
-impl Costs for Row {
+impl HasCost for Row {
     fn sum(&self) -> &Sum {
         &self.sum
     }
 }
 
-impl Calls for Row {
+impl HasCalls for Row {
     fn calls(&self) -> &ToolCount {
         &self.calls
     }
@@ -67,10 +67,10 @@ fn columns() -> Vec<Column<Row>> {
         text agent "Agent" [data] "`main`, or the type of the subagent; missing for what no response shows."
             => &row.agent;
         text id "Id" [data] "Id of the subagent." => &row.id;
-        count depth "Depth" [alone, maybe, data] "0 for the main agent, 1 for those it started." => row.depth;
+        count depth "Depth" [no_sum, nullable, data] "0 for the main agent, 1 for those it started." => row.depth;
         text session "Session" "Id of its session." => &row.session;
-        time started "Started" [roomy] "Its first response or call." => row.started;
-        millis wall_ms "Wall" [maybe, alone] "How long the call took that started it; for one in the background, from its first to its last row."
+        time started "Started" [wide] "Its first response or call." => row.started;
+        millis wall_ms "Wall" [nullable, no_sum] "How long the call took that started it; for one in the background, from its first to its last row."
             => row.wall;
         ..call_columns();
         ..cost_columns();
@@ -78,14 +78,14 @@ fn columns() -> Vec<Column<Row>> {
 }
 
 /// Levels of agents that a screen shows; a log may tell of a thousand times as many.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
-/// Whose rows they are: a session's agent, or, in sessions without subagents, all of them together.
+/// Owner rows they are: a session's agent, or, in sessions without subagents, all of them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Whose {
+enum Owner {
     Agent(Option<SessionIndex>, Option<AgentIndex>),
-    Nobody,
-    Plain,
+    NoResponse,
+    WithoutSubagents,
 }
 
 /// One row an agent, below the one that started it.
@@ -93,40 +93,40 @@ pub fn agents(view: &View<'_>) -> Report {
     let ledger = view.ledger;
     let with: BTreeSet<Option<SessionIndex>> =
         ledger.contexts().filter(|context| context.agent.is_some()).map(|context| context.session).collect();
-    let whose = |context: &Context| match with.contains(&context.session) {
-        true => Whose::Agent(context.session, context.agent),
-        false => Whose::Plain,
+    let owner = |context: &Context| match with.contains(&context.session) {
+        true => Owner::Agent(context.session, context.agent),
+        false => Owner::WithoutSubagents,
     };
-    let mut calls: BTreeMap<Whose, Vec<&Call>> = BTreeMap::new();
-    let mut sums: BTreeMap<Whose, Sum> = BTreeMap::new();
-    let mut spans: BTreeMap<Whose, (Time, Time)> = BTreeMap::new();
+    let mut calls: BTreeMap<Owner, Vec<&Call>> = BTreeMap::new();
+    let mut sums: BTreeMap<Owner, Sum> = BTreeMap::new();
+    let mut spans: BTreeMap<Owner, (Time, Time)> = BTreeMap::new();
     for call in &ledger.calls {
-        calls.entry(whose(&call.context)).or_default().push(call);
+        calls.entry(owner(&call.context)).or_default().push(call);
     }
     for charge in &ledger.charges {
         let unknown = charge.response.is_none() && with.contains(&charge.context.session);
-        let whose = if unknown { Whose::Nobody } else { whose(&charge.context) };
-        sums.entry(whose).or_default().add(charge);
+        let owner = if unknown { Owner::NoResponse } else { owner(&charge.context) };
+        sums.entry(owner).or_default().add(charge);
     }
     let rows = ledger.calls.iter().map(|call| &call.context);
     for context in rows
         .chain(ledger.charges.iter().filter(|charge| charge.response.is_some()).map(|charge| &charge.context))
     {
         let Some(time) = context.time else { continue };
-        let span = spans.entry(whose(context)).or_insert((time, time));
+        let span = spans.entry(owner(context)).or_insert((time, time));
         *span = (span.0.min(time), span.1.max(time));
     }
     let mut rows: Vec<Row> = Vec::new();
-    for (whose, depth) in order(ledger, &with) {
+    for (owner, depth) in order(ledger, &with) {
         let (calls, sum) =
-            (calls.remove(&whose).unwrap_or_default(), sums.remove(&whose).unwrap_or_default());
+            (calls.remove(&owner).unwrap_or_default(), sums.remove(&owner).unwrap_or_default());
         let is_left = !calls.is_empty() || sum.responses > 0 || sum.cost.is_some();
-        if is_left || matches!(whose, Whose::Agent(..)) {
-            let span = spans.get(&whose).copied();
+        if is_left || matches!(owner, Owner::Agent(..)) {
+            let span = spans.get(&owner).copied();
             rows.push(Row {
                 calls: ToolCount::of(calls.into_iter()),
                 sum,
-                ..named(view, whose, depth, span)
+                ..named(view, owner, depth, span)
             });
         }
     }
@@ -143,7 +143,7 @@ pub fn agents(view: &View<'_>) -> Report {
 }
 
 /// Session by session, each agent below the one that started it, with how deep it is, and the rest at the end.
-fn order(ledger: &Ledger, sessions: &BTreeSet<Option<SessionIndex>>) -> Vec<(Whose, usize)> {
+fn order(ledger: &Ledger, sessions: &BTreeSet<Option<SessionIndex>>) -> Vec<(Owner, usize)> {
     let mut children: BTreeMap<(Option<SessionIndex>, Option<AgentIndex>), Vec<AgentIndex>> = BTreeMap::new();
     for (at, agent) in AgentIndex::each(&ledger.agents) {
         children.entry((agent.session, agent.parent)).or_default().push(at);
@@ -162,7 +162,7 @@ fn order(ledger: &Ledger, sessions: &BTreeSet<Option<SessionIndex>>) -> Vec<(Who
         let mut lost = lost.remove(&session).unwrap_or_default();
         let mut open = vec![(None, 0)];
         while let Some((agent, depth)) = open.pop() {
-            order.push((Whose::Agent(session, agent), depth));
+            order.push((Owner::Agent(session, agent), depth));
             let below = children.remove(&(session, agent)).unwrap_or_default();
             for at in &below {
                 lost.remove(at);
@@ -170,28 +170,28 @@ fn order(ledger: &Ledger, sessions: &BTreeSet<Option<SessionIndex>>) -> Vec<(Who
             open.extend(below.into_iter().map(|at| (Some(at), depth + 1)));
         }
         // Two that each claim to have started the other are in no tree.
-        order.extend(lost.into_iter().map(|at| (Whose::Agent(session, Some(at)), 1)));
+        order.extend(lost.into_iter().map(|at| (Owner::Agent(session, Some(at)), 1)));
     }
-    order.extend([(Whose::Nobody, 0), (Whose::Plain, 0)]);
+    order.extend([(Owner::NoResponse, 0), (Owner::WithoutSubagents, 0)]);
     order
 }
 
-fn named(view: &View<'_>, whose: Whose, depth: usize, span: Option<(Time, Time)>) -> Row {
+fn named(view: &View<'_>, owner: Owner, depth: usize, span: Option<(Time, Time)>) -> Row {
     let ledger = view.ledger;
     let id = |session: Option<SessionIndex>| {
         text(session.and_then(|session| ledger.sessions[session].id.as_deref()))
     };
     let started = span.map(|(first, _)| first);
     let lasted = span.map(|(first, last)| last.since(first));
-    match whose {
-        Whose::Nobody => Row { tree: "shown by no response".into(), ..Row::default() },
-        Whose::Plain => Row {
+    match owner {
+        Owner::NoResponse => Row { tree: "shown by no response".into(), ..Row::default() },
+        Owner::WithoutSubagents => Row {
             tree: "sessions without subagents".into(),
             agent: MAIN.into(),
             depth: Some(0),
             ..Row::default()
         },
-        Whose::Agent(session, None) => Row {
+        Owner::Agent(session, None) => Row {
             tree: MAIN.into(),
             agent: MAIN.into(),
             depth: Some(0),
@@ -200,14 +200,14 @@ fn named(view: &View<'_>, whose: Whose, depth: usize, span: Option<(Time, Time)>
             wall: lasted,
             ..Row::default()
         },
-        Whose::Agent(session, Some(at)) => {
+        Owner::Agent(session, Some(at)) => {
             let agent = &ledger.agents[at];
             let kind = agent.kind.as_deref().unwrap_or(SOME_AGENT);
             let call = agent.call.map(|call| &ledger.calls[call]);
             // A call that starts a subagent in the background is answered at once, long before it is done.
             let wall = call.and_then(|call| call.latency).into_iter().chain(lasted).max();
             Row {
-                tree: format!("{}└ {kind}", "  ".repeat((depth - 1).min(DEEPEST))).into(),
+                tree: format!("{}└ {kind}", "  ".repeat((depth - 1).min(MAX_DEPTH))).into(),
                 agent: kind.into(),
                 id: text(agent.id.as_deref()),
                 depth: Some(depth as u64),

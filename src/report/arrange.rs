@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Ask, Data, Head, Report, Shown, Table, Value};
+use super::{Data, FollowUp, Head, Report, Shown, Table, Value};
 
 /// Rows that a person reads of a report that leaves out others than these in its own order.
 const USUAL_ROWS: usize = 30;
@@ -86,9 +86,9 @@ impl Report {
         };
         let first = table.first_session();
         self.data = Data::Rows(table.cut(arrangement)?);
-        Ok(self.with_commands(&|ask| match (ask, &first) {
-            (Ask::FirstSession, Some(first)) => first.clone(),
-            (ask, _) => ask.clone(),
+        Ok(self.with_commands(&|command| match (command, &first) {
+            (FollowUp::FirstSession, Some(first)) => first.clone(),
+            (command, _) => command.clone(),
         }))
     }
 }
@@ -118,7 +118,7 @@ impl Table {
     }
 
     /// The session of the first row that has one, and the beginning of its id that no other row's has: eight letters at least.
-    fn first_session(&self) -> Option<Ask> {
+    fn first_session(&self) -> Option<FollowUp> {
         let at = position(&self.columns, "session").ok()?;
         let mut ids = self.rows.iter().filter_map(|row| match &row[at] {
             Value::Text(id) => Some(&**id),
@@ -127,7 +127,7 @@ impl Table {
         let id = ids.next()?;
         let shared = |other: &str| id.bytes().zip(other.bytes()).take_while(|(one, two)| one == two).count();
         let length = ids.filter(|other| *other != id).map(shared).max().unwrap_or(0).saturating_add(1).max(8);
-        Some(Ask::Session { id: id.to_owned(), short: id.get(..length).unwrap_or(id).to_owned() })
+        Some(FollowUp::Session { id: id.to_owned(), short: id.get(..length).unwrap_or(id).to_owned() })
     }
 
     /// Equal rows keep their order; what is missing comes last either way.

@@ -4,7 +4,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Report, ReportSpec, Table, Text, View,
     column::columns,
     contents, heads,
-    sum::{Spot, Spotted, agent_column, place_column, place_columns, session_columns},
+    sum::{HasContext, RowContext, agent_column, place_column, place_columns, session_columns},
 };
 use crate::facts::ledger::{Call, End};
 
@@ -32,12 +32,12 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
 
 struct Row<'a> {
     call: &'a Call,
-    spot: Spot,
+    context: RowContext,
 }
 
-impl Spotted for Row<'_> {
-    fn spot(&self) -> &Spot {
-        &self.spot
+impl HasContext for Row<'_> {
+    fn context(&self) -> &RowContext {
+        &self.context
     }
 }
 
@@ -45,10 +45,10 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
         text tool "Tool" "Name of the tool." => &row.call.tool;
         text end "End" "How it ended: ok, error, denied, or open for no answer." => Text::fixed(row.call.end.name());
-        millis latency_ms "Latency" [maybe] "Time from ask to answer." => row.call.latency;
+        millis latency_ms "Latency" [nullable] "Time from ask to answer." => row.call.latency;
         time started "Started" "When it was asked." => row.call.context.time;
-        bytes result_bytes "Result" [maybe, roomy] "Bytes of its result, as they stand in the log." => row.call.result_bytes;
-        ..[agent_column("`main`, or the type of the subagent that called.").roomy()];
+        bytes result_bytes "Result" [nullable, wide] "Bytes of its result, as they stand in the log." => row.call.result_bytes;
+        ..[agent_column("`main`, or the type of the subagent that called.").wide()];
         text model "Model" [data] "The model that called." => &row.call.model;
         ..session_columns();
         text version "Version" [data] "The CLI version that wrote it."
@@ -68,7 +68,7 @@ fn calls(view: &View<'_>) -> Report {
         End::Ok => 2,
     };
     calls.sort_by_key(|call| (rank(call.end), std::cmp::Reverse(call.latency), call.context.location));
-    let row = |call| Row { call, spot: Spot::of(view, &call.context) };
+    let row = |call| Row { call, context: RowContext::of(view, &call.context) };
     let table = Table::of("Calls", &columns(), calls.into_iter().map(row)).with_sums().on_screen(30);
     Report::of(SPEC.name, table, Vec::new())
 }

@@ -157,7 +157,7 @@ pub fn ccusage(view: &View<'_>, by: Preset, now: Time) -> Report {
         data: Data::Bare(data),
         notes: Vec::new(),
         verdicts: Vec::new(),
-        endings: Vec::new(),
+        run_outcomes: Vec::new(),
         screen: Vec::new(),
     }
 }

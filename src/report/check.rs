@@ -1,14 +1,14 @@
 //! `check`: every gate for each run by itself, one row a run.
 
 use super::{
-    Column, CommandGroup, CommandSpec, Ending, Gate, Line, Outcome, Report, ReportSpec, Shown, Table, Tone,
-    Value, Verdict, View,
-    column::{columns, seen},
+    Column, CommandGroup, CommandSpec, Gate, Line, Outcome, Report, ReportSpec, RunOutcome, Shown, Table,
+    Tone, Value, Verdict, View,
+    column::{columns, shown_as},
     gate::{Run, Runs, judge_each, turn_counts},
     heads, outcomes,
     repeats::failure,
     sessions::cost_notes,
-    sum::{Calls, call_columns, text},
+    sum::{HasCalls, call_columns, text},
 };
 use crate::{
     facts::{ToolCount, ledger::Call},
@@ -58,7 +58,7 @@ struct Row {
     verdicts: Vec<Verdict>,
 }
 
-impl Calls for Row {
+impl HasCalls for Row {
     fn calls(&self) -> &ToolCount {
         &self.calls
     }
@@ -74,10 +74,10 @@ fn columns() -> Vec<Column<Row>> {
         text outcome "Outcome" "How it ended: ok, error, denied (a call was refused), no-result (killed, running or empty), unknown."
             => row.outcome.map(Outcome::name);
         list failed "Failed" "The gates that did not hold." => Value::List(row.failed.clone());
-        count turns "Turns" [roomy] "Ends of turns." => row.turns;
+        count turns "Turns" [wide] "Ends of turns." => row.turns;
         count num_turns "Agentic turns" [data] "Agentic turns, as `--max-turns` counts them." => row.num_turns;
         // On a narrow screen which gates failed comes before how much it did.
-        ..seen(Shown::Roomy, &["calls"], seen(Shown::Data, &["ok", "open"], call_columns()));
+        ..shown_as(Shown::Wide, &["calls"], shown_as(Shown::Data, &["ok", "open"], call_columns()));
         usd cost_usd "Cost" "Cost at API prices: as the CLI reported it, else computed from tokens." => row.cost;
     }
 }
@@ -97,13 +97,13 @@ pub fn check(view: &View<'_>, asked: &[Gate]) -> Report {
     let mut notes = vec![note(&rows)];
     notes.extend(asked.is_empty().then(default_note));
     notes.extend(cost_notes(view.ledger));
-    let endings = rows.iter().map(ending).collect();
+    let run_outcomes = rows.iter().map(run_outcome).collect();
     let verdicts = rows.into_iter().flat_map(|row| row.verdicts).collect();
-    Report { verdicts, endings, ..Report::of(SPEC.name, table, notes) }
+    Report { verdicts, run_outcomes, ..Report::of(SPEC.name, table, notes) }
 }
 
 /// How a run ended. A refused call does not make it fail: for that there is a gate.
-fn ending(row: &Row) -> Ending {
+fn run_outcome(row: &Row) -> RunOutcome {
     let line = Line::new(Tone::Bad);
     let failure = match row.outcome {
         Some(Outcome::Error) => Some(line.word("the run failed: ").value(row.failure.clone())),
@@ -113,7 +113,7 @@ fn ending(row: &Row) -> Ending {
     // Every row has verdicts, and all of them name its run and its duration.
     let judged = row.verdicts.first();
     let run = judged.and_then(|verdict| verdict.run.clone());
-    Ending { run, wall: judged.and_then(|verdict| verdict.wall), failure }
+    RunOutcome { run, wall: judged.and_then(|verdict| verdict.wall), failure }
 }
 
 fn rows(view: &View<'_>, runs: &Runs) -> Vec<Row> {

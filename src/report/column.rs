@@ -132,7 +132,7 @@ macro_rules! cells {
 cells!(Usd, Millis, Time, &str, String);
 
 /// The columns with those of these keys for other readers.
-pub(super) fn seen<R>(shown: Shown, keys: &[&str], mut columns: Vec<Column<R>>) -> Vec<Column<R>> {
+pub(super) fn shown_as<R>(shown: Shown, keys: &[&str], mut columns: Vec<Column<R>>) -> Vec<Column<R>> {
     for column in columns.iter_mut().filter(|column| keys.contains(&column.head.key)) {
         column.head.shown = shown;
     }

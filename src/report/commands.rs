@@ -6,7 +6,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
     column::columns,
     heads,
-    sum::{Stands, Sum, place_columns},
+    sum::{HasLocation, Sum, place_columns},
 };
 use crate::{
     facts::{
@@ -46,7 +46,7 @@ const NEVER: (&str, &str) = (" offered but never used", " offered but never used
 
 #[derive(Default)]
 struct Row {
-    sort: Option<CommandKind>,
+    kind: Option<CommandKind>,
     name: Option<Name>,
     offered: Option<u64>,
     used: u64,
@@ -63,12 +63,12 @@ struct Row {
     place: Value,
 }
 
-impl Stands for Row {
+impl HasLocation for Row {
     fn source(&self) -> &Value {
         &self.source
     }
 
-    fn at(&self) -> Option<Location> {
+    fn location(&self) -> Option<Location> {
         self.at
     }
 }
@@ -96,9 +96,9 @@ impl Row {
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text sort "Sort" "`command`, `skill` or `agent`." => row.sort.map_or(Value::Missing, |sort| sort.name().into());
+        text sort "Sort" "`command`, `skill` or `agent`." => row.kind.map_or(Value::Missing, |kind| kind.name().into());
         text name "Name" "Its name, without a slash; of an agent its type, where the log says it." => &row.name;
-        count offered "Offered" [alone, maybe, roomy] "Sessions that offered it: in `system/init`, or as a saved session lists it; missing where none says what \
+        count offered "Offered" [no_sum, nullable, wide] "Sessions that offered it: in `system/init`, or as a saved session lists it; missing where none says what \
              there is."
             => row.offered;
         count used "Used" "How often it was used." => row.used;
@@ -106,13 +106,13 @@ fn columns() -> Vec<Column<Row>> {
              the CLI answers by itself, and of prompts that it replays."
             => row.typed;
         count called "Called" "Uses that the model called, through Skill, SlashCommand, Agent or Task." => row.called;
-        count failed "Failed" [roomy] "Of those, calls that were refused or failed." => row.failed;
+        count failed "Failed" [wide] "Of those, calls that were refused or failed." => row.failed;
         count turns "Turns" "Turns that it began. Typed: uses that the model answered before the next prompt or result of the session. \
              Called: uses that started a subagent which answered."
             => row.turns;
         ..costs();
         time first "First" "When it was first used." => row.first;
-        time last "Last" [roomy] "When it was last used." => row.last;
+        time last "Last" [wide] "When it was last used." => row.last;
         text place "Place" [screen] "Where it was first used." => &row.place;
         ..place_columns();
     }
@@ -122,19 +122,19 @@ fn columns() -> Vec<Column<Row>> {
 /// none of them is added up.
 fn costs() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        count responses "Responses" [maybe, alone, roomy] "API responses of the turns that it began."
+        count responses "Responses" [nullable, no_sum, wide] "API responses of the turns that it began."
             => row.sum.as_ref().map(|sum| sum.responses);
-        count input "Input" [maybe, alone, roomy] "Tokens of these turns that came from no cache."
+        count input "Input" [nullable, no_sum, wide] "Tokens of these turns that came from no cache."
             => row.tokens(|tokens| tokens.input);
-        count output "Output" [maybe, alone] "Tokens that the model wrote in these turns."
+        count output "Output" [nullable, no_sum] "Tokens that the model wrote in these turns."
             => row.tokens(|tokens| tokens.output);
-        count cache_read "Cache read" [maybe, alone, roomy] "Tokens of these turns that were read from the cache."
+        count cache_read "Cache read" [nullable, no_sum, wide] "Tokens of these turns that were read from the cache."
             => row.tokens(|tokens| tokens.cache_read);
-        count cache_write_5m "Write 5m" [maybe, alone, roomy] "Tokens written to the cache for five minutes."
+        count cache_write_5m "Write 5m" [nullable, no_sum, wide] "Tokens written to the cache for five minutes."
             => row.tokens(|tokens| tokens.cache_write_5m);
-        count cache_write_1h "Write 1h" [maybe, alone, roomy] "Tokens written to the cache for an hour."
+        count cache_write_1h "Write 1h" [nullable, no_sum, wide] "Tokens written to the cache for an hour."
             => row.tokens(|tokens| tokens.cache_write_1h);
-        usd cost_usd "Cost" [alone]
+        usd cost_usd "Cost" [no_sum]
             "Cost at API prices of the turns that it began: the parts of the sessions' figures that belong to their \
              responses. Typed: all responses, also of subagents, up to the next prompt or result. Called: those of \
              the subagent itself. What no response shows is not in it, such as the summary that /compact asks for."
@@ -146,9 +146,9 @@ fn costs() -> Vec<Column<Row>> {
 fn commands(view: &View<'_>) -> Report {
     let Commands { offers, uses } = command::commands(view.ledger);
     let mut rows: BTreeMap<(CommandKind, Option<Name>), Row> = BTreeMap::new();
-    let listed: BTreeSet<bool> = offers.keys().map(|(sort, _)| *sort == CommandKind::Agent).collect();
-    for ((sort, name), sessions) in offers {
-        rows.entry((sort, Some(name))).or_default().offered = Some(sessions.len() as u64);
+    let listed: BTreeSet<bool> = offers.keys().map(|(kind, _)| *kind == CommandKind::Agent).collect();
+    for ((kind, name), sessions) in offers {
+        rows.entry((kind, Some(name))).or_default().offered = Some(sessions.len() as u64);
     }
     let mut began: BTreeMap<ResponseIndex, BTreeSet<(CommandKind, Option<Name>)>> = BTreeMap::new();
     for one in &uses {
@@ -166,11 +166,11 @@ fn commands(view: &View<'_>) -> Report {
         }
     }
     // Where agents are listed, or commands and skills, what is not among them was not offered.
-    let unlisted = |sort: CommandKind| listed.contains(&(sort == CommandKind::Agent)).then_some(0);
-    let named = |((sort, name), row): ((CommandKind, Option<Name>), Row)| Row {
-        sort: Some(sort),
+    let unlisted = |kind: CommandKind| listed.contains(&(kind == CommandKind::Agent)).then_some(0);
+    let named = |((kind, name), row): ((CommandKind, Option<Name>), Row)| Row {
+        kind: Some(kind),
         name,
-        offered: row.offered.or(unlisted(sort)),
+        offered: row.offered.or(unlisted(kind)),
         ..row
     };
     let mut rows: Vec<Row> = rows.into_iter().map(named).collect();

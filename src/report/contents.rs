@@ -4,7 +4,7 @@ use super::{
     Column, Report, ReportSpec, Table, Value, View,
     column::columns,
     heads,
-    sum::{Stands, place_columns},
+    sum::{HasLocation, place_columns},
 };
 use crate::facts::{
     Detail,
@@ -39,12 +39,12 @@ impl<'a> Row<'a> {
     }
 }
 
-impl Stands for Row<'_> {
+impl HasLocation for Row<'_> {
     fn source(&self) -> &Value {
         &self.source
     }
 
-    fn at(&self) -> Option<Location> {
+    fn location(&self) -> Option<Location> {
         self.call.context.location
     }
 }
@@ -54,14 +54,14 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
         time started "Time" "When it was asked." => row.call.context.time;
         text session "Session" "Its session." => &row.session;
         text project "Project" [data] "The folder of the session." => &row.project;
-        text agent "Agent" [known] "`main`, or the type of the subagent that asked." => row.agent;
+        text agent "Agent" [required] "`main`, or the type of the subagent that asked." => row.agent;
         text model "Model" [data] "The model that asked." => &row.call.model;
         text version "Version" [data] "The CLI version." => &row.call.context.version;
-        text tool "Tool" [known] "Which tool." => &row.call.tool;
+        text tool "Tool" [required] "Which tool." => &row.call.tool;
         text id "Id" [data] "`tool_use.id`, where the log says it." => &row.call.id;
-        text end "End" [known] "How it ended: ok, error, denied or open (no answer seen)." => row.call.end.name();
+        text end "End" [required] "How it ended: ok, error, denied or open (no answer seen)." => row.call.end.name();
         millis latency_ms "Latency" "Time from ask to answer." => row.call.latency;
-        bytes result_bytes "Result" [maybe, data] "Bytes of its result, as they stand in the log."
+        bytes result_bytes "Result" [nullable, data] "Bytes of its result, as they stand in the log."
             => row.call.result_bytes;
         ..place_columns();
         ..texts();

@@ -5,7 +5,7 @@ use super::{
     column::columns,
     heads,
     spec::CALLED,
-    sum::{Stands, place_columns, text},
+    sum::{HasLocation, place_columns, text},
 };
 use crate::{
     facts::{
@@ -66,12 +66,12 @@ impl Row {
     }
 }
 
-impl Stands for Row {
+impl HasLocation for Row {
     fn source(&self) -> &Value {
         &self.source
     }
 
-    fn at(&self) -> Option<Location> {
+    fn location(&self) -> Option<Location> {
         self.request.as_ref().and_then(|request| request.location)
     }
 }
@@ -83,7 +83,7 @@ fn of<T: Into<Value>>(row: &Row, value: impl Fn(&Request) -> T) -> Value {
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         time time "Time" "When it was asked, else when it was answered." => of(row, |request| request.time);
-        text direction "Direction" [known] "Who asks whom: cli to host, host to cli, bridge to client, or client to bridge."
+        text direction "Direction" [required] "Who asks whom: cli to host, host to cli, bridge to client, or client to bridge."
             => of(row, |request| request.direction.name());
         text subtype "Request" "What is asked for; of a response alone, where nothing else is answered like this."
             => of(row, |request| text(request.subtype.as_deref()));
@@ -91,7 +91,7 @@ fn columns() -> Vec<Column<Row>> {
         text decision "Decision" "What the response says: allow, deny, success or error; or cancelled, or unanswered. Where a log has no response, \
              how the call ended tells whether it was allowed."
             => of(row, |request| request.decision.map(Decision::name));
-        millis latency_ms "Latency" [alone] "Time until it was decided, where both lines say when." => row.latency;
+        millis latency_ms "Latency" [no_sum] "Time until it was decided, where both lines say when." => row.latency;
         ..halves();
         ..place_columns();
     }
@@ -102,7 +102,7 @@ fn halves() -> Vec<Column<Row>> {
     columns! { |row: Row|
         flag always "Always" [data] "Whether the tool was allowed from then on, too."
             => of(row, |request| Value::Flag(request.always));
-        text seen "Seen" [known, roomy] "Which of its two lines were read: both, request or response."
+        text seen "Seen" [required, wide] "Which of its two lines were read: both, request or response."
             => of(row, |request| request.seen.name());
         text request_id "Request id" [data] "What pairs the two: `request_id`, or the id of the call that a bridge asks about."
             => of(row, |request| text(request.id.as_deref()));

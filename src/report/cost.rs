@@ -8,7 +8,7 @@ use super::{
     heads,
     sessions::cost_notes,
     spec::PERIOD,
-    sum::{Costs, Sum, cost_columns, share, text},
+    sum::{HasCost, Sum, cost_columns, share, text},
 };
 use crate::{
     facts::ledger::{Charge, SessionIndex},
@@ -200,7 +200,7 @@ struct Row {
     whole: Option<Usd>,
 }
 
-impl Costs for Row {
+impl HasCost for Row {
     fn sum(&self) -> &Sum {
         &self.sum
     }
@@ -227,12 +227,12 @@ impl Row {
 fn columns(by: &[By]) -> Vec<Column<Row>> {
     columns! { |row: Row|
         ..by.iter().map(|one| if by.len() > 1 { one.column().optional() } else { one.column() });
-        count sessions "Sessions" [alone, roomy] "Sessions that had a part in it." => row.sessions.len() as u64;
+        count sessions "Sessions" [no_sum, wide] "Sessions that had a part in it." => row.sessions.len() as u64;
         ..cost_columns();
-        share share "Share" [maybe, roomy] "Part of the whole cost." => share(row.sum.cost, row.whole);
-        share cache_hit_rate "Cache hits" [maybe, roomy] "Prompt tokens that came from the cache, of all prompt tokens."
+        share share "Share" [nullable, wide] "Part of the whole cost." => share(row.sum.cost, row.whole);
+        share cache_hit_rate "Cache hits" [nullable, wide] "Prompt tokens that came from the cache, of all prompt tokens."
             => row.sum.hit_rate();
-        usd cache_saved_usd "Cache saved" [roomy] "What the same prompts would have cost without a cache, less what they did."
+        usd cache_saved_usd "Cache saved" [wide] "What the same prompts would have cost without a cache, less what they did."
             => row.sum.saved;
         list models "Models" [data] "Models that were charged."
             => Value::List(row.models.iter().map(|model| Value::text(&**model)).collect());

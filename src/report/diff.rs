@@ -108,9 +108,9 @@ impl Row {
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text group "Group" [known] "What it is about." => row.group.name();
-        text name "Name" [known] "What of it: a tool, a model, a kind of record; `all` for all of it." => &row.name;
-        text unit "Unit" [known, data] "What the figures are: `usd`, `ms` or `count`." => row.group.measure().name();
+        text group "Group" [required] "What it is about." => row.group.name();
+        text name "Name" [required] "What of it: a tool, a model, a kind of record; `all` for all of it." => &row.name;
+        text unit "Unit" [required, data] "What the figures are: `usd`, `ms` or `count`." => row.group.measure().name();
         number base "Base" "Figure of the base; of several runs their mean."
             => row.of(&row.base, |spread| Some(spread.mean));
         number head "Head" "Figure of the head; of several runs their mean."
@@ -124,11 +124,11 @@ fn columns() -> Vec<Column<Row>> {
         number low "Low" [data] "Lower end of the 95 % interval of the change, by Welch's t."
             => row.difference(row.interval().map(|(low, _)| low));
         number high "High" [data] "Upper end of the same." => row.difference(row.interval().map(|(_, high)| high));
-        count base_runs "Base runs" [alone, data] "Runs of the base whose figure is known." => count(&row.base);
-        count head_runs "Head runs" [alone, data] "Runs of the head whose figure is known." => count(&row.head);
-        number base_sd "Base sd" [roomy] "Standard deviation of the base; one run has none."
+        count base_runs "Base runs" [no_sum, data] "Runs of the base whose figure is known." => count(&row.base);
+        count head_runs "Head runs" [no_sum, data] "Runs of the head whose figure is known." => count(&row.head);
+        number base_sd "Base sd" [wide] "Standard deviation of the base; one run has none."
             => row.of(&row.base, |spread| spread.deviation);
-        number head_sd "Head sd" [roomy] "Standard deviation of the head; one run has none."
+        number head_sd "Head sd" [wide] "Standard deviation of the head; one run has none."
             => row.of(&row.head, |spread| spread.deviation);
         number base_total "Base total" [data] "Sum over the runs of the base."
             => row.of(&row.base, |spread| Some(spread.total));
@@ -145,12 +145,12 @@ fn count(side: &Figures) -> Value {
 pub fn diff(base: &View<'_>, head: &View<'_>, limits: &[(Growth, Allowance)]) -> Report {
     let sides = [runs(base.ledger), runs(head.ledger)];
     let mut rows = rows(&sides[0], &sides[1]);
-    let known = gate::Known {
+    let complete = gate::Completeness {
         is_log: [base, head].iter().all(|side| is_log(side.ledger)),
         costs: sides.iter().flatten().all(|run| run.complete),
         tokens: sides.iter().flatten().all(|run| run.counted),
     };
-    let verdicts = limits.iter().map(|(growth, allowance)| gate::judge(&rows, *growth, allowance, known));
+    let verdicts = limits.iter().map(|(growth, allowance)| gate::judge(&rows, *growth, allowance, complete));
     let verdicts = verdicts.collect();
     let equal = rows.iter().filter(|row| row.is_equal()).count();
     let shown = arrange(&mut rows);

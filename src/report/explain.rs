@@ -2,10 +2,10 @@
 
 use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Value, View,
-    column::{columns, seen},
+    column::{columns, shown_as},
     heads,
     sessions::cost_notes,
-    sum::{Stands, place_columns},
+    sum::{HasLocation, place_columns},
 };
 use crate::{
     facts::{
@@ -57,12 +57,12 @@ impl Row<'_> {
     }
 }
 
-impl Stands for Row<'_> {
+impl HasLocation for Row<'_> {
     fn source(&self) -> &Value {
         &self.source
     }
 
-    fn at(&self) -> Option<Location> {
+    fn location(&self) -> Option<Location> {
         self.step.location
     }
 }
@@ -140,23 +140,23 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
         text session "Session" [data] "Id of the session." => &row.session.id;
         text short "Session" [screen] "Beginning of its id." => &row.short;
-        text step "Step" [known, data] "Kind of the line: figure, result, total before, difference, saved total, copied from origin, price, long-prompt surcharge, model, total and others."
+        text step "Step" [required, data] "Kind of the line: figure, result, total before, difference, saved total, copied from origin, price, long-prompt surcharge, model, total and others."
             => name(&row.step.kind);
-        text what "What" [known, data] "What the line says." => what(row.step);
+        text what "What" [required, data] "What the line says." => what(row.step);
         text label "How the cost came about" [screen] "The same on a screen." => label(row.step);
         text model "Model" [data] "The model that it is about." => &row.step.model;
-        count tokens "Tokens" [alone, maybe] "Tokens of all types." => row.all_tokens();
-        count input "Input" [alone, maybe, data] "Tokens that came from no cache." => row.step.tokens.map(|tokens| tokens.input);
-        count output "Output" [alone, maybe, data] "Tokens that the model wrote." => row.step.tokens.map(|tokens| tokens.output);
-        count cache_read "Cache read" [alone, maybe, data] "Tokens read from the cache." => row.step.tokens.map(|tokens| tokens.cache_read);
-        count cache_write_5m "Write 5m" [alone, maybe, data] "Tokens written to the cache for five minutes." => row.step.tokens.map(|tokens| tokens.cache_write_5m);
-        count cache_write_1h "Write 1h" [alone, maybe, data] "Tokens written to the cache for an hour." => row.step.tokens.map(|tokens| tokens.cache_write_1h);
-        usd per_million_usd "Per 1M" [alone, data] "Price of a million tokens of this type."
+        count tokens "Tokens" [no_sum, nullable] "Tokens of all types." => row.all_tokens();
+        count input "Input" [no_sum, nullable, data] "Tokens that came from no cache." => row.step.tokens.map(|tokens| tokens.input);
+        count output "Output" [no_sum, nullable, data] "Tokens that the model wrote." => row.step.tokens.map(|tokens| tokens.output);
+        count cache_read "Cache read" [no_sum, nullable, data] "Tokens read from the cache." => row.step.tokens.map(|tokens| tokens.cache_read);
+        count cache_write_5m "Write 5m" [no_sum, nullable, data] "Tokens written to the cache for five minutes." => row.step.tokens.map(|tokens| tokens.cache_write_5m);
+        count cache_write_1h "Write 1h" [no_sum, nullable, data] "Tokens written to the cache for an hour." => row.step.tokens.map(|tokens| tokens.cache_write_1h);
+        usd per_million_usd "Per 1M" [no_sum, data] "Price of a million tokens of this type."
             => match &row.step.kind { StepKind::Price(_, million) => (*million).into(), _ => Value::Missing, };
-        usd amount_usd "Amount" [alone] "How much." => row.step.amount;
+        usd amount_usd "Amount" [no_sum] "How much." => row.step.amount;
         flag counts "Counts" "Whether the line adds to the session's cost; the others say where it comes from."
             => row.step.counts;
-        ..seen(Shown::Roomy, &["source", "line"], place_columns());
+        ..shown_as(Shown::Wide, &["source", "line"], place_columns());
     }
 }
 

@@ -88,15 +88,15 @@ impl Gate {
     }
 
     /// What it finds, run by run.
-    fn found(&self, court: &Court<'_>) -> Vec<Found> {
+    fn findings(&self, input: &GateInput<'_>) -> Vec<Finding> {
         match *self {
-            Self::MaxCost(most) => limit::cost(court, most),
-            Self::MaxTurns(most) => limit::turns(court, most),
-            Self::MaxDuration(most) => limit::duration(court, most),
-            Self::MaxToolErrors(most) => kind::counted(court, Kind::ToolError, most),
-            Self::MaxToolErrorRate(most) => limit::error_rate(court, most),
-            Self::MaxDenials(most) => kind::counted(court, Kind::Denial, most),
-            Self::FailOn(kind) => kind::counted(court, kind, 0),
+            Self::MaxCost(most) => limit::cost(input, most),
+            Self::MaxTurns(most) => limit::turns(input, most),
+            Self::MaxDuration(most) => limit::duration(input, most),
+            Self::MaxToolErrors(most) => kind::counted(input, Kind::ToolError, most),
+            Self::MaxToolErrorRate(most) => limit::error_rate(input, most),
+            Self::MaxDenials(most) => kind::counted(input, Kind::Denial, most),
+            Self::FailOn(kind) => kind::counted(input, kind, 0),
         }
     }
 }
@@ -125,7 +125,7 @@ pub struct Verdict {
 }
 
 /// What one gate finds in one run.
-struct Found {
+struct Finding {
     held: bool,
     figure: Value,
     at: Option<Location>,
@@ -133,7 +133,7 @@ struct Found {
     hint: Option<Line>,
 }
 
-impl Found {
+impl Finding {
     /// A figure that is not known: the gate fails.
     fn unknown(why: &'static str, hint: &'static str) -> Self {
         Self {
@@ -147,7 +147,7 @@ impl Found {
 }
 
 /// What is judged: the rows, and to which run each belongs.
-struct Court<'a> {
+struct GateInput<'a> {
     view: &'a View<'a>,
     runs: &'a Runs,
     /// How long it took by the clock of whoever ran it.
@@ -172,16 +172,16 @@ fn judge_runs(view: &View<'_>, gates: &[Gate], runs: &Runs, elapsed: Option<Mill
     if gates.is_empty() {
         return all;
     }
-    let court = Court { view, runs, elapsed };
-    let (walls, blank) = (limit::walls(&court), runs.blank(view.ledger));
+    let input = GateInput { view, runs, elapsed };
+    let (walls, empty) = (limit::walls(&input), runs.empty(view.ledger));
     for gate in gates {
-        for (run, mut found) in gate.found(&court).into_iter().enumerate() {
+        for (run, mut finding) in gate.findings(&input).into_iter().enumerate() {
             // Zero in an input that is not a log is not a figure.
-            let unjudged = found.held || found.figure == Value::Missing;
-            if blank[run] && unjudged && !gate.needs_no_record(elapsed) {
-                found = Found::unknown(NO_RUN, LOGS);
+            let unjudged = finding.held || finding.figure == Value::Missing;
+            if empty[run] && unjudged && !gate.needs_no_record(elapsed) {
+                finding = Finding::unknown(NO_RUN, LOGS);
             }
-            let Found { held, figure, at, what, hint } = found;
+            let Finding { held, figure, at, what, hint } = finding;
             all[run].push(Verdict {
                 gate: gate.name(),
                 run: runs.name(run, view),

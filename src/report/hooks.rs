@@ -7,7 +7,7 @@ use super::{
     column::columns,
     heads,
     spec::CALLED,
-    sum::{Stands, place_columns},
+    sum::{HasLocation, place_columns},
 };
 use crate::{
     facts::{
@@ -59,12 +59,12 @@ struct Row {
     source: Value,
 }
 
-impl Stands for Row {
+impl HasLocation for Row {
     fn source(&self) -> &Value {
         &self.source
     }
 
-    fn at(&self) -> Option<Location> {
+    fn location(&self) -> Option<Location> {
         self.at
     }
 }
@@ -107,22 +107,22 @@ fn columns() -> Vec<Column<Row>> {
 fn end_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         count runs "Runs" "How often it ran." => row.runs;
-        count ok "Ok" [roomy] "Runs that let things go on." => row.ok;
+        count ok "Ok" [wide] "Runs that let things go on." => row.ok;
         count errors "Errors" "Runs that failed or were cancelled, without blocking anything." => row.failed;
         count blocked "Blocked" "Runs that blocked: by exit code 2, by what they answered, or by refusing a call."
             => row.blocked;
-        count open "Open" [roomy] "Runs without an end in the log." => row.open;
+        count open "Open" [wide] "Runs without an end in the log." => row.open;
     }
 }
 
 fn time_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        millis p50_ms "p50" [alone] "Median duration, where the log says it." => took(row, |all| all.p50);
-        millis max_ms "Max" [alone] "The longest duration." => took(row, |all| all.max);
-        millis total_ms "Total" [roomy] "Sum of the durations; hooks of one event run at the same time."
+        millis p50_ms "p50" [no_sum] "Median duration, where the log says it." => took(row, |all| all.p50);
+        millis max_ms "Max" [no_sum] "The longest duration." => took(row, |all| all.max);
+        millis total_ms "Total" [wide] "Sum of the durations; hooks of one event run at the same time."
             => took(row, |all| all.total);
-        time first "First" [roomy] "When it ran first." => row.first;
-        time last "Last" [roomy] "When it ran last." => row.last;
+        time first "First" [wide] "When it ran first." => row.first;
+        time last "Last" [wide] "When it ran last." => row.last;
     }
 }
 

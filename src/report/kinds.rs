@@ -6,7 +6,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
     column::columns,
     heads,
-    sum::{Stands, place_columns, ratio},
+    sum::{HasLocation, place_columns, ratio},
 };
 use crate::facts::{
     Detail,
@@ -38,7 +38,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
 
 #[derive(Default)]
 struct Row {
-    sort: &'static str,
+    kind: &'static str,
     name: String,
     known: bool,
     count: u64,
@@ -50,11 +50,11 @@ struct Row {
     place: Value,
 }
 
-impl Stands for Row {
+impl HasLocation for Row {
     fn source(&self) -> &Value {
         &self.source
     }
-    fn at(&self) -> Option<Location> {
+    fn location(&self) -> Option<Location> {
         self.at
     }
 }
@@ -62,12 +62,12 @@ impl Stands for Row {
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         text name "Name" "Type and discriminator of a record, role and type of a block." => &row.name;
-        text sort "Sort" "`record` or `block`." => Some(row.sort).filter(|sort| !sort.is_empty());
+        text sort "Sort" "`record` or `block`." => Some(row.kind).filter(|kind| !kind.is_empty());
         flag known "Known" "Whether our tables have it." => row.known;
         count count "Count" "How many; the sum is of records." => row.count;
         bytes bytes "Bytes" "Their length; the sum is of records." => row.bytes;
-        share share "Share" [maybe] "Part of the bytes of all records." => ratio(row.bytes, row.all_bytes);
-        text version "Version" [roomy] "The CLI version that wrote the first, where it is known." => &row.version;
+        share share "Share" [nullable] "Part of the bytes of all records." => ratio(row.bytes, row.all_bytes);
+        text version "Version" [wide] "The CLI version that wrote the first, where it is known." => &row.version;
         text place "First place" [screen] "Where the first stands." => &row.place;
         ..place_columns();
     }
@@ -79,8 +79,8 @@ fn kinds(view: &View<'_>) -> Report {
     let all_bytes = records.iter().map(|record| record.bytes).sum();
     let mut rows: BTreeMap<(&'static str, &str), Row> = BTreeMap::new();
     for record in records {
-        let mut add = |sort: &'static str, name, known, bytes| {
-            let row = rows.entry((sort, name)).or_insert_with(|| first(view, record, sort, name, known));
+        let mut add = |kind: &'static str, name, known, bytes| {
+            let row = rows.entry((kind, name)).or_insert_with(|| first(view, record, kind, name, known));
             row.count += 1;
             row.bytes += bytes;
             row.all_bytes = all_bytes;
@@ -89,7 +89,7 @@ fn kinds(view: &View<'_>) -> Report {
         record.blocks.iter().for_each(|(name, known, bytes)| add("block", name, *known, *bytes));
     }
     let mut rows: Vec<Row> = rows.into_values().collect();
-    rows.sort_by_key(|row| (row.known, row.sort == "block", std::cmp::Reverse(row.bytes)));
+    rows.sort_by_key(|row| (row.known, row.kind == "block", std::cmp::Reverse(row.bytes)));
     let count = records.len() as u64;
     let total = Row {
         name: "All records".to_owned(),
@@ -110,11 +110,11 @@ fn kinds(view: &View<'_>) -> Report {
     Report::of(SPEC.name, table, note.into_iter().collect())
 }
 
-fn first(view: &View<'_>, record: &Record, sort: &'static str, name: &str, known: bool) -> Row {
+fn first(view: &View<'_>, record: &Record, kind: &'static str, name: &str, known: bool) -> Row {
     let at = record.context.location;
     let session = view.session(&record.context).and_then(|session| session.version.as_deref());
     Row {
-        sort,
+        kind,
         name: name.to_owned(),
         known,
         version: record.context.version.as_deref().or(session).map(str::to_owned),

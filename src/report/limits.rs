@@ -4,7 +4,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Value, View,
     column::columns,
     heads,
-    sum::{Spot, Told, agent_column, place_column, place_columns, session_columns, text},
+    sum::{Row, RowContext, agent_column, place_column, place_columns, session_columns, text},
 };
 use crate::{
     facts::{
@@ -37,22 +37,22 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     )
 };
 
-type Row = Told<Limit>;
+type LimitRow = Row<Limit>;
 
-fn columns() -> Vec<Column<Row>> {
+fn columns() -> Vec<Column<LimitRow>> {
     let mut columns = what_columns();
     columns.extend(figure_columns());
-    columns.push(agent_column("`main`, or the type of the subagent.").shown(Shown::Roomy));
+    columns.push(agent_column("`main`, or the type of the subagent.").shown(Shown::Wide));
     columns.extend(session_columns());
     columns.push(place_column("Where it stands."));
     columns.extend(place_columns());
     columns
 }
 
-fn what_columns() -> Vec<Column<Row>> {
-    columns! { |row: Row|
+fn what_columns() -> Vec<Column<LimitRow>> {
+    columns! { |row: LimitRow|
         time time "Time" "When, where the log says it." => row.fact.context.time;
-        text sort "Sort" [known] "`rate_limit`, `fallback`, `refusal`, `compaction`, `microcompaction` or `stop`."
+        text sort "Sort" [required] "`rate_limit`, `fallback`, `refusal`, `compaction`, `microcompaction` or `stop`."
             => row.fact.kind.name();
         text what "What" "What the log says of it: status and window, trigger, category, `max_turns` or `max_budget_usd`."
             => &row.fact.what;
@@ -69,11 +69,11 @@ fn what_columns() -> Vec<Column<Row>> {
     }
 }
 
-fn figure_columns() -> Vec<Column<Row>> {
-    columns! { |row: Row|
-        count context_before "Before" [alone, maybe] "Tokens of the conversation before a compaction."
+fn figure_columns() -> Vec<Column<LimitRow>> {
+    columns! { |row: LimitRow|
+        count context_before "Before" [no_sum, nullable] "Tokens of the conversation before a compaction."
             => row.fact.before;
-        count context "After" [alone, maybe] "Tokens of the conversation after a compaction." => row.fact.after;
+        count context "After" [no_sum, nullable] "Tokens of the conversation after a compaction." => row.fact.after;
         millis wall_ms "Took" "How long a compaction took." => row.fact.took;
         share used "Used" "How much of a rate limit is used." => row.fact.used;
         time resets "Resets" "When a rate limit is lifted." => row.fact.resets;
@@ -82,8 +82,8 @@ fn figure_columns() -> Vec<Column<Row>> {
 
 /// One row for each time that a limit was met, in the order they stand.
 fn limits(view: &View<'_>) -> Report {
-    let row = |fact: Limit| Row { spot: Spot::of(view, &fact.context), fact };
-    let rows: Vec<Row> = met(view.ledger).into_iter().map(row).collect();
+    let row = |fact: Limit| Row { context: RowContext::of(view, &fact.context), fact };
+    let rows: Vec<LimitRow> = met(view.ledger).into_iter().map(row).collect();
     let table = Table::of("Limits", &columns(), &rows).on_screen(50);
     let notes = notes(view, rows.is_empty());
     Report::of(SPEC.name, table, notes)

@@ -25,7 +25,7 @@ pub enum Part {
     /// A value, perhaps out of a log.
     Value(Value),
     /// A command that shows more.
-    Ask(Ask),
+    FollowUp(FollowUp),
     /// What the reader may choose.
     Choice(Choice),
     /// Text to be pasted: it is never wrapped or cut.
@@ -81,7 +81,7 @@ impl Choice {
 /// A command that shows more. Reports say what it shows; how it is typed, with which paths and options, is for whoever knows
 /// the command line to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum FollowUp {
     /// Another report about the same logs, by the words that ask for it, such as `explain cost`.
     Report(&'static str),
     /// The prices in force.
@@ -102,7 +102,7 @@ pub enum Ask {
 }
 
 /// Without the paths and options that only the command line knows.
-impl fmt::Display for Ask {
+impl fmt::Display for FollowUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Report(words) => write!(f, "ccstat {words}"),
@@ -144,9 +144,9 @@ impl Line {
         while let Some((before, after)) = rest.split_once('{') {
             let Some((name, after)) = after.split_once('}') else { break };
             let choice = Choice::ALL.into_iter().find(|choice| choice.words() == name);
-            let ask = if name == "prices" { Ask::Prices } else { Ask::Report(name) };
+            let follow_up = if name == "prices" { FollowUp::Prices } else { FollowUp::Report(name) };
             self = self.word(before);
-            self.parts.push(choice.map_or(Part::Ask(ask), Part::Choice));
+            self.parts.push(choice.map_or(Part::FollowUp(follow_up), Part::Choice));
             rest = after;
         }
         self.word(rest)
@@ -154,8 +154,8 @@ impl Line {
 
     /// Goes on with a command.
     #[must_use]
-    pub fn ask(mut self, ask: Ask) -> Self {
-        self.parts.push(Part::Ask(ask));
+    pub fn follow_up(mut self, command: FollowUp) -> Self {
+        self.parts.push(Part::FollowUp(command));
         self
     }
 
@@ -190,10 +190,10 @@ impl Line {
 impl Report {
     /// The same, with every command as this says.
     #[must_use]
-    pub fn with_commands(mut self, typed: &dyn Fn(&Ask) -> Ask) -> Self {
+    pub fn with_commands(mut self, typed: &dyn Fn(&FollowUp) -> FollowUp) -> Self {
         for part in self.parts() {
-            if let Part::Ask(ask) = part {
-                *ask = typed(ask);
+            if let Part::FollowUp(command) = part {
+                *command = typed(command);
             }
         }
         self
@@ -212,14 +212,14 @@ impl Report {
 
     /// The parts of all lines.
     fn parts(&mut self) -> impl Iterator<Item = &mut Part> {
-        let Self { name: _, data, notes, verdicts, endings, screen } = self;
+        let Self { name: _, data, notes, verdicts, run_outcomes, screen } = self;
         let table = match data {
             Data::Rows(table) => Some(table),
             Data::Tree(_) | Data::Bare(_) => None,
         };
         let mut lines: Vec<&mut Line> = notes.iter_mut().collect();
         lines.extend(verdicts.iter_mut().flat_map(|one| one.hint.iter_mut().chain([&mut one.what])));
-        lines.extend(endings.iter_mut().flat_map(|one| &mut one.failure));
+        lines.extend(run_outcomes.iter_mut().flat_map(|one| &mut one.failure));
         let mut tables: Vec<&mut Table> = table.into_iter().collect();
         for section in screen {
             match section {
@@ -249,7 +249,7 @@ mod tests {
             .parts
             .iter()
             .filter_map(|part| match part {
-                Part::Ask(ask) => Some(ask.to_string()),
+                Part::FollowUp(command) => Some(command.to_string()),
                 Part::Word(_) | Part::Value(_) | Part::Choice(_) | Part::Verbatim(_) => None,
             })
             .collect();

@@ -7,7 +7,7 @@ use super::{
     column::columns,
     heads,
     spec::CALLED,
-    sum::{Calls, call_columns, latency_columns},
+    sum::{HasCalls, call_columns, latency_columns},
 };
 use crate::facts::{
     Detail, Name, ToolCount,
@@ -45,7 +45,7 @@ struct Row {
     result_bytes: Option<u64>,
 }
 
-impl Calls for Row {
+impl HasCalls for Row {
     fn calls(&self) -> &ToolCount {
         &self.calls
     }
@@ -55,11 +55,11 @@ fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         text server "Server" "Name of the server." => &row.server;
         text status "Status" "How it was when the log told it last; saved sessions do not." => &row.status;
-        count tools "Tools" [maybe] "Tools that it offered." => row.offered;
+        count tools "Tools" [nullable] "Tools that it offered." => row.offered;
         count tools_used "Used" "Tools that were called." => row.used;
         ..call_columns();
         ..latency_columns();
-        bytes result_bytes "Results" [maybe, roomy] "Bytes of the results, as they stand in the log." => row.result_bytes;
+        bytes result_bytes "Results" [nullable, wide] "Bytes of the results, as they stand in the log." => row.result_bytes;
     }
 }
 

@@ -7,9 +7,9 @@ mod verdict;
 pub(crate) use suggestion::SPEC as SUGGESTIONS;
 pub use suggestion::suggestions;
 pub use trial::Trial;
-use trial::tried;
+use trial::apply;
 pub(crate) use verdict::SPEC as VERDICTS;
-pub use verdict::{Tried, verdicts};
+pub use verdict::{TestedCall, verdicts};
 
 use serde_json::Value as Json;
 
@@ -18,13 +18,13 @@ use super::{
     column::columns,
     heads,
     spec::CALLED,
-    sum::{Stands, place_columns},
+    sum::{HasLocation, place_columns},
 };
 use crate::{
     facts::{
         Detail,
-        ledger::{Call as Made, Context, Location},
-        trace::permission::{Decision as Did, ModeChange, decisions, subject},
+        ledger::{Call as RecordedCall, Context, Location},
+        trace::permission::{Decision as Recorded, ModeChange, decisions, subject},
     },
     measure::Time,
 };
@@ -63,10 +63,10 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
 
 #[derive(Clone, Default)]
 struct Row {
-    sort: &'static str,
+    kind: &'static str,
     tool: Value,
     what: Value,
-    did: Did,
+    recorded: Recorded,
     would: Value,
     by: Value,
     differs: Option<bool>,
@@ -80,31 +80,31 @@ struct Row {
     at: Option<Location>,
 }
 
-impl Stands for Row {
+impl HasLocation for Row {
     fn source(&self) -> &Value {
         &self.source
     }
-    fn at(&self) -> Option<Location> {
+    fn location(&self) -> Option<Location> {
         self.at
     }
 }
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text sort "Sort" [data] "`call`, or `mode` where the mode begins or changes." => row.sort;
+        text sort "Sort" [data] "`call`, or `mode` where the mode begins or changes." => row.kind;
         text tool "Tool" "The tool that was called." => &row.tool;
         text what "What" "What it was called with: its command, file, address or question, in one line. This is content."
             => &row.what;
         text decision "Decision" "`allowed` or `denied`; missing where it never came to that, or the log does not say."
-            => row.did.allowed.map_or(Value::Missing, |allowed| if allowed { "allowed" } else { "denied" }.into());
+            => row.recorded.allowed.map_or(Value::Missing, |allowed| if allowed { "allowed" } else { "denied" }.into());
         text decided_by "By" "Who decided, as the log says: config, hook, user_reject, host and so on."
-            => &row.did.source;
-        text reason "Reason" "Why, as the log says: rule, mode, hook and so on." => &row.did.reason;
-        text rule "Rule" "The rule, or the scope of the rule, where the log says it." => &row.did.rule;
-        flag asked "Asked" [maybe, roomy] "Whether a person or a host was asked."
-            => if row.sort == "call" { Value::Flag(row.did.asked) } else { Value::Missing };
-        text mode "Mode" "The mode in force, or the one that begins." => &row.did.mode;
-        time started "Started" [roomy] "When it was asked." => row.time;
+            => &row.recorded.source;
+        text reason "Reason" "Why, as the log says: rule, mode, hook and so on." => &row.recorded.reason;
+        text rule "Rule" "The rule, or the scope of the rule, where the log says it." => &row.recorded.rule;
+        flag asked "Asked" [nullable, wide] "Whether a person or a host was asked."
+            => if row.kind == "call" { Value::Flag(row.recorded.asked) } else { Value::Missing };
+        text mode "Mode" "The mode in force, or the one that begins." => &row.recorded.mode;
+        time started "Started" [wide] "When it was asked." => row.time;
         text agent "Agent" [data] "`main`, or the type of the subagent." => &row.agent;
         text session "Session" [data] "Id of the session." => &row.session;
         text id "Id" [data] "Id of the call." => &row.id;
@@ -120,10 +120,10 @@ fn would_columns() -> Vec<Column<Row>> {
             "What the settings would have done: allow, deny, ask, or `tool decides` where a log cannot know."
             => &row.would;
         text would_by "By" [optional] "The rule with its scope, the mode, or what else would have decided." => &row.by;
-        flag differs "Differs" [maybe, optional]
+        flag differs "Differs" [nullable, optional]
             "Whether that is another end than the one it had: missing where that cannot be said."
             => row.differs;
-        text why "Why" [roomy, optional] "What may be the reason, where it differs." => row.why;
+        text why "Why" [wide, optional] "What may be the reason, where it differs." => row.why;
     }
 }
 
@@ -131,7 +131,7 @@ fn would_columns() -> Vec<Column<Row>> {
 pub fn permissions(view: &View<'_>, trial: Option<&Trial>) -> Report {
     let (told, modes) = decisions(view.ledger);
     let mut rows: Vec<Row> =
-        view.ledger.calls.iter().zip(told).map(|(call, did)| Row::of(view, call, did)).collect();
+        view.ledger.calls.iter().zip(told).map(|(call, recorded)| Row::of(view, call, recorded)).collect();
     let mut notes = nothing(&rows).into_iter().collect::<Vec<Line>>();
     let mut columns = columns();
     match trial {
@@ -141,7 +141,7 @@ pub fn permissions(view: &View<'_>, trial: Option<&Trial>) -> Report {
             notes.extend(counted(&rows));
         }
         Some(trial) => {
-            notes.extend(tried(view, trial, &mut rows));
+            notes.extend(apply(view, trial, &mut rows));
             rows.sort_by_key(|row| (row.differs != Some(true), row.at.is_none(), row.at));
             // How it came to pass is of less interest then than what would come to pass.
             for column in &mut columns {
@@ -162,7 +162,7 @@ fn nothing(rows: &[Row]) -> Option<Line> {
 }
 
 fn counted(rows: &[Row]) -> Option<Line> {
-    let count = |wanted| rows.iter().filter(|row| row.did.allowed == Some(wanted)).count() as u64;
+    let count = |wanted| rows.iter().filter(|row| row.recorded.allowed == Some(wanted)).count() as u64;
     let (allowed, denied) = (count(true), count(false));
     (allowed + denied > 0).then(|| {
         let tone = if denied > 0 { Tone::Bad } else { Tone::Good };
@@ -187,29 +187,29 @@ impl Row {
         }
     }
 
-    fn of(view: &View<'_>, call: &Made, did: Did) -> Self {
+    fn of(view: &View<'_>, call: &RecordedCall, recorded: Recorded) -> Self {
         Self {
-            sort: "call",
+            kind: "call",
             tool: call.tool.as_str().into(),
             what: subject(call).into(),
             id: call.id.as_deref().map_or(Value::Missing, Value::text),
-            did,
+            recorded,
             ..Self::at_context(view, &call.context)
         }
     }
 
     fn of_mode(view: &View<'_>, change: ModeChange) -> Self {
-        let did = Did { mode: Some(change.mode), ..Did::default() };
+        let recorded = Recorded { mode: Some(change.mode), ..Recorded::default() };
         Self {
-            sort: "mode",
+            kind: "mode",
             what: "the mode from here on".into(),
-            did,
+            recorded,
             ..Self::at_context(view, &change.context)
         }
     }
 }
 
 /// A call as the rules see it: its input, and the folder of its session.
-pub(super) fn input_of(call: &Made) -> Json {
+pub(super) fn input_of(call: &RecordedCall) -> Json {
     call.input_text.as_deref().and_then(|input| serde_json::from_str(input).ok()).unwrap_or(Json::Null)
 }

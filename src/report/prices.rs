@@ -8,21 +8,21 @@ use crate::measure::{LAST_SURCHARGE_VERSION, Price, Prices, Rates, Tier, Usd, Ve
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text model "Model" [known] "Canonical name of the model." => &*row.price.model;
-        text applies "Applies" [known] "To which responses: `standard`, `fast`, or `>` a number of prompt tokens."
+        text model "Model" [required] "Canonical name of the model." => &*row.price.model;
+        text applies "Applies" [required] "To which responses: `standard`, `fast`, or `>` a number of prompt tokens."
             => &row.applies;
-        text until "Until" [roomy] "Last CLI version whose responses it applies to; missing where it applies to all."
+        text until "Until" [wide] "Last CLI version whose responses it applies to; missing where it applies to all."
             => row.until.map(|version| version.to_string());
-        usd input "Input" [alone, known] "Dollars per million input tokens." => per_million(row.rates.input);
-        usd output "Output" [alone, known] "Dollars per million output tokens." => per_million(row.rates.output);
-        usd cache_read "Cache read" [alone, known] "Dollars per million tokens read from the cache."
+        usd input "Input" [no_sum, required] "Dollars per million input tokens." => per_million(row.rates.input);
+        usd output "Output" [no_sum, required] "Dollars per million output tokens." => per_million(row.rates.output);
+        usd cache_read "Cache read" [no_sum, required] "Dollars per million tokens read from the cache."
             => per_million(row.rates.cache_read);
-        usd cache_write_5m "Write 5m" [alone, known] "Dollars per million tokens written to the cache for five minutes."
+        usd cache_write_5m "Write 5m" [no_sum, required] "Dollars per million tokens written to the cache for five minutes."
             => per_million(row.rates.cache_write_5m);
-        usd cache_write_1h "Write 1h" [alone, known] "Dollars per million tokens written to the cache for an hour."
+        usd cache_write_1h "Write 1h" [no_sum, required] "Dollars per million tokens written to the cache for an hour."
             => per_million(row.rates.cache_write_1h);
-        usd web_search "Search" [alone, data] "Dollars per web search." => row.price.web_search;
-        text source "Source" [known, data] "Where the price is from." => &*row.price.source;
+        usd web_search "Search" [no_sum, data] "Dollars per web search." => row.price.web_search;
+        text source "Source" [required, data] "Where the price is from." => &*row.price.source;
     }
 }
 
@@ -32,7 +32,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     command: Some(CommandSpec {
         group: CommandGroup::Programs,
         about: "Print the table of prices in force",
-        details: "Costs that the CLI did not report are computed from tokens with these prices.",
+        details: "HasCost that the CLI did not report are computed from tokens with these prices.",
         examples: &[
             ("The most expensive models", "ccstat prices --sort output --limit 5"),
             (

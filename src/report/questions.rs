@@ -5,7 +5,7 @@ use super::{
     column::columns,
     heads,
     spec::CALLED,
-    sum::{Spot, Told, place_column, place_columns, session_columns},
+    sum::{Row, RowContext, place_column, place_columns, session_columns},
 };
 use crate::facts::{
     Detail,
@@ -36,12 +36,12 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     )
 };
 
-type Row = Told<Question>;
+type QuestionRow = Row<Question>;
 
-fn columns() -> Vec<Column<Row>> {
-    columns! { |row: Row|
+fn columns() -> Vec<Column<QuestionRow>> {
+    columns! { |row: QuestionRow|
         ..content();
-        millis latency_ms "Waited" [alone] "Time from the question to what became of it; the questions of a call wait together."
+        millis latency_ms "Waited" [no_sum] "Time from the question to what became of it; the questions of a call wait together."
             => row.fact.wait;
         time started "Asked" "When it was asked." => row.fact.context.time;
         ..session_columns();
@@ -53,15 +53,15 @@ fn columns() -> Vec<Column<Row>> {
 }
 
 /// The questions and answers themselves.
-fn content() -> Vec<Column<Row>> {
-    columns! { |row: Row|
+fn content() -> Vec<Column<QuestionRow>> {
+    columns! { |row: QuestionRow|
         text header "Header" "Its short label." => &row.fact.header;
         text question "Question" "Its words." => &row.fact.question;
         list options "Options" "The labels to choose from."
             => Value::List(row.fact.options.iter().map(|label| Value::text(label.as_str())).collect());
-        flag multi_select "Several" [maybe, data] "Whether several may be chosen." => row.fact.multi_select;
+        flag multi_select "Several" [nullable, data] "Whether several may be chosen." => row.fact.multi_select;
         text answer "Answer" "What was chosen or written; several labels have commas between them." => &row.fact.answer;
-        text end "End" [known] "What became of it: answered, denied, unanswered, not available (the tool does not exist in this mode, \
+        text end "End" [required] "What became of it: answered, denied, unanswered, not available (the tool does not exist in this mode, \
              nobody was asked) or error."
             => row.fact.fate.name();
     }
@@ -69,8 +69,8 @@ fn content() -> Vec<Column<Row>> {
 
 /// One row a question, in the order they were asked.
 fn questions(view: &View<'_>) -> Report {
-    let row = |fact: Question| Row { spot: Spot::of(view, &fact.context), fact };
-    let mut rows: Vec<Row> = question::questions(view.ledger).into_iter().map(row).collect();
+    let row = |fact: Question| Row { context: RowContext::of(view, &fact.context), fact };
+    let mut rows: Vec<QuestionRow> = question::questions(view.ledger).into_iter().map(row).collect();
     rows.sort_by_key(|row| {
         (row.fact.context.time.is_none(), row.fact.context.time, row.fact.context.location)
     });

@@ -2,9 +2,9 @@
 
 use super::{
     Column, Report, ReportSpec, Shown, Table, Text, Value, View,
-    column::{columns, seen},
+    column::{columns, shown_as},
     heads,
-    sum::{Stands, place_columns},
+    sum::{HasLocation, place_columns},
 };
 use crate::facts::{
     Detail,
@@ -39,28 +39,28 @@ impl<'a> Row<'a> {
     }
 }
 
-impl Stands for Row<'_> {
+impl HasLocation for Row<'_> {
     fn source(&self) -> &Value {
         &self.source
     }
 
-    fn at(&self) -> Option<Location> {
+    fn location(&self) -> Option<Location> {
         self.record.context.location
     }
 }
 
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
-        ..seen(Shown::Always, &["source", "line"], place_columns());
-        count offset "Offset" [alone, maybe, data] "Byte in the source, from 0." => row.at().map(|at| at.offset);
-        text kind "Kind" [known] "Its type, and its discriminator after a slash."
+        ..shown_as(Shown::Always, &["source", "line"], place_columns());
+        count offset "Offset" [no_sum, nullable, data] "Byte in the source, from 0." => row.location().map(|at| at.offset);
+        text kind "Kind" [required] "Its type, and its discriminator after a slash."
             => &row.record.kind;
         flag known "Known" [data] "Whether ccstat knows this kind." => row.record.known;
-        text dialect "Dialect" [known] "Who wrote it: stream, transcript, input or bridge."
+        text dialect "Dialect" [required] "Who wrote it: stream, transcript, input or bridge."
             => Text::fixed(row.record.dialect.name());
         time time "Time" "When, where it says so." => row.record.context.time;
-        text session "Session" [roomy] "The session it names, else the only one that its log names." => &row.session;
-        text agent "Agent" [known, roomy] "`main`, or the type of the subagent that wrote it." => &row.agent;
+        text session "Session" [wide] "The session it names, else the only one that its log names." => &row.session;
+        text agent "Agent" [required, wide] "`main`, or the type of the subagent that wrote it." => &row.agent;
         text version "Version" [data] "The CLI version it names."
             => &row.record.context.version;
         bytes bytes "Bytes" "Its length." => row.record.bytes;

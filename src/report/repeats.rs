@@ -6,7 +6,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
     column::columns,
     heads,
-    sum::{Spot, Spotted, agent_column, place_column, place_columns, session_columns},
+    sum::{HasContext, RowContext, agent_column, place_column, place_columns, session_columns},
 };
 use crate::{
     facts::ledger::{AgentIndex, Call, Context, End, Location, SessionIndex, Turn},
@@ -57,8 +57,8 @@ const LOOP: u64 = 3;
 
 /// What may happen again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Same<'a> {
-    sort: &'static str,
+struct RepeatKey<'a> {
+    kind: &'static str,
     what: &'a str,
     session: Option<SessionIndex>,
     agent: Option<AgentIndex>,
@@ -68,9 +68,9 @@ struct Same<'a> {
 
 #[derive(Default)]
 struct Row {
-    sort: Value,
+    kind: Value,
     what: Value,
-    spot: Spot,
+    context: RowContext,
     count: u64,
     first: Option<Time>,
     last: Option<Time>,
@@ -91,18 +91,18 @@ pub(super) struct Loop<'a> {
     pub(super) at: Option<Location>,
 }
 
-impl Spotted for Row {
-    fn spot(&self) -> &Spot {
-        &self.spot
+impl HasContext for Row {
+    fn context(&self) -> &RowContext {
+        &self.context
     }
 }
 
 impl Row {
-    fn of(view: &View<'_>, same: &Same<'_>, context: &Context) -> Self {
+    fn of(view: &View<'_>, key: &RepeatKey<'_>, context: &Context) -> Self {
         Self {
-            sort: same.sort.into(),
-            what: same.what.into(),
-            spot: Spot::of(view, context),
+            kind: key.kind.into(),
+            what: key.what.into(),
+            context: RowContext::of(view, context),
             ..Self::default()
         }
     }
@@ -120,7 +120,7 @@ impl Row {
 /// Rows by what is the same, in the order in which it first happened.
 struct Repeats<'a> {
     view: &'a View<'a>,
-    rows: BTreeMap<Same<'a>, Row>,
+    rows: BTreeMap<RepeatKey<'a>, Row>,
 }
 
 impl<'a> Repeats<'a> {
@@ -130,14 +130,14 @@ impl<'a> Repeats<'a> {
 
     fn add(
         &mut self,
-        sort: &'static str,
+        kind: &'static str,
         what: &'a str,
         context: &Context,
         input: Option<u64>,
         wait: Option<Millis>,
     ) {
-        let same = Same { sort, what, session: context.session, agent: context.agent, input };
-        let row = match self.rows.entry(same) {
+        let key = RepeatKey { kind, what, session: context.session, agent: context.agent, input };
+        let row = match self.rows.entry(key) {
             std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
             std::collections::btree_map::Entry::Vacant(free) => {
                 let row = Row::of(self.view, free.key(), context);
@@ -150,18 +150,20 @@ impl<'a> Repeats<'a> {
 
     /// Those that are loops.
     fn loops(self) -> impl Iterator<Item = Loop<'a>> {
-        self.rows.into_iter().filter(|(_, row)| row.is_loop).map(|(same, row)| Loop {
-            session: same.session,
-            tool: same.what,
+        self.rows.into_iter().filter(|(_, row)| row.is_loop).map(|(key, row)| Loop {
+            session: key.session,
+            tool: key.what,
             count: row.count,
-            at: row.spot.at,
+            at: row.context.at,
         })
     }
 
     /// The most frequent first, and how many are loops.
     fn finish(self) -> (Vec<Row>, u64) {
         let mut rows: Vec<Row> = self.rows.into_values().collect();
-        rows.sort_by_key(|row| (std::cmp::Reverse(row.count), row.first.is_none(), row.first, row.spot.at));
+        rows.sort_by_key(|row| {
+            (std::cmp::Reverse(row.count), row.first.is_none(), row.first, row.context.at)
+        });
         let loops = rows.iter().filter(|row| row.is_loop).count() as u64;
         (rows, loops)
     }
@@ -170,11 +172,11 @@ impl<'a> Repeats<'a> {
 fn time_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         time first "First" "When it happened first." => row.first;
-        time last "Last" [roomy] "When it happened last." => row.last;
+        time last "Last" [wide] "When it happened last." => row.last;
         flag loop "Loop" [data] "Whether the same input came to this three times or more in its session."
             => row.is_loop;
         text again "Again" [screen] "The same input again and again." => row.is_loop.then_some("loop");
-        ..[agent_column("`main`, or the type of the subagent.").roomy()];
+        ..[agent_column("`main`, or the type of the subagent.").wide()];
         ..session_columns();
         ..[place_column("Where it stands first.")];
         ..place_columns();
@@ -192,10 +194,10 @@ fn denial_columns() -> Vec<Column<Row>> {
 fn error_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         text sort "Sort" "What failed: a `tool`, a `turn`, the `api` for good, or an attempt at it (`retry`)."
-            => &row.sort;
+            => &row.kind;
         text name "Name" "The tool, the turn's subtype, or the API's type of error." => &row.what;
         count errors "Errors" "How often, with the same input in the same session." => row.count;
-        millis wait_ms "Waited" [maybe] "Time spent waiting before the next attempt." => row.wait;
+        millis wait_ms "Waited" [nullable] "Time spent waiting before the next attempt." => row.wait;
         ..time_columns();
     }
 }
@@ -248,8 +250,8 @@ fn errors(view: &View<'_>) -> Report {
         repeats.add("turn", failure(turn), &turn.context, None, None);
     }
     for failure in &ledger.api_failures {
-        let sort = if failure.retried { "retry" } else { "api" };
-        repeats.add(sort, &failure.kind, &failure.context, None, failure.wait);
+        let kind = if failure.retried { "retry" } else { "api" };
+        repeats.add(kind, &failure.kind, &failure.context, None, failure.wait);
     }
     let (rows, loops) = repeats.finish();
     let table = Table::of("Errors", &error_columns(), &rows).with_sums().on_screen(30);

@@ -5,7 +5,7 @@ use super::{
     column::columns,
     heads,
     sessions::cost_notes,
-    sum::{Costs, Stands, Sum, cost_columns, place_columns, text},
+    sum::{HasCost, HasLocation, Sum, cost_columns, place_columns, text},
 };
 use crate::{
     facts::ledger::{Charge, Context, Location, Response},
@@ -41,18 +41,18 @@ struct Row {
     at: Option<Location>,
 }
 
-impl Costs for Row {
+impl HasCost for Row {
     fn sum(&self) -> &Sum {
         &self.sum
     }
 }
 
-impl Stands for Row {
+impl HasLocation for Row {
     fn source(&self) -> &Value {
         &self.source
     }
 
-    fn at(&self) -> Option<Location> {
+    fn location(&self) -> Option<Location> {
         self.at
     }
 }
@@ -100,7 +100,7 @@ fn columns() -> Vec<Column<Row>> {
         text model "Model" "The model that is charged." => &row.model;
         text version "Version" [data] "The CLI version that wrote it." => &row.version;
         text id "Id" [data] "`message.id`, where the log says it." => &row.id;
-        count context "Context" [alone, maybe] "Tokens of its prompt, cached or not, as the response itself says."
+        count context "Context" [no_sum, nullable] "Tokens of its prompt, cached or not, as the response itself says."
             => row.context;
         count calls "Calls" "Tool calls that it asks for." => row.calls;
         ..cost_columns();
@@ -112,9 +112,9 @@ fn columns() -> Vec<Column<Row>> {
 /// How its cost is known.
 fn figures() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        usd price_usd "Price" [roomy] "What its own tokens come to by the price table, whatever the CLI reported."
+        usd price_usd "Price" [wide] "What its own tokens come to by the price table, whatever the CLI reported."
             => row.price;
-        flag is_final "Final" [maybe, data] "Whether its token counts are final; missing for what was charged for no response of the log."
+        flag is_final "Final" [nullable, data] "Whether its token counts are final; missing for what was charged for no response of the log."
             => row.is_final;
     }
 }

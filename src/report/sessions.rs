@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Ask, Column, CommandGroup, CommandSpec, Line, Preset, Report, ReportSpec, Shown, Table, Tone, Value,
+    Column, CommandGroup, CommandSpec, FollowUp, Line, Preset, Report, ReportSpec, Shown, Table, Tone, Value,
     View,
-    column::{columns, seen},
+    column::{columns, shown_as},
     heads,
-    sum::{Calls, Costs, Sum, call_columns, cost_columns, text},
+    sum::{HasCalls, HasCost, Sum, call_columns, cost_columns, text},
 };
 use crate::{
     facts::{
@@ -71,7 +71,7 @@ impl Outcome {
 
 /// How a run ended, for formats that judge runs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ending {
+pub struct RunOutcome {
     /// Which run: a session, or the source of one without an id; `None` for all that was read.
     pub run: Option<String>,
     /// How long it took, where that is known.
@@ -126,13 +126,13 @@ impl Row {
     }
 }
 
-impl Costs for Row {
+impl HasCost for Row {
     fn sum(&self) -> &Sum {
         &self.sum
     }
 }
 
-impl Calls for Row {
+impl HasCalls for Row {
     fn calls(&self) -> &ToolCount {
         &self.calls
     }
@@ -146,23 +146,23 @@ fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         time started "Started" "Its earliest record." => of(row, |session| session.started);
         text session "Session" "Its id." => of(row, |session| text(session.id.as_deref()));
-        text project "Project" [roomy] "The folder it began in." => of(row, |session| text(session.project.as_deref()));
+        text project "Project" [wide] "The folder it began in." => of(row, |session| text(session.project.as_deref()));
         text outcome "Outcome" "How it ended: ok, error, denied (a call was refused), no-result (killed or running), unknown."
             => row.outcome.map(Outcome::name);
         time ended "Ended" [data] "Its latest record." => of(row, |session| session.ended);
         text version "Version" [data] "The CLI version that began it."
             => of(row, |session| text(session.version.as_deref()));
-        millis wall_ms "Wall" [maybe] "Time that its turns took." => row.wall;
-        millis span_ms "Span" [maybe, alone, roomy] "Time from its first to its last record."
+        millis wall_ms "Wall" [nullable] "Time that its turns took." => row.wall;
+        millis span_ms "Span" [nullable, no_sum, wide] "Time from its first to its last record."
             => of(row, |session| session.started.zip(session.ended).map(|(first, last)| last.since(first)));
-        millis api_ms "API" [maybe, data] "Time that the API took." => row.api;
-        millis tool_ms "Tools" [maybe, data] "Sum of the tools' latencies."
+        millis api_ms "API" [nullable, data] "Time that the API took." => row.api;
+        millis tool_ms "Tools" [nullable, data] "Sum of the tools' latencies."
             => row.calls.latency.map(|latency| latency.total);
-        count turns "Turns" [roomy] "Ends of turns." => row.turns;
-        count prompts "Prompts" [roomy] "What humans asked." => row.prompts;
+        count turns "Turns" [wide] "Ends of turns." => row.turns;
+        count prompts "Prompts" [wide] "What humans asked." => row.prompts;
         // On a narrow screen how it ended and what it cost comes before how much it did.
-        ..seen(Shown::Roomy, &["calls", "input", "output", "cache_read"], [call_columns(), cost_columns()].concat());
-        flag complete "Complete" [maybe, data]
+        ..shown_as(Shown::Wide, &["calls", "input", "output", "cache_read"], [call_columns(), cost_columns()].concat());
+        flag complete "Complete" [nullable, data]
             "Whether the cost holds everything: no unknown price, no unfinished response."
             => of(row, |session| Value::Flag(session.complete));
     }
@@ -207,7 +207,7 @@ pub fn sessions(view: &View<'_>) -> Report {
 pub(super) fn notes(ledger: &Ledger) -> Vec<Line> {
     let mut notes = cost_notes(ledger);
     if ledger.sessions.iter().any(|session| session.id.is_some()) {
-        notes.push(Line::new(Tone::Plain).word("one of them in full: ").ask(Ask::FirstSession));
+        notes.push(Line::new(Tone::Plain).word("one of them in full: ").follow_up(FollowUp::FirstSession));
     }
     notes
 }

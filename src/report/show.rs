@@ -6,7 +6,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Outcome, Report, ReportSpec, Section, Table, Tone, Value, View,
     column::columns,
     heads, outcomes,
-    sum::{MAIN, Stands, Sum, place_columns, text},
+    sum::{HasLocation, MAIN, Sum, place_columns, text},
     summary::doubted,
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     },
     measure::{Millis, Time},
 };
-use event::{Event, What, events};
+use event::{Event, EventKind, events};
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     make: Some(|view| show(view, find_session(view.ledger, LATEST).ok())),
@@ -50,28 +50,28 @@ const ON_SCREEN: usize = 200;
 
 /// Why there is no one session to show.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotOne {
+pub enum FindSessionError {
     /// No id begins like this.
-    None,
+    NotFound,
     /// Several do.
-    Several(Vec<String>),
+    Ambiguous(Vec<String>),
 }
 
 /// The word for the session that began last.
 pub const LATEST: &str = "latest";
 
 /// The session with this id, else the only one whose id begins like this; `latest` is the one that began last.
-pub fn find_session(ledger: &Ledger, start: &str) -> Result<SessionIndex, NotOne> {
+pub fn find_session(ledger: &Ledger, start: &str) -> Result<SessionIndex, FindSessionError> {
     let ids = || SessionIndex::each(&ledger.sessions).filter_map(|(at, one)| Some((at, one.id.as_deref()?)));
     if let Some((at, _)) = ids().find(|&(_, id)| id == start) {
         return Ok(at);
     }
     let found: Vec<(SessionIndex, &str)> = ids().filter(|(_, id)| id.starts_with(start)).collect();
     match &found[..] {
-        [] if start == LATEST => latest(ledger).ok_or(NotOne::None),
-        [] => Err(NotOne::None),
+        [] if start == LATEST => latest(ledger).ok_or(FindSessionError::NotFound),
+        [] => Err(FindSessionError::NotFound),
         &[(at, _)] => Ok(at),
-        several => Err(NotOne::Several(several.iter().map(|&(_, id)| id.to_owned()).collect())),
+        several => Err(FindSessionError::Ambiguous(several.iter().map(|&(_, id)| id.to_owned()).collect())),
     }
 }
 
@@ -91,12 +91,12 @@ struct Row {
     source: Value,
 }
 
-impl Stands for Row {
+impl HasLocation for Row {
     fn source(&self) -> &Value {
         &self.source
     }
 
-    fn at(&self) -> Option<Location> {
+    fn location(&self) -> Option<Location> {
         self.event.at
     }
 }
@@ -104,8 +104,8 @@ impl Stands for Row {
 impl Row {
     /// What a person reads: indented below what it belongs to, and with the subagent whose it is.
     fn label(&self) -> String {
-        let Event { what, name, .. } = &self.event;
-        let label = what.label(name.as_deref());
+        let Event { kind, name, .. } = &self.event;
+        let label = kind.label(name.as_deref());
         if self.agent == MAIN { label } else { format!("  {label} [{}]", self.agent) }
     }
 }
@@ -114,12 +114,12 @@ fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         time time "Time" [data] "When, where the log says so." => row.event.time;
         text clock "Time" [screen] "The time of day." => &row.clock;
-        millis offset_ms "Offset" [alone, data] "Time since the session began." => row.offset;
-        text what "What" [known, data] "What happened: prompt, response, call, retry, api_error, compaction, rate_limit, fallback, refusal, hook (that \
+        millis offset_ms "Offset" [no_sum, data] "Time since the session began." => row.offset;
+        text what "What" [required, data] "What happened: prompt, response, call, retry, api_error, compaction, rate_limit, fallback, refusal, hook (that \
              blocked), task_begin and task_end (in the background), or turn (its end)."
-            => row.event.what.name();
+            => row.event.kind.name();
         text label "Event" [screen] "What happened, in words." => row.label();
-        text agent "Agent" [known, data] "`main`, or the type of the subagent." => &row.agent;
+        text agent "Agent" [required, data] "`main`, or the type of the subagent." => &row.agent;
         text name "Name" [data] "The tool of a call, the model of a response, the type of a failure, the hook, what a task is."
             => &row.event.name;
         ..outcome_columns();
@@ -132,22 +132,22 @@ fn outcome_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         text end "End" "How a call ended (ok, error, denied, open), or the subtype of a turn's result."
             => &row.event.end;
-        millis wall_ms "Took" [alone] "From the ask of a call to its answer, the wall time of a turn, the wait before a retry."
+        millis wall_ms "Took" [no_sum] "From the ask of a call to its answer, the wall time of a turn, the wait before a retry."
             => row.event.took;
-        count context "Context" [alone, maybe] "Tokens of a response's prompt, or of the conversation after a compaction."
+        count context "Context" [no_sum, nullable] "Tokens of a response's prompt, or of the conversation after a compaction."
             => row.event.context;
     }
 }
 
 fn figure_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        bar bar "When" [maybe, screen] "From when to when within the session." => &row.bar;
-        count context_before "Before" [alone, maybe, data] "Tokens of the conversation before a compaction."
+        bar bar "When" [nullable, screen] "From when to when within the session." => &row.bar;
+        count context_before "Before" [no_sum, nullable, data] "Tokens of the conversation before a compaction."
             => row.event.before;
-        count output "Output" [alone, maybe, roomy] "Tokens that a response wrote, as it was charged."
+        count output "Output" [no_sum, nullable, wide] "Tokens that a response wrote, as it was charged."
             => row.event.output;
-        bytes result_bytes "Result" [alone, maybe, roomy] "Bytes of a call's answer." => row.event.bytes;
-        usd cost_usd "Cost" [alone, roomy] "Of a response its share of the session's cost; of a turn all that it added."
+        bytes result_bytes "Result" [no_sum, nullable, wide] "Bytes of a call's answer." => row.event.bytes;
+        usd cost_usd "Cost" [no_sum, wide] "Of a response its share of the session's cost; of a turn all that it added."
             => row.event.cost;
     }
 }
@@ -237,7 +237,7 @@ fn header(view: &View<'_>, session: SessionIndex, told: &Session, events: &[Even
 
 /// How much of everything there was.
 fn counts(ledger: &Ledger, session: SessionIndex, events: &[Event]) -> Line {
-    let of = |what: What| events.iter().filter(|event| event.what == what).count() as u64;
+    let of = |kind: EventKind| events.iter().filter(|event| event.kind == kind).count() as u64;
     let ended = |end: End| {
         let calls = ledger.calls.iter().filter(|call| call.context.session == Some(session));
         calls.filter(|call| call.end == end).count() as u64
@@ -245,35 +245,35 @@ fn counts(ledger: &Ledger, session: SessionIndex, events: &[Event]) -> Line {
     let denied =
         ledger.denials.iter().filter(|denial| denial.context.session == Some(session)).count() as u64;
     // Streams have no prompts, saved sessions no ends of turns.
-    let begun = [(What::Prompt, " prompt, ", " prompts, "), (What::Turn, " turn, ", " turns, ")]
+    let begun = [(EventKind::Prompt, " prompt, ", " prompts, "), (EventKind::Turn, " turn, ", " turns, ")]
         .into_iter()
-        .filter(|&(what, ..)| of(what) > 0)
-        .fold(Line::new(Tone::Plain), |line, (what, one, many)| line.count(of(what), one, many));
+        .filter(|&(kind, ..)| of(kind) > 0)
+        .fold(Line::new(Tone::Plain), |line, (kind, one, many)| line.count(of(kind), one, many));
     let line = begun
-        .count(of(What::Response), " response, ", " responses, ")
-        .count(of(What::Call), " call: ", " calls: ")
+        .count(of(EventKind::Response), " response, ", " responses, ")
+        .count(of(EventKind::Call), " call: ", " calls: ")
         .count(ended(End::Error), " error, ", " errors, ")
         .value(denied)
         .word(" denied, ")
         .value(ended(End::Open))
         .word(" without an answer");
     [
-        (What::Retry, " retry", " retries"),
-        (What::ApiError, " API error", " API errors"),
-        (What::Compaction, " compaction", " compactions"),
-        (What::RateLimit, " rate limit", " rate limits"),
-        (What::Fallback, " fallback", " fallbacks"),
-        (What::Refusal, " refusal", " refusals"),
-        (What::Hook, " block by a hook", " blocks by hooks"),
-        (What::TaskBegin, " task in the background", " tasks in the background"),
+        (EventKind::Retry, " retry", " retries"),
+        (EventKind::ApiError, " API error", " API errors"),
+        (EventKind::Compaction, " compaction", " compactions"),
+        (EventKind::RateLimit, " rate limit", " rate limits"),
+        (EventKind::Fallback, " fallback", " fallbacks"),
+        (EventKind::Refusal, " refusal", " refusals"),
+        (EventKind::Hook, " block by a hook", " blocks by hooks"),
+        (EventKind::TaskBegin, " task in the background", " tasks in the background"),
     ]
     .into_iter()
-    .filter(|&(what, ..)| of(what) > 0)
-    .fold(line, |line, (what, one, many)| line.word(", ").count(of(what), one, many))
+    .filter(|&(kind, ..)| of(kind) > 0)
+    .fold(line, |line, (kind, one, many)| line.word(", ").count(of(kind), one, many))
 }
 
 fn wall(events: &[Event]) -> Option<Millis> {
-    let turns = events.iter().filter(|event| event.what == What::Turn);
+    let turns = events.iter().filter(|event| event.kind == EventKind::Turn);
     turns.filter_map(|event| event.took).fold(None, |sum, took| {
         let mut sum = sum.unwrap_or(Millis::ZERO);
         sum += took;

@@ -126,67 +126,67 @@ pub(super) fn share(part: Option<Usd>, whole: Option<Usd>) -> Option<f64> {
 }
 
 /// A row that has tokens and cost.
-pub(super) trait Costs {
+pub(super) trait HasCost {
     fn sum(&self) -> &Sum;
 }
 
 /// Tokens by type, and what they cost.
-pub(super) fn cost_columns<R: Costs>() -> Vec<Column<R>> {
+pub(super) fn cost_columns<R: HasCost>() -> Vec<Column<R>> {
     columns! { |row: R|
-        count responses "Responses" [roomy] "API responses." => row.sum().responses;
+        count responses "Responses" [wide] "API responses." => row.sum().responses;
         count input "Input" "Tokens that came from no cache." => row.sum().tokens.input;
         count output "Output" "Tokens that the model wrote." => row.sum().tokens.output;
         count cache_read "Cache read" "Tokens read from the cache." => row.sum().tokens.cache_read;
-        count cache_write_5m "Write 5m" [roomy] "Tokens written to the cache for five minutes."
+        count cache_write_5m "Write 5m" [wide] "Tokens written to the cache for five minutes."
             => row.sum().tokens.cache_write_5m;
-        count cache_write_1h "Write 1h" [roomy] "Tokens written to the cache for an hour."
+        count cache_write_1h "Write 1h" [wide] "Tokens written to the cache for an hour."
             => row.sum().tokens.cache_write_1h;
         usd cost_usd "Cost" "Cost at API prices: as the CLI reported it, else computed from tokens." => row.sum().cost;
     }
 }
 
 /// A row that has calls.
-pub(super) trait Calls {
+pub(super) trait HasCalls {
     fn calls(&self) -> &ToolCount;
 }
 
 /// Calls by how they ended.
-pub(super) fn call_columns<R: Calls>() -> Vec<Column<R>> {
+pub(super) fn call_columns<R: HasCalls>() -> Vec<Column<R>> {
     columns! { |row: R|
         count calls "Calls" "Tool calls." => row.calls().calls;
-        count ok "Ok" [roomy] "Calls that were answered." => row.calls().ok;
+        count ok "Ok" [wide] "Calls that were answered." => row.calls().ok;
         count errors "Errors" "Calls that failed." => row.calls().errors;
         count denied "Denied" "Calls that were refused." => row.calls().denied;
-        count open "Open" [roomy] "Calls without an answer." => row.calls().open;
+        count open "Open" [wide] "Calls without an answer." => row.calls().open;
     }
 }
 
 /// How long the calls took.
-pub(super) fn latency<R: Calls>(row: &R, of: fn(&Latencies) -> Millis) -> Value {
+pub(super) fn latency<R: HasCalls>(row: &R, of: fn(&Latencies) -> Millis) -> Value {
     row.calls().latency.as_ref().map(of).into()
 }
 
 /// How long most calls took, and the longest.
-pub(super) fn latency_columns<R: Calls>() -> Vec<Column<R>> {
+pub(super) fn latency_columns<R: HasCalls>() -> Vec<Column<R>> {
     columns! { |row: R|
-        millis p50_ms "p50" [maybe, alone] "Median latency." => latency(row, |all| all.p50);
-        millis p90_ms "p90" [maybe, alone, roomy] "Latency that 90 of 100 calls are not above."
+        millis p50_ms "p50" [nullable, no_sum] "Median latency." => latency(row, |all| all.p50);
+        millis p90_ms "p90" [nullable, no_sum, wide] "Latency that 90 of 100 calls are not above."
             => latency(row, |all| all.p90);
-        millis p99_ms "p99" [maybe, alone, roomy] "Latency that 99 of 100 calls are not above."
+        millis p99_ms "p99" [nullable, no_sum, wide] "Latency that 99 of 100 calls are not above."
             => latency(row, |all| all.p99);
-        millis max_ms "Max" [maybe, alone] "The longest latency." => latency(row, |all| all.max);
+        millis max_ms "Max" [nullable, no_sum] "The longest latency." => latency(row, |all| all.max);
     }
 }
 
 /// Where a row stands, for programs.
-pub(super) trait Stands {
+pub(super) trait HasLocation {
     fn source(&self) -> &Value;
-    fn at(&self) -> Option<Location>;
+    fn location(&self) -> Option<Location>;
 }
 
 /// Whose a row is and where it stands: what most rows about one thing share.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Spot {
+pub(super) struct RowContext {
     pub(super) agent: Value,
     pub(super) session: Value,
     pub(super) project: Value,
@@ -195,7 +195,7 @@ pub(super) struct Spot {
     pub(super) at: Option<Location>,
 }
 
-impl Spot {
+impl RowContext {
     /// That of a context.
     pub(super) fn of(view: &View<'_>, context: &Context) -> Self {
         Self {
@@ -210,53 +210,54 @@ impl Spot {
 }
 
 /// A row about one thing.
-pub(super) trait Spotted {
-    fn spot(&self) -> &Spot;
+pub(super) trait HasContext {
+    fn context(&self) -> &RowContext;
 }
 
-/// A row that is one thing and its spot.
-pub(super) struct Told<T> {
+/// A row that is one thing and its context.
+pub(super) struct Row<T> {
     pub(super) fact: T,
-    pub(super) spot: Spot,
+    pub(super) context: RowContext,
 }
 
-impl<T> Spotted for Told<T> {
-    fn spot(&self) -> &Spot {
-        &self.spot
+impl<T> HasContext for Row<T> {
+    fn context(&self) -> &RowContext {
+        &self.context
     }
 }
 
-impl<R: Spotted> Stands for R {
+impl<R: HasContext> HasLocation for R {
     fn source(&self) -> &Value {
-        &self.spot().source
+        &self.context().source
     }
-    fn at(&self) -> Option<Location> {
-        self.spot().at
+    fn location(&self) -> Option<Location> {
+        self.context().at
     }
 }
 
 /// Whose it is within its session.
-pub(super) fn agent_column<R: Spotted>(about: &'static str) -> Column<R> {
-    Column::new(Unit::Text, "agent", "Agent", about, |row: &R| row.spot().agent.clone())
+pub(super) fn agent_column<R: HasContext>(about: &'static str) -> Column<R> {
+    Column::new(Unit::Text, "agent", "Agent", about, |row: &R| row.context().agent.clone())
 }
 
 /// Whose it is among all sessions, for programs.
-pub(super) fn session_columns<R: Spotted>() -> Vec<Column<R>> {
+pub(super) fn session_columns<R: HasContext>() -> Vec<Column<R>> {
     columns! { |row: R|
-        text session "Session" [data] "Id of its session." => row.spot().session.clone();
-        text project "Project" [data] "The folder of its session." => row.spot().project.clone();
+        text session "Session" [data] "Id of its session." => row.context().session.clone();
+        text project "Project" [data] "The folder of its session." => row.context().project.clone();
     }
 }
 
 /// Where it stands, for people.
-pub(super) fn place_column<R: Spotted>(about: &'static str) -> Column<R> {
-    Column::new(Unit::Text, "place", "Place", about, |row: &R| row.spot().place.clone()).shown(Shown::Screen)
+pub(super) fn place_column<R: HasContext>(about: &'static str) -> Column<R> {
+    Column::new(Unit::Text, "place", "Place", about, |row: &R| row.context().place.clone())
+        .shown(Shown::Screen)
 }
 
 /// Source, line and offset.
-pub(super) fn place_columns<R: Stands>() -> Vec<Column<R>> {
+pub(super) fn place_columns<R: HasLocation>() -> Vec<Column<R>> {
     columns! { |row: R|
         text source "Source" [data] "The log that it stands in." => row.source().clone();
-        count line "Line" [alone, maybe, data] "Line in the log, from 1." => row.at().map(|at| at.line);
+        count line "Line" [no_sum, nullable, data] "Line in the log, from 1." => row.location().map(|at| at.line);
     }
 }

@@ -1,6 +1,8 @@
 //! `summarize`: what happened, in one object for programs and on one screen for people.
 
-use super::{CommandGroup, CommandSpec, Data, Ending, Line, Report, ReportSpec, Section, Text, Tone, Value};
+use super::{
+    CommandGroup, CommandSpec, Data, Line, Report, ReportSpec, RunOutcome, Section, Text, Tone, Value,
+};
 use crate::{
     facts::{Account, Arrived, Detail, Input, Name},
     input::SourceId,
@@ -65,8 +67,9 @@ impl<'a> Names<'a> {
 pub fn summary(account: &Account, names: Names<'_>) -> Report {
     let data = keys::all(account, names);
     let (screen, notes) = (screen::screen(account, names), screen::notes(account));
-    let endings = vec![Ending { run: None, wall: account.duration.wall, failure: screen::failure(account) }];
-    Report { name: SPEC.name, data: Data::Tree(data), notes, verdicts: Vec::new(), endings, screen }
+    let run_outcomes =
+        vec![RunOutcome { run: None, wall: account.duration.wall, failure: screen::failure(account) }];
+    Report { name: SPEC.name, data: Data::Tree(data), notes, verdicts: Vec::new(), run_outcomes, screen }
 }
 
 /// Says how much was read, if reading was stopped before its end.

@@ -2,7 +2,7 @@
 
 use std::{borrow::Borrow, ops::Range};
 
-use super::{Ask, Choice, Ending, Line, Members, Part, Tone, Value, gate::Verdict};
+use super::{Choice, FollowUp, Line, Members, Part, RunOutcome, Tone, Value, gate::Verdict};
 use crate::measure::{Millis, Usd};
 
 /// What the values of a column are.
@@ -78,7 +78,7 @@ pub enum Shown {
     /// Everyone.
     Always,
     /// Programs, and people whose screen has room.
-    Roomy,
+    Wide,
     /// Programs alone.
     Data,
     /// People alone.
@@ -141,21 +141,21 @@ impl<R> Column<R> {
 
     /// The same, with values that can be missing, as money, times and texts can without this.
     #[must_use]
-    pub const fn maybe(mut self) -> Self {
+    pub const fn nullable(mut self) -> Self {
         self.head.missing = true;
         self
     }
 
     /// The same, with a value in every row.
     #[must_use]
-    pub const fn known(mut self) -> Self {
+    pub const fn required(mut self) -> Self {
         self.head.missing = false;
         self
     }
 
     /// The same, but a sum over it means nothing.
     #[must_use]
-    pub const fn alone(mut self) -> Self {
+    pub const fn no_sum(mut self) -> Self {
         self.head.adds = false;
         self
     }
@@ -176,8 +176,8 @@ impl<R> Column<R> {
 
     /// The same, for programs, and for people whose screen has room.
     #[must_use]
-    pub const fn roomy(self) -> Self {
-        self.shown(Shown::Roomy)
+    pub const fn wide(self) -> Self {
+        self.shown(Shown::Wide)
     }
 
     /// The same, for programs alone.
@@ -238,7 +238,7 @@ impl Table {
             screen_rows: None,
             rest: None,
             keeps_last: false,
-            all: Box::new([Part::Ask(Ask::AllRows), Part::Choice(Choice::AllRows)]),
+            all: Box::new([Part::FollowUp(FollowUp::AllRows), Part::Choice(Choice::AllRows)]),
         }
     }
 
@@ -406,7 +406,7 @@ pub struct Report {
     /// The gates that were asked for, and how they turned out.
     pub verdicts: Vec<Verdict>,
     /// How the runs ended that it judges.
-    pub endings: Vec<Ending>,
+    pub run_outcomes: Vec<RunOutcome>,
     /// What a person sees, the notes apart.
     pub screen: Vec<Section>,
 }
@@ -414,8 +414,8 @@ pub struct Report {
 impl Report {
     /// A report that is one table. Who sees which column is decided when it is written.
     pub fn of(name: &'static str, table: Table, notes: Vec<Line>) -> Self {
-        let (verdicts, endings) = (Vec::new(), Vec::new());
-        Self { name, data: Data::Rows(table), notes, verdicts, endings, screen: vec![Section::Rows] }
+        let (verdicts, run_outcomes) = (Vec::new(), Vec::new());
+        Self { name, data: Data::Rows(table), notes, verdicts, run_outcomes, screen: vec![Section::Rows] }
     }
 
     /// The gates that did not hold.

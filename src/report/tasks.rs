@@ -5,7 +5,7 @@ use super::{
     column::columns,
     heads,
     spec::CALLED,
-    sum::{Spot, Told, agent_column, place_column, place_columns, session_columns},
+    sum::{Row, RowContext, agent_column, place_column, place_columns, session_columns},
 };
 use crate::facts::{
     Detail,
@@ -36,10 +36,10 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     )
 };
 
-type Row = Told<Task>;
+type TaskRow = Row<Task>;
 
-fn columns() -> Vec<Column<Row>> {
-    columns! { |row: Row|
+fn columns() -> Vec<Column<TaskRow>> {
+    columns! { |row: TaskRow|
         ..what_columns();
         ..life_columns();
         text call "Call" [data] "Id of the call that began it." => &row.fact.call;
@@ -50,12 +50,12 @@ fn columns() -> Vec<Column<Row>> {
     }
 }
 
-fn what_columns() -> Vec<Column<Row>> {
-    columns! { |row: Row|
+fn what_columns() -> Vec<Column<TaskRow>> {
+    columns! { |row: TaskRow|
         text task "Task" "Id of the task." => &row.fact.id;
         text kind "Kind" "`bash`, `agent`, `workflow` and so on; `todo` for an entry of the model's own list."
             => &row.fact.kind;
-        text agent_type "Type" [roomy] "The type of a subagent." => &row.fact.agent_type;
+        text agent_type "Type" [wide] "The type of a subagent." => &row.fact.agent_type;
         text tool "Tool" "The tool whose call began it." => &row.fact.tool;
         text status "Status" "How it ended, as the log says it; `running` if no end was seen."
             => Some(&row.fact.status);
@@ -64,22 +64,22 @@ fn what_columns() -> Vec<Column<Row>> {
     }
 }
 
-fn life_columns() -> Vec<Column<Row>> {
-    columns! { |row: Row|
-        time started "Started" [roomy] "When the call that began it was asked." => row.fact.started;
-        time ended "Ended" [roomy] "When it ended, for the first time if it was resumed." => row.fact.ended;
-        millis wall_ms "Took" [alone] "How long it ran: as the log says, else from its start to its end."
+fn life_columns() -> Vec<Column<TaskRow>> {
+    columns! { |row: TaskRow|
+        time started "Started" [wide] "When the call that began it was asked." => row.fact.started;
+        time ended "Ended" [wide] "When it ended, for the first time if it was resumed." => row.fact.ended;
+        millis wall_ms "Took" [no_sum] "How long it ran: as the log says, else from its start to its end."
             => row.fact.took;
-        count calls "Calls" [maybe] "Tools that a subagent called." => row.fact.tool_uses;
-        count context "Context" [alone, maybe] "Tokens of a subagent's last prompt and answer: not what was charged."
+        count calls "Calls" [nullable] "Tools that a subagent called." => row.fact.tool_uses;
+        count context "Context" [no_sum, nullable] "Tokens of a subagent's last prompt and answer: not what was charged."
             => row.fact.tokens;
     }
 }
 
 /// One row a task, in the order they are told of.
 fn tasks(view: &View<'_>) -> Report {
-    let row = |fact: Task| Row { spot: Spot::of(view, &fact.context), fact };
-    let rows: Vec<Row> = all_tasks(view.ledger).into_iter().map(row).collect();
+    let row = |fact: Task| Row { context: RowContext::of(view, &fact.context), fact };
+    let rows: Vec<TaskRow> = all_tasks(view.ledger).into_iter().map(row).collect();
     let table = Table::of("Tasks", &columns(), &rows).on_screen(50);
     let none = rows.is_empty().then(|| Line::new(Tone::Plain).word("no task was started"));
     Report::of(SPEC.name, table, none.into_iter().collect())

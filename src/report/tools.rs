@@ -6,7 +6,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
     column::columns,
     heads,
-    sum::{Calls, call_columns, latency, latency_columns, ratio},
+    sum::{HasCalls, call_columns, latency, latency_columns, ratio},
 };
 use crate::facts::{Detail, ToolCount, ledger::Call, trace::server::parts};
 
@@ -37,14 +37,14 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
 #[derive(Default)]
 struct Row {
     tool: String,
-    sort: &'static str,
+    kind: &'static str,
     server: Option<String>,
     calls: ToolCount,
     result_bytes: Option<u64>,
     server_uses: Option<u64>,
 }
 
-impl Calls for Row {
+impl HasCalls for Row {
     fn calls(&self) -> &ToolCount {
         &self.calls
     }
@@ -52,27 +52,27 @@ impl Calls for Row {
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text tool "Tool" [known] "Name of the tool." => &row.tool;
-        text sort "Sort" [roomy] "`built-in`, `mcp`, `server`, or `unknown` for a call without a name."
-            => Some(row.sort).filter(|sort| !sort.is_empty());
+        text tool "Tool" [required] "Name of the tool." => &row.tool;
+        text sort "Sort" [wide] "`built-in`, `mcp`, `server`, or `unknown` for a call without a name."
+            => Some(row.kind).filter(|kind| !kind.is_empty());
         text server "Server" [data] "The MCP server that has the tool." => &row.server;
         ..call_columns();
-        share error_rate "Error rate" [maybe] "Failed calls, of all that were answered."
+        share error_rate "Error rate" [nullable] "Failed calls, of all that were answered."
             => {
             let answered = row.calls.ok + row.calls.errors;
             ratio(row.calls.errors, answered).map_or(Value::Missing, Value::Share)
         };
         ..latency_columns();
-        millis tool_ms "Total" [maybe, roomy] "Sum of the latencies; calls in parallel overlap."
+        millis tool_ms "Total" [nullable, wide] "Sum of the latencies; calls in parallel overlap."
             => latency(row, |all| all.total);
-        bytes result_bytes "Results" [maybe] "Bytes of the results, as they stand in the log." => row.result_bytes;
-        count server_uses "On server" [maybe] "Times that a tool ran on the server, within a response: no calls of the CLI."
+        bytes result_bytes "Results" [nullable] "Bytes of the results, as they stand in the log." => row.result_bytes;
+        count server_uses "On server" [nullable] "Times that a tool ran on the server, within a response: no calls of the CLI."
             => row.server_uses;
     }
 }
 
 /// `mcp__server__tool` belongs to a server.
-fn sort_of(tool: &str) -> (&'static str, Option<String>) {
+fn kind_of(tool: &str) -> (&'static str, Option<String>) {
     match parts(tool, |_| false) {
         Some((server, _)) => ("mcp", Some(server.to_owned())),
         None if tool == "unknown" => ("unknown", None),
@@ -81,11 +81,11 @@ fn sort_of(tool: &str) -> (&'static str, Option<String>) {
 }
 
 fn row<'a>(tool: &str, calls: impl Iterator<Item = &'a Call> + Clone) -> Row {
-    let (sort, server) = sort_of(tool);
+    let (kind, server) = kind_of(tool);
     let bytes = calls.clone().filter_map(|call| call.result_bytes);
     Row {
         tool: tool.to_owned(),
-        sort,
+        kind,
         server,
         server_uses: None,
         result_bytes: bytes.fold(None, |sum, bytes| Some(sum.unwrap_or(0) + bytes)),
@@ -104,7 +104,7 @@ fn tools(view: &View<'_>) -> Report {
     rows.extend(on_server(view));
     let uses = view.ledger.server_uses.len() as u64;
     let server_uses = (uses > 0).then_some(uses);
-    let total = Row { sort: "", server_uses, ..row("Total", view.ledger.calls.iter()) };
+    let total = Row { kind: "", server_uses, ..row("Total", view.ledger.calls.iter()) };
     let columns = columns();
     let table = Table::of("Tools", &columns, &rows).with_total(&columns, &total).on_screen(50);
     Report::of(SPEC.name, table, notes(view))
@@ -116,7 +116,7 @@ fn on_server(view: &View<'_>) -> Vec<Row> {
     view.ledger.server_uses.iter().for_each(|one| *by_name.entry(&one.tool).or_default() += 1);
     let row = |(tool, uses): (&str, u64)| Row {
         tool: tool.to_owned(),
-        sort: "server",
+        kind: "server",
         server_uses: Some(uses),
         ..Row::default()
     };

@@ -4,7 +4,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, View,
     column::columns,
     heads,
-    sum::{Spot, Spotted, place_columns},
+    sum::{HasContext, RowContext, place_columns},
 };
 use crate::facts::ledger::Turn;
 
@@ -29,12 +29,12 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
 
 struct Row<'a> {
     turn: &'a Turn,
-    spot: Spot,
+    context: RowContext,
 }
 
-impl Spotted for Row<'_> {
-    fn spot(&self) -> &Spot {
-        &self.spot
+impl HasContext for Row<'_> {
+    fn context(&self) -> &RowContext {
+        &self.context
     }
 }
 
@@ -42,18 +42,18 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
         time ended "Ended" "When it ended: its own time, else that of the last row before it."
             => row.turn.context.time;
-        text session "Session" "Id of its session." => &row.spot.session;
-        text project "Project" [data] "The folder of its session." => &row.spot.project;
+        text session "Session" "Id of its session." => &row.context.session;
+        text project "Project" [data] "The folder of its session." => &row.context.project;
         text subtype "End" "How it ended, in the CLI's word." => &row.turn.subtype;
-        flag ok "Ok" [maybe] "Whether it succeeded: the CLI also writes `success` for turns that failed."
+        flag ok "Ok" [nullable] "Whether it succeeded: the CLI also writes `success` for turns that failed."
             => row.turn.ok;
-        millis wall_ms "Wall" [maybe] "Wall time." => row.turn.wall;
-        millis api_ms "API" [maybe] "Time that the API took." => row.turn.api;
-        millis first_token_ms "First token" [maybe, alone, roomy] "Time until the first token came."
+        millis wall_ms "Wall" [nullable] "Wall time." => row.turn.wall;
+        millis api_ms "API" [nullable] "Time that the API took." => row.turn.api;
+        millis first_token_ms "First token" [nullable, no_sum, wide] "Time until the first token came."
             => row.turn.first_token;
         count num_turns "Steps" "The CLI's own `num_turns`." => row.turn.num_turns;
         usd cost_usd "Cost" "What the CLI reported for this turn: the difference to the total before it." => row.turn.cost;
-        text place "Place" [screen] "Where it stands." => &row.spot.place;
+        text place "Place" [screen] "Where it stands." => &row.context.place;
         ..place_columns();
     }
 }
@@ -62,7 +62,7 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
 fn turns(view: &View<'_>) -> Report {
     let mut turns: Vec<&Turn> = view.ledger.turns.iter().filter(|turn| turn.counted).collect();
     turns.sort_by_key(|turn| (turn.context.time.is_none(), turn.context.time, turn.context.location));
-    let rows = turns.into_iter().map(|turn| Row { turn, spot: Spot::of(view, &turn.context) });
+    let rows = turns.into_iter().map(|turn| Row { turn, context: RowContext::of(view, &turn.context) });
     let table = Table::of("Turns", &columns(), rows).with_sums().on_screen(50);
     let saved = view.ledger.interactive_turns.len() as u64;
     let note = (saved > 0).then(|| {

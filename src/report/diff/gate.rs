@@ -101,7 +101,7 @@ pub enum Allowance {
 
 /// What is known of both sides.
 #[derive(Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct Completeness {
     /// Each has a record of a run.
     pub(super) is_log: bool,
     /// Every cost is complete.
@@ -111,56 +111,56 @@ pub(super) struct Known {
 }
 
 /// Whether something grew by no more than is allowed. A gate fails if a value it needs is unknown.
-pub(super) fn judge(rows: &[Row], growth: Growth, allowance: &Allowance, known: Known) -> Verdict {
+pub(super) fn judge(rows: &[Row], growth: Growth, allowance: &Allowance, complete: Completeness) -> Verdict {
     let group = growth.group();
     let row = rows.iter().find(|row| row.is_headline && row.group == group);
     let limit = match *allowance {
         Allowance::Part(part) => Value::Share(part),
         Allowance::Amount(amount) => group.measure().value(amount),
     };
-    let found = row.map_or(Found::unknown(growth, " of one side is not known"), |row| {
-        found(row, growth, allowance, known)
+    let finding = row.map_or(Finding::unknown(growth, " of one side is not known"), |row| {
+        finding(row, growth, allowance, complete)
     });
     Verdict {
         gate: growth.gate(),
         run: None,
         wall: None,
-        held: found.held,
+        held: finding.held,
         limit,
-        figure: found.figure,
+        figure: finding.figure,
         at: None,
-        what: found.what,
+        what: finding.what,
         hint: None,
     }
 }
 
 /// What a gate found.
-struct Found {
+struct Finding {
     held: bool,
     figure: Value,
     what: Line,
 }
 
-impl Found {
+impl Finding {
     fn unknown(growth: Growth, why: &'static str) -> Self {
         let what = Line::new(Tone::Bad).word(growth.noun()).word(why);
         Self { held: false, figure: Value::Missing, what }
     }
 }
 
-fn found(row: &Row, growth: Growth, allowance: &Allowance, known: Known) -> Found {
-    if !known.is_log {
-        return Found::unknown(growth, " of one side is not known: no record of a run was read");
+fn finding(row: &Row, growth: Growth, allowance: &Allowance, complete: Completeness) -> Finding {
+    if !complete.is_log {
+        return Finding::unknown(growth, " of one side is not known: no record of a run was read");
     }
     let (Some(base), Some(head), Some(change)) = (row.base.spread, row.head.spread, row.change()) else {
-        return Found::unknown(growth, " of one side is not known");
+        return Finding::unknown(growth, " of one side is not known");
     };
     if row.base.unknown + row.head.unknown > 0 {
-        return Found::unknown(growth, " of some runs is not known");
+        return Finding::unknown(growth, " of some runs is not known");
     }
     let doubt = match growth {
-        Growth::Cost if !known.costs => Some(" is not known in full: see the notes of the report"),
-        Growth::Tokens if !known.tokens => {
+        Growth::Cost if !complete.costs => Some(" is not known in full: see the notes of the report"),
+        Growth::Tokens if !complete.tokens => {
             Some(" are not known in full: some responses never got their final counts")
         }
         Growth::Cost
@@ -171,7 +171,7 @@ fn found(row: &Row, growth: Growth, allowance: &Allowance, known: Known) -> Foun
         | Growth::Denials => None,
     };
     if let Some(doubt) = doubt {
-        return Found::unknown(growth, doubt);
+        return Finding::unknown(growth, doubt);
     }
     let held = match *allowance {
         // A hair for numbers that have no exact form, such as 0.1.
@@ -199,5 +199,5 @@ fn found(row: &Row, growth: Growth, allowance: &Allowance, known: Known) -> Foun
     if !held && base.mean == 0.0 && matches!(allowance, Allowance::Part(_)) {
         what = what.word(": the base is zero, of which no percentage is an increase");
     }
-    Found { held, figure, what }
+    Finding { held, figure, what }
 }

@@ -171,7 +171,7 @@ impl Run {
         }
     }
 
-    fn saw(&mut self, time: Option<Time>) {
+    fn extend_span(&mut self, time: Option<Time>) {
         if let Some(time) = time {
             let (first, last) = self.span.unwrap_or((time, time));
             self.span = Some((first.min(time), last.max(time)));
@@ -180,13 +180,13 @@ impl Run {
 }
 
 /// Which run each row of a ledger belongs to.
-struct Numbers {
+struct RunNumbers {
     of_session: Vec<usize>,
     /// How many runs sessions have. Rows without a session are one more.
     sessions: usize,
 }
 
-impl Numbers {
+impl RunNumbers {
     /// Records that name no session belong to the one that began first in their source, and are a run only where the source
     /// names none.
     fn of(ledger: &Ledger) -> Self {
@@ -215,9 +215,9 @@ impl Numbers {
 
 /// The runs of a ledger.
 pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
-    let numbers = Numbers::of(ledger);
-    let homeless = ledger.contexts().any(|context| context.session.is_none());
-    let count = numbers.sessions + usize::from(homeless);
+    let numbers = RunNumbers::of(ledger);
+    let has_rows_without_session = ledger.contexts().any(|context| context.session.is_none());
+    let count = numbers.sessions + usize::from(has_rows_without_session);
     let mut runs = vec![Run { complete: true, counted: true, ..Run::default() }; count];
     for (session, &number) in ledger.sessions.iter().zip(&numbers.of_session) {
         runs[number].complete &= session.complete;
@@ -257,7 +257,7 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
 }
 
 /// Rows that each count once.
-fn take_single_rows(ledger: &Ledger, numbers: &Numbers, runs: &mut [Run]) {
+fn take_single_rows(ledger: &Ledger, numbers: &RunNumbers, runs: &mut [Run]) {
     ledger
         .interactive_turns
         .iter()
@@ -273,7 +273,7 @@ fn take_single_rows(ledger: &Ledger, numbers: &Numbers, runs: &mut [Run]) {
     }
     for record in &ledger.records {
         let run = &mut runs[numbers.get(&record.context)];
-        run.saw(record.context.time);
+        run.extend_span(record.context.time);
         run.add(Group::Kinds, &record.kind, Some(1.0));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Court, Found};
+use super::{Finding, GateInput};
 use crate::{
     facts::ledger::{Call, CallIndex, Context, End, Location, Response, Session, SessionIndex},
     input::SourceId,
@@ -50,10 +50,10 @@ pub enum Kind {
 impl Kind {
     /// Its name.
     pub fn name(self) -> &'static str {
-        self.row().name
+        self.spec().name
     }
 
-    fn row(self) -> &'static Row {
+    fn spec(self) -> &'static KindSpec {
         match self {
             Self::Denial => &DENIAL,
             Self::Error => &ERROR,
@@ -73,10 +73,10 @@ impl Kind {
 }
 
 /// One kind: how it is found, and what is said of it.
-struct Row {
+struct KindSpec {
     name: &'static str,
     /// All that count, of all runs.
-    find: for<'a> fn(&Court<'a>) -> Vec<Item<'a>>,
+    find: for<'a> fn(&GateInput<'a>) -> Vec<Occurrence<'a>>,
     /// Whether names count, however often each was seen.
     by_name: bool,
     /// What one of them is, and what several are.
@@ -94,7 +94,7 @@ enum Hint {
 }
 
 /// One that counts.
-struct Item<'a> {
+struct Occurrence<'a> {
     /// Its session and its source decide to which run it belongs.
     session: Option<SessionIndex>,
     source: Option<SourceId>,
@@ -106,7 +106,7 @@ struct Item<'a> {
     count: u64,
 }
 
-impl<'a> Item<'a> {
+impl<'a> Occurrence<'a> {
     fn of(context: &Context, name: Option<&'a str>, id: Option<&'a str>) -> Self {
         let source = context.location.map(|at| at.source);
         Self { session: context.session, source, at: context.location, name, id, count: 1 }
@@ -124,7 +124,7 @@ pub(super) struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    fn add(&mut self, item: &Item<'a>) {
+    fn add(&mut self, item: &Occurrence<'a>) {
         // One record may tell of several, and rows that stand at one place are in no order.
         let rank = |at: Option<Location>, (name, id): (Option<&'a str>, Option<&'a str>)| {
             (at.is_none(), at, id, name)
@@ -159,40 +159,40 @@ impl<'a> Tally<'a> {
 }
 
 /// How many of a kind each run has.
-pub(super) fn tallies<'a>(court: &Court<'a>, kind: Kind) -> Vec<Tally<'a>> {
-    let row = kind.row();
-    let mut tallies: Vec<Tally<'a>> = vec![Tally::default(); court.runs.len()];
-    for item in (row.find)(court) {
-        let run = court.runs.of(item.session, item.source);
+pub(super) fn tallies<'a>(input: &GateInput<'a>, kind: Kind) -> Vec<Tally<'a>> {
+    let spec = kind.spec();
+    let mut tallies: Vec<Tally<'a>> = vec![Tally::default(); input.runs.len()];
+    for item in (spec.find)(input) {
+        let run = input.runs.of(item.session, item.source);
         if let Some(tally) = run.and_then(|run| tallies.get_mut(run)) {
             tally.add(&item);
         }
     }
-    if row.by_name {
+    if spec.by_name {
         tallies.iter_mut().for_each(|tally| tally.count = tally.names.len() as u64);
     }
     tallies
 }
 
 /// Judges each run by how many of a kind it has.
-pub(super) fn counted(court: &Court<'_>, kind: Kind, most: u64) -> Vec<Found> {
-    let row = kind.row();
+pub(super) fn counted(input: &GateInput<'_>, kind: Kind, most: u64) -> Vec<Finding> {
+    let spec = kind.spec();
     let found = |tally: &Tally<'_>| {
         let held = tally.count <= most;
         let tone = if held { Tone::Good } else { Tone::Bad };
-        let [one, many] = row.words;
-        Found {
+        let [one, many] = spec.words;
+        Finding {
             held,
             figure: Value::Count(tally.count),
             at: tally.at,
             what: tally.named(Line::new(tone).count(tally.count, one, many)),
-            hint: Some(match row.hint {
+            hint: Some(match spec.hint {
                 Hint::Words(words) => Line::new(Tone::Plain).words(words),
                 Hint::Allow => allow(tally),
             }),
         }
     };
-    tallies(court, kind).iter().map(found).collect()
+    tallies(input, kind).iter().map(found).collect()
 }
 
 /// How to allow what was refused. A name that is more than a name is no part of a command to type.
@@ -209,27 +209,27 @@ fn allow(tally: &Tally<'_>) -> Line {
     )
 }
 
-const DENIAL: Row = Row {
+const DENIAL: KindSpec = KindSpec {
     name: "denial",
-    find: |court| {
-        let ledger = court.view.ledger;
+    find: |input| {
+        let ledger = input.view.ledger;
         let id = |call: Option<CallIndex>| call.and_then(|call| ledger.calls[call].id.as_deref());
-        ledger.denials.iter().map(|one| Item::of(&one.context, Some(&one.tool), id(one.call))).collect()
+        ledger.denials.iter().map(|one| Occurrence::of(&one.context, Some(&one.tool), id(one.call))).collect()
     },
     by_name: false,
     words: [" call was denied", " calls were denied"],
     hint: Hint::Allow,
 };
 
-const ERROR: Row = Row {
+const ERROR: KindSpec = KindSpec {
     name: "error",
-    find: |court| {
-        let ledger = court.view.ledger;
+    find: |input| {
+        let ledger = input.view.ledger;
         let turns = ledger.turns.iter().filter(|turn| turn.counted && !turn.ok);
-        let turns = turns.map(|turn| Item::of(&turn.context, Some(failure(turn)), None));
+        let turns = turns.map(|turn| Occurrence::of(&turn.context, Some(failure(turn)), None));
         let api_failures = ledger.api_failures.iter().filter(|failure| !failure.retried);
         turns
-            .chain(api_failures.map(|failure| Item::of(&failure.context, Some(&failure.kind), None)))
+            .chain(api_failures.map(|failure| Occurrence::of(&failure.context, Some(&failure.kind), None)))
             .collect()
     },
     by_name: false,
@@ -237,20 +237,20 @@ const ERROR: Row = Row {
     hint: Hint::Words("see each with its place: {errors}"),
 };
 
-fn calls<'a>(court: &Court<'a>, end: End) -> Vec<Item<'a>> {
-    let calls = court.view.ledger.calls.iter().filter(|call: &&Call| call.end == end);
-    calls.map(|call| Item::of(&call.context, Some(&call.tool), call.id.as_deref())).collect()
+fn calls<'a>(input: &GateInput<'a>, end: End) -> Vec<Occurrence<'a>> {
+    let calls = input.view.ledger.calls.iter().filter(|call: &&Call| call.end == end);
+    calls.map(|call| Occurrence::of(&call.context, Some(&call.tool), call.id.as_deref())).collect()
 }
 
-const TOOL_ERROR: Row = Row {
+const TOOL_ERROR: KindSpec = KindSpec {
     name: "tool-error",
-    find: |court| calls(court, End::Error),
+    find: |input| calls(input, End::Error),
     by_name: false,
     words: [" call failed", " calls failed"],
     hint: Hint::Words("see each with its place: {calls}"),
 };
 
-const NO_RESULT: Row = Row {
+const NO_RESULT: KindSpec = KindSpec {
     name: "no-result",
     find: no_result,
     by_name: false,
@@ -259,8 +259,8 @@ const NO_RESULT: Row = Row {
 };
 
 /// Sessions that were printed and never ended, at the last response or call of each; and sources without a record.
-fn no_result<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
-    let (ledger, names) = (court.view.ledger, court.view.names);
+fn no_result<'a>(input: &GateInput<'a>) -> Vec<Occurrence<'a>> {
+    let (ledger, names) = (input.view.ledger, input.view.names);
     let mut last: Vec<Option<Location>> = vec![None; ledger.sessions.len()];
     let contexts =
         ledger.responses.iter().map(|one| &one.context).chain(ledger.calls.iter().map(|one| &one.context));
@@ -273,15 +273,17 @@ fn no_result<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
     let begins = |source| Location { source, line: 1, offset: 0 };
     let open = |session: &Session| session.lacks_result();
     let open =
-        SessionIndex::each(&ledger.sessions).filter(|(_, session)| open(session)).map(|(at, session)| Item {
-            session: Some(at),
-            source: None,
-            at: last[at.get()].or(Some(begins(session.source))),
-            name: session.id.as_deref(),
-            id: None,
-            count: 1,
+        SessionIndex::each(&ledger.sessions).filter(|(_, session)| open(session)).map(|(at, session)| {
+            Occurrence {
+                session: Some(at),
+                source: None,
+                at: last[at.get()].or(Some(begins(session.source))),
+                name: session.id.as_deref(),
+                id: None,
+                count: 1,
+            }
         });
-    let empty = ledger.sources.iter().filter(|source| source.sessions.is_empty()).map(|source| Item {
+    let empty = ledger.sources.iter().filter(|source| source.sessions.is_empty()).map(|source| Occurrence {
         session: None,
         source: Some(source.id),
         at: Some(begins(source.id)),
@@ -292,23 +294,25 @@ fn no_result<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
     open.chain(empty).collect()
 }
 
-const OPEN_CALL: Row = Row {
+const OPEN_CALL: KindSpec = KindSpec {
     name: "open-call",
-    find: |court| calls(court, End::Open),
+    find: |input| calls(input, End::Open),
     by_name: false,
     words: [" call has no answer", " calls have no answer"],
     hint: Hint::Words("the run ended, or its log was cut off, before the tool answered"),
 };
 
-const ORPHAN: Row = Row {
+const ORPHAN: KindSpec = KindSpec {
     name: "orphan",
-    find: |court| court.view.ledger.orphans.iter().map(|context| Item::of(context, None, None)).collect(),
+    find: |input| {
+        input.view.ledger.orphans.iter().map(|context| Occurrence::of(context, None, None)).collect()
+    },
     by_name: false,
     words: [" answer has no call", " answers have no call"],
     hint: Hint::Words("the log begins in the middle, or the call stands in a file that was not read"),
 };
 
-const INVALID: Row = Row {
+const INVALID: KindSpec = KindSpec {
     name: "invalid",
     find: invalid,
     by_name: false,
@@ -319,15 +323,15 @@ const INVALID: Row = Row {
 };
 
 /// What is no record. All that was read has all of it, also where a filter left rows out.
-fn invalid<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
-    let ledger = court.view.ledger;
+fn invalid<'a>(input: &GateInput<'a>) -> Vec<Occurrence<'a>> {
+    let ledger = input.view.ledger;
     let first = |source: Option<SourceId>| {
         let mut places = ledger.input.invalid_places.iter();
         places.find(|place| source.is_none_or(|source| source == place.source))
     };
     let item = |source: SourceId, count: u64, only: Option<SourceId>| {
         let place = first(only);
-        Item {
+        Occurrence {
             session: None,
             source: Some(source),
             at: place.map(|place| Location { source: place.source, line: place.line, offset: place.offset }),
@@ -336,7 +340,7 @@ fn invalid<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
             count,
         }
     };
-    if court.runs.is_whole() {
+    if input.runs.is_whole() {
         let any = ledger.input.invalid > 0;
         return any.then(|| item(SourceId(0), ledger.input.invalid, None)).into_iter().collect();
     }
@@ -344,18 +348,19 @@ fn invalid<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
     broken.map(|source| item(source.id, source.invalid, Some(source.id))).collect()
 }
 
-const TRUNCATED: Row = Row {
+const TRUNCATED: KindSpec = KindSpec {
     name: "truncated",
-    find: |court| {
-        let (ledger, names) = (court.view.ledger, court.view.names);
-        let torn = ledger.sources.iter().filter(|source| source.truncated.is_some()).map(|source| Item {
-            session: None,
-            source: Some(source.id),
-            at: source.truncated,
-            name: Some(names.get(source.id)),
-            id: None,
-            count: 1,
-        });
+    find: |input| {
+        let (ledger, names) = (input.view.ledger, input.view.names);
+        let torn =
+            ledger.sources.iter().filter(|source| source.truncated.is_some()).map(|source| Occurrence {
+                session: None,
+                source: Some(source.id),
+                at: source.truncated,
+                name: Some(names.get(source.id)),
+                id: None,
+                count: 1,
+            });
         torn.collect()
     },
     by_name: false,
@@ -363,15 +368,15 @@ const TRUNCATED: Row = Row {
     hint: Hint::Words("whoever wrote it was stopped, or is still writing"),
 };
 
-const UNKNOWN: Row = Row {
+const UNKNOWN: KindSpec = KindSpec {
     name: "unknown",
-    find: |court| {
+    find: |input| {
         let mut items = Vec::new();
-        for record in &court.view.ledger.records {
+        for record in &input.view.ledger.records {
             let kind = (!record.known).then_some(&*record.kind);
             let blocks = record.blocks.iter().filter(|(_, known, _)| !known).map(|(name, ..)| &**name);
             items.extend(
-                kind.into_iter().chain(blocks).map(|name| Item::of(&record.context, Some(name), None)),
+                kind.into_iter().chain(blocks).map(|name| Occurrence::of(&record.context, Some(name), None)),
             );
         }
         items
@@ -381,25 +386,25 @@ const UNKNOWN: Row = Row {
     hint: Hint::Words("see each with its place: {kinds}; a newer ccstat may know it"),
 };
 
-const UNPRICED: Row = Row {
+const UNPRICED: KindSpec = KindSpec {
     name: "unpriced",
-    find: |court| {
-        let ledger = court.view.ledger;
+    find: |input| {
+        let ledger = input.view.ledger;
         let lacks = |one: &&Response| {
             ledger.session(&one.context).is_some_and(|session| session.unpriced.contains(&one.model))
         };
         let told = ledger.responses.iter().filter(lacks);
-        told.map(|one| Item::of(&one.context, Some(&one.model), one.id.as_deref())).collect()
+        told.map(|one| Occurrence::of(&one.context, Some(&one.model), one.id.as_deref())).collect()
     },
     by_name: true,
     words: [" model has no price", " models have no price"],
     hint: Hint::Words("give its price with {a price file}"),
 };
 
-const INCOMPLETE: Row = Row {
+const INCOMPLETE: KindSpec = KindSpec {
     name: "incomplete",
-    find: |court| {
-        let ledger = court.view.ledger;
+    find: |input| {
+        let ledger = input.view.ledger;
         let first = |counts: fn(&Response) -> bool| {
             let mut first: Vec<Option<Location>> = vec![None; ledger.sessions.len()];
             let all = ledger.responses.iter().rev().filter(|one| counts(one));
@@ -412,7 +417,7 @@ const INCOMPLETE: Row = Row {
         };
         let (unbilled, unfinished) = (first(|one| one.unbilled.is_some()), first(|one| !one.is_final));
         let open = SessionIndex::each(&ledger.sessions).filter(|(_, session)| !session.complete);
-        open.map(|(at, session)| Item {
+        open.map(|(at, session)| Occurrence {
             session: Some(at),
             source: None,
             at: unbilled[at.get()].or(unfinished[at.get()]),
@@ -429,20 +434,20 @@ const INCOMPLETE: Row = Row {
     ),
 };
 
-const MCP_FAILED: Row = Row {
+const MCP_FAILED: KindSpec = KindSpec {
     name: "mcp-failed",
-    find: |court| {
-        let servers = court.view.ledger.servers.iter();
+    find: |input| {
+        let servers = input.view.ledger.servers.iter();
         let failed = servers.filter(|server| server.status.as_deref() == Some("failed"));
-        failed.map(|server| Item::of(&server.context, Some(&server.name), None)).collect()
+        failed.map(|server| Occurrence::of(&server.context, Some(&server.name), None)).collect()
     },
     by_name: false,
     words: [" MCP server failed", " MCP servers failed"],
     hint: Hint::Words("see why: claude mcp list, or run the claude command with --debug"),
 };
 
-fn looped<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
-    let item = |one: Loop<'a>| Item {
+fn looped<'a>(input: &GateInput<'a>) -> Vec<Occurrence<'a>> {
+    let item = |one: Loop<'a>| Occurrence {
         session: one.session,
         source: one.at.map(|at| at.source),
         at: one.at,
@@ -450,10 +455,10 @@ fn looped<'a>(court: &Court<'a>) -> Vec<Item<'a>> {
         id: None,
         count: 1,
     };
-    loops(court.view).into_iter().map(item).collect()
+    loops(input.view).into_iter().map(item).collect()
 }
 
-const LOOP: Row = Row {
+const LOOP: KindSpec = KindSpec {
     name: "loop",
     find: looped,
     by_name: false,

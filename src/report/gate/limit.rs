@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Court, Found,
+    Finding, GateInput,
     kind::{Kind, tallies},
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     report::{Line, Tone, Value, sum::ratio},
 };
 
-impl Court<'_> {
+impl GateInput<'_> {
     fn run_of(&self, context: &Context) -> Option<usize> {
         self.runs.of_context(context)
     }
@@ -58,40 +58,40 @@ const NO_COST: &str = "the cost is not known: there is neither a result nor a re
 const COST_HINT: &str = "let the run end with a result, or read its saved session too";
 
 /// Judges the cost: as it is reported, and by its lower bound where it is not known in full.
-pub(super) fn cost(court: &Court<'_>, most: Usd) -> Vec<Found> {
-    let ledger = court.view.ledger;
-    let mut costs: Vec<Cost<'_>> = court.each();
-    let mut parts: Parts<Usd> = court.each();
+pub(super) fn cost(input: &GateInput<'_>, most: Usd) -> Vec<Finding> {
+    let ledger = input.view.ledger;
+    let mut costs: Vec<Cost<'_>> = input.each();
+    let mut parts: Parts<Usd> = input.each();
     let told = ledger.charges.iter().map(|charge| (&charge.context, charge.cost));
     let unbilled = ledger.responses.iter().map(|one| (&one.context, one.unbilled));
     for (context, cost) in told.chain(unbilled) {
-        let (Some(run), Some(cost)) = (court.run_of(context), cost) else { continue };
+        let (Some(run), Some(cost)) = (input.run_of(context), cost) else { continue };
         add(&mut costs[run].sum, cost);
         parts[run].push((context.location, cost));
     }
     for (at, session) in SessionIndex::each(&ledger.sessions) {
-        let Some(run) = court.runs.of_session(at) else { continue };
+        let Some(run) = input.runs.of_session(at) else { continue };
         costs[run].open |= !session.complete;
         costs[run].unpriced.extend(session.unpriced.iter().map(|model| &**model));
     }
-    free_runs(court).into_iter().zip(&mut costs).filter(|(free, _)| *free).for_each(|(_, cost)| {
+    free_runs(input).into_iter().zip(&mut costs).filter(|(free, _)| *free).for_each(|(_, cost)| {
         cost.sum.get_or_insert(Usd::ZERO);
     });
-    let unpriced = tallies(court, Kind::Unpriced);
+    let unpriced = tallies(input, Kind::Unpriced);
     let judged = costs.into_iter().zip(parts).zip(unpriced);
     judged.map(|((cost, parts), unpriced)| judged_cost(&cost, parts, unpriced.at, most)).collect()
 }
 
 /// Runs that cost nothing, as is known: saved sessions without any response, such as one of local commands alone, and
 /// what a filter left empty.
-fn free_runs(court: &Court<'_>) -> Vec<bool> {
-    let ledger = court.view.ledger;
+fn free_runs(input: &GateInput<'_>) -> Vec<bool> {
+    let ledger = input.view.ledger;
     // What a host writes, and the bridge, does not show responses.
     let saved = !["input", "bridge"].iter().any(|dialect| ledger.input.dialects.contains_key(dialect));
-    let mut free = vec![saved; court.runs.len()];
+    let mut free = vec![saved; input.runs.len()];
     let streamed = SessionIndex::each(&ledger.sessions).filter(|(_, session)| session.streamed);
-    let streamed = streamed.filter_map(|(at, _)| court.runs.of_session(at));
-    for run in streamed.chain(ledger.responses.iter().filter_map(|one| court.run_of(&one.context))) {
+    let streamed = streamed.filter_map(|(at, _)| input.runs.of_session(at));
+    for run in streamed.chain(ledger.responses.iter().filter_map(|one| input.run_of(&one.context))) {
         free[run] = false;
     }
     free
@@ -102,10 +102,10 @@ fn judged_cost(
     parts: Vec<(Option<Location>, Usd)>,
     unpriced: Option<Location>,
     most: Usd,
-) -> Found {
+) -> Finding {
     if !cost.unpriced.is_empty() {
         let models = Value::List(cost.unpriced.iter().map(|model| Value::text(*model)).collect());
-        return Found {
+        return Finding {
             held: false,
             figure: Value::Missing,
             at: unpriced,
@@ -113,7 +113,7 @@ fn judged_cost(
             hint: Some(Line::new(Tone::Plain).words("give its price with {a price file}")),
         };
     }
-    let Some(sum) = cost.sum else { return Found::unknown(NO_COST, COST_HINT) };
+    let Some(sum) = cost.sum else { return Finding::unknown(NO_COST, COST_HINT) };
     let held = sum <= most;
     let line = Line::new(tone(held));
     let what = if cost.open {
@@ -125,16 +125,16 @@ fn judged_cost(
     let hint = Line::new(Tone::Plain)
         .words("see where it comes from: {explain cost}; claude stops by itself with --max-budget-usd");
     let at = if held { None } else { passed(parts, most) };
-    Found { held, figure: sum.into(), at, what, hint: Some(hint) }
+    Finding { held, figure: sum.into(), at, what, hint: Some(hint) }
 }
 
 /// Judges agentic turns: as the CLI counts them, else responses of the main agent.
-pub(super) fn turns(court: &Court<'_>, most: u64) -> Vec<Found> {
-    let parts = turn_parts(court);
+pub(super) fn turns(input: &GateInput<'_>, most: u64) -> Vec<Finding> {
+    let parts = turn_parts(input);
     let judged = parts.into_iter().map(|parts| {
         let count = parts.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count));
         let held = count <= most;
-        Found {
+        Finding {
             held,
             figure: count.into(),
             at: if held { None } else { passed(parts, most) },
@@ -145,21 +145,21 @@ pub(super) fn turns(court: &Court<'_>, most: u64) -> Vec<Found> {
     judged.collect()
 }
 
-fn turn_parts(court: &Court<'_>) -> Parts<u64> {
-    let ledger = court.view.ledger;
-    let mut parts: Parts<u64> = court.each();
+fn turn_parts(input: &GateInput<'_>) -> Parts<u64> {
+    let ledger = input.view.ledger;
+    let mut parts: Parts<u64> = input.each();
     let mut ended: Vec<bool> = ledger.sessions.iter().map(|session| session.has_result).collect();
     for turn in ledger.turns.iter().filter(|turn| turn.counted) {
         if let Some(session) = turn.context.session {
             ended[session.get()] = true;
         }
-        if let Some(run) = court.run_of(&turn.context) {
+        if let Some(run) = input.run_of(&turn.context) {
             parts[run].push((turn.context.location, turn.num_turns));
         }
     }
     let main = ledger.responses.iter().map(|one| &one.context).filter(|context| context.agent.is_none());
     for context in main.filter(|context| context.session.is_none_or(|session| !ended[session.get()])) {
-        if let Some(run) = court.run_of(context) {
+        if let Some(run) = input.run_of(context) {
             parts[run].push((context.location, 1));
         }
     }
@@ -168,35 +168,35 @@ fn turn_parts(court: &Court<'_>) -> Parts<u64> {
 
 /// The agentic turns of each run.
 pub(in crate::report) fn turn_counts(view: &crate::report::View<'_>, runs: &super::Runs) -> Vec<u64> {
-    let parts = turn_parts(&Court { view, runs, elapsed: None });
+    let parts = turn_parts(&GateInput { view, runs, elapsed: None });
     parts.iter().map(|parts| parts.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count))).collect()
 }
 
 /// How long each run took: by the clock, else by its turns, else from its first to its last record.
-pub(super) fn walls(court: &Court<'_>) -> Vec<Option<Millis>> {
+pub(super) fn walls(input: &GateInput<'_>) -> Vec<Option<Millis>> {
     let span = |(first, last): (Option<Time>, Option<Time>)| Some(last?.since(first?));
-    let mut spans: Vec<(Option<Time>, Option<Time>)> = court.each();
-    for (at, session) in SessionIndex::each(&court.view.ledger.sessions) {
-        let Some(run) = court.runs.of_session(at) else { continue };
+    let mut spans: Vec<(Option<Time>, Option<Time>)> = input.each();
+    for (at, session) in SessionIndex::each(&input.view.ledger.sessions) {
+        let Some(run) = input.runs.of_session(at) else { continue };
         let (first, last) = spans[run];
         spans[run] = (first.into_iter().chain(session.started).min(), last.max(session.ended));
     }
-    let turns = wall_parts(court).into_iter().map(|parts| {
+    let turns = wall_parts(input).into_iter().map(|parts| {
         parts.into_iter().fold(None, |mut sum, (_, wall)| {
             add(&mut sum, wall);
             sum
         })
     });
-    turns.zip(spans).map(|(turns, times)| court.elapsed.or(turns).or(span(times))).collect()
+    turns.zip(spans).map(|(turns, times)| input.elapsed.or(turns).or(span(times))).collect()
 }
 
-fn wall_parts(court: &Court<'_>) -> Parts<Millis> {
-    let ledger = court.view.ledger;
-    let mut parts: Parts<Millis> = court.each();
+fn wall_parts(input: &GateInput<'_>) -> Parts<Millis> {
+    let ledger = input.view.ledger;
+    let mut parts: Parts<Millis> = input.each();
     let turns = ledger.turns.iter().filter_map(|turn| Some((&turn.context, turn.wall?)));
     for (context, wall) in turns.chain(ledger.interactive_turns.iter().map(|turn| (&turn.context, turn.wall)))
     {
-        if let Some(run) = court.run_of(context) {
+        if let Some(run) = input.run_of(context) {
             parts[run].push((context.location, wall));
         }
     }
@@ -208,13 +208,13 @@ const TIME_HINT: &str =
     "let the run end with a result, or start it with `{a limit of time}`, which goes by the clock";
 
 /// Judges how long it took.
-pub(super) fn duration(court: &Court<'_>, most: Millis) -> Vec<Found> {
+pub(super) fn duration(input: &GateInput<'_>, most: Millis) -> Vec<Finding> {
     // If a filter left nothing, the duration is zero.
-    let nothing = court.view.ledger.sessions.is_empty().then_some(Millis::ZERO);
-    let judged = walls(court).into_iter().zip(wall_parts(court)).map(|(wall, parts)| {
-        let Some(wall) = wall.or(nothing) else { return Found::unknown(NO_TIME, TIME_HINT) };
+    let nothing = input.view.ledger.sessions.is_empty().then_some(Millis::ZERO);
+    let judged = walls(input).into_iter().zip(wall_parts(input)).map(|(wall, parts)| {
+        let Some(wall) = wall.or(nothing) else { return Finding::unknown(NO_TIME, TIME_HINT) };
         let held = wall <= most;
-        Found {
+        Finding {
             held,
             figure: wall.into(),
             at: if held { None } else { passed(parts, most) },
@@ -226,22 +226,22 @@ pub(super) fn duration(court: &Court<'_>, most: Millis) -> Vec<Found> {
 }
 
 /// Judges which part of the answered calls failed; of no answer there is no part.
-pub(super) fn error_rate(court: &Court<'_>, most: f64) -> Vec<Found> {
-    let mut answered: Vec<u64> = court.each();
-    for call in &court.view.ledger.calls {
+pub(super) fn error_rate(input: &GateInput<'_>, most: f64) -> Vec<Finding> {
+    let mut answered: Vec<u64> = input.each();
+    for call in &input.view.ledger.calls {
         let counts = match call.end {
             End::Ok | End::Error => true,
             End::Denied | End::Open => false,
         };
-        if let (true, Some(run)) = (counts, court.run_of(&call.context)) {
+        if let (true, Some(run)) = (counts, input.run_of(&call.context)) {
             answered[run] += 1;
         }
     }
-    let judged = tallies(court, Kind::ToolError).into_iter().zip(answered).map(|(failed, answered)| {
+    let judged = tallies(input, Kind::ToolError).into_iter().zip(answered).map(|(failed, answered)| {
         let rate = ratio(failed.count, answered);
         let held = rate.is_none_or(|rate| rate <= most);
         let line = Line::new(tone(held)).value(failed.count).word(" of ");
-        Found {
+        Finding {
             held,
             figure: rate.map_or(Value::Missing, Value::Share),
             at: failed.at,

@@ -24,7 +24,7 @@ pub(in crate::report) struct Runs {
 
 /// Whether any record belongs to a run.
 pub(in crate::report) fn is_log(ledger: &Ledger) -> bool {
-    Runs::whole().blank(ledger) == [false]
+    Runs::whole().empty(ledger) == [false]
 }
 
 /// One run.
@@ -119,16 +119,16 @@ impl Runs {
     /// result. Objects with a `type` that are not from Claude Code are such records.
     ///
     /// A run of which a filter left nothing is known: there is nothing that counts.
-    pub(super) fn blank(&self, ledger: &Ledger) -> Vec<bool> {
+    pub(super) fn empty(&self, ledger: &Ledger) -> Vec<bool> {
         let known = |session: &Session| session.id.is_some() || !session.streamed || session.has_result;
         let known = SessionIndex::each(&ledger.sessions).filter(|(_, session)| known(session));
         let known = known.filter_map(|(at, _)| self.of_session(at));
-        let mut blank = vec![true; self.len()];
+        let mut empty = vec![true; self.len()];
         for run in known.chain(ledger.responses.iter().filter_map(|one| self.of_context(&one.context))) {
-            blank[run] = false;
+            empty[run] = false;
         }
         let narrowed = ledger.input.records > 0 && ledger.sessions.is_empty();
-        if self.whole && narrowed { vec![false] } else { blank }
+        if self.whole && narrowed { vec![false] } else { empty }
     }
 
     /// The session's id, or the name of the source; nothing where everything is one run.

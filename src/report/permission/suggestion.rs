@@ -14,7 +14,7 @@ use super::input_of;
 use crate::{
     facts::{
         Detail,
-        ledger::{Call as Made, End},
+        ledger::{Call as RecordedCall, End},
         trace::permission::{decisions, subject},
     },
     permission::{self, Breadth, Call, Suggested},
@@ -46,8 +46,8 @@ fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         text rule "Rule" "The rule to allow; missing for calls that get none." => &row.rule;
         count calls "Calls" "Refused calls that it covers." => row.calls;
-        count runs "Runs" [roomy] "Runs with such calls; rules that help most runs come first." => row.runs;
-        text what "What" [roomy] "What the first of them was called with. This is content." => &row.what;
+        count runs "Runs" [wide] "Runs with such calls; rules that help most runs come first." => row.runs;
+        text what "What" [wide] "What the first of them was called with. This is content." => &row.what;
         text warning "Mind" "What to think of before the rule is taken, or why there is none." => &row.warning;
         list covers "Covers" [data] "Ids of the calls that it covers." => Value::List(row.covers.clone());
         list places "Places" [data] "Where they were asked." => Value::List(row.places.clone());
@@ -59,9 +59,10 @@ pub fn suggestions(view: &View<'_>, breadth: Breadth) -> Report {
     let (decisions, _) = decisions(view.ledger);
     let denied = view.ledger.calls.iter().zip(&decisions).filter(|(call, _)| call.end == End::Denied);
     let (blocked, denied): (Vec<_>, Vec<_>) = denied.partition(|(_, decision)| decision.obstacle.is_some());
-    let denied: Vec<&Made> = denied.into_iter().map(|(call, _)| call).collect();
+    let denied: Vec<&RecordedCall> = denied.into_iter().map(|(call, _)| call).collect();
     let inputs: Vec<Json> = denied.iter().map(|call| input_of(call)).collect();
-    let project = |call: &Made| view.session(&call.context).and_then(|session| session.project.as_deref());
+    let project =
+        |call: &RecordedCall| view.session(&call.context).and_then(|session| session.project.as_deref());
     let calls: Vec<Call<'_>> = denied
         .iter()
         .zip(&inputs)
@@ -77,7 +78,7 @@ pub fn suggestions(view: &View<'_>, breadth: Breadth) -> Report {
     let blocked = blocked
         .into_iter()
         .filter_map(|(call, decision)| Some((vec![call], decision.obstacle?.reason().to_owned())));
-    let refused: Vec<(Vec<&Made>, String)> = refused.chain(blocked).collect();
+    let refused: Vec<(Vec<&RecordedCall>, String)> = refused.chain(blocked).collect();
     let without = refused.iter().map(|(calls, reason)| row(view, calls, Value::Missing, (&**reason).into()));
     let mut rows: Vec<Row> = rules.chain(without).collect();
     rows.sort_by_key(|row| (row.rule == Value::Missing, Reverse(row.runs), Reverse(row.calls)));
@@ -86,7 +87,7 @@ pub fn suggestions(view: &View<'_>, breadth: Breadth) -> Report {
     Report::of(SPEC.name, table, notes(&suggested.rules, reasons))
 }
 
-fn row(view: &View<'_>, calls: &[&Made], rule: Value, warning: Value) -> Row {
+fn row(view: &View<'_>, calls: &[&RecordedCall], rule: Value, warning: Value) -> Row {
     Row {
         rule,
         warning,

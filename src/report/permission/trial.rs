@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::{Did, Row, input_of};
+use super::{Recorded, Row, input_of};
 use crate::{
-    facts::ledger::{Call as Made, SessionIndex},
+    facts::ledger::{Call as RecordedCall, SessionIndex},
     permission::{
         BrokenRule, Call, Context, Decision, Mode, ScopedRule, check, folder_after, unmatched_rules,
     },
@@ -44,9 +44,9 @@ impl Default for Trial {
 }
 
 /// Tries the settings on every call, and says which of their rules are about none.
-pub(super) fn tried(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Line> {
+pub(super) fn apply(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Line> {
     let inputs: Vec<Json> = view.ledger.calls.iter().map(input_of).collect();
-    let session = |call: &Made| view.session(&call.context);
+    let session = |call: &RecordedCall| view.session(&call.context);
     let calls = view.ledger.calls.iter().zip(&inputs).map(|(call, input)| Call {
         tool: &call.tool,
         input,
@@ -57,13 +57,13 @@ pub(super) fn tried(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Lin
     // The current folder of each session's shell, which stays where a command leaves it.
     let mut folders: BTreeMap<Option<SessionIndex>, String> = BTreeMap::new();
     for ((row, call), made) in rows.iter_mut().zip(calls.clone()).zip(&view.ledger.calls) {
-        let recorded = row.did.mode.as_deref().and_then(Mode::named);
-        context.mode = trial.mode.or(recorded).unwrap_or(trial.context.mode);
+        let recorded_mode = row.recorded.mode.as_deref().and_then(Mode::named);
+        context.mode = trial.mode.or(recorded_mode).unwrap_or(trial.context.mode);
         context.project = call.cwd.map(str::to_owned);
         let folder = folders.get(&made.context.session).cloned();
         let call = Call { cwd: folder.as_deref().or(call.cwd), ..call };
         let outcome = check(&context, &call);
-        let approved = row.did.asked && row.did.allowed == Some(true);
+        let approved = row.recorded.asked && row.recorded.allowed == Some(true);
         if (outcome.decision == Decision::Allow || approved)
             && let Some(folder) = folder_after(&context, &call)
         {
@@ -71,9 +71,9 @@ pub(super) fn tried(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Lin
         }
         row.would = outcome.decision.to_string().into();
         row.by = outcome.by.to_string().into();
-        row.differs = differs(&row.did, outcome.decision);
-        row.why = row.differs.filter(|differs| *differs).map(|_| why(&row.did, outcome.decision));
-        agreement.count(&row.did, outcome.decision);
+        row.differs = differs(&row.recorded, outcome.decision);
+        row.why = row.differs.filter(|differs| *differs).map(|_| why(&row.recorded, outcome.decision));
+        agreement.count(&row.recorded, outcome.decision);
     }
     let differing = rows.iter().filter(|row| row.differs == Some(true)).count() as u64;
     let mut notes = vec![match differing {
@@ -95,11 +95,11 @@ pub(super) fn tried(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Lin
 ///
 /// A question to a person is the same end as the one that the person gave it, and so is one where nobody was there. Hooks
 /// decide beside the settings: only a rule that denies changes what they allow.
-fn differs(did: &Did, would: Decision) -> Option<bool> {
-    let hook = did.source.as_deref() == Some("hook");
-    match (did.allowed, would) {
+fn differs(recorded: &Recorded, would: Decision) -> Option<bool> {
+    let hook = recorded.source.as_deref() == Some("hook");
+    match (recorded.allowed, would) {
         (None, _) | (_, Decision::ToolDecides) => None,
-        (Some(true), Decision::Ask) if did.asked || hook => Some(false),
+        (Some(true), Decision::Ask) if recorded.asked || hook => Some(false),
         (Some(true), decision) => Some(decision != Decision::Allow),
         (Some(false), Decision::Allow) if hook => Some(false),
         (Some(false), decision) => Some(decision == Decision::Allow),
@@ -113,13 +113,14 @@ const PERSON: &str = "a person refused it";
 const NOT_ALLOWED: &str = "other rules, another mode, or a link out";
 
 /// Why the outcome may differ.
-fn why(did: &Did, would: Decision) -> &'static str {
-    let person = did.asked || did.source.as_deref().is_some_and(|source| source.starts_with("user"));
-    match (did.allowed, would) {
+fn why(recorded: &Recorded, would: Decision) -> &'static str {
+    let person =
+        recorded.asked || recorded.source.as_deref().is_some_and(|source| source.starts_with("user"));
+    match (recorded.allowed, would) {
         (Some(false), _) if person => PERSON,
         (Some(false) | None, _) => NOT_ALLOWED,
         (Some(true), Decision::Deny) => REFUSED,
-        (Some(true), _) if did.source.is_some() => OTHER_RULES,
+        (Some(true), _) if recorded.source.is_some() => OTHER_RULES,
         (Some(true), _) => UNKNOWN,
     }
 }
@@ -132,8 +133,8 @@ struct Agreement {
 }
 
 impl Agreement {
-    fn count(&mut self, did: &Did, would: Decision) {
-        let agrees = match (did.source.as_deref(), did.allowed, did.asked) {
+    fn count(&mut self, recorded: &Recorded, would: Decision) {
+        let agrees = match (recorded.source.as_deref(), recorded.allowed, recorded.asked) {
             (_, Some(_), true) => would == Decision::Ask,
             (Some("config"), Some(true), false) => would == Decision::Allow,
             // Nobody was there to ask.

@@ -26,7 +26,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
 
 /// What is tried.
 #[derive(Clone, Copy, Debug)]
-pub struct Tried<'a> {
+pub struct TestedCall<'a> {
     /// The tool.
     pub tool: &'a str,
     /// Its command, its path, its address.
@@ -36,7 +36,7 @@ pub struct Tried<'a> {
 }
 
 struct Row {
-    sort: &'static str,
+    kind: &'static str,
     text: String,
     would: Decision,
     by: String,
@@ -44,22 +44,22 @@ struct Row {
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text sort "Sort" [known] "`whole`, or `part` of a compound command." => row.sort;
-        text what "What" [known] "The command or the part. This is content." => &row.text;
-        text would "Would" [known] "What would happen: allow, deny, ask, or `tool decides` where it depends on more."
+        text sort "Sort" [required] "`whole`, or `part` of a compound command." => row.kind;
+        text what "What" [required] "The command or the part. This is content." => &row.text;
+        text would "Would" [required] "What would happen: allow, deny, ask, or `tool decides` where it depends on more."
             => row.would.to_string();
-        text would_by "By" [known] "The rule with its scope, the mode, or what else would have decided." => &row.by;
-        flag allowed "Allowed" [known, data] "Whether it would run without a question." => row.would == Decision::Allow;
+        text would_by "By" [required] "The rule with its scope, the mode, or what else would have decided." => &row.by;
+        flag allowed "Allowed" [required, data] "Whether it would run without a question." => row.would == Decision::Allow;
     }
 }
 
 /// What rules would do to a command, and to each part of it by itself.
-pub fn verdicts(trial: &Trial, tried: &Tried<'_>) -> Report {
+pub fn verdicts(trial: &Trial, tried: &TestedCall<'_>) -> Report {
     let input = input_for(tried.tool, tried.text);
     let call = Call { tool: tried.tool, input: &input, cwd: Some(tried.folder) };
     let whole = check(&trial.context, &call);
     let mut rows = vec![Row {
-        sort: "whole",
+        kind: "whole",
         text: tried.text.to_owned(),
         would: whole.decision,
         by: whole.by.to_string(),
@@ -67,7 +67,7 @@ pub fn verdicts(trial: &Trial, tried: &Tried<'_>) -> Report {
     let parts = check_parts(&trial.context, &call);
     if parts.len() > 1 {
         rows.extend(parts.into_iter().map(|part| Row {
-            sort: "part",
+            kind: "part",
             text: part.text,
             would: part.outcome.decision,
             by: part.outcome.by.to_string(),

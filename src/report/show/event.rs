@@ -17,7 +17,7 @@ use crate::{
 
 /// What kind of thing happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum EventKind {
     /// A human asked.
     Prompt,
     /// The API answered.
@@ -46,7 +46,7 @@ pub(super) enum What {
     Turn,
 }
 
-impl What {
+impl EventKind {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Prompt => "prompt",
@@ -90,7 +90,7 @@ impl What {
 /// Something that happened.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
-    pub(super) what: What,
+    pub(super) kind: EventKind,
     pub(super) time: Option<Time>,
     pub(super) at: Option<Location>,
     pub(super) agent: Option<AgentIndex>,
@@ -105,9 +105,9 @@ pub(super) struct Event {
 }
 
 impl Event {
-    fn new(what: What, context: &Context) -> Self {
+    fn new(kind: EventKind, context: &Context) -> Self {
         Self {
-            what,
+            kind,
             time: context.time,
             at: context.location,
             agent: context.agent,
@@ -124,7 +124,7 @@ impl Event {
 
     /// From when to when. A turn has none: its result says no time, and where it stands is only its end.
     pub(super) fn span(&self) -> Option<(Time, Time)> {
-        let begins = self.time.filter(|_| self.what != What::Turn)?;
+        let begins = self.time.filter(|_| self.kind != EventKind::Turn)?;
         Some((begins, self.took.map_or(begins, |took| begins.plus(took))))
     }
 }
@@ -136,7 +136,7 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
         .prompts
         .iter()
         .filter(|context| own(context))
-        .map(|context| Event::new(What::Prompt, context))
+        .map(|context| Event::new(EventKind::Prompt, context))
         .collect();
     events.extend(responses(ledger, session));
     events.extend(ledger.calls.iter().filter(|call| own(&call.context)).map(|call| Event {
@@ -144,24 +144,24 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
         end: Some(Name::from(call.end.name())),
         took: call.latency,
         bytes: call.result_bytes,
-        ..Event::new(What::Call, &call.context)
+        ..Event::new(EventKind::Call, &call.context)
     }));
     // A refusal of a call that stands in the log is the end of that call.
     let loose = ledger.denials.iter().filter(|denial| own(&denial.context) && denial.call.is_none());
     events.extend(loose.map(|denial| Event {
         name: Some(Name::clone(&denial.tool)),
         end: Some(Name::from("denied")),
-        ..Event::new(What::Call, &denial.context)
+        ..Event::new(EventKind::Call, &denial.context)
     }));
     events.extend(ledger.api_failures.iter().filter(|failure| own(&failure.context)).map(|failure| Event {
         name: Some(Name::clone(&failure.kind)),
         took: failure.wait,
-        ..Event::new(if failure.retried { What::Retry } else { What::ApiError }, &failure.context)
+        ..Event::new(if failure.retried { EventKind::Retry } else { EventKind::ApiError }, &failure.context)
     }));
     events.extend(ledger.compactions.iter().filter(|one| own(&one.context)).map(|one| Event {
         context: one.after,
         before: one.before,
-        ..Event::new(What::Compaction, &one.context)
+        ..Event::new(EventKind::Compaction, &one.context)
     }));
     // What is known only from the end of a turn happened before it.
     events.extend(traced(ledger, session));
@@ -169,14 +169,14 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
         end: Some(Name::clone(&turn.subtype)),
         took: turn.wall,
         cost: turn.cost,
-        ..Event::new(What::Turn, &turn.context)
+        ..Event::new(EventKind::Turn, &turn.context)
     }));
     events.extend(
         ledger
             .interactive_turns
             .iter()
             .filter(|turn| own(&turn.context))
-            .map(|turn| Event { took: Some(turn.wall), ..Event::new(What::Turn, &turn.context) }),
+            .map(|turn| Event { took: Some(turn.wall), ..Event::new(EventKind::Turn, &turn.context) }),
     );
     in_order(events)
 }
@@ -187,28 +187,28 @@ fn traced(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
     let own = |context: &Context| context.session == Some(session);
     let mut events = Vec::new();
     for limit in limits(ledger).into_iter().filter(|limit| own(&limit.context)) {
-        let (what, name) = match limit.kind {
-            limit::Kind::RateLimit => (What::RateLimit, None),
-            limit::Kind::Fallback => (What::Fallback, limit.fallback.clone()),
-            limit::Kind::Refusal => (What::Refusal, limit.fallback.clone().or(limit.model.clone())),
+        let (kind, name) = match limit.kind {
+            limit::Kind::RateLimit => (EventKind::RateLimit, None),
+            limit::Kind::Fallback => (EventKind::Fallback, limit.fallback.clone()),
+            limit::Kind::Refusal => (EventKind::Refusal, limit.fallback.clone().or(limit.model.clone())),
             limit::Kind::Compaction | limit::Kind::Microcompaction | limit::Kind::Stop => continue,
         };
-        events.push(Event { name, end: limit.what.clone(), ..Event::new(what, &limit.context) });
+        events.push(Event { name, end: limit.what.clone(), ..Event::new(kind, &limit.context) });
     }
     let blocked = |hook: &Hook| hook.end == HookEnd::Blocked && own(&hook.context);
     events.extend(hooks(ledger).into_iter().filter(blocked).map(|hook| Event {
         end: Some(Name::from(hook.end.name())),
         took: hook.took,
         name: Some(hook.name),
-        ..Event::new(What::Hook, &hook.context)
+        ..Event::new(EventKind::Hook, &hook.context)
     }));
     for task in tasks(ledger).into_iter().filter(|task| own(&task.context) && task.background == Some(true)) {
         let name = task.agent_type.as_ref().or(task.kind.as_ref());
-        let begin = Event { name: name.cloned(), ..Event::new(What::TaskBegin, &task.context) };
+        let begin = Event { name: name.cloned(), ..Event::new(EventKind::TaskBegin, &task.context) };
         events.push(Event { time: task.started, took: task.took, ..begin.clone() });
         if let Some(ended) = task.ended {
             let end = Some(Name::clone(&task.status));
-            events.push(Event { what: What::TaskEnd, time: Some(ended), end, ..begin });
+            events.push(Event { kind: EventKind::TaskEnd, time: Some(ended), end, ..begin });
         }
     }
     events
@@ -232,7 +232,7 @@ fn responses(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
             context: Some(one.tokens.prompt()),
             output: Some(tokens.output),
             cost,
-            ..Event::new(What::Response, &one.context)
+            ..Event::new(EventKind::Response, &one.context)
         }
     };
     own.map(event).collect()

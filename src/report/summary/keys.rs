@@ -76,13 +76,13 @@ object! { INVALID_PLACE, invalid_place(place: &InvalidPlace, names: Names<'_>)
 }
 
 object! { UNKNOWN, unknown(account: &Account, names: Names<'_>)
-    kinds: "Kinds of records.", ByName(&Object(STRANGER)) =>
-        by_name(&account.unknown_kinds, |unknown| stranger(unknown, names));
-    blocks: "Kinds of blocks.", ByName(&Object(STRANGER)) =>
-        by_name(&account.unknown_blocks, |unknown| stranger(unknown, names));
+    kinds: "Kinds of records.", ByName(&Object(UNKNOWN_NAME)) =>
+        by_name(&account.unknown_kinds, |unknown| unknown_name(unknown, names));
+    blocks: "Kinds of blocks.", ByName(&Object(UNKNOWN_NAME)) =>
+        by_name(&account.unknown_blocks, |unknown| unknown_name(unknown, names));
 }
 
-object! { STRANGER, stranger(unknown: &Unknown, names: Names<'_>)
+object! { UNKNOWN_NAME, unknown_name(unknown: &Unknown, names: Names<'_>)
     count: "How many.", COUNT => unknown.count;
     source: "Source of the first.", TEXT => names.get(unknown.source);
     line: "Line of the first, from 1.", COUNT => unknown.line;

@@ -25,9 +25,9 @@ fn tools_columns() -> Vec<Column<Tool>> {
         count errors "Errors" "Calls that failed." => row.1.errors;
         count denied "Denied" "Calls that were refused." => row.1.denied;
         count open "Open" "Calls without an answer." => row.1.open;
-        millis p50_ms "p50" [alone] "Median latency." => row.1.latency.map(|all| all.p50);
-        millis p90_ms "p90" [alone, roomy] "Latency, 90th percentile." => row.1.latency.map(|all| all.p90);
-        millis max_ms "Max" [alone, roomy] "Longest latency." => row.1.latency.map(|all| all.max);
+        millis p50_ms "p50" [no_sum] "Median latency." => row.1.latency.map(|all| all.p50);
+        millis p90_ms "p90" [no_sum, wide] "Latency, 90th percentile." => row.1.latency.map(|all| all.p90);
+        millis max_ms "Max" [no_sum, wide] "Longest latency." => row.1.latency.map(|all| all.max);
     }
 }
 
@@ -40,9 +40,9 @@ fn models_columns() -> Vec<Column<Model>> {
         count input "Input" "Input tokens." => row.1.tokens.input;
         count output "Output" "Output tokens." => row.1.tokens.output;
         count cache_read "Cache read" "Tokens read from the cache." => row.1.tokens.cache_read;
-        count cache_write_5m "Write 5m" [roomy] "Tokens written to the cache for five minutes."
+        count cache_write_5m "Write 5m" [wide] "Tokens written to the cache for five minutes."
             => row.1.tokens.cache_write_5m;
-        count cache_write_1h "Write 1h" [roomy] "Tokens written to the cache for an hour."
+        count cache_write_1h "Write 1h" [wide] "Tokens written to the cache for an hour."
             => row.1.tokens.cache_write_1h;
         usd cost_usd "Cost" "Cost, where it is known." => row.1.total;
     }
@@ -62,9 +62,9 @@ fn arrivals_columns() -> Vec<Column<Seen>> {
     columns! { |row: Seen|
         text tool "Tool" "Name of the tool." => &row.0;
         count calls "Calls" "Calls that were seen from ask to answer." => row.1.count;
-        millis p50_ms "p50" [alone] "Median latency." => row.1.p50;
-        millis p90_ms "p90" [alone] "Latency, 90th percentile." => row.1.p90;
-        millis max_ms "Max" [alone] "Longest latency." => row.1.max;
+        millis p50_ms "p50" [no_sum] "Median latency." => row.1.p50;
+        millis p90_ms "p90" [no_sum] "Latency, 90th percentile." => row.1.p90;
+        millis max_ms "Max" [no_sum] "Longest latency." => row.1.max;
     }
 }
 
@@ -250,9 +250,9 @@ fn attention(account: &Account, names: Names<'_>) -> Vec<Line> {
         bad(input.truncated)
             .map(|line| line.count(input.truncated, " source ends", " sources end").word(" inside a record")),
         odd(account.unknown_kinds.len() as u64)
-            .map(|line| strangers(line, "kind", "kinds", &account.unknown_kinds, names)),
+            .map(|line| unknown_names(line, "kind", "kinds", &account.unknown_kinds, names)),
         odd(account.unknown_blocks.len() as u64)
-            .map(|line| strangers(line, "block", "blocks", &account.unknown_blocks, names)),
+            .map(|line| unknown_names(line, "block", "blocks", &account.unknown_blocks, names)),
         unpriced(account),
         incomplete(account),
     ]
@@ -293,7 +293,7 @@ fn invalid(line: Line, count: u64, places: &[InvalidPlace], names: Names<'_>) ->
     and_more(line, usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-fn strangers(
+fn unknown_names(
     line: Line,
     one: &'static str,
     many: &'static str,
@@ -302,8 +302,8 @@ fn strangers(
 ) -> Line {
     let mut line =
         line.value(unknown.len() as u64).word(" unknown ").word(if unknown.len() == 1 { one } else { many });
-    for (index, (name, stranger)) in unknown.iter().take(EXAMPLES).enumerate() {
-        let at = format!("{}:{}", names.get(stranger.source), stranger.line);
+    for (index, (name, first)) in unknown.iter().take(EXAMPLES).enumerate() {
+        let at = format!("{}:{}", names.get(first.source), first.line);
         line = line.word(if index == 0 { ": " } else { ", " }).value(&**name).word(" at ").value(at);
     }
     and_more(line, unknown.len())
