@@ -1,7 +1,8 @@
-//! Laws: cutting changes nothing, order changes nothing, one thread equals many.
+//! Laws: the size of units and the order of logs change nothing, and one thread equals many.
 //!
-//! The logs are made up, but plausible: a few sessions in both dialects that share message ids, uuids and calls, so that
-//! copies, forks and the two tellings of one run are the rule; between them stand torn, glued, blank and noisy lines.
+//! The logs are generated but plausible: a few sessions in both dialects that share message ids, uuids and
+//! calls, so that copies, forks and runs in both dialects are common. Between the records are cut, joined,
+//! blank and noisy lines.
 
 use std::{fmt::Write as _, path::PathBuf};
 
@@ -56,7 +57,7 @@ const NOISE: &[&str] = &[
     "{\"type\":\"x\",\"u\":\"\\ud800\"}",
 ];
 
-// What stands in a log.
+// The contents of a log.
 
 fn usage() -> BoxedStrategy<Value> {
     // Some prompts are so long that old versions surcharge them.
@@ -425,7 +426,7 @@ fn with(mut record: Value, more: &Value) -> Value {
     record
 }
 
-/// One line of a log: mostly a record, sometimes what a crash or another program left there.
+/// One line of a log: mostly a record, sometimes the leftovers of a crash or of another program.
 fn line() -> BoxedStrategy<String> {
     prop_oneof![
         20 => record().prop_map(|record| record.to_string()),
@@ -472,9 +473,9 @@ fn logs() -> BoxedStrategy<Vec<String>> {
     prop::collection::vec(log(), 1..4).boxed()
 }
 
-// How it is read.
+// Reading the logs.
 
-/// Logs as files, gone when dropped.
+/// Logs as files, deleted when dropped.
 struct Files {
     sources: Vec<Source>,
     folder: TempDir,
@@ -491,8 +492,7 @@ impl Files {
         Self { sources: logs.iter().enumerate().map(write).collect(), folder }
     }
 
-    /// Adds a file that is large, empty on the disk and turns out to be no log: threads are started only where there
-    /// is a megabyte to read.
+    /// Adds a large sparse file that is not a log, since threads are started only for a megabyte or more.
     fn worth_threads(mut self) -> Self {
         let path = self.folder.path().join("settings.json");
         std::fs::write(&path, "{}").expect("written");
@@ -530,7 +530,7 @@ fn cut(unit: u64, block: usize) -> Limits {
     Limits { unit, block, ..Limits::default() }
 }
 
-/// Every kind of detail: all at once, and each kind of traces by itself.
+/// Every kind of detail: all at once, and each kind of traces alone.
 const DETAILS: &[Detail] = &[
     Detail::ALL,
     Detail::ROWS.and(Detail::RECORDS),
@@ -544,7 +544,7 @@ const DETAILS: &[Detail] = &[
     Detail::ROWS.and(Detail::QUESTIONS),
 ];
 
-/// Every row, and what the traces among them come to.
+/// Formats every row, and the tables made from the traces among them.
 fn rows(facts: Facts) -> String {
     use ccstat::internal::facts::trace::{command, control, hook, limit, permission, question, server, task};
     let ledger = facts.ledger(&Prices::built_in());
@@ -561,7 +561,7 @@ fn rows(facts: Facts) -> String {
     format!("{ledger:#?}\n{joined:#?}")
 }
 
-/// Each line as a unit of its own, the way the scanner reads it when it is not glued.
+/// Returns each line as a unit of its own, as the scanner reads a line that is not joined to another.
 fn pieces(logs: &[String]) -> Vec<Facts> {
     pieces_with(Detail::TOTALS, logs)
 }
@@ -588,8 +588,8 @@ fn piece(detail: Detail, source: SourceId, offset: u64, line: &str) -> Facts {
             facts.absorb(place, &event);
             facts.tail(place, None);
         }
-        // Whatever it is: here only its place matters.
-        Err(DecodeError::NotJson(what, _)) => facts.tail(place, Some(what)),
+        // Only the place of the error matters here.
+        Err(DecodeError::NotJson(reason, _)) => facts.tail(place, Some(reason)),
         Err(flaw) => {
             facts.invalid(place, flaw.to_string());
             facts.tail(place, None);
@@ -598,7 +598,7 @@ fn piece(detail: Detail, source: SourceId, offset: u64, line: &str) -> Facts {
     facts
 }
 
-/// Merges neighbours, pair by pair, in the shape that `turns` gives.
+/// Merges pairs of neighbours, in the order that `turns` gives.
 fn merged(mut pieces: Vec<Facts>, turns: &[usize]) -> Facts {
     let mut turns = turns.iter().cycle();
     while pieces.len() > 1 {
@@ -619,7 +619,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
-    fn cutting_changes_nothing(logs in logs(), unit in 64u64..2000, block in 16usize..500) {
+    fn the_size_of_units_changes_nothing(logs in logs(), unit in 64u64..2000, block in 16usize..500) {
         let files = Files::of(&logs);
         let whole = files.scan(1, Limits::default());
         prop_assert_eq!(&files.scan(1, cut(unit, block)), &whole, "in units of {} bytes", unit);
@@ -627,7 +627,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_too_large_does_not_depend_on_cutting(
+    fn which_records_are_too_large_does_not_depend_on_units(
         logs in logs(),
         unit in 64u64..2000,
         block in 16usize..500,
@@ -639,7 +639,7 @@ proptest! {
     }
 
     #[test]
-    fn order_changes_nothing(
+    fn the_order_of_logs_changes_nothing(
         logs in logs(),
         turns in prop::collection::vec(any::<prop::sample::Index>(), 1..40),
     ) {
@@ -653,7 +653,7 @@ proptest! {
     }
 
     #[test]
-    fn order_changes_no_row(
+    fn the_order_of_logs_changes_no_row(
         logs in logs(),
         turns in prop::collection::vec(any::<prop::sample::Index>(), 1..40),
         detail in select(DETAILS),
@@ -668,7 +668,7 @@ proptest! {
     }
 
     #[test]
-    fn neither_cutting_nor_threads_change_a_row(
+    fn neither_units_nor_threads_change_a_row(
         logs in logs(),
         unit in 64u64..2000,
         block in 16usize..500,
@@ -719,9 +719,9 @@ proptest! {
     }
 }
 
-// What the laws may not happen to reach: every border, in sources where borders matter.
+// Cases that the laws may miss: every unit boundary, in sources where it matters.
 
-fn cut_everywhere(log: &[u8]) -> Account {
+fn in_any_units(log: &[u8]) -> Account {
     let files = Files::of(&[log]);
     let whole = files.scan(1, Limits::default());
     for unit in 1..=log.len() as u64 + 1 {
@@ -733,52 +733,52 @@ fn cut_everywhere(log: &[u8]) -> Account {
 }
 
 #[test]
-fn a_line_may_end_exactly_at_a_border() {
+fn a_line_may_end_exactly_at_a_unit_boundary() {
     let log = "{\"type\":\"mindread\"}\n".repeat(5) + "noise\n{\"type\":\"keep_alive\"}\n";
-    let account = cut_everywhere(log.as_bytes());
+    let account = in_any_units(log.as_bytes());
     assert_eq!((account.input.records, account.input.invalid, account.input.lines), (6, 1, 7));
     assert_eq!(account.input.invalid_places[0].line, 6);
     assert_eq!(account.unknown_kinds["mindread"].line, 1);
 }
 
 #[test]
-fn carriage_returns_and_blank_lines_may_stand_at_a_border() {
-    let account = cut_everywhere(b"{\"type\":\"a\"}\r\n\r\n \r\n\0\0\n{\"type\":\"b\"}\r\noops\r\n\r\n");
+fn carriage_returns_and_blank_lines_may_be_at_a_unit_boundary() {
+    let account = in_any_units(b"{\"type\":\"a\"}\r\n\r\n \r\n\0\0\n{\"type\":\"b\"}\r\noops\r\n\r\n");
     assert_eq!((account.input.records, account.input.blank, account.input.lines), (2, 4, 7));
     assert_eq!(account.input.invalid_places[0].line, 6);
 }
 
 #[test]
-fn a_mark_belongs_to_the_first_line_alone() {
+fn a_byte_order_mark_belongs_only_to_the_first_line() {
     let account =
-        cut_everywhere(b"\xef\xbb\xbf{\"type\":\"a\"}\n\xef\xbb\xbf{\"type\":\"a\"}\n{\"type\":\"a\"}");
+        in_any_units(b"\xef\xbb\xbf{\"type\":\"a\"}\n\xef\xbb\xbf{\"type\":\"a\"}\n{\"type\":\"a\"}");
     assert_eq!((account.input.records, account.input.invalid, account.input.bytes), (2, 1, 44));
 }
 
 #[test]
-fn a_line_may_reach_over_many_units() {
+fn a_line_may_span_many_units() {
     let log =
         format!("{{\"type\":\"a\"}}\n{{\"type\":\"b\",\"x\":\"{}\"}}\n{{\"type\":\"c\"", "y".repeat(300));
-    let account = cut_everywhere(log.as_bytes());
+    let account = in_any_units(log.as_bytes());
     assert_eq!((account.input.records, account.input.truncated, account.input.lines), (2, 1, 3));
 }
 
 #[test]
-fn only_the_last_line_can_be_truncated_wherever_it_is_cut() {
-    let account = cut_everywhere(b"{\"type\":\"a\",\n\n{\"type\":\n\n\0\n{\"type\":\"a\"}{\"ty\n\n \n");
+fn only_the_last_line_can_be_truncated_in_any_units() {
+    let account = in_any_units(b"{\"type\":\"a\",\n\n{\"type\":\n\n\0\n{\"type\":\"a\"}{\"ty\n\n \n");
     assert_eq!((account.input.records, account.input.truncated, account.input.invalid), (1, 1, 2));
 }
 
 #[test]
 fn an_empty_source_has_no_lines() {
     for (log, lines) in [("", 0), ("\n", 1), ("\u{feff}\n", 1)] {
-        let account = cut_everywhere(log.as_bytes());
+        let account = in_any_units(log.as_bytes());
         assert_eq!((account.input.lines, account.input.bytes), (lines, log.len() as u64), "{log:?}");
     }
 }
 
-/// A file that grew past the limit, in blocks that are larger and smaller than it.
-fn too_large_everywhere(log: &str, max_record: usize) -> Account {
+/// Reads a file that grew past the limit, in blocks that are larger and smaller than it.
+fn too_large_in_any_blocks(log: &str, max_record: usize) -> Account {
     let files = Files::of(&[log]);
     let whole = files.scan(1, Limits { max_record, ..Limits::default() });
     for unit in 1..=log.len() as u64 + 1 {
@@ -791,29 +791,29 @@ fn too_large_everywhere(log: &str, max_record: usize) -> Account {
 }
 
 #[test]
-fn a_record_above_the_limit_is_invalid_however_much_is_read_at_once() {
+fn a_record_above_the_limit_is_invalid_with_any_block_size() {
     let log =
         format!("{{\"type\":\"a\"}}\n{{\"type\":\"b\",\"x\":\"{}\"}}\n{{\"type\":\"a\"}}\n", "y".repeat(100));
-    let account = too_large_everywhere(&log, 50);
+    let account = too_large_in_any_blocks(&log, 50);
     assert_eq!((account.input.records, account.input.invalid, account.input.lines), (2, 1, 3));
     assert_eq!(account.input.invalid_places[0].reason, "larger than --max-record");
 }
 
 #[test]
-fn what_follows_an_unfinished_line_makes_it_invalid_even_if_it_is_too_large() {
+fn text_after_an_unfinished_line_makes_it_invalid_even_above_the_limit() {
     let long = format!("{{\"type\":\"b\",\"x\":\"{}\"", "y".repeat(100));
-    let account = too_large_everywhere(&format!("{{}}\n{{\"type\":\n{long}}}\n"), 50);
+    let account = too_large_in_any_blocks(&format!("{{}}\n{{\"type\":\n{long}}}\n"), 50);
     assert_eq!((account.input.truncated, account.input.invalid), (0, 3));
-    let account = too_large_everywhere(&format!("{{}}\n{{\"type\":\n{}\n", " ".repeat(100)), 50);
+    let account = too_large_in_any_blocks(&format!("{{}}\n{{\"type\":\n{}\n", " ".repeat(100)), 50);
     assert_eq!((account.input.truncated, account.input.invalid, account.input.blank), (1, 1, 1));
     let glued = "{\"type\":\"a\"}".repeat(10);
-    let account = too_large_everywhere(&format!("{{}}\n{{\"type\":\n{glued}{{\"type\":"), 50);
+    let account = too_large_in_any_blocks(&format!("{{}}\n{{\"type\":\n{glued}{{\"type\":"), 50);
     assert_eq!((account.input.records, account.input.truncated, account.input.invalid), (10, 1, 2));
 }
 
 #[test]
-fn a_torn_line_above_the_limit_may_end_in_blanks() {
+fn an_unfinished_line_above_the_limit_may_end_in_whitespace() {
     let log = format!("{{}}\n{}{{\"type\":\"b\t \r\n", "{\"type\":\"a\"}".repeat(10));
-    let account = too_large_everywhere(&log, 50);
+    let account = too_large_in_any_blocks(&log, 50);
     assert_eq!((account.input.records, account.input.truncated, account.input.invalid), (10, 1, 1));
 }

@@ -541,9 +541,9 @@ fn prices_of_the_project_override_those_of_the_user() {
         let mut command = within(project.path(), &[&["summarize", "run.jsonl", "--json"], words].concat());
         let home = with_user(&mut command, user);
         let at = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
-        let dear = "{\"models\": {\"house-model-1\": {\"input\": 0, \"output\": 40}}}";
-        std::fs::write(home.path().join(at).join("ccstat/dear.json"), dear).unwrap();
-        std::fs::write(project.path().join("dear.json"), dear.replace("40", "80")).unwrap();
+        let expensive = "{\"models\": {\"house-model-1\": {\"input\": 0, \"output\": 40}}}";
+        std::fs::write(home.path().join(at).join("ccstat/expensive.json"), expensive).unwrap();
+        std::fs::write(project.path().join("expensive.json"), expensive.replace("40", "80")).unwrap();
         let (code, stdout, stderr) = run(&mut command);
         assert_eq!((code, &*stderr), (0, ""));
         // 500 tokens of output.
@@ -552,8 +552,8 @@ fn prices_of_the_project_override_those_of_the_user() {
     };
     assert_eq!(cost("", &prices(10), &[]), Some(10.0));
     assert_eq!(cost(&prices(20), &prices(10), &[]), Some(20.0));
-    assert_eq!(cost("", "pricing = \"dear.json\"\n", &[]), Some(40.0));
-    assert_eq!(cost(&prices(20), "pricing = \"dear.json\"\n", &[]), Some(20.0));
-    assert_eq!(cost("pricing = \"dear.json\"\n", &prices(10), &[]), Some(80.0));
-    assert_eq!(cost(&prices(20), &prices(10), &["--pricing", "dear.json"]), Some(80.0));
+    assert_eq!(cost("", "pricing = \"expensive.json\"\n", &[]), Some(40.0));
+    assert_eq!(cost(&prices(20), "pricing = \"expensive.json\"\n", &[]), Some(20.0));
+    assert_eq!(cost("pricing = \"expensive.json\"\n", &prices(10), &[]), Some(80.0));
+    assert_eq!(cost(&prices(20), &prices(10), &["--pricing", "expensive.json"]), Some(80.0));
 }

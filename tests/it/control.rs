@@ -340,7 +340,7 @@ fn a_log_without_requests_says_so_in_one_line() {
 }
 
 #[test]
-fn the_requests_of_a_host_and_a_bridge_look_the_same_as_before() {
+fn the_requests_of_a_host_and_a_bridge_match_their_snapshots() {
     for (name, log) in [("host", "logs/host"), ("bridge", "logs/bridge")] {
         for format in ["table", "json", "csv"] {
             let (code, stdout, _) = run_with(&["control", log, "--format", format]);

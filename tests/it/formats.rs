@@ -1,4 +1,4 @@
-//! Every report in every format, made by the command line that its spec names.
+//! Every report in every format, written by the sample command line of its spec.
 
 use std::path::Path;
 
@@ -15,16 +15,16 @@ use crate::{
     support::{ccstat, log, run, run_with},
 };
 
-/// What the snapshots are of.
+/// The logs of the snapshots.
 const STORIES: &[&str] = &["logs/gateway.jsonl", "logs/nightly-denied.jsonl", "logs/week"];
 
-/// The formats in which a report can be written.
+/// Returns the formats that a report has.
 pub(crate) fn formats(report: &str) -> Vec<String> {
     let name = |format: &Format| format.to_possible_value().unwrap().get_name().to_owned();
     Format::value_variants().iter().filter(|format| format.fits(report)).map(name).collect()
 }
 
-/// The command line that writes a report of these logs; two sides are the first and the last of them.
+/// Returns the command line that writes a report of these logs. Two sides are the first and the last of them.
 pub(crate) fn words<'a>(spec: &'static ReportSpec, logs: &[&'a str]) -> Vec<&'a str> {
     match (spec.reads, logs.first().zip(logs.last())) {
         (Reads::Nothing, _) => spec.sample().to_vec(),
@@ -33,7 +33,7 @@ pub(crate) fn words<'a>(spec: &'static ReportSpec, logs: &[&'a str]) -> Vec<&'a 
     }
 }
 
-/// Logs for reports that have no row in `STORIES`.
+/// Logs for reports without rows in `STORIES`.
 const OTHER_STORIES: &[(&str, &[&str])] = &[
     ("hooks", &["logs/older-hooks.jsonl", "recordings/2.1.325/transcript/41-hooks"]),
     ("limits", &["logs/limits.jsonl"]),
@@ -41,14 +41,14 @@ const OTHER_STORIES: &[(&str, &[&str])] = &[
     ("control", &["logs/host", "logs/bridge"]),
 ];
 
-/// A test for each report, so that one failure does not hide another.
-macro_rules! looks {
+/// Defines a test for each report, so that one failure does not hide another.
+macro_rules! snapshots {
     ($($report:ident)*) => {
-        mod looks {
+        mod snapshots {
             $(
                 #[test]
                 fn $report() {
-                    super::looks_the_same_as_before(stringify!($report));
+                    super::assert_snapshots(stringify!($report));
                 }
             )*
         }
@@ -57,13 +57,13 @@ macro_rules! looks {
     };
 }
 
-looks! {
+snapshots! {
     summary sessions show check turns tools calls denials errors kinds agents permissions suggestions verdicts hooks mcp tasks limits
     questions commands control cost daily weekly monthly blocks prices responses records contents explain diff
 }
 
 #[test]
-fn every_report_has_a_test_of_its_looks() {
+fn every_report_has_a_snapshot_test() {
     let sorted = |mut names: Vec<&'static str>| {
         names.sort_unstable();
         names
@@ -71,8 +71,8 @@ fn every_report_has_a_test_of_its_looks() {
     assert_eq!(sorted(TESTED.to_vec()), sorted(REPORTS.iter().map(|spec| spec.name).collect()));
 }
 
-/// Compares a report in every format with its snapshots. Each shows at least one row.
-fn looks_the_same_as_before(report: &str) {
+/// Compares a report in every format with its snapshots. Each must have at least one row.
+fn assert_snapshots(report: &str) {
     let spec = ReportSpec::named(report).unwrap();
     let own = OTHER_STORIES.iter().find(|(name, _)| *name == report);
     let files = files(report, &words(spec, own.map_or(STORIES, |(_, stories)| stories)));
@@ -112,7 +112,7 @@ fn files(report: &str, words: &[&str]) -> Files {
     Files { folder, code, stderr }
 }
 
-/// What one run wrote in all formats, by the order of the formats.
+/// The output of one run in all formats, in their order.
 pub(crate) struct Written {
     pub(crate) table: String,
     json: Value,
@@ -122,7 +122,7 @@ pub(crate) struct Written {
     pub(crate) markdown: String,
 }
 
-/// One run with a file for each format.
+/// Runs the program once with a file for each format.
 pub(crate) fn written(report: &str, words: &[&str]) -> (i32, Written) {
     let files = files(report, words);
     let text = |format: &str| files.text(format);
@@ -147,7 +147,7 @@ pub(crate) fn written(report: &str, words: &[&str]) -> (i32, Written) {
     (files.code, written)
 }
 
-/// The formats say the same: the same keys, the same rows, the same numbers.
+/// Asserts that all formats have the same keys, rows and numbers.
 pub(crate) fn agree(report: &str, written: &Written) {
     let Written { table, json, jsonl, csv, tsv, markdown } = written;
     assert_eq!(json["report"], report);
@@ -163,7 +163,7 @@ pub(crate) fn agree(report: &str, written: &Written) {
         for (row, cells) in rows.iter().zip(&csv[1..]) {
             let value = match spec.shape {
                 Shape::Rows(_) => Some(&row[key]),
-                // Names with dots are no path, and are not looked up.
+                // Names with dots are not paths, so they are not looked up.
                 Shape::Tree(_) => {
                     row.pointer(&format!("/{}", key.replace('~', "~0").replace('/', "~1").replace('.', "/")))
                 }
@@ -192,7 +192,7 @@ pub(crate) fn agree(report: &str, written: &Written) {
     tables_are_whole(markdown);
 }
 
-/// Every row of a pipe table has as many cells as its head.
+/// Asserts that every row of a pipe table has as many cells as its head.
 pub(crate) fn tables_are_whole(markdown: &str) {
     let cells = |line: &str| line.replace("\\\\", "").replace("\\|", "").matches('|').count();
     let mut width = None;
@@ -239,7 +239,7 @@ fn nothing_is_wider_than_a_narrow_screen() {
             for columns in ["60", "80"] {
                 let words = [&words(spec, &[folder])[..], &["--format", "table"]].concat();
                 let stdout = run(ccstat(&words).env("COLUMNS", columns)).1;
-                // Commands and rules are in one piece, however long they are, so that they can be pasted.
+                // Commands and rules are never wrapped, so that they can be pasted.
                 let pasted = |line: &&str| {
                     ["ccstat ", "{\"permissions\"", "--allowed-tools"]
                         .iter()
@@ -258,7 +258,7 @@ fn nothing_is_wider_than_a_narrow_screen() {
 }
 
 #[test]
-fn rows_are_sorted_cut_and_picked_alike_in_every_format() {
+fn sort_limit_and_columns_apply_to_every_format() {
     let words = ["prices", "--sort", "output:asc", "--limit", "2", "--columns", "output,model,source"];
     for format in formats("prices") {
         let stdout = run_with(&[&words[..], &["-f", &format]].concat()).1;
@@ -269,7 +269,7 @@ fn rows_are_sorted_cut_and_picked_alike_in_every_format() {
 }
 
 #[test]
-fn a_column_that_is_not_there_is_wrong_usage_and_the_nearest_is_named() {
+fn an_unknown_column_is_a_usage_error_that_names_the_nearest() {
     for words in [&["prices", "--sort", "outptu"][..], &["prices", "--columns", "model,outptu"]] {
         let (code, stdout, stderr) = run_with(words);
         assert_eq!((code, &*stdout), (2, ""));
@@ -287,7 +287,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn files_are_written_beside_the_screen() {
+fn files_are_written_in_addition_to_the_screen() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let (code, stdout, stderr) =
@@ -306,7 +306,7 @@ fn files_are_written_beside_the_screen() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_named_and_the_others_are() {
+fn a_file_that_cannot_be_written_is_reported_and_the_others_are_written() {
     let folder = tempfile::tempdir().unwrap();
     let (good, bad) = (folder.path().join("a.json"), folder.path().join("no/a.json"));
     let (good, bad) = (good.to_str().unwrap(), bad.to_str().unwrap());
@@ -325,7 +325,7 @@ fn a_file_that_cannot_be_written_is_named_and_the_others_are() {
 }
 
 #[test]
-fn a_file_without_a_format_is_wrong_usage_and_the_formats_are_listed() {
+fn a_file_without_a_format_is_a_usage_error_that_lists_the_formats() {
     let (code, _, stderr) = run_with(&["summarize", STORIES[1], "-o", "report.pdf"]);
     assert_eq!(code, 2);
     for format in formats("summary") {
@@ -334,7 +334,7 @@ fn a_file_without_a_format_is_wrong_usage_and_the_formats_are_listed() {
 }
 
 #[test]
-fn a_report_never_takes_the_place_of_its_log() {
+fn a_report_never_overwrites_its_log() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
     std::fs::write(&path, r#"{"type":"user"}"#).unwrap();
@@ -349,7 +349,7 @@ fn a_report_never_takes_the_place_of_its_log() {
 
 #[cfg(unix)]
 #[test]
-fn a_pipe_can_be_written_to() {
+fn a_report_can_be_written_to_a_fifo() {
     let (code, stdout, stderr) = run_with(&["prices", "-q", "-o", "csv=/dev/stdout"]);
     assert_eq!((code, &*stderr), (0, ""));
     assert!(stdout.starts_with("model,"), "{stdout}");
@@ -357,7 +357,7 @@ fn a_pipe_can_be_written_to() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_stays_a_link() {
+fn writing_through_a_link_keeps_the_link() {
     let folder = tempfile::tempdir().unwrap();
     let (file, link) = (folder.path().join("a.csv"), folder.path().join("link.csv"));
     std::fs::write(&file, "before").unwrap();

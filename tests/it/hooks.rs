@@ -380,7 +380,7 @@ fn filters_apply_to_hooks_tasks_and_limits() {
     assert_eq!(rows("hooks", &[folder, "--session", session]).len(), 5);
     assert_eq!(rows("limits", &[folder, "--session", session]).len(), 0);
     assert_eq!(rows("tasks", &[folder, "--session", "00021325-0000-4000-8000-000000000064"]).len(), 1);
-    // Of the hooks of 41, those after the call began at 49.95: before and after it, and at the end of the
+    // Three hooks of 41 ran after the call began at 49.95: before and after it, and at the end of the turn.
     // turn.
     assert_eq!(
         rows("hooks", &[folder, "--session", session, "--since", "2026-11-15T23:42:49.900Z"]).len(),

@@ -280,8 +280,8 @@ fn bash(command: &str) -> Option<Vec<Vec<String>>> {
         .current_dir(folder.path())
         .output()
         .ok()?;
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!told.contains("syntax error"), "{command}: {told}");
+    let output = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.contains("syntax error"), "{command}: {output}");
     let text = fs::read_to_string(&out).ok()?;
     let words = |part: &str| part.split_terminator('\u{1f}').map(str::to_owned).collect();
     Some(text.split_terminator('\u{1e}').map(words).collect())

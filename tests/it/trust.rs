@@ -38,7 +38,7 @@ const PROCESS: &[i64] = &[libc::SYS_fork, libc::SYS_vfork];
 #[cfg(not(target_arch = "x86_64"))]
 const PROCESS: &[i64] = &[];
 
-/// Applies the action to these calls under these conditions, or always if there are none.
+/// Applies the action to these calls under these conditions, or always for calls without conditions.
 fn filter(rules: BTreeMap<i64, Vec<SeccompRule>>, action: SeccompAction) -> BpfProgram {
     let filter =
         SeccompFilter::new(rules, SeccompAction::Allow, action, std::env::consts::ARCH.try_into().unwrap());

@@ -56,7 +56,7 @@ fn links_lead_to_files_and_headings_that_exist() {
                 let anchors = anchors(&read(path));
                 assert!(
                     anchors.iter().any(|known| known == anchor),
-                    "{page}: `{target}` is none of {anchors:?}"
+                    "{page}: `{target}` is not in {anchors:?}"
                 );
             }
             followed += 1;
