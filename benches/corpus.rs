@@ -93,7 +93,7 @@ impl Corpus {
         scribe.close(out)
     }
 
-    /// Writes one file for each session, named `<project>/<session>.jsonl`, into the writers that `create` makes.
+    /// Writes one file per session, named `<project>/<session>.jsonl`, into the writers that `create` makes.
     pub(crate) fn write_files<W: Write>(
         &self,
         mut create: impl FnMut(&str) -> io::Result<W>,

@@ -1,9 +1,9 @@
 //! Compares the built-in price table with a `model_prices` file, and prints the rows that differ as a diff of
 //! `src/measure/price.rs`. Run it as `scripts/prices`.
 //!
-//! Many providers sell the same model, some at other prices. A row counts if `litellm_provider` is `anthropic`; for a model
-//! without such a row, one whose name has no provider in front; else any. The file format has no fast rates, so those of the
-//! built-in row stay.
+//! Many providers sell the same model, some at other prices. A row counts if `litellm_provider` is
+//! `anthropic`; for a model without such a row, one whose name has no provider in front; else any. The file
+//! format has no fast rates, so those of the built-in row stay.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

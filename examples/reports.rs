@@ -1,4 +1,5 @@
-//! Prints every report as one line of JSON: its name, how many sets of logs it reads, and a command line that writes it.
+//! Prints every report as one line of JSON: its name, how many sets of logs it reads, and a command line that
+//! writes it.
 //!
 //! `scripts/wine` runs these command lines. The program, the logs and the format are not part of them.
 

@@ -198,7 +198,7 @@ fn files_hold_the_same_lines_as_one_stream() {
     let files: Vec<Vec<u8>> = names.iter().map(|name| std::fs::read(name).unwrap()).collect();
     std::fs::remove_dir_all(&folder).unwrap();
     assert_eq!(files.len(), 40);
-    assert!(files.concat() == log, "other bytes in files than in one stream");
+    assert!(files.concat() == log, "files and one stream have different bytes");
 }
 
 #[test]

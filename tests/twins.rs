@@ -3,7 +3,7 @@
 
 #![expect(
     clippy::unwrap_used,
-    reason = "the helpers of tests are tests too, and clippy only knows those with an attribute"
+    reason = "test helpers may unwrap, and clippy exempts only functions with a test attribute"
 )]
 
 #[path = "../fuzz/checks.rs"]

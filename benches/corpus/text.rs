@@ -77,7 +77,8 @@ impl Pool {
         Self(text)
     }
 
-    /// About `length` bytes from anywhere, cut at spaces: a space is never part of an escape or of a wide character.
+    /// Returns about `length` bytes from anywhere, cut at spaces: a space is never part of an escape or of a
+    /// wide character.
     pub(super) fn cut(&self, random: &mut Random, length: u64) -> &[u8] {
         let length = length as usize;
         let start = random.below((self.0.len() - length - 1024) as u64) as usize;

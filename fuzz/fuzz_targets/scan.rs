@@ -1,5 +1,5 @@
-//! Any bytes as a source, in blocks and units of any size, on one thread and on two: no panic, and the same account. The
-//! first three bytes are the sizes, and the rest is the source.
+//! Any bytes as a source, in blocks and units of any size, on one thread and on two: no panic, and the same
+//! account. The first three bytes are the sizes, and the rest is the source.
 #![no_main]
 
 #[path = "../checks.rs"]

@@ -330,7 +330,7 @@ fn only_an_unfinished_object_at_the_end_is_truncated() {
     };
     assert_eq!(end(r#"{"type":"b","x":"#), (1, 0));
     assert_eq!(end("{\"type\":\"b\",\"x\":\n\n \0\n"), (1, 0), "blank lines may follow");
-    assert_eq!(end(r#"{"type":"b"}{"type":"c"#), (1, 0), "glued to a good one");
+    assert_eq!(end(r#"{"type":"b"}{"type":"c"#), (1, 0), "joined to a good one");
     assert_eq!(end(r#"{"type":"b","x":oops"#), (0, 1), "broken before it ends");
     assert_eq!(end("oops"), (0, 1));
     assert_eq!(end("{\"type\":\"b\",\"x\":\n{\"type\":\"c\"}"), (0, 1), "not the last line");
@@ -435,8 +435,8 @@ fn a_record_as_large_as_the_limit_is_a_record() {
             (input.records, input.invalid)
         };
         assert_eq!(judge(record(100) + "\n"), (1, 0));
-        assert_eq!(judge(format!(" \t{}  \n", record(100))), (1, 0), "blanks are no part of it");
-        assert_eq!(judge(record(100) + &record(100)), (2, 0), "nor is what it is glued to");
+        assert_eq!(judge(format!(" \t{}  \n", record(100))), (1, 0), "whitespace is not part of it");
+        assert_eq!(judge(record(100) + &record(100)), (2, 0), "nor is a joined record");
         assert_eq!(judge(format!("[{},\n{}]", record(100), record(101))), (1, 1));
         assert_eq!(judge(record(101) + "\n"), (0, 1));
     }

@@ -136,7 +136,7 @@ fn metrics_of_the_summary_use_base_units() {
     let tools: Vec<&str> =
         metrics["ccstat_summary_denials_by_tool"].iter().map(|series| &*series.0["tool"]).collect();
     assert_eq!(tools, ["Bash", "Write"]);
-    assert!(!metrics.contains_key("ccstat_summary_cost_computed_usd"), "what is missing has no sample");
+    assert!(!metrics.contains_key("ccstat_summary_cost_computed_usd"), "a missing value has no sample");
 }
 
 /// Parses JUnit's XML: suites with the attributes that every reader wants, and counts that match the tests.
@@ -373,7 +373,7 @@ fn summary_and_outputs_are_appended_to_the_files_of_github() {
     let (marker, body) = comment.trim_end().split_once('\n').unwrap();
     assert_eq!(marker, "<!-- ccstat -->");
     assert_eq!(summary.trim_end(), format!("before\n{body}"));
-    assert_eq!(outputs["comment"], comment.trim_end(), "a value of several lines comes back whole");
+    assert_eq!(outputs["comment"], comment.trim_end(), "a value of several lines is read back whole");
     for (name, value) in [
         ("other", "1"),
         ("result", "denied"),
@@ -453,7 +453,7 @@ fn names_cannot_inject_github_commands() {
 fn a_missing_github_variable_is_reported_and_a_failed_write_ends_with_4() {
     let words = ["summarize", "logs/gateway.jsonl", "-q", "--github"];
     let (code, _, stderr) = run_with(&words);
-    assert_eq!(code, 0, "a dry run on one's own machine");
+    assert_eq!(code, 0, "a dry run outside of GitHub");
     assert!(stderr.contains("`GITHUB_OUTPUT`") && stderr.contains("`GITHUB_STEP_SUMMARY`"), "{stderr}");
     let folder = tempfile::tempdir().unwrap();
     let mut command = ccstat(&words);

@@ -53,9 +53,9 @@ fn a_failed_run_still_ends_with_0() {
 fn strict_ends_with_1_if_a_record_is_invalid() {
     let (code, stdout, _) = run_with(&["summarize", "--strict", FIVE_BROKEN]);
     assert_eq!(code, 1);
-    assert!(stdout.contains("5 invalid records"), "the report is written all the same: {stdout}");
+    assert!(stdout.contains("5 invalid records"), "the report is written nevertheless: {stdout}");
     assert_eq!(self::code(&["summarize", "--strict", GOOD]), 0);
-    assert_eq!(self::code(&["summarize", "--strict", TORN]), 0, "what is unfinished is not invalid");
+    assert_eq!(self::code(&["summarize", "--strict", TORN]), 0, "an unfinished record is not invalid");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn a_clear_counts_once_although_two_sessions_record_it() {
     check("2.1.325", "58-slash-clear-multi", &stream, &saved, &stream);
     let folder = "recordings/2.1.325/transcript/58-slash-clear-multi/";
     let first = format!("{folder}00021325-0000-4000-8000-000000000058.jsonl");
-    assert_eq!(used(&[&first]), saved, "where it waited is enough");
+    assert_eq!(used(&[&first]), saved, "the session where it was queued is enough");
     let stream = "recordings/2.1.325/stream/58-slash-clear-multi.jsonl";
     assert_eq!(used(&[&first, stream]), [json!(["command", "clear", 2, 1, 0, 0, 0, null, null])]);
 }

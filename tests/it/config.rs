@@ -57,12 +57,16 @@ fn arguments_override_variables_then_the_file_then_the_defaults() {
         format_of(&stdout)
     };
     assert_eq!(case(&["prices"], None), "csv");
-    assert_eq!(case(&["tools", "run.jsonl"], None), "tsv", "the table of a command goes before the top");
+    assert_eq!(case(&["tools", "run.jsonl"], None), "tsv", "the table of a command overrides the top level");
     assert_eq!(case(&["tools", "run.jsonl"], Some("markdown")), "markdown");
     assert_eq!(case(&["prices", "--format", "jsonl"], Some("markdown")), "jsonl");
     assert_eq!(case(&["--no-config", "prices"], None), "table");
-    assert_eq!(case(&["prices", "--no-config"], Some("csv")), "csv", "variables are no file");
-    assert_eq!(case(&["prices"], Some("")), "csv", "an empty variable says nothing");
+    assert_eq!(
+        case(&["prices", "--no-config"], Some("csv")),
+        "csv",
+        "--no-config does not disable variables"
+    );
+    assert_eq!(case(&["prices"], Some("")), "csv", "an empty variable is ignored");
 }
 
 #[test]
@@ -80,7 +84,11 @@ fn conflicting_options_follow_the_same_precedence() {
     assert_eq!(format(&json, &["prices", "--format", "csv"], None), "csv");
     assert_eq!(format(&csv, &["prices"], Some(("CCSTAT_JSON", "1"))), "json");
     assert_eq!(format(&json, &["prices"], Some(("CCSTAT_FORMAT", "csv"))), "csv");
-    assert_eq!(format(&csv, &["prices"], Some(("CCSTAT_JSON", "0"))), "csv", "what is off rules out nothing");
+    assert_eq!(
+        format(&csv, &["prices"], Some(("CCSTAT_JSON", "0"))),
+        "csv",
+        "a flag that is off conflicts with nothing"
+    );
     let both = with("json = true\nformat = \"csv\"\n", &["prices"]);
     assert_eq!(both.0, 2);
     assert!(
@@ -123,7 +131,7 @@ fn a_default_applies_only_to_commands_with_that_option() {
     let (_, stdout, _) = with(config, &["cost", "run.jsonl", "--format", "csv"]);
     assert!(stdout.starts_with("model,project,"), "{stdout}");
     let (_, stdout, _) = with(config, &["cost", "run.jsonl", "--format", "csv", "--by", "day"]);
-    assert!(stdout.starts_with("day,"), "what is typed takes the place of the whole list: {stdout}");
+    assert!(stdout.starts_with("day,"), "an argument replaces the whole list: {stdout}");
 }
 
 #[test]
@@ -144,7 +152,7 @@ fn an_unknown_key_is_reported_with_its_line_and_the_nearest_key() {
     assert_eq!(
         message("[tools]\nlimitt = 3\n"),
         "ccstat: unknown key `limitt` in `ccstat.toml`, line 2: did you mean `limit`?\n",
-        "also in the table of another command than the one that runs"
+        "even in the table of another command"
     );
     assert_eq!(
         message("[tools]\nstrict = true\n"),
@@ -202,7 +210,7 @@ fn a_file_that_is_not_toml_is_reported_with_its_line() {
     assert_eq!(code, 2);
     assert!(stderr.starts_with("ccstat: cannot understand `ccstat.toml`, line 2: "), "{stderr}");
     let (code, stdout, _) = with("format = \"csv\"\nlimit = = 3\n", &["prices", "--help"]);
-    assert_eq!(code, 0, "help is given all the same");
+    assert_eq!(code, 0, "help is printed nevertheless");
     assert!(stdout.contains("ccstat.toml") && stdout.contains("CCSTAT_"), "{stdout}");
 }
 
@@ -223,7 +231,7 @@ fn the_nearest_file_in_a_parent_folder_is_found_or_one_can_be_named() {
     assert_eq!(format(within(&below, &["prices"]).env("CCSTAT_NO_CONFIG", "1")), "table");
     assert_eq!(format(within(&below, &["prices"]).env("CCSTAT_NO_CONFIG", "0")), "csv");
     std::fs::write(below.join("ccstat.toml"), "").unwrap();
-    assert_eq!(format(&mut within(&below, &["prices"])), "table", "the nearest alone counts");
+    assert_eq!(format(&mut within(&below, &["prices"])), "table", "only the nearest counts");
     let (code, _, stderr) = run(&mut within(&below, &["prices", "--config", "none.toml"]));
     assert_eq!(code, 2);
     assert!(stderr.contains("cannot read `none.toml`"), "{stderr}");
@@ -243,15 +251,15 @@ fn paths_in_the_file_are_relative_to_its_folder() {
     assert!(
         std::fs::read_to_string(folder.path().join("report.data")).unwrap().starts_with("input.sources,")
     );
-    assert_eq!(
-        std::fs::read_dir(&below).unwrap().count(),
-        1,
-        "nothing is written where the program was started"
-    );
+    assert_eq!(std::fs::read_dir(&below).unwrap().count(), 1, "nothing is written to the current folder");
     let list = below.join("list");
     std::fs::write(&list, "run.jsonl\n").unwrap();
     let mut command = within(&below, &["summarize", "-q", "--no-config"]);
-    assert_eq!(run(command.env("CCSTAT_FILES_FROM", "list")).0, 0, "a variable is meant from here");
+    assert_eq!(
+        run(command.env("CCSTAT_FILES_FROM", "list")).0,
+        0,
+        "paths in variables are relative to the current folder"
+    );
 }
 
 #[test]
@@ -354,7 +362,7 @@ fn the_user_configuration_applies_to_keys_the_project_file_lacks() {
         format_of(&stdout)
     };
     assert_eq!(format(&["prices"], None), "csv");
-    assert_eq!(format(&["tools", "run.jsonl"], None), "tsv", "the project goes before the user");
+    assert_eq!(format(&["tools", "run.jsonl"], None), "tsv", "the project overrides the user");
     assert_eq!(format(&["sessions", "run.jsonl"], None), "jsonl");
     assert_eq!(format(&["tools", "run.jsonl"], Some(("CCSTAT_FORMAT", "markdown"))), "markdown");
     assert_eq!(format(&["tools", "run.jsonl", "--json"], None), "json");
@@ -364,7 +372,7 @@ fn the_user_configuration_applies_to_keys_the_project_file_lacks() {
     let named = ["tools", "run.jsonl", "--config", "other.toml"];
     assert_eq!(format(&named, None), "csv", "--config takes the place of the found file alone");
     let alone = format(&named, Some(("CCSTAT_NO_CONFIG", "1")));
-    assert_eq!(alone, "table", "a file that was typed is read all the same, and no other");
+    assert_eq!(alone, "table", "a file given by option is still read, and no other");
 }
 
 #[cfg(not(any(windows, target_os = "macos")))]
@@ -530,7 +538,7 @@ fn a_report_with_costs_says_that_prices_come_from_a_found_file() {
     assert!(stdout.contains("\"prices come from prices.json, found with this project"), "{stdout}");
     let typed = ["sessions", "run.jsonl", "--json", "--pricing", "prices.json"];
     let (_, stdout, _) = run(&mut within(named.path(), &typed));
-    assert!(!stdout.contains("prices come from"), "typed prices take the place of those: {stdout}");
+    assert!(!stdout.contains("prices come from"), "prices given by option replace those: {stdout}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn text_written_by_a_tool_is_not_a_prompt() {
     let text = std::fs::read_to_string(story).unwrap();
     let by_hand = text.replace(r#""sourceToolUseID": "toolu_1""#, r#""sourceToolUseID": """#);
     assert_ne!(by_hand, text);
-    assert_eq!(account_of(by_hand).prompts, 2, "an empty id is no id");
+    assert_eq!(account_of(by_hand).prompts, 2, "an empty id does not count");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_copied_response_belongs_to_the_session_that_asked_for_it() {
     assert_eq!(cost("a"), (json!(0.002), json!(1), json!(0)), "the fork");
     let fork = folder.join("fork.jsonl");
     let alone = printed_rows(&["sessions", fork.to_str().unwrap()]);
-    assert_eq!(alone[0]["cost_usd"], json!(0.009), "without its origin the fork shows all the money");
+    assert_eq!(alone[0]["cost_usd"], json!(0.009), "without its origin the fork has the whole cost");
     assert_eq!(alone[0]["calls"], json!(1));
 }
 

@@ -50,7 +50,7 @@ fn recording_53_asks_twice_for_a_tool_and_answers_its_host_three_times() {
     assert_eq!(ids[1], "d38234fb-4326-4f6c-9ed8-0071b5510bad");
     for row in &rows {
         assert_eq!(row["session"], "00021325-0000-4000-8000-000000000053");
-        assert_eq!((&row["time"], &row["latency_ms"]), (&Value::Null, &Value::Null), "no line says when");
+        assert_eq!((&row["time"], &row["latency_ms"]), (&Value::Null, &Value::Null), "no line has a time");
     }
     assert_eq!(
         notes,
@@ -292,7 +292,7 @@ fn a_chained_run_is_several_sessions_in_one_source() {
         .iter()
         .map(|row| {
             let count = |key: &str| row[key].as_u64().unwrap();
-            let id = row["session"].as_str().expect("a control line is no session of its own");
+            let id = row["session"].as_str().expect("a control line belongs to a session");
             (&id[id.len() - 1..], count("turns"), count("calls"), row["cost_usd"].as_f64().unwrap())
         })
         .collect();
@@ -302,7 +302,7 @@ fn a_chained_run_is_several_sessions_in_one_source() {
         rows.iter().map(brief).collect::<Vec<_>>(),
         ["cli to host | mcp_message | - | unanswered | request"]
     );
-    assert_eq!(rows[0]["session"], "0000c4a1-0000-4000-8000-000000000002", "the one that runs around it");
+    assert_eq!(rows[0]["session"], "0000c4a1-0000-4000-8000-000000000002", "the session that surrounds it");
 }
 
 #[test]

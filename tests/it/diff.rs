@@ -184,7 +184,7 @@ fn several_runs_are_compared_by_their_means_with_an_interval() {
     }
     let wall = row(&rows, "duration", "wall");
     assert_eq!((&wall["base"], &wall["head"], &wall["base_sd"]), (&json!(1000), &json!(1500), &json!(0)));
-    assert_eq!((&wall["low"], &wall["high"]), (&Value::Null, &Value::Null), "without scatter no interval");
+    assert_eq!((&wall["low"], &wall["high"]), (&Value::Null, &Value::Null), "no interval without variance");
     assert!(notes(&whole).contains("3 runs against 2: means per run are compared"), "{whole}");
     let screen = run_with(&["diff", path(&base), path(&head)]).1;
     assert!(screen.contains("± 95 %") && screen.contains("$0.2399"), "{screen}");
@@ -315,7 +315,7 @@ fn exactly_two_sides_are_required() {
     for words in [&["diff"][..], &["diff", "-"], &["diff", FIVE, SIX, FIVE], &["diff", "-", "-"]] {
         assert_eq!(run_with(words).0, 2, "{words:?}");
     }
-    assert_eq!(run_with(&["diff", FIVE, SIX, "--files-from", "list"]).0, 2, "a list has no sides");
+    assert_eq!(run_with(&["diff", FIVE, SIX, "--files-from", "list"]).0, 2, "a list cannot be a side");
     let mut piped = ccstat(&["diff", "-", SIX, "--json"]);
     let (code, stdout, _) =
         run(piped.write_stdin(std::fs::read(recording("stream/05-parallel-tools.jsonl")).unwrap()));
@@ -331,7 +331,7 @@ fn an_unreadable_side_ends_the_comparison() {
     for sides in [[FIVE, empty], [empty, FIVE]] {
         let (code, stdout, stderr) =
             run_with(&[&["diff", "--json", "--max-turns-increase", "0"], &sides[..]].concat());
-        assert_eq!(code, 3, "nothing read comes before a gate that failed");
+        assert_eq!(code, 3, "empty input overrides a failed gate");
         let name = if sides[0] == empty { "BASE" } else { "HEAD" };
         assert!(stderr.contains(&format!("ccstat: {name}: no records: the sources are empty\n")), "{stderr}");
         let whole: Value = serde_json::from_str(&stdout).unwrap();

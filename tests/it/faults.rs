@@ -139,7 +139,7 @@ fn unprivileged(folder: &Path, arguments: &[&str]) -> Command {
         let read = read.args(&words[1..]).arg("cat").arg(&secret).stderr(Stdio::null()).status();
         assert!(
             read.is_ok_and(|status| !status.success()),
-            "run this as another user than root, or with setpriv"
+            "run this as a user other than root, or install setpriv"
         );
     }
     fs::remove_file(secret).unwrap();
@@ -254,7 +254,7 @@ impl Running {
     fn wait_for(&self, what: impl Fn(&Self) -> bool) {
         let begun = Instant::now();
         while !what(self) {
-            assert!(begun.elapsed() < PATIENCE, "it never came to that");
+            assert!(begun.elapsed() < PATIENCE, "the condition never became true");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -341,7 +341,7 @@ fn a_folder_given_as_a_file_is_reported_as_a_folder() {
     assert_eq!(
         (code, &input["records"], &*said),
         (0, &11.into(), ""),
-        "one that is called like a log is a folder"
+        "a folder with the name of a log is a folder"
     );
     for (arguments, code, says) in [
         (["--files-from", "sub.jsonl"], 2, "cannot read `sub.jsonl`: Is a directory"),

@@ -148,7 +148,11 @@ fn a_check_of_recent_files_sees_their_growth() {
     assert_eq!(story.followed.check(Check::Recent), Update::Nothing);
     std::thread::sleep(Duration::from_millis(20)); // longer than the resolution of file times
     story.write("b.jsonl", &log);
-    assert_eq!(story.followed.check(Check::Recent), Update::Folder, "that there is more is seen, not what");
+    assert_eq!(
+        story.followed.check(Check::Recent),
+        Update::Folder,
+        "a new file is noticed, but not read yet"
+    );
     assert_eq!(story.followed.check(Check::Full), Update::Content);
     story.check("one more");
 }
@@ -507,7 +511,10 @@ fn a_followed_timeline_shows_its_newest_events() {
     assert!(live.contains("Tool019") && live.contains("Tool029"), "{live:?}");
     assert!(!live.contains("Tool000") && live.contains("earlier rows"), "{live:?}");
     assert!(live.contains("session s") && !live.contains("more lines"), "it has room: {live:?}");
-    assert!(after.contains("Tool000") && after.contains("Tool029"), "at the end all of it: {after:?}");
+    assert!(
+        after.contains("Tool000") && after.contains("Tool029"),
+        "the last report has all events: {after:?}"
+    );
 }
 
 #[test]

@@ -321,7 +321,7 @@ fn a_file_that_cannot_be_written_is_reported_and_the_others_are_written() {
     let directory = folder.path().join("b.json");
     std::fs::create_dir(&directory).unwrap();
     assert_eq!(run_with(&["prices", "-q", "-o", directory.to_str().unwrap()]).0, 4);
-    assert_eq!(names(folder.path()), ["a.json", "b.json"], "nothing is left beside them");
+    assert_eq!(names(folder.path()), ["a.json", "b.json"], "no temporary files are left");
 }
 
 #[test]

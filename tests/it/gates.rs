@@ -402,12 +402,12 @@ fn each_run_is_judged_by_itself() {
     assert_eq!(
         row(&paths[1])["failed"],
         json!(["max-cost", "invalid"]),
-        "a broken line is its source's run's"
+        "a broken line belongs to the run of its source"
     );
     assert_eq!(
         row(&paths[2])["failed"],
         json!(["max-cost", "no-result"]),
-        "a log without a record is a run of which nothing came, and nothing is known"
+        "a log without records is a run without figures"
     );
     assert_eq!(row(&paths[2])["outcome"], "no-result");
     let gates = report["gates"].as_array().unwrap();
@@ -441,7 +441,7 @@ fn without_a_gate_check_applies_error_no_result_and_denial_and_says_so() {
     assert!(help.contains("--fail-on error,no-result,denial"), "{help}");
     let piped =
         run(ccstat(&["check", "--fail-on", "denial"]).write_stdin(std::fs::read(testdata(DENIED)).unwrap()));
-    assert_eq!(piped.0, 1, "what is piped in is read: {}", piped.1);
+    assert_eq!(piped.0, 1, "piped input is read: {}", piped.1);
 }
 
 /// Returns every gate, and whether it can be judged by the bytes alone.

@@ -63,7 +63,7 @@ fn five_hooks_ran_in_41_and_one_of_them_blocked() {
         printed.map(|name| row(name, Value::Null, u64::from(name == "PostToolUse:Bash"), Value::Null));
     assert_eq!(hooks[STREAM], printed);
     assert_eq!(hooks[SAVED], saved([26, 9, 16, 12]));
-    assert_eq!(hooks[BOTH], saved([26, 9, 16, 12]), "a run that both dialects tell of counts once");
+    assert_eq!(hooks[BOTH], saved([26, 9, 16, 12]), "a run in both dialects counts once");
     // The same hooks without the flag that prints them: the stream has only the one before the session (lines
     // 1 and 2).
     let hooks = both("42-hooks-no-flag");
@@ -302,11 +302,7 @@ fn rate_limits_say_how_much_is_used_and_when_they_are_lifted() {
         json!(["compaction", "failed", null, null, null]),
         json!(["rate_limit", "rejected five_hour", null, null, resets]),
     ];
-    assert_eq!(
-        cells(&limits, &keys),
-        expected,
-        "both refusals of the result's count are known from elsewhere"
-    );
+    assert_eq!(cells(&limits, &keys), expected, "the result's count has no refusal that other records lack");
     let older = cells(&rows("limits", &["logs/older-hooks.jsonl"]), MET);
     assert_eq!(older, [json!(["microcompaction", "auto", null, null, 18_000, 14_800, null])]);
 }
@@ -346,23 +342,26 @@ fn a_log_without_rows_says_so_in_one_line() {
 
 #[test]
 fn the_timeline_has_limits_blocks_and_background_tasks() {
-    let what = |name: &str, way: usize, wanted: &str| {
+    let events = |name: &str, way: usize, wanted: &str| {
         let logs = &ways(name)[way];
         let rows = rows("show", &[&["latest".to_owned()], &logs[..]].concat());
         cells(&rows.into_iter().filter(|row| row["what"] == wanted).collect::<Vec<_>>(), &["name", "end"])
     };
     for way in [STREAM, SAVED, BOTH] {
-        assert_eq!(what("41-hooks", way, "hook"), [json!(["PostToolUse:Bash", "blocked"])]);
-        assert_eq!(what("43-hook-denies", way, "hook"), [json!(["PreToolUse:Bash", "blocked"])]);
-        assert_eq!(what("66-fallback-model", way, "fallback"), [json!(["claude-sonnet-5-5", "overloaded"])]);
-        assert_eq!(what("63-refusal", way, "refusal").len(), 1);
-        assert_eq!(what("64-background-bash", way, "task_begin"), [json!(["bash", null])]);
-        assert_eq!(what("64-background-bash", way, "task_end"), [json!(["bash", "completed"])]);
-        assert_eq!(what("40-compact", way, "compaction").len(), 1);
+        assert_eq!(events("41-hooks", way, "hook"), [json!(["PostToolUse:Bash", "blocked"])]);
+        assert_eq!(events("43-hook-denies", way, "hook"), [json!(["PreToolUse:Bash", "blocked"])]);
         assert_eq!(
-            what("36-subagent", way, "task_begin"),
+            events("66-fallback-model", way, "fallback"),
+            [json!(["claude-sonnet-5-5", "overloaded"])]
+        );
+        assert_eq!(events("63-refusal", way, "refusal").len(), 1);
+        assert_eq!(events("64-background-bash", way, "task_begin"), [json!(["bash", null])]);
+        assert_eq!(events("64-background-bash", way, "task_end"), [json!(["bash", "completed"])]);
+        assert_eq!(events("40-compact", way, "compaction").len(), 1);
+        assert_eq!(
+            events("36-subagent", way, "task_begin"),
             Vec::<Value>::new(),
-            "the turn waits: it is its call"
+            "a foreground task is shown as its call"
         );
     }
     let limits = rows("show", &["latest", "logs/limits.jsonl"]);

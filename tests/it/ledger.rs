@@ -63,7 +63,7 @@ fn a_denial_whose_session_was_not_kept_is_not_a_denial_of_the_first_session() {
 }
 
 /// Returns the same ledger after every row has lost its session.
-fn homeless() -> Ledger {
+fn without_sessions() -> Ledger {
     let mut ledger = quiet_and_denied(Detail::ROWS | Detail::RECORDS);
     ledger.contexts_mut().for_each(|context| context.session = None);
     ledger
@@ -72,7 +72,7 @@ fn homeless() -> Ledger {
 #[test]
 fn a_filter_on_sessions_excludes_rows_without_a_session() {
     let pattern = |text: &str| vec![Pattern::new(text).unwrap()];
-    let all = homeless().contexts().count();
+    let all = without_sessions().contexts().count();
     assert!(all > 20, "{all}");
     for filter in [
         Filter { sessions: pattern("0"), ..Filter::default() },
@@ -80,7 +80,7 @@ fn a_filter_on_sessions_excludes_rows_without_a_session() {
         Filter { outcomes: vec![Outcome::Ok, Outcome::Denied], ..Filter::default() },
         Filter { last: Some(2), ..Filter::default() },
     ] {
-        let mut ledger = homeless();
+        let mut ledger = without_sessions();
         filter.apply(&mut ledger);
         assert_eq!(ledger.contexts().count(), 0, "{filter:?}");
     }
@@ -88,29 +88,29 @@ fn a_filter_on_sessions_excludes_rows_without_a_session() {
 
 #[test]
 fn other_filters_keep_rows_without_a_session() {
-    let mut ledger = homeless();
+    let mut ledger = without_sessions();
     Filter { tools: vec![Pattern::new("Write").unwrap()], ..Filter::default() }.apply(&mut ledger);
     assert_eq!(ledger.calls.len(), 1);
     assert_eq!(ledger.denials.len(), 1);
     assert!(ledger.contexts().all(|context| context.session.is_none()));
-    let mut ledger = homeless();
+    let mut ledger = without_sessions();
     let timed = ledger.contexts().filter(|context| context.time.is_some()).count();
     Filter { since: Time::parse("2020-01-01T00:00:00Z"), ..Filter::default() }.apply(&mut ledger);
     assert_eq!(ledger.contexts().count(), timed);
-    assert!(ledger.sessions.is_empty(), "nothing is left of them");
+    assert!(ledger.sessions.is_empty(), "no sessions are left");
 }
 
 #[test]
 fn rows_without_a_session_are_a_row_of_their_own_and_add_up() {
-    let mut ledger = homeless();
+    let mut ledger = without_sessions();
     let names = ["one".into(), "two".into()];
     let zone = Zone::named("UTC").unwrap();
     let view = View { ledger: &ledger, names: Names(&names), zone: &zone };
     let sessions = report_json(&report::sessions(&view));
     let rows = sessions["rows"].as_array().unwrap();
-    let homeless = rows.iter().find(|row| row["session"].is_null()).expect("a row without a session");
-    assert_eq!(homeless["calls"], sessions["totals"]["calls"]);
-    assert_eq!(homeless["denied"], 2);
+    let row = rows.iter().find(|row| row["session"].is_null()).expect("a row without a session");
+    assert_eq!(row["calls"], sessions["totals"]["calls"]);
+    assert_eq!(row["denied"], 2);
     assert_eq!(rows.iter().filter(|row| row["calls"] != 0).count(), 1);
     ledger.sessions.clear();
     ledger.sources.clear();

@@ -88,7 +88,7 @@ const WAYS: &[Way] = &[
         &[SUMMARY],
     ),
     (
-        "results that say what they added",
+        "results with their own share",
         |number| {
             let models = json!({"m": {"inputTokens": 1, "outputTokens": 1, "costUSD": 0.1}});
             let end = result(

@@ -1,8 +1,8 @@
 //! The packages and the GitHub Action, without GitHub: their files agree, and the scripts work with
 //! environment files in a temporary folder.
 
-#![expect(clippy::disallowed_methods, reason = "whether this is CI, and which programs there are")]
-#![expect(clippy::print_stderr, reason = "says which tests were left out")]
+#![expect(clippy::disallowed_methods, reason = "reads whether this is CI and which programs are installed")]
+#![expect(clippy::print_stderr, reason = "prints which tests were skipped")]
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -217,7 +217,7 @@ fn an_archive_contains_the_program_its_pages_and_all_completions() {
     }
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    fs::write(path("program"), "stands for the program of another machine").unwrap();
+    fs::write(path("program"), "a program for another machine").unwrap();
     let runnable = crate::support::program();
     let runnable = runnable.to_str().unwrap();
     let target = "aarch64-unknown-linux-musl";

@@ -23,7 +23,7 @@ fn the_committed_man_pages_are_current() {
     assert_eq!((code, &*stdout, &*stderr), (0, "", ""));
     let (made, kept) = (texts(folder.path()), texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("man")));
     let names = |pages: &BTreeMap<String, String>| pages.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(&made), names(&kept), "write them anew: cargo run -- generate man man");
+    assert_eq!(names(&made), names(&kept), "update them: cargo run -- generate man man");
     for (name, page) in made {
         assert!(page == kept[&name], "{name} has changed, write it anew: cargo run -- generate man man");
     }

@@ -106,7 +106,7 @@ fn several_sessions_have_a_heading_each_in_the_order_they_began() {
     let headings: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("━━ session ")).collect();
     let starts: Vec<&str> = headings.iter().map(|id| &id[..8]).collect();
     assert_eq!(starts, ["5f3a1c20", "8be20d17", "c41d90aa", "e9077c34"]);
-    assert!(!printed(&[WEEK, "--session", "e9077"]).contains("━━"), "one alone needs none");
+    assert!(!printed(&[WEEK, "--session", "e9077"]).contains("━━"), "a single session has no heading");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn text_that_a_fork_copied_is_printed_once() {
     let path = log.path().to_str().unwrap();
     let text = printed(&[path]);
     assert_eq!((text.matches("asked once").count(), text.matches("asked anew").count()), (1, 1), "{text}");
-    assert!(printed(&[path, "--session", "b"]).contains("asked once"), "alone it is whole");
+    assert!(printed(&[path, "--session", "b"]).contains("asked once"), "a fork alone is printed completely");
 }
 
 #[test]

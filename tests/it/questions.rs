@@ -113,7 +113,7 @@ fn an_answer_over_the_control_protocol_may_be_in_another_log() {
     let alone = rows(&[stream]);
     assert_eq!(alone.len(), 2);
     assert!(alone.iter().all(|row| row["end"] == "unanswered" && row["answer"].is_null()));
-    assert!(rows(&[input]).is_empty(), "an answer alone is no question");
+    assert!(rows(&[input]).is_empty(), "an answer alone is not a question");
 }
 
 #[test]

@@ -334,7 +334,7 @@ fn a_gate_that_fails_ends_run_with_one_and_says_which_call_and_how_to_allow_it()
         assert!(stderr.contains(word), "{word}: {stderr}");
     }
     let held = output(&["--fail-on", "no-result", "--max-cost", "1"], "cat \"$1\"; exit 6", &denied());
-    assert_eq!(code(&held), 6, "where gates hold, run ends as the command did");
+    assert_eq!(code(&held), 6, "if all gates pass, run ends with the code of the command");
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn a_gate_that_cannot_be_judged_ends_run_with_one_and_says_why() {
     }
     // The clock gives the duration, whatever was printed.
     assert_eq!(code(&output(&["--max-duration", "1h"], "echo hello", &denied())), 0);
-    assert_eq!(code(&output(&[], "echo hello; exit 5", &denied())), 5, "without a gate the command decides");
+    assert_eq!(code(&output(&[], "echo hello; exit 5", &denied())), 5, "without gates the command decides");
     let cut = output(&["--max-cost", "1"], "head -n 1 \"$1\"", &denied());
     let stderr = String::from_utf8(cut.stderr.clone()).unwrap();
     assert_eq!(code(&cut), 1);

@@ -86,7 +86,7 @@ fn gates_match_the_schemas() {
             holds(&schema, &report, &format!("{command} {log}"));
         }
     }
-    assert!(schema("turns")["properties"].get("gates").is_none(), "no gate can be asked for with it");
+    assert!(schema("turns")["properties"].get("gates").is_none(), "it has no gates");
 }
 
 #[test]

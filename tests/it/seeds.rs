@@ -257,7 +257,7 @@ fn an_older_cli_followed_more_of_the_documents() {
 fn an_error_in_the_documents_has_no_flag_and_the_recorded_one_no_subtype() {
     let seed = account(&[testdata("logs/seed/23-api-sse-error.jsonl")]);
     assert_eq!(seed.turns.by_subtype.keys().collect::<Vec<_>>(), ["error_during_execution"]);
-    assert_eq!((seed.errors.turn, seed.errors.api), (1, 0), "no assistant record tells of it");
+    assert_eq!((seed.errors.turn, seed.errors.api), (1, 0), "no assistant record mentions it");
     let recorded = account(&[recording("stream/23-api-sse-error.jsonl")]);
     assert_eq!(recorded.turns.by_subtype.keys().collect::<Vec<_>>(), ["success"]);
     assert_eq!((recorded.errors.turn, recorded.errors.api), (1, 1));

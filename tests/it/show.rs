@@ -132,9 +132,9 @@ fn a_long_session_is_cut_on_a_screen_and_whole_for_programs() {
     let (_, stdout, _) = run_with(&["show", "s", "--limit", "0", path]);
     assert!(!stdout.contains("earlier rows"));
     let last = rows(&["s", path, "--limit", "2"]);
-    assert_eq!(column(&last, "name"), ["model-248", "model-249"], "a limit keeps the newest too");
+    assert_eq!(column(&last, "name"), ["model-248", "model-249"], "a limit keeps the newest");
     let first = rows(&["s", path, "--limit", "1", "--sort", "line:asc"]);
-    assert_eq!(column(&first, "name"), ["model-000"], "in another order the first of that order");
+    assert_eq!(column(&first, "name"), ["model-000"], "in another order, a limit keeps the first");
 }
 
 #[test]

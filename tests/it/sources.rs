@@ -65,7 +65,7 @@ fn a_pattern_that_the_shell_did_not_expand_is_expanded() {
     assert_eq!(sources(&[&format!("{STREAMS}/{{01,02}}-*.jsonl")]), 2);
     assert_eq!(sources(&["recordings/*/stream/01-simple-text.jsonl"]), 2);
     assert_eq!(sources(&["recordings/**/agent-*.jsonl"]), 10);
-    assert_eq!(sources(&["recordings/*/transcript/50-resume"]), 4, "a folder that fits is searched");
+    assert_eq!(sources(&["recordings/*/transcript/50-resume"]), 4, "a matching folder is searched");
 }
 
 #[test]
@@ -173,10 +173,10 @@ fn saved_sessions_are_where_the_environment_says() {
         let paths = saved(home.path(), config_dir).into_iter();
         paths.map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(saved(None), ["a.jsonl", "b.jsonl"], "both homes of older and newer versions");
-    assert_eq!(saved(Some(" ")), ["a.jsonl", "b.jsonl"], "an empty variable says nothing");
+    assert_eq!(saved(None), ["a.jsonl", "b.jsonl"], "the folders of older and newer versions");
+    assert_eq!(saved(Some(" ")), ["a.jsonl", "b.jsonl"], "an empty variable is ignored");
     assert_eq!(saved(Some("~/work")), ["c.jsonl"]);
-    assert_eq!(saved(Some("~/work/projects")), ["c.jsonl"], "its folder of projects will do");
+    assert_eq!(saved(Some("~/work/projects")), ["c.jsonl"], "its `projects` folder works, too");
     assert_eq!(saved(Some("~/work, ~/play")), ["d.jsonl", "c.jsonl"]);
     assert_eq!(saved(Some("~/no-such-folder")), [""; 0]);
 }

@@ -193,7 +193,7 @@ fn diff_takes_a_pipe_for_the_side_that_is_not_named() {
     assert_eq!(stdout, run(ccstat(&["diff", path, "-"]).write_stdin(RESULT)).1);
     let home = home(RESULT);
     let silent = |words: &[&str]| self::code(words, home.path(), Stdio::null());
-    assert_eq!(silent(&["diff", path]), 2, "saved sessions are no side of a comparison");
+    assert_eq!(silent(&["diff", path]), 2, "saved sessions cannot be a side of a comparison");
     assert_eq!(self::code(&["diff", path], home.path(), pipe("")), 3);
     assert_eq!(silent(&["diff"]), 2);
     assert_eq!(run_with(&["diff", "-", "-"]).0, 2);

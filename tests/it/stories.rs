@@ -180,10 +180,6 @@ fn two_logs_in_one_file_are_charged_separately() {
     };
     let total = |lines: [&str; 2]| account(&lines).cost.total.unwrap().to_string();
     assert_eq!(total([&run("a", 0.5, 100), &run("b", 0.7, 140)]), "1.2", "another process, another session");
-    assert_eq!(total([&run("a", 0.5, 100), &run("a", 0.75, 150)]), "0.75", "the same one goes on counting");
-    assert_eq!(
-        total([&run("a", 0.5, 100), &run("a", 0.25, 50)]),
-        "0.75",
-        "a total that falls begins at zero"
-    );
+    assert_eq!(total([&run("a", 0.5, 100), &run("a", 0.75, 150)]), "0.75", "the same session keeps counting");
+    assert_eq!(total([&run("a", 0.5, 100), &run("a", 0.25, 50)]), "0.75", "a falling total starts from zero");
 }

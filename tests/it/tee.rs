@@ -179,7 +179,7 @@ fn live_latencies_by_arrival_have_their_own_keys() {
     let seen = piped(&["--live=plain", "--json"], &fs::read(denied()).unwrap());
     let report = report(&seen.stdout);
     assert_eq!(report["by_arrival"]["tools"]["Bash"]["count"], 1);
-    assert_eq!(report["tools"]["by_name"]["Bash"]["latency_ms"]["p50"], 68, "that of the log stays");
+    assert_eq!(report["tools"]["by_name"]["Bash"]["latency_ms"]["p50"], 68, "the latency of the log is kept");
     let silent = piped(&["--json"], &fs::read(denied()).unwrap());
     assert!(self::report(&silent.stdout)["by_arrival"].is_null());
 }

@@ -47,7 +47,7 @@ pub(crate) fn open(columns: u16, rows: u16) -> (OwnedFd, File) {
 }
 
 /// Makes a program the leader of a session whose terminal is its standard error.
-#[expect(unsafe_code, reason = "the session must be there before the program begins")]
+#[expect(unsafe_code, reason = "the session must exist before the program starts")]
 fn lead_session(command: &mut Command) {
     // SAFETY: only system calls between fork and exec.
     unsafe {
@@ -59,7 +59,7 @@ fn lead_session(command: &mut Command) {
 }
 
 /// Starts a program without a terminal, as in CI, even if the tests run at one.
-#[expect(unsafe_code, reason = "the session must be there before the program begins")]
+#[expect(unsafe_code, reason = "the session must exist before the program starts")]
 pub(crate) fn without(command: &mut Command) {
     // SAFETY: one system call between fork and exec.
     unsafe {

@@ -63,7 +63,7 @@ fn watched(program: &str, arguments: &[&str], stdin: Stdio) -> Command {
     let filters = filters();
     let mut command = Command::new(program);
     command.args(arguments).stdin(stdin).current_dir(testdata("")).env("TZ", "Europe/Berlin");
-    #[expect(unsafe_code, reason = "the filters must be in force before the program begins")]
+    #[expect(unsafe_code, reason = "the filters must apply before the program starts")]
     // SAFETY: between fork and exec only two system calls are made, on memory that was filled before.
     unsafe {
         command.pre_exec(move || {

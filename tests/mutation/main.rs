@@ -16,11 +16,11 @@
     clippy::unwrap_used,
     clippy::print_stderr,
     clippy::disallowed_methods,
-    reason = "the helpers of tests are tests too, and how long a test runs is said by the environment"
+    reason = "test helpers may unwrap and print, and the environment sets how long a test runs"
 )]
 
 #[path = "../../fuzz/checks.rs"]
-#[allow(dead_code, reason = "the laws of other tests stand there too")]
+#[allow(dead_code, reason = "other tests use its other checks")]
 mod checks;
 #[path = "../../fuzz/reports.rs"]
 mod reports;
