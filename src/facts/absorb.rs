@@ -62,11 +62,11 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
     fn absorb_body(&mut self) {
         match &self.event.body {
             Body::Plain => {}
-            Body::Compaction(told) => {
-                let event::Compaction { before, after, trigger, took } = told;
+            Body::Compaction(compaction) => {
+                let event::Compaction { before, after, trigger, took } = compaction;
                 let trigger = trigger.as_deref().map(|trigger| self.facts.names.get(trigger));
-                let told = Compaction { before: *before, after: *after, trigger, took: *took };
-                self.note_event(EventKind::Compaction(told));
+                let compaction = Compaction { before: *before, after: *after, trigger, took: *took };
+                self.note_event(EventKind::Compaction(compaction));
             }
             Body::Message(message) => {
                 self.count_message(message);
@@ -147,16 +147,21 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
             self.detail_response(id, response.id.as_deref(), time);
         }
         let dialect = self.event.dialect;
-        let told =
-            Response::told(self.compact_place, dialect, self.session(), response, &mut self.facts.names);
-        let told = match dialect {
-            Dialect::Transcript => told.written_by(response.version.or_else(|| self.record_version())),
+        let row = Response::of_message(
+            self.compact_place,
+            dialect,
+            self.session(),
+            response,
+            &mut self.facts.names,
+        );
+        let row = match dialect {
+            Dialect::Transcript => row.written_by(response.version.or_else(|| self.record_version())),
             Dialect::Stream | Dialect::Input | Dialect::Bridge => {
                 self.may_be_long(id, response.usage.as_ref());
-                told
+                row
             }
         };
-        self.facts.responses.insert(id, told);
+        self.facts.responses.insert(id, row);
         if let Some(session) = &response.request_session {
             let session = SessionKey::Named(self.facts.names.get(session));
             insert(&mut self.facts.request_sessions, id, First::at(self.compact_place, Some(session)));

@@ -1,4 +1,4 @@
-//! The settled facts: every number as it is reported, and what is missing as `None`.
+//! The account: every reported number. Missing values are `None`.
 
 mod builder;
 
@@ -11,23 +11,23 @@ use crate::{
     measure::{Millis, Time, Tokens, Usd},
 };
 
-/// What happened, in all the records that were read.
+/// The totals of everything that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Account {
-    /// The bytes and what they held.
+    /// Counts of the input.
     pub input: Input,
     /// Records by kind.
     pub kinds: BTreeMap<String, u64>,
     /// Blocks by role and type.
     pub blocks: BTreeMap<String, u64>,
-    /// Kinds that no table knows.
+    /// Unknown record kinds, with the first place of each.
     pub unknown_kinds: BTreeMap<String, Unknown>,
-    /// Blocks that no table knows.
+    /// Unknown block types, with the first place of each.
     pub unknown_blocks: BTreeMap<String, Unknown>,
     /// Distinct session ids.
     pub sessions: u64,
-    /// What humans asked.
+    /// Prompts that people typed.
     pub prompts: u64,
     /// API responses.
     pub responses: u64,
@@ -41,17 +41,17 @@ pub struct Account {
     pub errors: Errors,
     /// Tokens and searches that were charged.
     pub tokens: Tokens,
-    /// What it cost.
+    /// Cost in US dollars.
     pub cost: Cost,
-    /// How long it took.
+    /// Durations of turns, API calls and tools.
     pub duration: Durations,
-    /// Models that answered or were charged.
+    /// Models that answered or were billed.
     pub models: Vec<String>,
     /// CLI versions that wrote the records.
     pub versions: Vec<String>,
 }
 
-/// The bytes and what they held.
+/// Counts of the input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Input {
@@ -61,11 +61,11 @@ pub struct Input {
     pub bytes: u64,
     /// Physical lines.
     pub lines: u64,
-    /// Lines with nothing on them.
+    /// Blank lines.
     pub blank: u64,
-    /// Records.
+    /// JSON objects with a `type`.
     pub records: u64,
-    /// What is no record.
+    /// Invalid lines and values.
     pub invalid: u64,
     /// Sources that end inside a record.
     pub truncated: u64,
@@ -73,13 +73,13 @@ pub struct Input {
     pub copies: u64,
     /// Records by dialect.
     pub dialects: BTreeMap<&'static str, u64>,
-    /// The first of what is no record, in order.
+    /// The first invalid places, in order.
     pub invalid_places: Vec<InvalidPlace>,
-    /// Reading was stopped before its end.
+    /// Set if reading was interrupted.
     pub interrupted: Option<Interrupted>,
 }
 
-/// A read that was stopped before its end. Of two, the one that knows more is the greater.
+/// An interrupted read. An instance with a known total is greater than one without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct Interrupted {
@@ -87,7 +87,7 @@ pub struct Interrupted {
     pub total: Option<u64>,
 }
 
-/// Where something stands that is no record.
+/// Location of an invalid line or value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidPlace {
@@ -97,21 +97,21 @@ pub struct InvalidPlace {
     pub line: u64,
     /// Byte offset, from 0.
     pub offset: u64,
-    /// What is wrong with it.
+    /// Why it is invalid.
     pub reason: String,
 }
 
-/// A name that no table knows.
+/// An unknown name: how often it occurs and where it occurs first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unknown {
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
-    /// The first place.
+    /// Source of the first occurrence.
     pub source: SourceId,
-    /// Its line, from 1.
+    /// Line of the first occurrence, from 1.
     pub line: u64,
-    /// The CLI version that wrote it, where that is known.
+    /// CLI version that wrote the first occurrence, if known.
     pub version: Option<String>,
 }
 
@@ -121,17 +121,17 @@ pub struct Unknown {
 pub struct Turns {
     /// `result` records.
     pub total: u64,
-    /// Those that succeeded.
+    /// Results with subtype `success` and without `is_error`.
     pub ok: u64,
-    /// Those that did not.
+    /// All other results.
     pub errors: u64,
-    /// By `subtype`.
+    /// Results by `subtype`.
     pub by_subtype: BTreeMap<String, u64>,
-    /// Those that did not succeed, by `subtype`: `success` is among them, with `is_error`.
+    /// Failed results by `subtype`. `success` occurs here too, with `is_error`.
     pub failed_by_subtype: BTreeMap<String, u64>,
-    /// The CLI's own count.
+    /// Sum of `num_turns`, as the CLI counts turns.
     pub num_turns: u64,
-    /// Sessions in the stream that have no result.
+    /// Streamed sessions without a result.
     pub no_result_sessions: u64,
 }
 
@@ -139,11 +139,11 @@ pub struct Turns {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tools {
-    /// All of them.
+    /// Sum over all tools.
     pub total: ToolCount,
-    /// Answers without a call.
+    /// Results without a call.
     pub orphans: u64,
-    /// By name of the tool.
+    /// Calls by tool name.
     pub by_name: BTreeMap<String, ToolCount>,
 }
 
@@ -153,40 +153,40 @@ pub struct Tools {
 pub struct ToolCount {
     /// How often it was called.
     pub calls: u64,
-    /// It answered.
+    /// Calls that succeeded.
     pub ok: u64,
-    /// It failed.
+    /// Calls that failed.
     pub errors: u64,
-    /// It was refused.
+    /// Calls that were denied.
     pub denied: u64,
-    /// No answer was seen.
+    /// Calls without a result.
     pub open: u64,
-    /// How long the answers took, where the log says so.
+    /// Latencies, if the log has the times.
     pub latency: Option<Latencies>,
 }
 
-/// How long answers took.
+/// Statistics of call latencies. Percentiles are by nearest rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Latencies {
-    /// Of how many calls it is known.
+    /// Number of calls with a known latency.
     pub count: u64,
     /// Their sum.
     pub total: Millis,
-    /// Median, by nearest rank as all percentiles here.
+    /// Median.
     pub p50: Millis,
-    /// 90 of 100 are not above it.
+    /// 90th percentile.
     pub p90: Millis,
-    /// 95 of 100 are not above it.
+    /// 95th percentile.
     pub p95: Millis,
-    /// 99 of 100 are not above it.
+    /// 99th percentile.
     pub p99: Millis,
-    /// The longest.
+    /// Maximum.
     pub max: Millis,
 }
 
 impl Latencies {
-    /// Sorts and measures; none if there are none.
+    /// Computes the statistics; `None` without values.
     pub(crate) fn of(mut all: Vec<Millis>) -> Option<Self> {
         all.sort_unstable();
         let rank = |percent: usize| all.get((all.len() * percent).div_ceil(100).saturating_sub(1)).copied();
@@ -206,69 +206,69 @@ impl Latencies {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Denials {
-    /// All of them.
+    /// Sum over all tools.
     pub total: u64,
-    /// By tool.
+    /// Denied calls by tool.
     pub by_tool: BTreeMap<String, u64>,
 }
 
-/// Failures, by where they happened.
+/// Numbers of failures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Errors {
-    /// Tools that failed.
+    /// Failed tool calls.
     pub tool: u64,
-    /// Turns that failed.
+    /// Failed turns.
     pub turn: u64,
-    /// API calls that failed for good.
+    /// API calls that failed without a retry.
     pub api: u64,
-    /// API calls that failed and were repeated.
+    /// API calls that failed and were retried.
     pub api_retries: u64,
     /// API failures by their type.
     pub by_type: BTreeMap<String, u64>,
 }
 
-/// What it cost. An estimate at API prices.
+/// Cost. An estimate at API prices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cost {
-    /// Reported where the CLI said it, computed for the other sessions.
+    /// Total cost: as reported by the CLI, and computed for sessions without a report.
     pub total: Option<Usd>,
-    /// What the CLI said.
+    /// The part of the total that the CLI reported.
     pub reported: Option<Usd>,
-    /// Tokens times prices, of all responses whose counts can be final.
+    /// Tokens times prices, over all responses whose token counts can be final.
     pub computed: Option<Usd>,
-    /// Whether nothing is missing from the total.
+    /// Whether the total covers all usage.
     pub complete: bool,
-    /// Models that have no price, in sessions where the CLI said none.
+    /// Models without a price, in sessions without a reported cost.
     pub unpriced_models: Vec<String>,
-    /// By model.
+    /// Cost by model.
     pub by_model: BTreeMap<String, ModelCost>,
 }
 
-/// What one model was used for.
+/// Tokens and cost of one model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelCost {
-    /// Its part of the total, where it is known.
+    /// Its part of the total, if known.
     pub total: Option<Usd>,
-    /// Its tokens.
+    /// Tokens that were billed.
     pub tokens: Tokens,
 }
 
-/// How long it took.
+/// Durations of turns, API calls and tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Durations {
-    /// Wall time of the turns.
+    /// Total wall time of turns.
     pub wall: Option<Millis>,
-    /// API time.
+    /// Total API time.
     pub api: Option<Millis>,
     /// Sum of tool latencies; calls in parallel overlap.
     pub tool: Option<Millis>,
-    /// The earliest moment.
+    /// Earliest time of a record.
     pub first: Option<Time>,
-    /// The latest moment.
+    /// Latest time of a record.
     pub last: Option<Time>,
 }
 
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_of_nearest_rank() {
+    fn percentiles_use_the_nearest_rank() {
         let of = |all: &[i64]| Latencies::of(all.iter().map(|&millis| Millis::new(millis)).collect());
         assert_eq!(of(&[]), None);
         let one = of(&[7]).expect("one");

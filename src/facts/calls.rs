@@ -1,4 +1,4 @@
-//! Tool calls: `tool_use` and `tool_result` find each other by id, in whatever order, chunk or file they stand.
+//! Tool calls. `tool_use` and `tool_result` are matched by id, in any order and across chunks and files.
 
 use super::{
     key::Name,
@@ -6,22 +6,22 @@ use super::{
 };
 use crate::measure::{Millis, Time};
 
-/// One call, each half of it missing until it is found. There are a hundred thousand in a gigabyte, so a row is small.
+/// One call; either half may still be missing. A gigabyte has a hundred thousand calls, so rows are small.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
-    /// Where the first ask stands.
+    /// Place of the first `tool_use`.
     ask: CompactPlace,
     /// The tool that it names.
     tool: Option<Name>,
-    /// The earliest ask that has a time.
+    /// Earliest time of a `tool_use`.
     asked: Earliest,
-    /// The earliest answer, and where it stands.
+    /// Time and place of the earliest result.
     answered: (Earliest, CompactPlace),
-    /// Whether that answer is a failure.
+    /// Whether that result is an error.
     failed: bool,
 }
 
-/// How a call ended, its permission apart.
+/// How a call ended, without regard to permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     Ok,
@@ -30,23 +30,22 @@ pub(crate) enum Ending {
 }
 
 impl Call {
-    /// The half that asks.
+    /// Creates a call from its `tool_use`.
     pub(crate) fn asked(place: CompactPlace, tool: Option<Name>, time: Option<Time>) -> Self {
         Self { ask: place, tool, asked: time.into(), ..Self::answered(CompactPlace::NOWHERE, false, None) }
     }
 
-    /// The half that answers.
+    /// Creates a call from its `tool_result`.
     pub(crate) fn answered(place: CompactPlace, failed: bool, time: Option<Time>) -> Self {
         let (ask, asked) = (CompactPlace::NOWHERE, Earliest::default());
         Self { ask, tool: None, asked, answered: (time.into(), place), failed }
     }
 
-    /// The tool that was asked; `None` if nothing was asked, `Some(None)` if the ask names no tool.
+    /// Returns the tool; `None` without a `tool_use`, `Some(None)` if the `tool_use` does not name its tool.
     pub(crate) fn tool(&self) -> Option<Option<&Name>> {
         self.ask.is_somewhere().then_some(self.tool.as_ref())
     }
 
-    /// How it ended.
     pub(crate) fn ending(&self) -> Ending {
         match self.answered.1.is_somewhere() {
             false => Ending::Open,
@@ -55,14 +54,14 @@ impl Call {
         }
     }
 
-    /// Time from the earliest ask to the earliest answer, where both say when.
+    /// Returns the time from the earliest `tool_use` to the earliest result, if both have a time.
     pub(crate) fn latency(&self) -> Option<Millis> {
         Some(self.answered.0.get()?.since(self.asked.get()?))
     }
 }
 
-/// The first ask and the earliest answer count. An answer without a time comes after all that have one, and then the place
-/// decides.
+/// The first `tool_use` and the earliest result count. Results without a time are ordered by place, after
+/// those with a time.
 impl Merge for Call {
     fn merge(&mut self, other: Self) {
         let Self { ask, tool, asked, answered, failed } = other;

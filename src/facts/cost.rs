@@ -1,4 +1,4 @@
-//! What it cost: what the CLI reported, what the tokens come to, and which of the two counts for which session.
+//! Costs of sessions: the reported cost, the computed cost, and which of the two counts.
 
 use std::collections::BTreeMap;
 
@@ -14,39 +14,36 @@ use super::{
 };
 use crate::measure::{Prices, Time, Tokens, Usd, add, canonical};
 
-/// The model of a response that names none.
+/// Name of the model if a response has none.
 pub(super) const NO_MODEL: &str = "unknown";
 
-/// What the responses of one model in one session come to. Responses are many and are added up as they are seen.
+/// Sum over the responses of one model in one session.
 #[derive(Default)]
 pub(super) struct Answered {
     pub(super) tokens: Tokens,
-    /// How many responses.
     pub(super) count: u64,
-    /// Some response had usage.
+    /// Whether some response has usage.
     has_usage: bool,
-    /// What their tokens come to, of those whose counts can be final at all: a stream alone has only placeholders.
+    /// Computed cost of the responses whose token counts can be final: a stream alone has only placeholders.
     pub(super) computed: Option<Usd>,
-    /// The model has no price.
+    /// Whether the model has no price.
     pub(super) unpriced: bool,
 }
 
-impl Answered {}
-
-/// A response that a fork copied from its origin.
+/// A response that a fork copied from its original session.
 pub(super) struct Copied {
     model: Name,
     pub(super) tokens: Tokens,
     price: Usd,
 }
 
-/// A session's own responses by model, those that it copied when it was forked, and what was reported of it.
+/// The responses and results of one session.
 #[derive(Default)]
 pub(super) struct Share<'a> {
     pub(super) owned: BTreeMap<Name, Answered>,
     pub(super) copied: Vec<Copied>,
     pub(super) reported: Vec<&'a Difference<'a>>,
-    /// Some response never got its final counts.
+    /// Whether some response never got its final counts.
     unfinished: bool,
 }
 
@@ -67,16 +64,16 @@ impl Share<'_> {
     }
 }
 
-/// The price of a response whose counts can be final.
+/// Returns the price if the token counts of the response can be final.
 pub(super) fn computed(response: &Response, price: Option<Usd>) -> Option<Usd> {
     price.filter(|_| response.saved || response.delta)
 }
 
-/// Which session owns what several share: the one that a line names as the one that asked, else the one with the earliest moment,
-/// then by name.
+/// Decides which session owns a row that several sessions contain: the one that a line names as the
+/// requester, else the one that starts first, then by name.
 pub(super) struct Owners<'a> {
     sessions: &'a Hashed<SessionKey, Session>,
-    /// The session that asked for a response. Only copied lines of 2.1.326 and later say it.
+    /// The session that requested a response. Only copied lines of 2.1.326 and later have it.
     request_sessions: &'a Hashed<Id, First<SessionKey>>,
 }
 
@@ -85,13 +82,13 @@ impl<'a> Owners<'a> {
         Self { sessions: &facts.sessions, request_sessions: &facts.request_sessions }
     }
 
-    /// The session that asked for a response, where a line says it and that session was read too.
+    /// Returns the session that requested a response, if a line names it and that session was read.
     pub(super) fn asked_by(&self, response: Id) -> Option<&'a SessionKey> {
         let session = self.request_sessions.get(&response)?.get()?;
         self.sessions.contains_key(session).then_some(session)
     }
 
-    /// The session that a response counts for.
+    /// Returns the session that a response counts for.
     pub(super) fn of_response<'k>(&self, id: Id, response: &'k Response) -> Option<&'k SessionKey>
     where
         'a: 'k,
@@ -104,7 +101,7 @@ impl<'a> Owners<'a> {
         (start.is_none(), start, key)
     }
 
-    /// The session that something counts for; for the others it is a copy.
+    /// Returns the session that a row counts for. The others have a copy.
     pub(super) fn owner<'k>(&self, of: &'k SmallSet<SessionKey>) -> Option<&'k SessionKey> {
         match of {
             SmallSet::One(only) => Some(only),
@@ -112,24 +109,24 @@ impl<'a> Owners<'a> {
         }
     }
 
-    /// Which of two owns what they share.
+    /// Returns which of two sessions owns a row that both contain.
     pub(super) fn earlier<'k>(&self, one: &'k SessionKey, two: &'k SessionKey) -> &'k SessionKey {
         if self.order(two) < self.order(one) { two } else { one }
     }
 }
 
-/// What one session costs, and how that is known.
+/// The cost of one session.
 pub(super) struct Bill<'a> {
     pub(super) key: &'a SessionKey,
     pub(super) share: Share<'a>,
-    /// What the CLI said of it.
+    /// The reported cost, if there is one.
     pub(super) reported: Option<Reported>,
-    /// Responses follow the last result: they were never paid.
+    /// Whether responses follow the last result. They are not in the reported cost.
     pub(super) cut: bool,
 }
 
 impl Bill<'_> {
-    /// Models that have no price, where that matters.
+    /// Returns the models without a price. Empty if the cost was reported.
     pub(super) fn unpriced(&self) -> impl Iterator<Item = &Name> {
         let counts = self.reported.is_none();
         self.share
@@ -139,7 +136,7 @@ impl Bill<'_> {
             .map(|(model, _)| model)
     }
 
-    /// Some token count can not be known.
+    /// Returns whether some token counts are not final.
     pub(super) fn is_unfinished(&self) -> bool {
         match &self.reported {
             Some(reported) => self.cut && !reported.saved,
@@ -147,12 +144,12 @@ impl Bill<'_> {
         }
     }
 
-    /// Whether its figure holds everything that it used.
+    /// Returns whether the cost covers all usage.
     pub(super) fn is_complete(&self) -> bool {
         !self.is_unfinished() && self.unpriced().next().is_none()
     }
 
-    /// Its figure by model, as far as that is known.
+    /// Returns the cost by model, as far as it is known.
     pub(super) fn paid(&self) -> Vec<Paid> {
         let owned = &self.share.owned;
         let paid = |model: &Name, tokens, cost| Paid { model: Some(Name::clone(model)), tokens, cost };
@@ -165,13 +162,14 @@ impl Bill<'_> {
                 let mut all: Vec<Paid> =
                     uses.iter().map(|one| paid(&one.model, one.tokens, Some(one.cost))).collect();
                 let rest = total.nanos() - uses.iter().map(|one| one.cost.nanos()).sum::<i128>();
-                // Nothing was used: that it cost nothing is known all the same.
+                // Without usage the cost is known to be zero.
                 if rest != 0 || models.is_empty() {
                     all.push(of_none(Usd::from_nanos(rest)));
                 }
                 all
             }
-            // The CLI gave one figure and no models: tokens are the responses', and the money has a model only if there is one.
+            // The CLI reported a total without models: tokens are those of the responses, and the cost has a
+            // model only if there is just one.
             Some(Reported { total, models: None, .. }) => {
                 let mut all: Vec<Paid> =
                     of_responses().map(|(model, one)| paid(model, one.tokens, None)).collect();
@@ -183,14 +181,14 @@ impl Bill<'_> {
     }
 }
 
-/// A part of a session's figure: what was paid for the tokens of one model, or of none.
+/// A part of the cost of a session: tokens of one model, or cost that has no model.
 pub(super) struct Paid {
     pub(super) model: Option<Name>,
     pub(super) tokens: Tokens,
     pub(super) cost: Option<Usd>,
 }
 
-/// What every session costs, and beside it what all responses come to by their tokens.
+/// Computes the cost of every session, and the computed cost of all responses.
 pub(super) fn bills<'a>(
     facts: &'a Facts,
     differences: &'a [Difference<'a>],
@@ -215,7 +213,8 @@ pub(super) fn bills<'a>(
     (bills, computed)
 }
 
-/// Gives every response to the session that owns it, and as a copy to the others; what all of them come to.
+/// Assigns every response to the session that owns it, and as a copy to the others. Returns the computed cost
+/// of all.
 fn share_out<'a>(
     facts: &'a Facts,
     prices: &Prices,
@@ -243,15 +242,15 @@ fn share_out<'a>(
     sum
 }
 
-/// What the CLI reported of one session, by model where it says so.
+/// Cost of one session as the CLI reported it.
 pub(super) struct Reported {
     pub(super) total: Usd,
     pub(super) models: Option<Vec<ModelUse>>,
-    /// From a saved total, which a killed process did not write.
+    /// Whether it is the saved total. A killed process did not write one.
     pub(super) saved: bool,
 }
 
-/// Uses of the same model added up, in the order they are first named.
+/// Adds up uses of the same model, in the order of their first occurrence.
 pub(super) fn added(models: &[ModelUse]) -> Vec<ModelUse> {
     let mut uses: Vec<ModelUse> = Vec::new();
     let mut places: Hashed<&str, usize> = Hashed::default();
@@ -271,8 +270,8 @@ pub(super) fn added(models: &[ModelUse]) -> Vec<ModelUse> {
     uses
 }
 
-/// The larger of what the stream's results add up to and what was saved: a killed run has no saved total, and the
-/// saved one knows of late calls that no result told of.
+/// Returns the larger of the sum of printed results and the saved total. A killed run has no saved total, and
+/// the saved total includes late calls after the last result.
 fn reported(session: &Session, share: &Share<'_>) -> Option<Reported> {
     let streamed = streamed(share);
     let saved = session.state.as_ref().map(|state| without_copied(state.total, &state.models, share));
@@ -296,7 +295,7 @@ pub(super) fn streamed(share: &Share<'_>) -> Option<Reported> {
     Some(Reported { total: total?, models, saved: false })
 }
 
-/// A fork's saved total begins with its origin's, so what it copied is taken off again.
+/// Subtracts the copied responses: the saved total of a fork includes that of its original session.
 pub(super) fn without_copied(total: Usd, models: &[ModelUse], share: &Share<'_>) -> Reported {
     let (mut total, mut models) = (total, models.to_vec());
     for Copied { model, tokens, price } in &share.copied {

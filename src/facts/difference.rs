@@ -1,8 +1,9 @@
-//! What each turn added to the totals that the CLI prints.
+//! Computes what each turn added to the cumulative totals that the CLI prints.
 //!
-//! A `result` carries cost, tokens and API time *so far*: in this process, or, in recent versions, in this session with
-//! everything that was resumed. So a turn's own share is a difference to some result before it, and which one that is
-//! depends on the version, on `/clear`, on resume and on fork. All rules are here, applied once, in the order of places.
+//! A `result` has the cumulative cost, tokens and API time of its process or, in recent versions, of its
+//! session with everything that was resumed. So the share of a turn is the difference to an earlier result.
+//! Which one depends on the version, on `/clear`, on resume and on fork. All of these rules are here, applied
+//! once, in log order.
 
 use super::{
     Hashed, HashedSet,
@@ -14,21 +15,21 @@ use crate::{
     measure::{Millis, Tokens, Usd},
 };
 
-/// What one `result` added.
+/// The share of one `result`.
 #[derive(Clone, Debug)]
 pub(super) struct Difference<'a> {
     pub(super) end: &'a TurnEnd,
-    /// The result that it goes on from, and the total by then.
+    /// The result that it continues, and the total at that point.
     pub(super) before: Option<(&'a TurnEnd, Usd)>,
-    /// Its share of the cost.
+    /// Cost of the turn.
     pub(super) cost: Option<Usd>,
-    /// Its share by model, where the record says anything by model.
+    /// Tokens and cost by model, if the record has them.
     pub(super) models: Option<Vec<ModelUse>>,
-    /// Its share of the API time; missing where the history that it contains is not given.
+    /// API time of the turn; `None` if an earlier result that it includes is missing.
     pub(super) api: Option<Millis>,
 }
 
-/// Totals so far, as the next result of the same process will continue them.
+/// Cumulative totals that the next result of the same process continues.
 #[derive(Clone, Debug)]
 struct Totals<'a> {
     end: &'a TurnEnd,
@@ -44,7 +45,8 @@ impl<'a> Totals<'a> {
     }
 }
 
-/// The differences of all results, each result that stands in several files once: with its smallest difference.
+/// Computes the differences of all results. A result that is in several files occurs once, with its smallest
+/// difference.
 pub(super) fn differences(chain: &Chain) -> Vec<Difference<'_>> {
     let mut results: Vec<&TurnEnd> = chain.results.iter().collect();
     results.sort_unstable_by_key(|end| end.place);
@@ -88,16 +90,16 @@ fn difference<'a>(
     history: &History<'a>,
 ) -> (Difference<'a>, Totals<'a>) {
     let total = end.total.unwrap_or_default();
-    // A total that fell is another process's.
+    // A smaller total belongs to another process.
     let before = before.filter(|before| end.since_last.is_some() || total >= before.cost);
     let base = before.map_or(Usd::ZERO, |before| before.cost);
     let printed = end.models.as_deref().filter(|models| !models.is_empty());
-    // 1.0.128 prints an empty `modelUsage` for a local command; the totals go on after it.
+    // 1.0.128 prints an empty `modelUsage` for a local command; the totals continue after it.
     let models = printed.unwrap_or(before.map_or(&[], |before| before.models));
     let (cost, uses) = match &end.since_last {
         Some(since) => (since.iter().map(|one| one.cost).sum(), since.clone()),
         None => {
-            // Where nothing is printed by model, nothing was added by model.
+            // Without models in the record, the turn added nothing by model.
             let old = before.map_or(&[][..], |before| before.models);
             let old: Hashed<&Name, &ModelUse> = match printed {
                 Some(_) => old.iter().map(|one| (&one.model, one)).collect(),
@@ -124,8 +126,8 @@ fn difference<'a>(
     )
 }
 
-/// The API time that was printed before this turn, if it can be known: a resumed process goes on counting, and then
-/// the result before it stands in another file, or nowhere.
+/// Returns the API time before this turn, if it is known. A resumed process continues to count, and the
+/// result before it is in another file or missing.
 fn api_base(
     end: &TurnEnd,
     before: Option<&Totals<'_>>,
@@ -166,9 +168,9 @@ fn without_copies(all: Vec<Difference<'_>>) -> Vec<Difference<'_>> {
     all.into_iter().enumerate().filter(|(index, one)| counts(*index, one)).map(|(_, one)| one).collect()
 }
 
-/// Could this be a later result of the process that printed the other? Then its totals less the other's still cover
-/// this turn's own usage. (2.1.197 goes on counting after `/clear`, under a new session id and without a reset line,
-/// while two logs in one file begin anew.)
+/// Returns whether this can be a later result of the process that printed `before`: the difference of their
+/// totals still covers the usage of this turn. (2.1.197 continues to count after `/clear`, under a new
+/// session id and without a reset line, while two logs in one file start again from zero.)
 fn continues(end: &TurnEnd, before: &TurnEnd) -> bool {
     let turn = sums(std::iter::once(&end.turn));
     difference_of_sums(end, before)
@@ -203,15 +205,16 @@ fn difference_of_sums(end: &TurnEnd, before: &TurnEnd) -> Option<Sums> {
         .then(|| std::array::from_fn(|field| now[field] - then[field]))
 }
 
-/// Of the results that one could go on from, so many are looked at. Nearly always it is the first; without a bound a log
-/// with a hundred thousand results that all could be it would take hours.
-const LOOKED_AT: usize = 1000;
+/// Limits how many candidates for the previous result are examined. Nearly always the first matches; without
+/// a limit, a log with a hundred thousand similar results would take hours.
+const MAX_CANDIDATES: usize = 1000;
 
-/// Results by what a later one in another file can be recognised by; those with the largest total first, then as they stand.
+/// Indexes of results that a later result in another file may continue, the largest total first, then in log
+/// order.
 struct History<'a> {
     by_session: Hashed<&'a SessionKey, Vec<&'a TurnEnd>>,
     by_sums: Hashed<Sums, Vec<&'a TurnEnd>>,
-    /// API times at a session's total, in order.
+    /// API times by session and total, sorted.
     times: Hashed<(&'a SessionKey, Usd), Vec<(Millis, Place)>>,
 }
 
@@ -235,9 +238,9 @@ impl<'a> History<'a> {
         history
     }
 
-    /// The result that this one continues from another file. 2.1.271 to 2.1.311 continued the totals of a resumed
-    /// session and printed no difference; a fork has a new session id, and its first totals are exactly the origin's
-    /// plus its own turn.
+    /// Finds the result in another file that this one continues. 2.1.271 to 2.1.311 continued the totals of a
+    /// resumed session without printing a difference. A fork has a new session id, and its first totals are
+    /// exactly those of the original session plus its own turn.
     fn continued(&self, end: &'a TurnEnd, version: Option<&str>) -> Option<Totals<'a>> {
         if end.since_last.is_some() || !version.is_some_and(continues_silently) {
             return None;
@@ -254,7 +257,7 @@ impl<'a> History<'a> {
             .map(Totals::printed)
     }
 
-    /// The API time when the session's total was exactly this.
+    /// Returns the API time at exactly this total of the session.
     fn api_at(&self, end: &TurnEnd, total: Usd) -> Option<Millis> {
         let times = self.times.get(&(&end.session, total))?;
         let until = times.partition_point(|&(api, _)| api <= end.api.unwrap_or_default());
@@ -263,7 +266,7 @@ impl<'a> History<'a> {
     }
 }
 
-/// The results of other files whose totals are not larger than this one's, the largest first.
+/// Returns the results of other files with a total not above this one, the largest first.
 fn smaller<'a, 'h>(
     all: Option<&'h Vec<&'a TurnEnd>>,
     end: &'h TurnEnd,
@@ -271,7 +274,7 @@ fn smaller<'a, 'h>(
     let all = all.map_or(&[][..], Vec::as_slice);
     let (total, source) = (end.total.unwrap_or_default(), end.place.source);
     let from = all.partition_point(|before| before.total.unwrap_or_default() > total);
-    all[from..].iter().take(LOOKED_AT).copied().filter(move |before| before.place.source != source)
+    all[from..].iter().take(MAX_CANDIDATES).copied().filter(move |before| before.place.source != source)
 }
 
 fn continues_silently(version: &str) -> bool {
@@ -296,12 +299,13 @@ impl<'a> ResetsAndVersions<'a> {
         Self { resets, versions }
     }
 
-    /// How many resets stand before a place, in all sources: two results with a reset between them differ.
+    /// Returns the number of resets before a place, in all sources. Results in different segments are not
+    /// compared.
     fn segment(&self, place: Place) -> usize {
         self.resets.partition_point(|&reset| reset < place)
     }
 
-    /// The version that prints at a place.
+    /// Returns the version that wrote the stream at a place.
     pub(super) fn version(&self, place: Place) -> Option<&'a str> {
         let after = self.versions.partition_point(|&(from, _)| from < place);
         let &(from, version) = self.versions.get(after.checked_sub(1)?)?;

@@ -1,4 +1,4 @@
-//! Compact keys for the things that have an identity.
+//! Compact keys: ids of records, calls and responses, keys of sessions, and shared names.
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
@@ -12,39 +12,38 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 use super::{HashedSet, merge::Merge, shard::Shard};
 use crate::input::{Place, SourceId};
 
-/// A name that many rows share, in eight bytes.
+/// A name that many rows share: a reference-counted string of eight bytes.
 pub type Name = ArcStr;
 
-/// How many maps a map of identities consists of. They grow one at a time, and merge side by side.
+/// Number of shards in a [`Keyed`] map. Shards grow one at a time and merge in parallel.
 const SHARDS: usize = 16;
 
-/// Below this many rows it is not worth asking other threads to merge.
-const WORTH_SHARING: usize = 10_000;
+/// Maps with fewer rows are merged on one thread.
+const MIN_PARALLEL_MERGE: usize = 10_000;
 
-/// How many rows wait to be put in: enough that the processor waits for the places of several at once, few enough that they stay
-/// in its nearest cache.
-const WAITING: usize = 64;
+/// Number of pending rows: enough to overlap several cache misses, few enough to stay in the L1 cache.
+const MAX_PENDING: usize = 64;
 
-/// A map from identities, in shards.
+/// A sharded map from ids to rows.
 ///
-/// Rows are put in by the dozen: their places in large tables are far from the caches, and to wait for one after another took a
-/// twentieth of all time on a gigabyte. Whoever reads calls [`Keyed::flush`] first.
+/// Insertions are batched: the slots of a large table are rarely cached, and pending for one cache miss after
+/// another took a twentieth of the run time on a gigabyte of logs. Call [`Keyed::flush`] before reading.
 #[derive(Clone, Debug)]
 pub(crate) struct Keyed<V> {
     shards: [Shard<V>; SHARDS],
-    /// Rows that are not put in yet.
-    waiting: Vec<(Id, V)>,
+    /// Rows that are not inserted yet.
+    pending: Vec<(Id, V)>,
 }
 
 impl<V> Default for Keyed<V> {
     fn default() -> Self {
-        Self { shards: std::array::from_fn(|_| Shard::default()), waiting: Vec::new() }
+        Self { shards: std::array::from_fn(|_| Shard::default()), pending: Vec::new() }
     }
 }
 
 impl<V> Keyed<V> {
     fn shard(id: Id) -> usize {
-        // The last digit: of a uuid some others say only of which sort it is.
+        // The last digit of a uuid is random; some of the others are fixed by its version.
         id.0 as usize % SHARDS
     }
 
@@ -64,31 +63,31 @@ impl<V> Keyed<V> {
         self.shards().iter().flat_map(Shard::iter).map(|(_, value)| value)
     }
 
-    /// All there is to read.
+    /// Returns the shards for reading.
     fn shards(&self) -> &[Shard<V>; SHARDS] {
-        debug_assert!(self.waiting.is_empty(), "rows are flushed before they are read");
+        debug_assert!(self.pending.is_empty(), "rows are flushed before they are read");
         &self.shards
     }
 }
 
 impl<V: Merge> Keyed<V> {
-    /// Puts a value under its key, where it merges with what is there.
+    /// Inserts a value. Merges it with the value that the key already has.
     #[inline]
     pub(crate) fn insert(&mut self, id: Id, value: V) {
-        self.waiting.push((id, value));
-        if self.waiting.len() == WAITING {
+        self.pending.push((id, value));
+        if self.pending.len() == MAX_PENDING {
             self.flush();
         }
     }
 
-    /// Puts in what waits.
+    /// Inserts the pending rows.
     #[inline(never)]
     pub(crate) fn flush(&mut self) {
-        let mut hashes = [0; WAITING];
-        for (hash, (id, _)) in hashes.iter_mut().zip(&self.waiting) {
+        let mut hashes = [0; MAX_PENDING];
+        for (hash, (id, _)) in hashes.iter_mut().zip(&self.pending) {
             *hash = self.shards[Self::shard(*id)].touch(*id);
         }
-        for (hash, (id, value)) in hashes.into_iter().zip(self.waiting.drain(..)) {
+        for (hash, (id, value)) in hashes.into_iter().zip(self.pending.drain(..)) {
             self.shards[Self::shard(id)].insert_hashed(hash, id, value);
         }
     }
@@ -99,7 +98,7 @@ impl<V: Merge + Send> Merge for Keyed<V> {
         self.flush();
         other.flush();
         let theirs = other.shards;
-        if theirs.iter().map(Shard::len).sum::<usize>() < WORTH_SHARING {
+        if theirs.iter().map(Shard::len).sum::<usize>() < MIN_PARALLEL_MERGE {
             self.shards.iter_mut().zip(theirs).for_each(|(mine, theirs)| mine.merge(theirs));
         } else {
             self.shards
@@ -110,12 +109,12 @@ impl<V: Merge + Send> Merge for Keyed<V> {
     }
 }
 
-/// An identity in 16 bytes: a uuid as it is, any other text by a keyed hash.
+/// An id in 16 bytes: a uuid as it is, any other text as a keyed hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Id(u128);
 
-/// The hashes of texts and of places, each with a secret of its own. Ids come from strangers, who must not be able to make two of
-/// them collide.
+/// Hashers of texts and of places, with random keys: logs are untrusted, and nobody must be able to construct
+/// ids that collide.
 static TEXTS: LazyLock<SipHasher13> = LazyLock::new(secret);
 static PLACES: LazyLock<SipHasher13> = LazyLock::new(secret);
 
@@ -125,20 +124,20 @@ fn secret() -> SipHasher13 {
 }
 
 impl Id {
-    /// The identity that a text names.
+    /// Returns the id of a text.
     pub(crate) fn of(text: &str) -> Self {
         uuid(text.as_bytes()).unwrap_or_else(|| Self(TEXTS.hash(text.as_bytes()).as_u128()))
     }
 
-    /// The identity of something without an id: where it stands, and which of the things there.
+    /// Returns the id of something that has none: its place and its index there.
     pub(crate) fn at(place: Place, index: usize) -> Self {
         let Place { source: SourceId(source), offset, unit: _, line: _ } = place;
         Self::hash(&[b"here", &source.to_le_bytes(), &offset.to_le_bytes(), &index.to_le_bytes()])
     }
 
-    /// The identity of the one thing of its sort in a record that has an identity.
-    pub(crate) fn within(self, sort: &str) -> Self {
-        Self::hash(&[b"within", sort.as_bytes(), &self.0.to_le_bytes()])
+    /// Returns the id of the one thing of this kind in a record that has an id.
+    pub(crate) fn within(self, kind: &str) -> Self {
+        Self::hash(&[b"within", kind.as_bytes(), &self.0.to_le_bytes()])
     }
 
     fn hash(parts: &[&[u8]]) -> Self {
@@ -150,7 +149,8 @@ impl Id {
     }
 }
 
-/// The 16 bytes of a uuid in the one spelling that the CLI writes; another spelling is another text.
+/// Parses a uuid in the spelling that the CLI writes: lower case, with hyphens. Any other spelling is just a
+/// text.
 fn uuid(text: &[u8]) -> Option<Id> {
     let text: &[u8; 36] = text.try_into().ok()?;
     if [text[8], text[13], text[18], text[23]] != [b'-'; 4] {
@@ -166,35 +166,35 @@ fn uuid(text: &[u8]) -> Option<Id> {
     Some(Id(parts.into_iter().fold(0, |value, part| value << 32 | u128::from(part))))
 }
 
-/// The number that eight lower-case hexadecimal digits are; `None` if they are not. All are looked at at once: half the instructions
-/// of one after another.
+/// Parses eight lower-case hexadecimal digits at once, with half the instructions of a loop. `None` if a byte
+/// is not such a digit.
 #[inline]
 fn eight_digits(text: [u8; 8]) -> Option<u32> {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let text = u64::from_be_bytes(text);
-    let values = (text & (0x0f * EACH)) + (text >> 6 & EACH) * 9; // letters have bit 6, and `a` ends in 1
+    let values = (text & (0x0f * EACH)) + (text >> 6 & EACH) * 9; // letters have bit 6 set, and the low bits of `a` are 1
     let letters = (values + 6 * EACH) >> 4 & EACH;
-    // Written again they must be the same; beyond `f` they would be, too.
+    // Encoding the values again must give the same text. Values above 15 would, too.
     if values + 0x30 * EACH + letters * 0x27 != text || values & (0xf0 * EACH) != 0 {
         return None;
     }
     let pairs = (values | values >> 4) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
-    #[expect(clippy::cast_possible_truncation, reason = "what is above was moved down")]
+    #[expect(clippy::cast_possible_truncation, reason = "the digits were moved to the low 32 bits")]
     Some((fours | fours >> 16) as u32)
 }
 
-/// Which session a record counts for: the one it names, else the nameless one of its source.
+/// The session that a record counts for: the one it names, else the nameless session of its source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum SessionKey {
-    /// Records of this source that name no session.
+    /// The records of this source that do not name a session.
     Nameless(SourceId),
-    /// A session by its id.
+    /// A session with this id.
     Named(Name),
 }
 
 impl SessionKey {
-    /// Whether it is the session of a record of the same source that names this one, or none.
+    /// Returns whether a record of the same source with this session id belongs to the session.
     pub(crate) fn is(&self, name: Option<&str>) -> bool {
         match (self, name) {
             (Self::Named(known), Some(name)) => known == name,
@@ -204,7 +204,7 @@ impl SessionKey {
     }
 }
 
-/// Names that were seen before, so that each is kept once.
+/// Interned names: each distinct text is allocated once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names(HashedSet<Name>);
 
@@ -238,9 +238,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn what_waits_is_neither_lost_nor_counted_twice(
-            one in prop::collection::vec(0..200u32, 0..3 * WAITING),
-            two in prop::collection::vec(0..200u32, 0..3 * WAITING),
+        fn pending_rows_are_neither_lost_nor_counted_twice(
+            one in prop::collection::vec(0..200u32, 0..3 * MAX_PENDING),
+            two in prop::collection::vec(0..200u32, 0..3 * MAX_PENDING),
         ) {
             let mut plain = BTreeMap::new();
             one.iter().chain(&two).for_each(|number| *plain.entry(*number).or_insert(0) += 1);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_are_those_that_the_standard_library_reads_in_lower_case() {
+    fn digits_are_parsed_like_in_the_standard_library_but_only_in_lower_case() {
         for at in 0..8 {
             for byte in 0..=u8::MAX {
                 for others in *b"09af" {
@@ -283,14 +283,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_uuid_is_the_number_that_its_digits_are(number: u128) {
+        fn any_uuid_is_parsed_as_the_number_its_digits_spell(number: u128) {
             let digits = format!("{number:032x}");
             let groups = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
             prop_assert_eq!(Id::of(&groups.join("-")), Id(number));
         }
     }
 
-    /// A stranger can try at home which ids collide, but the seeds of this process are others.
+    /// An attacker can search for colliding ids, but this process has another seed.
     #[test]
     fn ids_that_collide_under_one_seed_do_not_under_another() {
         let (mine, theirs) = (foldhash::fast::RandomState::default(), foldhash::fast::RandomState::default());
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_kept_once() {
+    fn a_name_is_allocated_once() {
         let mut names = Names::default();
         let (one, two) = (names.get("Bash"), names.get("Bash"));
         assert!(Name::ptr_eq(&one, &two));

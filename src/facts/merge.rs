@@ -1,7 +1,7 @@
-//! What it means to put two halves of the facts together.
+//! Merging: the trait, and small types that know how to merge.
 //!
-//! [`Merge`] is commutative and associative for every type here, so a source may be cut anywhere and its pieces may
-//! arrive in any order. Where one of two has to be chosen, places are compared.
+//! [`Merge`] is commutative and associative for every type here, so a source may be split anywhere and its
+//! pieces may arrive in any order. If one of two values has to be chosen, their places decide.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,9 +14,9 @@ use crate::{
 };
 use hashbrown::HashMap;
 
-/// Takes in the other half.
+/// A value that can be combined with another of its type.
 pub(crate) trait Merge {
-    /// Afterwards `self` is what reading both halves would have made.
+    /// Makes `self` what reading both inputs would have made.
     fn merge(&mut self, other: Self);
 }
 
@@ -36,7 +36,7 @@ impl Merge for bool {
     }
 }
 
-/// What one half has and the other has not is kept; what both have is merged.
+/// Keeps a value that only one side has, and merges values that both have.
 impl<T: Merge> Merge for Option<T> {
     fn merge(&mut self, other: Self) {
         match (self, other) {
@@ -53,7 +53,7 @@ impl<T: Merge> Merge for Box<T> {
     }
 }
 
-/// Key by key: the values of a shared key merge, they never replace each other.
+/// Merges the values of shared keys. Neither replaces the other.
 impl<K: Eq + Hash, V: Merge, S: std::hash::BuildHasher> Merge for HashMap<K, V, S> {
     fn merge(&mut self, mut other: Self) {
         if self.len() < other.len() {
@@ -70,7 +70,7 @@ impl<K: Eq + Hash, V: Merge, S: std::hash::BuildHasher> Merge for HashMap<K, V, 
     }
 }
 
-/// Key by key, as for the hashed maps.
+/// Merges the values of shared keys.
 impl<K: Ord, V: Merge> Merge for BTreeMap<K, V> {
     fn merge(&mut self, other: Self) {
         for (key, theirs) in other {
@@ -84,7 +84,7 @@ impl<K: Ord, V: Merge> Merge for BTreeMap<K, V> {
     }
 }
 
-/// Rows that are sorted by place when they are used, so here their order means nothing.
+/// Concatenates. Rows are sorted by place when they are used, so their order here has no meaning.
 impl<T> Merge for Vec<T> {
     fn merge(&mut self, mut other: Self) {
         if self.len() < other.len() {
@@ -94,28 +94,26 @@ impl<T> Merge for Vec<T> {
     }
 }
 
-/// Where something stands, in eight bytes: what rows compare when one of two has to be chosen. Three bytes for the source
-/// and five for the offset, which is a terabyte; what is beyond stands last.
+/// Source and offset in eight bytes, ordered like [`Place`]: 24 bits for the source and 40 bits for the
+/// offset, which is a terabyte. Larger values are clamped and sort last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CompactPlace(u64);
 
 impl CompactPlace {
-    /// Where nothing stands: after everything.
+    /// No place; sorts after every other.
     pub(crate) const NOWHERE: Self = Self(u64::MAX);
 
     const OFFSET_BITS: u32 = 40;
 
-    /// Which source.
     pub(crate) fn source(self) -> SourceId {
         SourceId((self.0 >> Self::OFFSET_BITS) as u32)
     }
 
-    /// Where in it.
     pub(crate) fn offset(self) -> u64 {
         self.0 & ((1 << Self::OFFSET_BITS) - 1)
     }
 
-    /// Whether anything stands there.
+    /// Returns whether it is a place at all.
     pub(crate) fn is_somewhere(self) -> bool {
         self != Self::NOWHERE
     }
@@ -128,7 +126,7 @@ impl From<Place> for CompactPlace {
     }
 }
 
-/// The value that stands first, among the records that have one.
+/// The value of the first record that has one.
 #[derive(Clone, Debug)]
 pub(crate) struct First<T> {
     place: CompactPlace,
@@ -136,7 +134,7 @@ pub(crate) struct First<T> {
 }
 
 impl<T> First<T> {
-    /// A value, or none, of the record that stands here.
+    /// Creates the value of the record at `place`.
     pub(crate) fn at(place: CompactPlace, value: Option<T>) -> Self {
         Self { place: if value.is_some() { place } else { CompactPlace::NOWHERE }, value }
     }
@@ -145,7 +143,7 @@ impl<T> First<T> {
         self.value.as_ref()
     }
 
-    /// Whether a value here would stand before it.
+    /// Returns whether a value at `place` would replace this one.
     pub(crate) fn is_after(&self, place: CompactPlace) -> bool {
         place < self.place
     }
@@ -165,7 +163,7 @@ impl<T> Merge for First<T> {
     }
 }
 
-/// The offset that stands last.
+/// The largest offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Last(pub(crate) u64);
 
@@ -175,7 +173,7 @@ impl Merge for Last {
     }
 }
 
-/// The earliest moment; without one it is later than all others.
+/// The earliest time. A missing time is later than all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Earliest(Time);
 
@@ -203,7 +201,7 @@ impl Merge for Earliest {
     }
 }
 
-/// From the earliest moment to the latest.
+/// The earliest and the latest time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) first: Time,
@@ -224,13 +222,14 @@ impl Merge for Span {
     }
 }
 
-/// A few distinct values: nearly always there is one.
+/// A set that nearly always has one element.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum SmallSet<T> {
     #[default]
     None,
     One(T),
-    /// Sorted. A stranger's log may have a million sessions share one response, so nothing is moved to make room.
+    /// A sorted set: a hostile log may have a million sessions share one response, so an insertion must not
+    /// move the other elements.
     #[expect(clippy::box_collection, reason = "a row must stay small, and this is rare")]
     Many(Box<BTreeSet<T>>),
 }
@@ -264,7 +263,7 @@ impl<T: Ord + Clone> Merge for SmallSet<T> {
         match other {
             Self::None => {}
             Self::One(value) => self.insert(value),
-            // The smaller half is added to the larger one.
+            // The smaller set is added to the larger one.
             Self::Many(mut values) => match self {
                 Self::Many(mine) => {
                     if mine.len() < values.len() {
@@ -289,7 +288,7 @@ mod tests {
     use crate::input::SourceId;
 
     #[test]
-    fn spots_are_ordered_like_places_and_what_is_beyond_stands_last() {
+    fn compact_places_are_ordered_like_places_and_clamped_ones_are_last() {
         let place =
             |source, offset| CompactPlace::from(Place { source: SourceId(source), offset, unit: 0, line: 0 });
         assert!(
@@ -300,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_value_is_of_the_first_record_that_has_one() {
+    fn first_keeps_the_value_of_the_first_record_that_has_one() {
         let first = |offset, value| First::at(CompactPlace(offset), value);
         let mut merged = first(1, None);
         merged.merge(first(7, Some('b')));

@@ -1,8 +1,8 @@
-//! Events become facts: owned, mergeable, order-free.
+//! Collects events into facts: owned, mergeable, independent of order.
 //!
-//! [`Facts`] is a commutative monoid: reading a log in pieces, in any order, on any number of threads, and merging the
-//! pieces gives the same facts. Nothing is settled before the end: [`Facts::settle`] takes the differences, pairs what
-//! belongs together, and prices it.
+//! [`Facts`] is a commutative monoid: reading a log in pieces, in any order, on any number of threads, and
+//! merging the pieces gives the same facts. Nothing is decided before the end: [`Facts::settle`] computes
+//! differences between cumulative totals, pairs calls with results, and prices responses.
 
 mod absorb;
 mod account;
@@ -52,11 +52,11 @@ use crate::{
     measure::{Version, has_long_prompt_surcharge},
 };
 
-/// Everything that was learnt from the records read so far.
+/// Everything learned from the records read so far.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     input: Counts,
-    /// Lines of each unit, by source and offset, so that a place can tell its line.
+    /// Lines of each unit, by source and offset: a place only knows the line within its unit.
     units: BTreeMap<(SourceId, u64), UnitLines>,
     invalids: Invalids,
     tails: Tails,
@@ -72,12 +72,12 @@ pub struct Facts {
     durations: Keyed<TurnDuration>,
     prompts: Keyed<()>,
     responses: Keyed<Response>,
-    /// The session that asked for a response, where a copied line says it.
+    /// The session that requested a response, if a copied line names it.
     request_sessions: Hashed<Id, First<SessionKey>>,
     lanes: Lanes,
     calls: Keyed<Call>,
     denied: Keyed<First<Name>>,
-    /// API failures and denials without an id; other events where rows are kept.
+    /// API failures and denials without an id; other events only if rows are kept.
     session_events: RowsById<SessionEvent>,
     names: Names,
     run: Option<Run>,
@@ -85,14 +85,14 @@ pub struct Facts {
     interrupted: Option<Interrupted>,
 }
 
-/// A hashed map; the seed is random, as keys come from strangers.
+/// A hash map with a random seed, since keys come from untrusted logs.
 type Hashed<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
-/// A hashed set; the same holds for it.
+/// A hash set with a random seed.
 type HashedSet<K> = HashSet<K, foldhash::fast::RandomState>;
 
-/// Records of one session in one source usually follow each other: what they tell of it is gathered here first, so that
-/// most records look up neither.
+/// The session of the last record. Records of one session in one source usually follow each other, so their
+/// data is collected here first and most records need no hash lookup.
 #[derive(Clone, Debug)]
 struct Run {
     source: SourceId,
@@ -101,11 +101,11 @@ struct Run {
     ending: Ending,
 }
 
-/// The lines of a unit.
+/// Number of lines of a unit.
 #[derive(Clone, Copy, Debug, Default)]
 struct UnitLines {
     count: u64,
-    /// Where the first of them begins.
+    /// Offset of the first line that begins in the unit.
     first: Option<u64>,
 }
 
@@ -117,7 +117,7 @@ impl Merge for UnitLines {
     }
 }
 
-/// What is counted of the bytes themselves.
+/// Counts of bytes and lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Sources that could be opened.
@@ -126,9 +126,9 @@ pub struct Counts {
     pub bytes: u64,
     /// Physical lines.
     pub lines: u64,
-    /// Lines with nothing on them.
+    /// Blank lines.
     pub blank: u64,
-    /// Records.
+    /// JSON objects with a `type`.
     pub records: u64,
 }
 
@@ -143,7 +143,7 @@ impl Merge for Counts {
     }
 }
 
-/// Counts by row of the table of kinds.
+/// Records per row of the table of kinds.
 #[derive(Clone, Debug)]
 struct KindCounts(Box<[u64; KindId::COUNT]>);
 
@@ -184,7 +184,7 @@ impl Merge for Facts {
             calls,
             denied,
             session_events,
-            names: _, // a cache: whoever holds a name keeps it alive
+            names: _, // a cache: rows hold their names themselves
             run,
             details,
             interrupted,
@@ -217,61 +217,61 @@ impl Merge for Facts {
 }
 
 impl Facts {
-    /// Nothing yet, and what to keep of what comes.
+    /// Creates empty facts that keep the given detail.
     pub fn new(detail: Detail) -> Self {
         let details = (detail != Detail::TOTALS).then(|| Box::new(Details::new(detail)));
         Self { details, ..Self::default() }
     }
 
-    /// Takes in what was learnt elsewhere: in another unit, on another thread, in whatever order.
+    /// Adds the facts of another unit or thread. The order of merges does not matter.
     pub fn merge(&mut self, other: Self) {
         Merge::merge(self, other);
     }
 
-    /// Counts bytes and lines of a unit, or a source that was opened.
+    /// Adds counts of bytes and lines of a unit, or of a source that was opened.
     pub fn count(&mut self, counts: Counts) {
         self.input.merge(counts);
     }
 
-    /// Notes how many lines a unit has, and where the first of them begins: not where the unit does, if a line of the one before
-    /// reaches into it.
+    /// Records how many lines begin in a unit, and the offset of the first. That is not the offset of the
+    /// unit if a line of the unit before reaches into it.
     pub fn unit(&mut self, source: SourceId, offset: u64, first: u64, lines: u64) {
-        let told = UnitLines { count: lines, first: Some(first) };
-        self.units.entry((source, offset)).or_default().merge(told);
+        let unit = UnitLines { count: lines, first: Some(first) };
+        self.units.entry((source, offset)).or_default().merge(unit);
     }
 
-    /// How many lines of a unit were noted so far.
+    /// Returns how many lines of a unit were recorded so far.
     pub fn lines_of(&self, source: SourceId, offset: u64) -> u64 {
         self.units.get(&(source, offset)).map_or(0, |lines| lines.count)
     }
 
-    /// Notes something that is no record.
+    /// Records an invalid line or value.
     pub fn invalid(&mut self, place: Place, reason: String) {
         self.invalids.push(Invalid { place, reason });
     }
 
-    /// Notes the last line of a unit that is not blank, and why it is unfinished if it is.
+    /// Records the last line of a unit that is not blank, and if it is unfinished, why.
     pub fn tail(&mut self, place: Place, unfinished: Option<String>) {
         let unfinished = unfinished.map(|reason| Invalid { place, reason });
         self.tails.insert(place.source, Tail { offset: place.offset, unfinished }, &mut self.invalids);
     }
 
-    /// Notes that reading was stopped before its end, and how many bytes there were in all.
+    /// Records that reading was interrupted, and how many bytes there were in total.
     pub fn interrupt(&mut self, total: Option<u64>) {
         self.interrupted = self.interrupted.max(Some(Interrupted { total }));
     }
 
-    /// Whether reading was stopped before its end.
+    /// Returns whether reading was interrupted.
     pub fn is_interrupted(&self) -> bool {
         self.interrupted.is_some()
     }
 
-    /// How many records were read.
+    /// Returns the number of records read.
     pub fn records(&self) -> u64 {
         self.input.records
     }
 
-    /// Takes in one record: the one place where borrowed becomes owned. What is not taken here is gone with its chunk.
+    /// Absorbs one record. This is the only place where borrowed data becomes owned.
     pub fn absorb(&mut self, place: Place, event: &Event<'_>) {
         self.input.records += 1;
         self.dialects[event.dialect as usize] += 1;
@@ -309,7 +309,7 @@ impl Facts {
         }
     }
 
-    /// Makes this record's session the one that runs.
+    /// Makes the session of this record the current run.
     fn absorb_session(&mut self, place: Place, event: &Event<'_>) {
         if let Some(run) = &mut self.run
             && run.source == place.source
@@ -326,7 +326,7 @@ impl Facts {
         self.end_run(before);
     }
 
-    /// Nothing comes any more: what is under way ends, and what waits is put in.
+    /// Ends the current run and flushes pending rows.
     fn close(&mut self) {
         let run = self.run.take();
         self.end_run(run);
@@ -336,7 +336,7 @@ impl Facts {
         for id in self.surcharged() {
             self.responses.insert(id, Response::old());
         }
-        // Taken apart, so that a table that is forgotten does not compile: its last rows would be missing.
+        // Destructured, so that a new table that is not flushed here does not compile.
         let Self {
             input: _,
             units: _,
@@ -375,7 +375,7 @@ impl Facts {
         }
     }
 
-    /// The printed responses that may have a long prompt and were printed by a version that surcharged those.
+    /// Responses with a possibly long prompt, printed by a version that charged extra for long prompts.
     fn surcharged(&self) -> Vec<Id> {
         let lines = &self.chain.long_prompts;
         if lines.is_empty() {

@@ -1,5 +1,5 @@
-//! What is counted per record counts once per `uuid`: a fork, a file given twice, or the other dialect of the same run
-//! repeats records without anything having happened twice.
+//! Counts each record once per `uuid`. A fork, a file given twice, or the other dialect of the same run
+//! repeats records.
 
 use std::cmp::Reverse;
 
@@ -9,26 +9,26 @@ use super::{
 };
 use crate::{event::BlockId, input::Place};
 
-/// What one record counts for.
+/// The contents of one record that are counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Once {
     row: Row,
-    /// What few records have.
+    /// Contents that few records have.
     rare: Option<Box<Rare>>,
 }
 
-/// What every record has. There are hundreds of thousands in a gigabyte, so a row is small: sixteen bytes.
+/// Contents that every record has, in 16 bytes: a gigabyte has hundreds of thousands of records.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     place: CompactPlace,
-    /// The first blocks that the table knows, a byte each: one more than the number of its row, and 0 for none.
+    /// The first known blocks: row number in the table of blocks plus one, or 0 for none.
     blocks: [u8; 7],
-    /// How many blocks there are, known or not.
+    /// Number of blocks, known or unknown.
     count: u8,
 }
 
 impl Row {
-    /// Of two copies the one with more blocks counts, then the one that stands first.
+    /// Ranks copies: the one with more blocks counts, then the first in log order.
     fn rank(&self) -> (Reverse<u8>, CompactPlace) {
         (Reverse(self.count), self.place)
     }
@@ -42,16 +42,16 @@ impl Merge for Row {
     }
 }
 
-/// What few records count for.
+/// Contents that few records have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rare {
-    /// Blocks for which the row has no room.
+    /// Known blocks beyond those that fit into the row.
     pub(crate) more_blocks: Vec<BlockId>,
-    /// Names of blocks that no table knows, and place and version of the record.
+    /// Unknown blocks: name, and place and version of the record.
     pub(crate) unknown_blocks: Vec<(Name, Place, Option<Name>)>,
 }
 
-/// What a record has that few have, with the row that decides between copies.
+/// Rare contents, with the row that ranks copies of the record.
 #[derive(Clone, Debug)]
 struct Uncommon {
     row: Row,
@@ -67,7 +67,7 @@ impl Merge for Uncommon {
 }
 
 impl Once {
-    /// A record that counts for nothing yet.
+    /// Creates a record without contents.
     pub(crate) fn at(place: Place) -> Self {
         Self { row: Row { place: place.into(), blocks: [0; 7], count: 0 }, rare: None }
     }
@@ -76,7 +76,7 @@ impl Once {
         self.rare.get_or_insert_default()
     }
 
-    /// Counts a block that the table knows.
+    /// Counts a known block.
     pub(crate) fn block(&mut self, id: BlockId) {
         self.row.count = self.row.count.saturating_add(1);
         match self.row.blocks.iter_mut().find(|free| **free == 0) {
@@ -85,23 +85,23 @@ impl Once {
         }
     }
 
-    /// Counts a block that no table knows.
+    /// Counts an unknown block.
     pub(crate) fn unknown_block(&mut self, name: Name, place: Place, version: Option<Name>) {
         self.row.count = self.row.count.saturating_add(1);
         self.rare().unknown_blocks.push((name, place, version));
     }
 }
 
-/// All records that count for something, copies apart.
+/// All records, copies merged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Records {
-    /// Records that have an identity.
+    /// Records with a uuid.
     rows: Keyed<Row>,
-    /// Those of them that have what few have.
+    /// Rare contents of records with a uuid.
     uncommon: Keyed<Uncommon>,
-    /// Records that have no identity: each is its own.
+    /// Records without a uuid. Each counts.
     nameless: Vec<Once>,
-    /// How many records had an identity.
+    /// Number of records with a uuid, including copies.
     with_uuid: u64,
 }
 
@@ -121,31 +121,31 @@ impl Records {
         }
     }
 
-    /// Puts in what waits.
+    /// Inserts the pending rows.
     pub(crate) fn flush(&mut self) {
         let Self { rows, uncommon, nameless: _, with_uuid: _ } = self;
         rows.flush();
         uncommon.flush();
     }
 
-    /// Where the record stands that counts for its uuid.
+    /// Returns the place of the copy that counts.
     pub(crate) fn counted(&self, uuid: Id) -> Option<CompactPlace> {
         self.rows.get(uuid).map(|row| row.place)
     }
 
-    /// Records whose uuid was seen before.
+    /// Returns the number of records whose uuid was seen before.
     pub(crate) fn copies(&self) -> u64 {
         self.with_uuid - self.rows.len() as u64
     }
 
-    /// The blocks that rows have room for, copies apart.
+    /// Returns the known blocks in the rows.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = BlockId> {
         let rows = self.rows.values().chain(self.nameless.iter().map(|once| &once.row));
-        // They stand first, and most records have one or none.
+        // Blocks fill the row from the front, and most records have at most one.
         rows.flat_map(|row| row.blocks.iter().map_while(|number| BlockId::of_number(number.checked_sub(1)?)))
     }
 
-    /// What few records have, copies apart, in no order: it counts if the record it is of does.
+    /// Returns the rare contents of the copies that count, in no order.
     pub(crate) fn rare(&self) -> impl Iterator<Item = &Rare> {
         let counts = |id, row: &Row| self.rows.get(id).is_some_and(|counted| counted.rank() == row.rank());
         let uncommon = self.uncommon.iter().filter(move |(id, one)| counts(*id, &one.row));

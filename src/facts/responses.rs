@@ -1,4 +1,4 @@
-//! API responses: one entry each, however often and in however many files their lines are written.
+//! API responses: one row each, however many lines and files repeat them.
 
 use super::{
     key::{Id, Name, Names, SessionKey},
@@ -10,53 +10,53 @@ use crate::{
     measure::{Terms, Tokens, Version, has_long_prompt_surcharge},
 };
 
-/// One API response. There are a hundred thousand in a gigabyte, so a row is small.
+/// One API response. A gigabyte has a hundred thousand responses, so rows are small.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Response {
-    /// The sessions it was seen in: its own, and those that were forked from it.
+    /// The sessions that contain it: its own, and forks of it.
     pub(crate) sessions: SmallSet<SessionKey>,
     /// The model that answered.
     pub(crate) model: First<Name>,
-    /// The model that was asked.
+    /// The model that was requested.
     pub(crate) requested: First<Name>,
     usage: Usage,
-    /// A line had usage.
+    /// Whether a line has usage.
     pub(crate) has_usage: bool,
-    /// A line said why it stopped.
+    /// Whether a line has a stop reason.
     pub(crate) stopped: bool,
-    /// A `message_delta` gave its final counts.
+    /// Whether a `message_delta` has the final counts.
     pub(crate) delta: bool,
-    /// A saved session holds it.
+    /// Whether a saved session contains it.
     pub(crate) saved: bool,
-    /// Whether the fast table applies.
+    /// Whether the prices of fast mode apply.
     pub(crate) fast: bool,
-    /// Whether it was computed at the dearer place.
+    /// Whether the surcharge for inference in the US applies.
     pub(crate) in_us: bool,
-    /// A version wrote it that surcharged long prompts.
+    /// Whether a version wrote it that charged extra for long prompts.
     pub(crate) surcharged: bool,
 }
 
 impl Response {
-    /// What a message says of its response.
-    pub(crate) fn told(
+    /// Creates a response from a message.
+    pub(crate) fn of_message(
         place: CompactPlace,
         dialect: Dialect,
         session: SessionKey,
-        told: &event::Response<'_>,
+        message: &event::Response<'_>,
         names: &mut Names,
     ) -> Self {
         Self {
             sessions: SmallSet::One(session),
-            model: First::at(place, told.model.as_ref().map(|model| names.get(model))),
-            requested: First::at(place, told.requested.as_ref().map(|model| names.get(model))),
-            stopped: told.stopped,
+            model: First::at(place, message.model.as_ref().map(|model| names.get(model))),
+            requested: First::at(place, message.requested.as_ref().map(|model| names.get(model))),
+            stopped: message.stopped,
             saved: dialect == Dialect::Transcript,
             ..Self::default()
         }
-        .with_usage(told.usage.as_ref())
+        .with_usage(message.usage.as_ref())
     }
 
-    /// What a streamed response says of itself.
+    /// Creates a response from a stream event.
     pub(crate) fn streamed(
         session: SessionKey,
         model: First<Name>,
@@ -84,23 +84,23 @@ impl Response {
         self
     }
 
-    /// The same, of a line that this version wrote.
+    /// Sets the CLI version that wrote the line.
     pub(crate) fn written_by(mut self, version: Option<Version>) -> Self {
         self.surcharged = version.is_some_and(has_long_prompt_surcharge);
         self
     }
 
-    /// Marks a response that was printed by a version that surcharged long prompts.
+    /// Returns a row that marks a response as printed by a version that charged extra for long prompts.
     pub(crate) fn old() -> Self {
         Self { surcharged: true, ..Self::default() }
     }
 
-    /// What decides its rates, beside its model and its tokens.
+    /// Returns what decides the rates besides model and tokens.
     pub(crate) fn terms(&self) -> Terms {
         Terms { fast: self.fast, us_inference: self.in_us, surcharged: self.surcharged }
     }
 
-    /// Tokens by the rate they are charged at.
+    /// Returns the tokens by rate.
     pub(crate) fn tokens(&self) -> Tokens {
         let Usage { input, output, cache_read, cache_write, cache_write_1h, web_searches } = self.usage;
         let hour = cache_write_1h.min(cache_write);
@@ -144,7 +144,8 @@ impl Merge for Response {
     }
 }
 
-/// The tokens of a response: of every field the largest that a line has, since lines repeat and grow, never add.
+/// Token counts of a response. Merging keeps the maximum of each field: lines repeat and grow, they never add
+/// up.
 #[derive(Clone, Copy, Debug, Default)]
 struct Usage {
     input: u64,
@@ -167,15 +168,15 @@ impl Merge for Usage {
     }
 }
 
-/// The events of streamed responses in versions whose events carry no id: a `message_delta` belongs to the last
-/// `message_start` before it in its lane, which only the end can tell.
+/// Stream events in versions whose events have no message id. A `message_delta` belongs to the last
+/// `message_start` before it in its lane, which is only known at the end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lanes {
     starts: Vec<(Lane, u64, Id)>,
     deltas: Vec<(Lane, u64, Response)>,
 }
 
-/// One row of events after another: a source, a session in it, and a subagent's call or none.
+/// A sequence of stream events: a source, a session, and the call of a subagent if there is one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Lane(pub(crate) SourceId, pub(crate) SessionKey, pub(crate) Option<Id>);
 
@@ -188,7 +189,7 @@ impl Lanes {
         self.deltas.push((lane, offset, response));
     }
 
-    /// The deltas with the response each belongs to; one without a start before it tells of nothing.
+    /// Returns each delta with the id of its response. Deltas without a start before them are dropped.
     pub(crate) fn resolve(mut self) -> impl Iterator<Item = (Id, Response)> {
         self.starts.sort_unstable_by(|one, two| (&one.0, one.1).cmp(&(&two.0, two.1)));
         let starts = self.starts;

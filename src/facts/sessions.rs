@@ -1,4 +1,4 @@
-//! Sessions, and the rows that only make sense in the order they stand: results, resets and versions.
+//! Sessions, and the records that only have a meaning in log order: results, resets and versions.
 
 use super::{
     key::{Id, Name, Names, SessionKey},
@@ -13,24 +13,24 @@ use crate::{
 /// One session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Session {
-    /// The earliest moment in it.
+    /// Earliest time of a record.
     pub(crate) start: Earliest,
-    /// The latest moment in it.
+    /// Latest time of a record.
     pub(crate) end: Option<Time>,
     /// The folder it began in.
     pub(crate) cwd: First<Name>,
     /// The version that began it.
     pub(crate) version: First<Name>,
-    /// Whether the CLI's output tells of it.
+    /// Whether the printed stream of the CLI contains it.
     pub(crate) streamed: bool,
     /// The sources it was seen in.
     pub(crate) sources: SmallSet<SourceId>,
-    /// What it cost, as it was saved.
+    /// Its saved cost.
     pub(crate) state: Option<CostState>,
 }
 
 impl Session {
-    /// What any record tells of its session.
+    /// Creates a session from its first record.
     pub(crate) fn seen(place: Place, event: &event::Event<'_>, names: &mut Names) -> Self {
         let mut name = |text: &Option<event::Text<'_>>| {
             First::at(place.into(), text.as_deref().map(|text| names.get(text)))
@@ -48,13 +48,13 @@ impl Session {
 }
 
 impl Session {
-    /// What another record of the same source tells of it.
+    /// Adds another record of the same source.
     pub(crate) fn see(&mut self, place: Place, event: &event::Event<'_>, names: &mut Names) {
         self.start.merge(event.time.into());
         self.end = self.end.max(event.time);
         let place = CompactPlace::from(place);
-        for (kept, told) in [(&mut self.cwd, &event.cwd), (&mut self.version, &event.version)] {
-            if let Some(text) = told
+        for (kept, new) in [(&mut self.cwd, &event.cwd), (&mut self.version, &event.version)] {
+            if let Some(text) = new
                 && kept.is_after(place)
             {
                 *kept = First::at(place, Some(names.get(text)));
@@ -77,7 +77,7 @@ impl Merge for Session {
     }
 }
 
-/// A saved total. It only grows, so the largest is the last.
+/// A saved total of a session. Totals only grow, so the largest is the last.
 #[derive(Clone, Debug)]
 pub(crate) struct CostState {
     pub(crate) total: Usd,
@@ -112,46 +112,46 @@ impl ModelUse {
     }
 }
 
-/// One `result` record. There are few, and differences between them are taken once, at the end.
+/// One `result` record. Differences between results are computed at the end.
 #[derive(Clone, Debug)]
 pub(crate) struct TurnEnd {
     pub(crate) place: Place,
     pub(crate) session: SessionKey,
     pub(crate) uuid: Option<Id>,
-    /// Cost so far.
+    /// Cumulative cost.
     pub(crate) total: Option<Usd>,
-    /// By model so far; `None` where the record does not say.
+    /// Cumulative tokens and cost by model; `None` if the record has none.
     pub(crate) models: Option<Vec<ModelUse>>,
-    /// By model since the last result.
+    /// Tokens and cost by model since the last result.
     pub(crate) since_last: Option<Vec<ModelUse>>,
-    /// Of this turn's main loop: all cache writes are counted as one.
+    /// Tokens of the main loop in this turn. All cache writes are in one field.
     pub(crate) turn: Tokens,
-    /// API time so far.
+    /// Cumulative API time.
     pub(crate) api: Option<Millis>,
     /// Wall time of this turn.
     pub(crate) wall: Option<Millis>,
-    /// When it was written, where it says so.
+    /// Time of the record, if it has one.
     pub(crate) time: Option<Time>,
     /// How it ended.
     pub(crate) subtype: Option<Name>,
-    /// Whether it says that it failed.
+    /// `is_error` of the record.
     pub(crate) is_error: bool,
-    /// Its own count of turns.
+    /// `num_turns` of the record.
     pub(crate) num_turns: Option<u64>,
     /// Time until the first token.
     pub(crate) first_token: Option<Millis>,
 }
 
-/// What has to be read in the order it stands.
+/// Records that have to be evaluated in log order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chain {
     /// Ends of turns.
     pub(crate) results: Vec<TurnEnd>,
-    /// `/clear`: totals begin anew.
+    /// `/clear` records: totals start again from zero.
     pub(crate) resets: Vec<Place>,
-    /// From here on this version prints.
+    /// Versions, each with the place of the record that first names it.
     pub(crate) versions: Vec<(Place, Name)>,
-    /// Printed lines of responses whose prompts may be so long that the version decides their price.
+    /// Printed lines of responses with a prompt so long that the price depends on the version.
     pub(crate) long_prompts: Vec<(Place, Id)>,
 }
 
@@ -165,7 +165,8 @@ impl Merge for Chain {
     }
 }
 
-/// Where a session's last response and last result stand in one source: a response after the result was never paid.
+/// Offsets of the last response and the last result of a session in one source. A response after the last
+/// result was never billed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ending {
     pub(crate) response: Option<Last>,
@@ -173,7 +174,7 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Whether responses follow the last result.
+    /// Returns whether responses follow the last result.
     pub(crate) fn is_cut(self) -> bool {
         self.response > self.result
     }

@@ -1,4 +1,4 @@
-//! The account: what counts of the facts, added up.
+//! Computes the account from settled facts.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,14 @@ use crate::{
 };
 
 impl Facts {
-    /// Every number as it is reported.
+    /// Computes all reported numbers.
     pub fn settle(mut self, prices: &Prices) -> Account {
         self.close();
         let records = std::mem::take(&mut self.records);
         let settled = Settled::of(&self, &records);
         let mut builder = AccountBuilder::default();
         builder.account = settled.counts(&records);
-        // Nearly half of all memory, and nothing needs it from here on.
+        // Nearly half of the memory, and not needed any more.
         drop(records);
         settled.pay(prices, &mut builder);
         settled.add_rows(&mut builder);
@@ -35,7 +35,7 @@ impl Facts {
 }
 
 impl<'a> Settled<'a> {
-    /// What is only counted.
+    /// Returns the plain counts.
     fn counts(&self, records: &Records) -> Account {
         let facts = self.facts;
         let (blocks, unknown_blocks) = self.blocks(records);
@@ -154,7 +154,8 @@ impl<'a> Settled<'a> {
         facts.responses.values().for_each(|one| builder.model(one.model.get().map(Name::as_str)));
     }
 
-    /// The calls that denials without an id stand for. Which calls of a tool these are does not change any sum.
+    /// Returns the calls that were denied by denials without an id. Which calls of a tool are chosen does not
+    /// change any sum.
     fn loosely_denied(&self, tools: &[&Name]) -> HashedSet<Id> {
         if tools.is_empty() {
             return HashedSet::default();

@@ -1,4 +1,5 @@
-//! Closed facts with every rule applied that chooses between records. The account and the ledger are two projections of it.
+//! Settled facts: every rule that chooses between records is applied. The account and the ledger are both
+//! computed from them.
 
 use std::collections::VecDeque;
 
@@ -20,37 +21,38 @@ use crate::{
     measure::{Millis, Prices, Usd},
 };
 
-/// Name of a tool that no record names.
+/// Name of a tool if no record has one.
 pub(super) static NO_TOOL: Name = arcstr::literal!("unknown");
 
-/// Name of a turn's end that says no `subtype`.
+/// Subtype of a result without `subtype`.
 static NO_SUBTYPE: Name = arcstr::literal!("(none)");
 
-/// What counts of the facts.
+/// The facts that count.
 pub(super) struct Settled<'a> {
     pub(super) facts: &'a Facts,
     pub(super) owners: Owners<'a>,
     pub(super) lines: Lines,
-    /// Which version prints where.
+    /// Which version wrote the stream where.
     pub(super) versions: ResetsAndVersions<'a>,
-    /// What each result added, in the order they stand.
+    /// The share of each result, in log order.
     pub(super) differences: Vec<Difference<'a>>,
-    /// For each difference the copy of its result that counts as a turn, if one does.
+    /// For each difference, the copy of its result that counts as a turn, if there is one.
     counted: Vec<Option<&'a TurnEnd>>,
     events: Vec<(Id, &'a SessionEvent)>,
     /// Sessions with a result.
     ended: HashedSet<&'a SessionKey>,
-    /// Sessions with a result that says its wall time.
+    /// Sessions with a result that has a wall time.
     timed: HashedSet<&'a SessionKey>,
 }
 
 impl<'a> Settled<'a> {
-    /// Applies the rules to facts that are closed. `records` are theirs, and may be dropped afterwards.
+    /// Applies the rules to closed facts. `records` belong to the same facts and may be dropped afterwards.
     pub(super) fn of(facts: &'a Facts, records: &Records) -> Self {
         let differences = differences(&facts.chain);
         let results = &facts.chain.results;
         let counts = |uuid: Option<Id>, place| uuid.is_none_or(|uuid| records.counted(uuid) == Some(place));
-        // Of a result in several files one copy has the smallest difference, and perhaps another one counts.
+        // If a result is in several files, one copy has the smallest difference, and another one may be the
+        // one that counts.
         let by_uuid: Hashed<Id, &TurnEnd> = results
             .iter()
             .filter_map(|end| Some((end.uuid?, end)))
@@ -80,24 +82,24 @@ impl<'a> Settled<'a> {
         }
     }
 
-    /// The ends of turns, in the order they stand.
+    /// Returns the ends of turns in log order.
     pub(super) fn turns(&self) -> impl Iterator<Item = Turn<'_>> {
         let all = self.differences.iter().zip(&self.counted);
         all.map(|(difference, &counted)| Turn { difference, counted })
     }
 
-    /// API failures, denials without an id, and the other events where they are kept. Those that count once per record
-    /// are here once, and retries in one dialect.
+    /// Returns API failures, denials without an id, and other events if they are kept. Events that count once
+    /// per record occur once, and retries in one dialect only.
     pub(super) fn events(&self) -> &[(Id, &'a SessionEvent)] {
         &self.events
     }
 
-    /// The calls that were asked for, in no order.
+    /// Returns the calls that have a `tool_use`, in no order.
     pub(super) fn calls(&self) -> impl Iterator<Item = (Id, SettledCall<'a>)> {
         self.facts.calls.iter().filter_map(|(id, call)| Some((id, self.settled_call(id, call)?)))
     }
 
-    /// A call, if it was asked for.
+    /// Returns a call, if it has a `tool_use`.
     pub(super) fn call(&self, id: Id) -> Option<SettledCall<'a>> {
         self.settled_call(id, self.facts.calls.get(id)?)
     }
@@ -112,46 +114,47 @@ impl<'a> Settled<'a> {
         Some(SettledCall { tool: call.tool()?.unwrap_or(&NO_TOOL), end, latency: call.latency() })
     }
 
-    /// The denials that name their call, in no order, and the tool of each: the one that was asked for, else the one that the denial
-    /// names.
+    /// Returns the denials with a call id, in no order, and the tool of each: that of the call, else that of
+    /// the denial.
     pub(super) fn denials(&self) -> impl Iterator<Item = (Id, &'a Name)> {
         let facts = self.facts;
-        facts.denied.iter().map(|(id, told)| {
+        facts.denied.iter().map(|(id, denial)| {
             let asked = facts.calls.get(id).and_then(Call::tool);
-            (id, asked.unwrap_or_else(|| told.get()).unwrap_or(&NO_TOOL))
+            (id, asked.unwrap_or_else(|| denial.get()).unwrap_or(&NO_TOOL))
         })
     }
 
-    /// Whether a session has a result: its own, or one without a session in one of its sources.
+    /// Returns whether a session has a result: its own, or one without a session id in one of its sources.
     pub(super) fn has_result(&self, key: &SessionKey, session: &Session) -> bool {
         let nameless = |source: &SourceId| self.ended.contains(&SessionKey::Nameless(*source));
         self.ended.contains(key) || session.sources.iter().any(nameless)
     }
 
-    /// Whether the durations of a session's interactive turns count: not if its results say their wall time.
+    /// Returns whether the durations of interactive turns count. They do not if results have the wall time.
     pub(super) fn counts_durations(&self, owner: &SessionKey) -> bool {
         !self.timed.contains(owner)
     }
 
-    /// What every session costs, and what all responses come to by their tokens.
+    /// Computes the cost of every session, and the computed cost of all responses.
     pub(super) fn bills(&self, prices: &Prices) -> (Vec<Bill<'_>>, Option<Usd>) {
         bills(self.facts, &self.differences, prices)
     }
 
-    /// A place with its line.
+    /// Returns the location of a place.
     pub(super) fn at(&self, place: Place) -> Location {
         let Place { source, offset, unit: _, line } = place;
         Location { source, line: self.lines.get(source, offset, line), offset }
     }
 
-    /// What is known of a name that no table knows: its own version, else the one that prints there.
+    /// Returns an unknown name with its version: that of the record, else the one that wrote the stream
+    /// there.
     pub(super) fn unknown(&self, count: u64, place: Place, version: Option<&Name>) -> Unknown {
         let version = version.map(Name::as_str).or_else(|| self.versions.version(place));
         let Location { source, line, offset: _ } = self.at(place);
         Unknown { count, source, line, version: version.map(str::to_owned) }
     }
 
-    /// The bytes and what they held.
+    /// Returns the counts of the input.
     pub(super) fn input(&self, records: &Records) -> Input {
         let facts = self.facts;
         let counts = facts.input;
@@ -179,7 +182,6 @@ impl<'a> Settled<'a> {
 
 /// One end of a turn.
 pub(super) struct Turn<'s> {
-    /// What it added.
     pub(super) difference: &'s Difference<'s>,
     /// The copy of its result that counts as a turn, if one does.
     counted: Option<&'s TurnEnd>,
@@ -190,39 +192,38 @@ impl Turn<'_> {
         self.counted.is_some()
     }
 
-    /// What the turn says of itself.
-    pub(super) fn told(&self) -> &TurnEnd {
+    /// The copy of the result to report.
+    pub(super) fn result(&self) -> &TurnEnd {
         self.counted.unwrap_or(self.difference.end)
     }
 
     pub(super) fn subtype(&self) -> &Name {
-        self.told().subtype.as_ref().unwrap_or(&NO_SUBTYPE)
+        self.result().subtype.as_ref().unwrap_or(&NO_SUBTYPE)
     }
 
     pub(super) fn is_ok(&self) -> bool {
-        self.subtype() == "success" && !self.told().is_error
+        self.subtype() == "success" && !self.result().is_error
     }
 
-    /// The CLI's own count.
     pub(super) fn num_turns(&self) -> u64 {
-        self.told().num_turns.unwrap_or(0)
+        self.result().num_turns.unwrap_or(0)
     }
 }
 
-/// A call that was asked for.
+/// A call that has a `tool_use`.
 pub(super) struct SettledCall<'a> {
     pub(super) tool: &'a Name,
     pub(super) end: End,
     pub(super) latency: Option<Millis>,
 }
 
-/// Whether a session is one that the CLI printed without a result.
+/// Returns whether the CLI printed a session without a result.
 pub(super) fn lacks_result(is_named: bool, streamed: bool, has_result: bool) -> bool {
     is_named && streamed && !has_result
 }
 
-/// Leaves the retries of one dialect in each session. A retry has a record in each dialect, under different uuids: the dialect
-/// with more of them counts.
+/// Keeps the retries of one dialect per session. Both dialects record a retry, under different uuids; the
+/// dialect with more of them counts.
 fn without_other_dialect(events: Vec<(Id, &SessionEvent)>) -> Vec<(Id, &SessionEvent)> {
     let saved = |one: &SessionEvent| match one.kind {
         EventKind::Retry(_, _, dialect) => Some(dialect == Dialect::Transcript),
@@ -241,8 +242,8 @@ fn without_other_dialect(events: Vec<(Id, &SessionEvent)>) -> Vec<(Id, &SessionE
     events.into_iter().filter(|(_, one)| saved(one).is_none_or(|saved| counts_in(one, saved))).collect()
 }
 
-/// Finds the call of each denial without an id. It stands for a failed call of its tool: the first of its session that no other
-/// denial stands for, else the first of all sessions.
+/// Finds the call of each denial without an id: the first failed call of its tool in its session that is not
+/// taken yet, else the first in any session.
 pub(super) fn failed_calls<'a, C, S>(
     failed: impl Iterator<Item = (C, &'a Name, S)>,
     denials: impl Iterator<Item = (&'a Name, S)>,
@@ -268,25 +269,26 @@ where
     denials.map(find).collect()
 }
 
-/// How many lines stand before each unit of each source: a row keeps only the line within its unit.
+/// Number of lines before each unit of each source. Rows only keep the line within their unit.
 pub(super) struct Lines(Hashed<SourceId, Vec<(u64, u64)>>);
 
 impl Lines {
     fn of(facts: &Facts) -> Self {
         let mut units: Hashed<SourceId, Vec<(u64, u64)>> = Hashed::default();
         let mut before = 0;
-        // A unit within one long line has no line of its own, and nothing on that line is its.
+        // A unit inside one long line has no line of its own; everything on that line belongs to an earlier
+        // unit.
         for (&(source, unit), lines) in facts.units.iter().filter(|(_, lines)| lines.count > 0) {
             let all = units.entry(source).or_default();
             before = if all.is_empty() { 0 } else { before };
-            // What stands on a line belongs to the unit that the line begins in, wherever it stands itself.
+            // A record belongs to the unit in which its line begins, even if the record itself begins later.
             all.push((lines.first.unwrap_or(unit), before));
             before += lines.count;
         }
         Self(units)
     }
 
-    /// The line of a record in its source, from 1.
+    /// Returns the line of a record in its source, from 1.
     pub(super) fn get(&self, source: SourceId, offset: u64, line: u64) -> u64 {
         let before = self.0.get(&source).map_or(0, |units| {
             let after = units.partition_point(|&(unit, _)| unit <= offset);

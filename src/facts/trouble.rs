@@ -1,27 +1,27 @@
-//! What is not as it should be, with the places: invalid, truncated, unknown.
+//! Invalid, truncated and unknown input, with places.
 
 use std::collections::BTreeMap;
 
 use super::{key::Name, merge::Merge};
 use crate::input::{Place, SourceId};
 
-/// How many places of invalid records are kept.
+/// Number of invalid places that are kept.
 const KEPT: usize = 100;
 
-/// Something that is no record.
+/// An invalid line or value.
 #[derive(Clone, Debug)]
 pub(crate) struct Invalid {
     pub(crate) place: Place,
     pub(crate) reason: String,
 }
 
-/// Invalid records: all counted, the first with their places.
+/// Invalid input: everything is counted, and the first places are kept.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Invalids {
     pub(crate) count: u64,
     /// The first ones, sorted by place.
     pub(crate) first: Vec<Invalid>,
-    /// All of them, by source.
+    /// Counts by source.
     pub(crate) by_source: BTreeMap<SourceId, u64>,
 }
 
@@ -54,8 +54,8 @@ impl Merge for Invalids {
     }
 }
 
-/// The last line of each source that is not blank. Only there an unfinished object is truncated; whatever is not the
-/// last after all was invalid.
+/// The last line of each source that is not blank. Only there an unfinished object counts as truncated;
+/// anywhere else it is invalid.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tails(BTreeMap<SourceId, Tail>);
 
@@ -63,12 +63,12 @@ pub(crate) struct Tails(BTreeMap<SourceId, Tail>);
 #[derive(Clone, Debug)]
 pub(crate) struct Tail {
     pub(crate) offset: u64,
-    /// It ends inside an object.
+    /// Set if it ends inside an object.
     pub(crate) unfinished: Option<Invalid>,
 }
 
 impl Tails {
-    /// Takes in a line; what turns out not to be the last and was unfinished is invalid.
+    /// Adds a line. An unfinished line that turns out not to be the last becomes invalid.
     pub(crate) fn insert(&mut self, source: SourceId, mut tail: Tail, invalids: &mut Invalids) {
         let earlier = match self.0.get_mut(&source) {
             Some(known) => {
@@ -87,7 +87,7 @@ impl Tails {
         }
     }
 
-    /// Takes in the other half's lines.
+    /// Adds the lines of other facts.
     pub(crate) fn merge_into(&mut self, other: Self, invalids: &mut Invalids) {
         let Self(tails) = other;
         for (source, tail) in tails {
@@ -95,26 +95,26 @@ impl Tails {
         }
     }
 
-    /// Sources that end inside an object.
+    /// Returns the number of sources that end inside an object.
     pub(crate) fn truncated(&self) -> u64 {
         self.places().count() as u64
     }
 
-    /// Where they are cut off.
+    /// Returns the places of the unfinished objects.
     pub(crate) fn places(&self) -> impl Iterator<Item = Place> {
         self.0.values().filter_map(|tail| tail.unfinished.as_ref()).map(|unfinished| unfinished.place)
     }
 }
 
-/// A name that is not a row of our tables.
+/// A kind without a row in our tables.
 #[derive(Clone, Debug)]
 pub(crate) struct UnknownKind {
     pub(crate) count: u64,
-    /// The first place.
+    /// Place of the first occurrence.
     pub(crate) place: Place,
-    /// The version that the record there names.
+    /// Version of the record there.
     pub(crate) version: Option<Name>,
-    /// It belongs to a family that is known.
+    /// Whether it belongs to a known family of kinds.
     pub(crate) known: bool,
 }
 
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_line_is_truncated_only_where_nothing_follows() {
+    fn an_unfinished_line_is_truncated_only_at_the_end_of_a_source() {
         for order in [[1, 2], [2, 1]] {
             let (mut tails, mut invalids) = (Tails::default(), Invalids::default());
             for offset in order {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_hundred_places_are_kept_whatever_comes_first() {
+    fn the_first_hundred_places_are_kept_in_any_order_of_arrival() {
         let (mut up, mut down) = (Invalids::default(), Invalids::default());
         (0..250).for_each(|offset| up.push(invalid(offset)));
         (0..250).rev().for_each(|offset| down.push(invalid(offset)));

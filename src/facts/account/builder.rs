@@ -1,4 +1,4 @@
-//! Adds rows up to an account: those of the facts, or those that a filter left of the ledger.
+//! Builds an account from rows: those of the facts, or those of a filtered ledger.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,23 +11,23 @@ use crate::{
     measure::{Millis, Tokens, Usd, add},
 };
 
-/// An account while it is added up.
+/// Builds an [`Account`].
 #[derive(Default)]
 pub(in crate::facts) struct AccountBuilder<'a> {
-    /// What is counted directly: everything that no method adds to.
+    /// The account so far. Callers set the fields that no method updates.
     pub(in crate::facts) account: Account,
     tools: Hashed<&'a str, CallSum>,
     models: BTreeSet<&'a str>,
 }
 
 impl<'a> AccountBuilder<'a> {
-    /// A session: whether it has an id, and whether the CLI printed it without a result.
+    /// Adds a session.
     pub(in crate::facts) fn session(&mut self, is_named: bool, lacks_result: bool) {
         self.account.sessions += u64::from(is_named);
         self.account.turns.no_result_sessions += u64::from(lacks_result);
     }
 
-    /// The end of a turn.
+    /// Adds the end of a turn.
     pub(in crate::facts) fn turn(&mut self, subtype: &str, ok: bool, num_turns: u64) {
         let turns = &mut self.account.turns;
         turns.total += 1;
@@ -39,7 +39,7 @@ impl<'a> AccountBuilder<'a> {
         turns.num_turns = turns.num_turns.saturating_add(num_turns);
     }
 
-    /// Wall and API time of a turn.
+    /// Adds wall and API time of a turn.
     pub(in crate::facts) fn time(&mut self, wall: Option<Millis>, api: Option<Millis>) {
         wall.into_iter().for_each(|wall| add(&mut self.account.duration.wall, wall));
         api.into_iter().for_each(|api| add(&mut self.account.duration.api, api));
@@ -54,19 +54,19 @@ impl<'a> AccountBuilder<'a> {
         count(&mut self.account.denials.by_tool, tool);
     }
 
-    /// A failure of the API, and whether it was tried again.
+    /// Adds a failure of the API.
     pub(in crate::facts) fn api_failure(&mut self, kind: &str, retried: bool) {
         let errors = &mut self.account.errors;
         *if retried { &mut errors.api_retries } else { &mut errors.api } += 1;
         count(&mut errors.by_type, kind);
     }
 
-    /// A model that answered.
+    /// Adds a model that answered.
     pub(in crate::facts) fn model(&mut self, model: Option<&'a str>) {
         self.models.extend(model);
     }
 
-    /// What was paid for some tokens of a model, and whether the CLI said so.
+    /// Adds tokens of a model and their cost. `reported` says whether the CLI reported the cost.
     pub(in crate::facts) fn paid(
         &mut self,
         model: Option<&str>,
@@ -88,7 +88,7 @@ impl<'a> AccountBuilder<'a> {
         amount.into_iter().for_each(|amount| add(&mut sum.total, amount));
     }
 
-    /// What a response comes to by its tokens.
+    /// Adds the computed cost of a response.
     pub(in crate::facts) fn computed(&mut self, amount: Option<Usd>) {
         amount.into_iter().for_each(|amount| add(&mut self.account.cost.computed, amount));
     }
@@ -111,7 +111,7 @@ impl<'a> AccountBuilder<'a> {
     }
 }
 
-/// Counts of names and, for those that no table knows, where each stands first.
+/// Counts of names, and the first location of each unknown name.
 #[derive(Default)]
 pub(in crate::facts) struct NameCounts {
     pub(in crate::facts) counts: BTreeMap<String, u64>,
@@ -132,7 +132,7 @@ impl NameCounts {
     }
 }
 
-/// Calls while they are counted.
+/// Counts and latencies of calls.
 #[derive(Default)]
 struct CallSum {
     count: ToolCount,
@@ -167,7 +167,7 @@ impl CallSum {
 }
 
 impl ToolCount {
-    /// Counts calls.
+    /// Counts calls by how they ended.
     pub fn of<'a>(calls: impl Iterator<Item = &'a Call>) -> Self {
         let mut sum = CallSum::default();
         calls.for_each(|call| sum.add(call.end, call.latency));
@@ -179,7 +179,7 @@ fn count(counts: &mut BTreeMap<String, u64>, name: &str) {
     *slot(counts, name) += 1;
 }
 
-/// The value of a name. Only a new name is copied.
+/// Returns the value of a name. Allocates only for a new name.
 fn slot<'m, V: Default>(map: &'m mut BTreeMap<String, V>, name: &str) -> &'m mut V {
     if !map.contains_key(name) {
         map.insert(name.to_owned(), V::default());

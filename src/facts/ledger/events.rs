@@ -40,7 +40,7 @@ impl LedgerBuilder<'_> {
                 num_turns: turn.num_turns(),
                 wall: end.wall,
                 api: one.api,
-                first_token: turn.told().first_token,
+                first_token: turn.result().first_token,
                 cost: one.cost,
                 models: models.map(|all| all.iter().map(|one| (Name::clone(&one.model), one.cost)).collect()),
             });
