@@ -200,6 +200,22 @@ fn tests_and_soak_steps_named_in_reliability_exist() {
     }
 }
 
+/// `scripts/cross` skips some tests under qemu, by the beginning of their names.
+#[test]
+fn tests_that_cross_skips_exist() {
+    let script = read("scripts/cross");
+    let list = script.split("declare -A emulated=(").nth(1).and_then(|rest| rest.split("\n)").next());
+    let names =
+        list.expect("a list").lines().filter_map(|line| line.trim().strip_prefix('[')?.split(']').next());
+    let names: Vec<&str> = names.collect();
+    assert!(!names.is_empty());
+    for name in names {
+        let (module, test) = name.split_once("::").expect("a module");
+        let source = read(&format!("tests/it/{module}.rs"));
+        assert!(source.contains(&format!("fn {test}")), "`{name}` of scripts/cross");
+    }
+}
+
 fn help(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_ccstat")).args(arguments).arg("--help").output();
     String::from_utf8(output.expect("the program starts").stdout).expect("text")
