@@ -1,4 +1,4 @@
-//! One record is taken in: what its body adds to the facts.
+//! Absorbs one record: adds its body to the facts.
 
 use super::{
     Facts,
@@ -17,7 +17,7 @@ use crate::{
     measure::{MIN_SURCHARGED_PROMPT, Time, Tokens, Version},
 };
 
-/// One record while it is taken in.
+/// A record that is being absorbed.
 pub(super) struct RecordAbsorber<'f, 'e, 'a> {
     pub(super) facts: &'f mut Facts,
     pub(super) place: Place,
@@ -25,18 +25,17 @@ pub(super) struct RecordAbsorber<'f, 'e, 'a> {
     pub(super) uuid: Option<Id>,
     pub(super) event: &'e Event<'a>,
     once: Once,
-    /// The tools of refused calls that have no id.
+    /// Tools of denials without a call id.
     loose_denials: Vec<Option<Name>>,
 }
 
 impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
-    /// A record that begins to be read.
     pub(super) fn new(facts: &'f mut Facts, place: Place, uuid: Option<Id>, event: &'e Event<'a>) -> Self {
         let once = Once::at(place);
         Self { facts, place, compact_place: place.into(), uuid, event, once, loose_denials: Vec::new() }
     }
 
-    /// Takes in everything; what is left counts once per uuid.
+    /// Absorbs the record. Returns the contents that count once per uuid.
     pub(super) fn absorb(mut self) -> Once {
         self.absorb_body();
         self.absorb_detail();
@@ -102,7 +101,8 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         }
     }
 
-    /// What a message counts for by itself: not for a subagent's, which is counted where it was written first.
+    /// Counts the blocks and the API error of a message. Not for nested messages of subagents, which are
+    /// counted in their own records.
     fn count_message(&mut self, message: &event::Message<'_>) {
         for block in &message.blocks {
             match &block.kind {
@@ -171,22 +171,23 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         }
     }
 
-    /// The version that wrote the record: a nested message may not repeat it.
+    /// Returns the version that wrote the record. A nested message may not repeat it.
     fn record_version(&self) -> Option<Version> {
         self.event.version.as_deref().and_then(Version::parse)
     }
 
-    /// Notes a printed line of a response whose prompt may be long enough for a surcharge. Printed lines do not say their
-    /// version: it is that of the last `init` before them, which only the end can tell.
+    /// Notes a printed line of a response with a prompt that may be long enough for a surcharge. Printed
+    /// lines have no version: it is that of the last `init` before them, which is only known at the end.
     fn may_be_long(&mut self, id: Id, usage: Option<&event::Usage>) {
-        // Of each of the three counts the largest of all lines is taken, so one of them is at least a third of the prompt.
+        // Merging keeps the maximum of each of the three counts, so one of them is at least a third of the
+        // prompt.
         let some_line_has = MIN_SURCHARGED_PROMPT / 3;
         if usage.is_some_and(|usage| usage.prompt() >= some_line_has) {
             self.facts.chain.long_prompts.push((self.place, id));
         }
     }
 
-    /// This record's session, which is the one that runs.
+    /// Returns the session of the record, which is the current run.
     pub(super) fn session(&self) -> SessionKey {
         let nameless = || SessionKey::Nameless(self.place.source);
         self.facts.run.as_ref().map_or_else(nameless, |run| run.key.clone())
@@ -209,7 +210,7 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         }
     }
 
-    /// A call without an id is one of its own.
+    /// Returns the id of a call. Without an id each is a separate call.
     fn call_id(&self, id: Option<&str>, index: usize) -> Id {
         id.map_or_else(|| Id::at(self.place, index), Id::of)
     }

@@ -1,4 +1,4 @@
-//! What a log without times cannot tell, and whoever sees it arrive can: what runs now, and how long calls take.
+//! Live statistics from the arrival times of records: which calls run now, and how long calls take.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::{
     measure::Millis,
 };
 
-/// When calls and their answers arrived, counted from the start. Unlike facts it depends on when it is looked at.
+/// Arrival times of calls and results, since the start. Unlike facts they depend on when the log is read.
 #[derive(Clone, Debug, Default)]
 pub struct Arrivals {
     asked: Hashed<Id, (Name, Millis)>,
@@ -18,19 +18,19 @@ pub struct Arrivals {
     first: Option<Millis>,
 }
 
-/// What it comes to in the end.
+/// Statistics at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrived {
-    /// From the start to the end.
+    /// Time from start to end.
     pub elapsed: Millis,
-    /// From the start to the first record.
+    /// Time from start to the first record.
     pub first: Option<Millis>,
-    /// How long the answers of each tool took.
+    /// Latencies by tool.
     pub tools: BTreeMap<Name, Latencies>,
 }
 
 impl Arrivals {
-    /// Takes in a record that arrived now.
+    /// Absorbs a record that arrived at `now`.
     pub fn absorb(&mut self, event: &Event<'_>, now: Millis) {
         self.first.get_or_insert(now);
         match &event.body {
@@ -64,12 +64,12 @@ impl Arrivals {
 
     fn answer(&mut self, answer: &ToolResult<'_>, now: Millis) {
         let Some(id) = answer.id.as_deref().map(Id::of) else { return };
-        // An answer that came before its call tells no latency.
+        // A result before its call has no latency.
         let latency = self.asked.get(&id).map(|(_, since)| now.saturating_sub(*since));
         self.answered.entry(id).or_insert(latency);
     }
 
-    /// The calls that have no answer yet, and since when: those that were asked first come first.
+    /// Returns the calls without a result, and when each started; the oldest first.
     pub fn running(&self) -> Vec<(Name, Millis)> {
         let open = self.asked.iter().filter(|(id, _)| !self.answered.contains_key(*id));
         let mut open: Vec<(Name, Millis)> = open.map(|(_, call)| call.clone()).collect();
@@ -77,12 +77,12 @@ impl Arrivals {
         open
     }
 
-    /// How often the main agent answered: its turns, as the CLI counts them.
+    /// Returns the number of responses of the main agent: turns, as the CLI counts them.
     pub fn turns(&self) -> u64 {
         self.responses.len() as u64
     }
 
-    /// What it comes to, if it ends now.
+    /// Computes the statistics at `now`.
     pub fn settle(&self, now: Millis) -> Arrived {
         let mut tools: BTreeMap<Name, Vec<Millis>> = BTreeMap::new();
         for (id, (tool, _)) in &self.asked {

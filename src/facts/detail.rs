@@ -1,4 +1,4 @@
-//! What single rows need beyond the totals: kept only when a report asks for rows.
+//! Details of single rows, kept only if a report needs rows.
 
 mod note;
 mod traced;
@@ -19,21 +19,21 @@ use crate::{
     measure::Millis,
 };
 
-/// The place of the flags of traces.
+/// Position of the bits of [`Traces`] in [`Detail`].
 const TRACES: u32 = 8;
 
-/// What is kept beyond the totals: a set of flags. The default keeps totals alone.
+/// Which rows are kept besides the totals: a set of flags. The default keeps totals alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail(u32);
 
 impl Detail {
     /// Nothing beyond the totals.
     pub const TOTALS: Self = Self(0);
-    /// Calls, one by one.
+    /// Rows of calls.
     pub const CALLS: Self = Self(1);
-    /// Responses, one by one.
+    /// Rows of responses.
     pub const RESPONSES: Self = Self(1 << 1);
-    /// The agent of each row, and the ids and the fingerprints of the inputs of calls.
+    /// The agent of each row, and ids and input hashes of calls.
     pub const AGENTS: Self = Self(1 << 2);
     /// Prompts, denials, API failures, compactions, durations of interactive turns and tools of the server.
     pub const EVENTS: Self = Self(1 << 3);
@@ -46,24 +46,24 @@ impl Detail {
     /// The outputs of calls.
     pub const OUTPUTS: Self = Self(1 << 7);
 
-    /// Runs of hooks.
+    /// Traces of hooks.
     pub const HOOKS: Self = Self::trace(Traces::HOOKS);
-    /// Tasks.
+    /// Traces of tasks.
     pub const TASKS: Self = Self::trace(Traces::TASKS);
-    /// Limits that were met.
+    /// Traces of limits.
     pub const LIMITS: Self = Self::trace(Traces::LIMITS);
-    /// MCP servers and their tools, as each record lists them.
+    /// Traces of MCP servers and their tools.
     pub const MCP: Self = Self::trace(Traces::SERVERS);
-    /// Requests between the CLI, its host and a bridge.
+    /// Traces of requests between the CLI, its host and a bridge.
     pub const CONTROL: Self = Self::trace(Traces::CONTROL);
-    /// Decisions about calls, permission modes, and inputs of calls as far as rules look at them.
+    /// Traces of permission decisions and modes, and the parts of inputs that rules look at.
     pub const DECISIONS: Self = Self::trace(Traces::DECISIONS);
-    /// Slash commands, skills and agents.
+    /// Traces of slash commands, skills and agents.
     pub const COMMANDS: Self = Self::trace(Traces::COMMANDS);
-    /// Questions to people.
+    /// Traces of questions to people.
     pub const QUESTIONS: Self = Self::trace(Traces::QUESTIONS);
 
-    /// Calls, responses, turns and events, one by one, with their agents.
+    /// Rows of calls, responses, turns and events, with their agents.
     pub const ROWS: Self =
         Self::CALLS.and(Self::RESPONSES).and(Self::AGENTS).and(Self::EVENTS).and(Self::SERVERS);
 
@@ -73,22 +73,21 @@ impl Detail {
     /// Everything but the steps of costs, which change whose the rows without a session are.
     pub const ALL: Self = Self(u32::MAX >> 1);
 
-    /// The union of both, for constants.
+    /// Returns the union; a `const` form of `|`.
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// What records say beside what is counted, of these kinds.
     const fn trace(traces: Traces) -> Self {
         Self((traces.bits() as u32) << TRACES)
     }
 
-    /// The kinds of traces that are kept.
+    /// Returns the kinds of traces that are kept.
     pub(crate) const fn traces(self) -> Traces {
         Traces::from_bits((self.0 >> TRACES) as u8)
     }
 
-    /// Whether every flag of the other set is in this one.
+    /// Returns whether all flags of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -108,7 +107,7 @@ impl Merge for Detail {
     }
 }
 
-/// Where a row stands: a source and an offset, and the line within its unit.
+/// Source and offset of a row, and the line within its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinePlace {
     pub(crate) compact: CompactPlace,
@@ -116,10 +115,9 @@ pub(crate) struct LinePlace {
 }
 
 impl LinePlace {
-    /// Where nothing stands.
+    /// No place.
     pub(crate) const NOWHERE: Self = Self { compact: CompactPlace::NOWHERE, line: 0 };
 
-    /// Which source.
     pub(crate) fn source(self) -> SourceId {
         self.compact.source()
     }
@@ -137,21 +135,21 @@ impl Default for LinePlace {
     }
 }
 
-/// Whose something is.
+/// Reference to the agent that a row belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum AgentRef {
-    /// The main agent's.
+    /// The main agent.
     #[default]
     Main,
-    /// Of the subagent that this call started.
+    /// The subagent that this call started.
     Started(Name),
-    /// Of the subagent with this id.
+    /// The subagent with this id.
     Named(Name),
-    /// Of some subagent.
+    /// A subagent without call or id.
     Side,
 }
 
-/// What is known of a subagent, by its id or by the call that started it.
+/// Data of a subagent, by its id or by the call that started it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Agent {
     /// The call that started it.
@@ -171,7 +169,7 @@ impl Merge for Agent {
     }
 }
 
-/// When and where a record tells something, and of whom.
+/// Session, agent, time and place of a record.
 #[derive(Clone, Debug)]
 pub(crate) struct EventContext {
     pub(crate) session: SessionKey,
@@ -182,7 +180,7 @@ pub(crate) struct EventContext {
 }
 
 impl EventContext {
-    /// Whether it stands before another one of the same session and source.
+    /// Returns whether it is before another row of the same session and source.
     fn is_before(&self, other: &Self) -> bool {
         self.session == other.session
             && self.place.source() == other.place.source()
@@ -190,59 +188,60 @@ impl EventContext {
     }
 }
 
-/// A record asks for a call.
+/// A `tool_use` block.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolUseRow {
     pub(crate) context: EventContext,
     pub(crate) id: Option<Name>,
-    /// The response that asks.
+    /// The response that contains it.
     pub(crate) response: Option<Id>,
-    /// Tells the same input from another.
+    /// Hash of the input.
     pub(crate) input: u64,
 }
 
-/// A record answers a call.
+/// A `tool_result` block.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolResultRow {
     pub(crate) context: EventContext,
     pub(crate) bytes: u64,
 }
 
-/// A record tells of a response.
+/// Lines of a response.
 #[derive(Clone, Debug)]
 pub(crate) struct ResponseRow {
     pub(crate) context: EventContext,
     pub(crate) id: Option<Name>,
 }
 
-/// Something that happened once in a session.
+/// The kind of a session event.
 #[derive(Clone, Debug)]
 pub(crate) enum EventKind {
     /// The API failed, with this type.
     ApiError(Name),
-    /// The API failed and was asked again after this wait. Both dialects tell of it, under different uuids.
+    /// The API failed with this type and was called again after this delay. Both dialects record it, under
+    /// different uuids.
     Retry(Name, Option<Millis>, Dialect),
-    /// The conversation was summarised.
+    /// The conversation was compacted.
     Compaction(Compaction),
-    /// A human asked.
+    /// A person typed a prompt.
     Prompt,
-    /// Calls without an id were refused, of these tools.
+    /// Calls without an id were denied, of these tools.
     Denials(Vec<Option<Name>>),
     /// An interactive turn took this long.
     TurnDuration(Millis),
-    /// A process began with these MCP servers: their names, and how each is.
+    /// A process started with these MCP servers: name and status.
     Servers(Vec<(Name, Option<Name>)>),
-    /// A tool ran on the server; which of the record's blocks tells it.
+    /// A tool ran on the server; the index of its block.
     Server(Option<Name>, usize),
 }
 
 impl EventKind {
-    /// Whether it counts once per uuid, in the record that counts for that uuid. Totals need these, so they are always kept.
+    /// Returns whether it counts once per uuid. Totals need these events, so they are always kept.
     pub(crate) fn is_per_record(&self) -> bool {
         matches!(self, Self::ApiError(_) | Self::Retry(..) | Self::Denials(_))
     }
 
-    /// Tells the things apart that one record may tell.
+    /// Returns a name that is unique among the events of one record.
     fn name(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Self::ApiError(_) => "api error",
@@ -257,7 +256,7 @@ impl EventKind {
     }
 }
 
-/// What happened, and when.
+/// An event of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionEvent {
     pub(crate) context: EventContext,
@@ -265,7 +264,7 @@ pub(crate) struct SessionEvent {
     pub(crate) kind: EventKind,
 }
 
-/// What is merely gathered and sorted at the end: a map would look up every row again.
+/// Rows with ids, merged and sorted at the end: a map would need a lookup per row.
 pub(crate) type RowsById<T> = Vec<(Id, T)>;
 
 /// One record.
@@ -277,11 +276,11 @@ pub(crate) struct Record {
     pub(crate) dialect: Dialect,
     pub(crate) uuid: Option<Id>,
     pub(crate) bytes: u64,
-    /// Its blocks: name, whether a table knows it, length.
+    /// Its blocks: name, whether it is known, length.
     pub(crate) blocks: SmallVec<[(Name, bool, u64); 1]>,
 }
 
-/// A summary of the conversation.
+/// A compaction of the conversation.
 #[derive(Clone, Debug)]
 pub(crate) struct Compaction {
     pub(crate) before: Option<u64>,
@@ -290,7 +289,7 @@ pub(crate) struct Compaction {
     pub(crate) took: Option<Millis>,
 }
 
-/// What a call was given, and what it answered.
+/// Input and output of a call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Content {
     pub(crate) input: First<Name>,
@@ -308,7 +307,7 @@ impl Merge for Content {
     }
 }
 
-/// Everything that is kept row by row.
+/// All rows that are kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Details {
     pub(crate) kept: Detail,
@@ -319,15 +318,15 @@ pub(crate) struct Details {
     pub(crate) agents: Keyed<Agent>,
     pub(crate) records: Vec<Record>,
     pub(crate) contents: Keyed<Content>,
-    /// What records say beside what is counted.
+    /// Decoded traces.
     pub(crate) traces: Vec<Traced>,
-    /// Records in a row that name the same session.
+    /// Consecutive records that name the same session.
     pub(crate) spans: Vec<SessionSpan>,
     /// Who wrote each source.
     pub(crate) writers: BTreeMap<SourceId, Writers>,
-    /// Calls that ask nobody anything and have no answer yet. Their answers need not be kept.
+    /// Calls of other tools than questions, without a result so far. Their results need not be kept.
     unanswered: HashedSet<Id>,
-    /// The agent of the last record, and its unit: most records tell again what the one before told.
+    /// Source, unit and agent of the last record: most records repeat them.
     last: Option<(SourceId, u64, AgentRef, bool)>,
 }
 
@@ -350,7 +349,7 @@ impl Details {
         }
     }
 
-    /// Puts in what waits.
+    /// Inserts the pending rows.
     pub(super) fn flush(&mut self) {
         let Self {
             kept: _,

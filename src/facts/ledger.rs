@@ -1,7 +1,7 @@
-//! The settled facts row by row: who did what, when, where, and what it cost.
+//! The ledger: settled facts as rows, each with its context and cost.
 //!
-//! Reports sort, group and cut these rows. Money and tokens are divided over responses and their calls so that any
-//! grouping of the charges adds up to the totals of the account.
+//! Reports sort, group and filter these rows. Money and tokens are divided over responses and their calls so
+//! that the charges of any grouping add up to the totals of the account.
 
 mod account;
 mod attach;
@@ -26,69 +26,69 @@ use crate::{
     measure::{Millis, Time, Tokens, Usd},
 };
 
-/// Every row that was kept.
+/// All rows that were kept.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    /// The bytes and what they held.
+    /// Counts of the input.
     pub input: Input,
-    /// Sessions, by their first moment.
+    /// Sessions, by the time they started.
     pub sessions: Vec<Session>,
     /// Subagents.
     pub agents: Vec<Agent>,
-    /// Responses, in the order they stand.
+    /// Responses, in log order.
     pub responses: Vec<Response>,
-    /// What was paid for what.
+    /// Costs, divided over responses and tools.
     pub charges: Vec<Charge>,
-    /// Tool calls, in the order they stand.
+    /// Tool calls, in log order.
     pub calls: Vec<Call>,
-    /// Answers without a call.
+    /// Tool results without a call.
     pub orphans: Vec<Context>,
-    /// Tools that ran on the server, within responses.
+    /// Tools that ran on the server, inside responses.
     pub server_uses: Vec<ServerUse>,
-    /// Ends of turns, in the order they stand.
+    /// Ends of turns, in log order.
     pub turns: Vec<Turn>,
-    /// Turns of interactive sessions, which have no end of their own.
+    /// Turns of interactive sessions, which have no `result` record.
     pub interactive_turns: Vec<InteractiveTurn>,
-    /// Refused calls.
+    /// Denied calls.
     pub denials: Vec<Denial>,
     /// Failures of the API.
     pub api_failures: Vec<ApiFailure>,
-    /// Summaries of the conversation.
+    /// Compactions of the conversation.
     pub compactions: Vec<Compaction>,
-    /// What humans asked.
+    /// Prompts that people typed.
     pub prompts: Vec<Context>,
-    /// MCP servers, each once a session and status.
+    /// MCP servers, one row per session, server and status.
     pub servers: Vec<Server>,
-    /// Every record, where that was asked for.
+    /// All records, if [`Detail::RECORDS`](super::Detail::RECORDS) is kept.
     pub records: Vec<Record>,
-    /// What records say beside what is counted, where that was asked for.
+    /// Decoded traces of hooks, tasks and so on, as far as they are kept.
     pub traces: Vec<Traced>,
-    /// Which session runs where, where requests or commands were asked for.
+    /// Spans of records that name the same session, if requests or commands are kept.
     pub(crate) spans: Vec<SessionSpan>,
-    /// Sources that only a host wrote, where requests or commands were asked for.
+    /// Sources that only a host wrote, if requests or commands are kept.
     pub(crate) hosts: BTreeSet<SourceId>,
-    /// What was read, one by one.
+    /// The sources that were read.
     pub sources: Vec<Source>,
 }
 
-/// Where and when something happened, and to whom.
+/// Whose a row is, when it was written, and where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Context {
-    /// Its session; `None` if no session is known to own it.
+    /// Its session, if known.
     pub session: Option<SessionIndex>,
-    /// Its subagent; the main agent's have none.
+    /// Its subagent; `None` for the main agent.
     pub agent: Option<AgentIndex>,
-    /// When, where the log says so.
+    /// Its time, if the log has one.
     pub time: Option<Time>,
-    /// Where it stands.
+    /// Its location in the log.
     pub location: Option<Location>,
     /// The CLI version that wrote it.
     pub version: Option<Name>,
 }
 
 impl Context {
-    /// Takes the session and agent of another row about the same thing if its session began earlier. Sessions are sorted by
-    /// their beginnings, and a row without a session does not know the owner.
+    /// Takes session and agent from another row about the same thing if its session started earlier. Session
+    /// indices are in the order of their start, and a row without a session does not know its owner.
     pub(in crate::facts) fn prefer_earlier_session(&mut self, other: &Self) {
         if let Some(session) = other.session
             && self.session.is_none_or(|own| session < own)
@@ -98,10 +98,10 @@ impl Context {
     }
 }
 
-/// A place in a source.
+/// A position in a source, for people and programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Location {
-    /// Which source.
+    /// The source.
     pub source: SourceId,
     /// Line, from 1.
     pub line: u64,
@@ -112,32 +112,32 @@ pub struct Location {
 /// One session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Its id; the records of a source that name none are a session of their own.
+    /// Its id. Records without a session id form one session per source, without an id.
     pub id: Option<Name>,
-    /// The first source it was seen in.
+    /// The first source that contains it.
     pub source: SourceId,
     /// The folder it began in.
     pub project: Option<Name>,
     /// The version that began it.
     pub version: Option<Name>,
-    /// The earliest moment in it.
+    /// Earliest time of its records.
     pub started: Option<Time>,
-    /// The latest moment in it.
+    /// Latest time of its records.
     pub ended: Option<Time>,
-    /// Whether the CLI's output tells of it.
+    /// Whether the printed stream of the CLI contains it.
     pub streamed: bool,
-    /// Whether an end of a turn was seen, its own or a nameless one of its source.
+    /// Whether it has a `result`: its own, or one without a session id in one of its sources.
     pub has_result: bool,
-    /// Whether every token of it is counted.
+    /// Whether its cost covers all usage.
     pub complete: bool,
-    /// Models of it that have no price.
+    /// Models without a price.
     pub unpriced: BTreeSet<Name>,
-    /// How its cost came about, where that was asked for.
+    /// How its cost was computed, if that was requested.
     pub steps: Vec<Step>,
 }
 
 impl Session {
-    /// Whether the CLI printed it without a result.
+    /// Returns whether the CLI printed it without a result.
     pub fn lacks_result(&self) -> bool {
         lacks_result(self.id.is_some(), self.streamed, self.has_result)
     }
@@ -146,11 +146,11 @@ impl Session {
 /// One subagent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
-    /// Its session; `None` if no session is known to own it.
+    /// Its session, if known.
     pub session: Option<SessionIndex>,
-    /// Its id, where the log says it.
+    /// Its id, if the log has it.
     pub id: Option<Name>,
-    /// Its type, where the log says it.
+    /// Its type, if the log has it.
     pub kind: Option<Name>,
     /// The call that started it.
     pub call: Option<CallIndex>,
@@ -161,69 +161,69 @@ pub struct Agent {
 /// One API response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// When and where.
+    /// Session, agent, time and location.
     pub context: Context,
     /// `message.id`.
     pub id: Option<Name>,
-    /// The model that is charged.
+    /// The model that is billed: the requested one, else the one that answered.
     pub model: Name,
     /// The model that answered.
     pub answered: Option<Name>,
-    /// Its own tokens, which may be placeholders in a stream.
+    /// Token counts as logged; in a stream they may be placeholders.
     pub tokens: Tokens,
-    /// What its tokens come to, where the model has a price.
+    /// Price of its tokens, if the model has a price.
     pub price: Option<Usd>,
-    /// The same where its counts can be final at all: a stream alone has only placeholders.
+    /// Its price if the token counts can be final. A stream alone has only placeholders.
     pub computed: Option<Usd>,
-    /// What it costs at least, where its session's figure does not hold it: its price if its counts are final, else that of
-    /// its input and cache tokens alone.
+    /// Lower bound of its cost, if the cost of its session does not include it: its price if the token counts
+    /// are final, else the price of input and cache tokens.
     pub unbilled: Option<Usd>,
     /// Whether its token counts are final.
     pub is_final: bool,
-    /// How many calls it asks for.
+    /// Number of tool calls in it.
     pub calls: u64,
 }
 
-/// What was paid for what: a response's part of its session's figure, or what belongs to no response.
+/// A part of the cost of a session: the share of one response and tool, or cost that belongs to no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Charge {
-    /// When and where; without a response only the session is known.
+    /// Context of the response; without a response only the session is set.
     pub context: Context,
-    /// Its response.
+    /// The response, if there is one.
     pub response: Option<ResponseIndex>,
-    /// How many responses it stands for where they are not kept one by one.
+    /// Number of responses it covers if responses are not kept as rows.
     pub responses: u64,
-    /// The model, where it is known.
+    /// The model, if known.
     pub model: Option<Name>,
-    /// The tool that the response calls; one with several calls has a charge for each tool.
+    /// The tool that the response calls. A response that calls several tools has a charge for each.
     pub tool: Option<Name>,
-    /// Tokens that were charged.
+    /// Billed tokens.
     pub tokens: Tokens,
-    /// What they cost.
+    /// Cost of the tokens.
     pub cost: Option<Usd>,
-    /// What the cache saved, and less than nothing where writing it cost more.
+    /// Savings by the prompt cache; negative if writing the cache cost more than it saved.
     pub saved: Option<Usd>,
-    /// Whether anything tells of tokens or cost; else it is only known that the model answered.
+    /// Whether tokens or cost are known. If not, only the model is.
     pub known: bool,
-    /// Whether the CLI said it; else it is computed.
+    /// Whether the CLI reported the cost; else it is computed.
     pub reported: bool,
 }
 
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
-    /// It was refused.
+    /// It was denied.
     Denied,
     /// It failed.
     Error,
-    /// No answer was seen.
+    /// It has no result.
     Open,
-    /// It answered.
+    /// It succeeded.
     Ok,
 }
 
 impl End {
-    /// Its name.
+    /// Its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Denied => "denied",
@@ -237,51 +237,51 @@ impl End {
 /// One tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// When it was asked, and where.
+    /// Session, agent, time and location of the `tool_use`.
     pub context: Context,
     /// `tool_use.id`.
     pub id: Option<Name>,
-    /// Which tool.
+    /// Name of the tool.
     pub tool: Name,
-    /// The model that asked.
+    /// The model that called it.
     pub model: Option<Name>,
     /// How it ended.
     pub end: End,
-    /// Time from ask to answer.
+    /// Time from `tool_use` to `tool_result`.
     pub latency: Option<Millis>,
-    /// Bytes of its answer as they stand in the log.
+    /// Length of its result in the log, in bytes.
     pub result_bytes: Option<u64>,
-    /// Equal for equal inputs.
+    /// Hash of the input, to find repeated calls.
     pub input: u64,
-    /// Its input, as far as it was asked for.
+    /// Its input, as far as it is kept.
     pub input_text: Option<Name>,
-    /// Its answer, as far as it was asked for.
+    /// Its output, as far as it is kept.
     pub output_text: Option<Name>,
-    /// The command, skill or agent that it uses, where that was asked for.
+    /// The command, skill or agent that it uses, if kept.
     pub used: Option<Name>,
 }
 
-/// A tool that ran on the server, within a response.
+/// A tool that ran on the server, inside a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerUse {
-    /// When and where.
+    /// Session, agent, time and location.
     pub context: Context,
-    /// Which tool.
+    /// Name of the tool.
     pub tool: Name,
 }
 
 /// One end of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// When and where. Where the record says no time, that of the last row before it.
+    /// Session, agent, time and location. Without a time of its own it has that of the last row before it.
     pub context: Context,
-    /// Whether it is counted as a turn: not if another record has its uuid and counts for that.
+    /// Whether it counts as a turn. It does not if another record with the same uuid counts.
     pub counted: bool,
     /// How it ended.
     pub subtype: Name,
     /// Whether it succeeded.
     pub ok: bool,
-    /// The CLI's own count.
+    /// `num_turns`, as the CLI counts turns.
     pub num_turns: u64,
     /// Wall time.
     pub wall: Option<Millis>,
@@ -291,117 +291,117 @@ pub struct Turn {
     pub first_token: Option<Millis>,
     /// What it cost.
     pub cost: Option<Usd>,
-    /// Models it used, where it says so, with cost.
+    /// Cost by model, if the record has it.
     pub models: Option<Vec<(Name, Usd)>>,
 }
 
 /// A turn of an interactive session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InteractiveTurn {
-    /// When and where.
+    /// Session, agent, time and location.
     pub context: Context,
     /// Wall time.
     pub wall: Millis,
 }
 
-/// One refused call.
+/// One denied call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
-    /// When and where.
+    /// Session, agent, time and location.
     pub context: Context,
-    /// Which tool.
+    /// Name of the tool.
     pub tool: Name,
-    /// The call, where the log has it.
+    /// The call, if the log has it.
     pub call: Option<CallIndex>,
 }
 
 /// One failure of the API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiFailure {
-    /// When and where.
+    /// Session, agent, time and location.
     pub context: Context,
-    /// What failed.
+    /// Type of the error.
     pub kind: Name,
-    /// Whether it was tried again.
+    /// Whether the CLI retried.
     pub retried: bool,
-    /// The wait before the next attempt.
+    /// Delay before the next attempt.
     pub wait: Option<Millis>,
 }
 
-/// One summary of the conversation.
+/// One compaction of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compaction {
-    /// When and where.
+    /// Session, agent, time and location.
     pub context: Context,
-    /// Tokens before.
+    /// Tokens before the compaction.
     pub before: Option<u64>,
-    /// Tokens after.
+    /// Tokens after the compaction.
     pub after: Option<u64>,
-    /// What made the CLI do it: `auto` or `manual`.
+    /// Its trigger: `auto` or `manual`.
     pub trigger: Option<Name>,
-    /// How long it took.
+    /// Duration.
     pub took: Option<Millis>,
 }
 
 /// An MCP server of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// When and where it was first told to be so.
+    /// Context of the first record with this status.
     pub context: Context,
-    /// Its name.
+    /// Its name in reports.
     pub name: Name,
-    /// How it is: `connected`, `failed`, `needs-auth`, `pending` and others.
+    /// Its status: `connected`, `failed`, `needs-auth`, `pending` and others.
     pub status: Option<Name>,
 }
 
 /// A source that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Which.
+    /// Its id.
     pub id: SourceId,
-    /// The sessions that it tells of, in order; none if it holds no record.
+    /// The sessions in it, in order; empty if it has no record.
     pub sessions: Vec<SessionIndex>,
-    /// How much of it is no record.
+    /// Number of invalid lines and values.
     pub invalid: u64,
-    /// The first of that, if it is among the first of all sources.
+    /// Location of the first, if it is among the first of all sources.
     pub first_invalid: Option<Location>,
-    /// Where the record begins that its end cuts off.
+    /// Location of the record that is cut off by its end.
     pub truncated: Option<Location>,
 }
 
 /// One record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When and where.
+    /// Session, agent, time and location.
     pub context: Context,
     /// Type and discriminator.
     pub kind: Name,
-    /// Whether a table knows its kind.
+    /// Whether its kind is known.
     pub known: bool,
-    /// Who wrote it.
+    /// Its dialect.
     pub dialect: Dialect,
-    /// Whether its uuid was seen before.
+    /// Whether it is a copy: another record with its uuid counts.
     pub copy: bool,
-    /// Its length.
+    /// Its length in bytes.
     pub bytes: u64,
-    /// Its blocks, unless another copy counts for them: name, whether a table knows it, length.
+    /// Its blocks, unless it is a copy: name, whether it is known, length.
     pub blocks: Vec<(Name, bool, u64)>,
 }
 
-/// What a record says beside what is counted.
+/// A trace with the context of its record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traced {
-    /// When and where.
+    /// Session, agent, time and location.
     pub context: Context,
-    /// The id of the record.
+    /// Uuid of the record.
     pub(in crate::facts) uuid: Option<Id>,
-    /// Who wrote it.
+    /// Its dialect.
     pub dialect: Dialect,
-    /// What it says.
+    /// The decoded trace.
     pub trace: Trace<Name>,
 }
 
-/// Records of a source that name the same session, with none between them that names another.
+/// A span of records in a source that name the same session. Records in between name none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SessionSpan {
     pub(crate) source: SourceId,
@@ -412,7 +412,7 @@ pub(crate) struct SessionSpan {
     pub(crate) session: SessionIndex,
 }
 
-/// The contexts of all rows; a new sort of rows that is forgotten here does not compile.
+/// The contexts of all rows. Destructured, so that a new table that is not listed here does not compile.
 macro_rules! contexts {
     ($ledger:ident, $iter:ident $($mutable:tt)?) => {{
         let Self {
@@ -454,24 +454,24 @@ macro_rules! contexts {
 }
 
 impl Ledger {
-    /// Gives the sessions that name no folder the one that their source suggests.
+    /// Sets the project of sessions without a folder to the one that their source suggests.
     pub fn suggest_projects(&mut self, folder: impl Fn(SourceId) -> Option<String>) {
         for session in self.sessions.iter_mut().filter(|session| session.project.is_none()) {
             session.project = folder(session.source).map(Name::from);
         }
     }
 
-    /// The session of a row.
+    /// Returns the session of a row.
     pub fn session(&self, context: &Context) -> Option<&Session> {
         context.session.map(|session| &self.sessions[session])
     }
 
-    /// The session of a row, if it has an id.
+    /// Returns the session of a row, if it has an id.
     pub fn named_session(&self, context: &Context) -> Option<SessionIndex> {
         context.session.filter(|&session| self.sessions[session].id.is_some())
     }
 
-    /// The part of a source, in which records name the same session, that begins last before a place; and the next part.
+    /// Returns the last span of a source that begins before a location, and the next span.
     pub(in crate::facts) fn spans_around(
         &self,
         at: Location,
@@ -481,12 +481,12 @@ impl Ledger {
         (next.checked_sub(1).map(|last| &self.spans[last]).filter(own), self.spans.get(next).filter(own))
     }
 
-    /// Where every row stands.
+    /// Returns the contexts of all rows.
     pub fn contexts(&self) -> impl Iterator<Item = &Context> {
         contexts!(self, iter)
     }
 
-    /// The same, to be changed.
+    /// Returns the contexts of all rows, mutably.
     pub fn contexts_mut(&mut self) -> impl Iterator<Item = &mut Context> {
         contexts!(self, iter_mut mut)
     }

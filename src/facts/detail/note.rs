@@ -1,4 +1,4 @@
-//! What one record adds to the rows, if rows are kept.
+//! Adds the rows of one record, if rows are kept.
 
 use std::{hash::BuildHasher, sync::LazyLock};
 
@@ -21,21 +21,21 @@ use crate::{
     measure::Time,
 };
 
-/// Tells equal inputs, in this process alone; a stranger must not be able to make two equal.
+/// Hashes an input. The seed is random, so nobody can construct inputs that collide.
 fn fingerprint(text: &str) -> u64 {
     static SEED: LazyLock<foldhash::quality::RandomState> =
         LazyLock::new(foldhash::quality::RandomState::default);
     SEED.hash_one(text)
 }
 
-/// Bytes of the answer to a question that are kept at most.
+/// Maximum length of the answer to a question, in bytes.
 const SHORT: usize = 2048;
 
 /// Tools whose input names a type of subagent.
 const STARTERS: [&str; 2] = ["Agent", "Task"];
 
 impl RecordAbsorber<'_, '_, '_> {
-    /// Whether every flag of the set is kept.
+    /// Returns whether all of `detail` is kept.
     pub(in crate::facts) fn keeps(&self, detail: Detail) -> bool {
         self.facts.details.as_ref().is_some_and(|details| details.kept.contains(detail))
     }
@@ -54,7 +54,7 @@ impl RecordAbsorber<'_, '_, '_> {
         }
     }
 
-    /// The name of the version, which is nearly always the one that began the session.
+    /// Returns the version of the record, which nearly always is that of the session.
     fn version(&mut self) -> Option<Name> {
         let text = self.event.version.as_deref()?;
         let run = self.facts.run.as_ref().and_then(|run| run.session.version.get());
@@ -77,7 +77,7 @@ impl RecordAbsorber<'_, '_, '_> {
         }
     }
 
-    /// Notes what the record says of its agent.
+    /// Adds the ids and the type of the record's agent.
     pub(in crate::facts) fn detail_agent(&mut self) {
         let agent_ref = self.agent_ref();
         if matches!(agent_ref, AgentRef::Main | AgentRef::Side) {
@@ -92,7 +92,7 @@ impl RecordAbsorber<'_, '_, '_> {
             return;
         }
         details.last = Some(last);
-        // Either name leads to the other, for the dialect that has only one of them.
+        // Each id leads to the other, for the dialect that has only one of them.
         for key in [&call, &id].into_iter().flatten() {
             let told = Agent {
                 call: First::at(place, call.clone()),
@@ -137,7 +137,7 @@ impl RecordAbsorber<'_, '_, '_> {
         self.keep_input(call, ask);
     }
 
-    /// Keeps as much of the input of a call as reports need.
+    /// Keeps the part of the input that reports need.
     fn keep_input(&mut self, call: Id, ask: &event::ToolUse<'_>) {
         let place = self.compact_place;
         let Some(kept) = self.facts.details.as_ref().map(|details| details.kept) else { return };
@@ -183,7 +183,8 @@ impl RecordAbsorber<'_, '_, '_> {
         if details.kept.contains(Detail::CALLS) {
             details.tool_results.push((call, ToolResultRow { context, bytes }));
         }
-        // Which tool answers may be said elsewhere: only answers that are known to be of other tools are left out.
+        // The tool may be named in another record: only results that are known to be of other tools are left
+        // out.
         let may_tell =
             details.kept.traces().intersects(Traces::QUESTIONS) && !details.unanswered.remove(&call);
         let whole = details.kept.contains(Detail::OUTPUTS);
@@ -206,7 +207,8 @@ impl RecordAbsorber<'_, '_, '_> {
     pub(in crate::facts) fn detail_response(&mut self, response: Id, id: Option<&str>, time: Option<Time>) {
         let context = self.context(time);
         let Some(details) = self.details() else { return };
-        // The lines of a response follow each other. One row holds what they say together: the first place, the earliest time.
+        // The lines of a response follow each other. One row holds them: the first place and the earliest
+        // time.
         if let Some((last, row)) = details.responses.last_mut()
             && *last == response
             && row.context.is_before(&context)
@@ -234,7 +236,7 @@ impl RecordAbsorber<'_, '_, '_> {
         self.facts.session_events.push((key, SessionEvent { context, uuid, kind }));
     }
 
-    /// Notes the MCP servers of a process. Most have none.
+    /// Adds the MCP servers of a process. Most have none.
     pub(in crate::facts) fn detail_servers(&mut self, servers: &str) {
         if !self.keeps(Detail::EVENTS | Detail::SERVERS) {
             return;

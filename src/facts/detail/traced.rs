@@ -1,4 +1,4 @@
-//! What one record says beside what is counted, if a report asks for it.
+//! Adds the traces of one record, if a report needs them.
 
 use super::{Details, EventContext};
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     input::{Place, SourceId},
 };
 
-/// A trace, and where and when it was left.
+/// A trace with the context of its record.
 #[derive(Clone, Debug)]
 pub(crate) struct Traced {
     pub(crate) context: EventContext,
@@ -23,7 +23,7 @@ pub(crate) struct Traced {
     pub(crate) trace: Trace<Name>,
 }
 
-/// Records of one unit that name the same session, with none between them that names another.
+/// Records of one unit that name the same session. Records in between name none.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionSpan {
     pub(crate) source: SourceId,
@@ -51,7 +51,7 @@ impl Merge for Writers {
 }
 
 impl Details {
-    /// Notes which session a record names. The records of a unit come in the order they stand.
+    /// Adds the session that a record names. The records of a unit arrive in log order.
     fn name_session(&mut self, place: Place, session: SessionKey) {
         let Place { source, offset, unit, line: _ } = place;
         match self.spans.last_mut() {
@@ -64,7 +64,7 @@ impl Details {
 }
 
 impl RecordAbsorber<'_, '_, '_> {
-    /// Notes what the record says beside what is counted.
+    /// Adds the traces of the record.
     pub(in crate::facts) fn detail_traces(&mut self) {
         let wanted = self.facts.details.as_ref().map_or(Traces::NONE, |details| details.kept.traces());
         if wanted == Traces::NONE {
@@ -85,11 +85,11 @@ impl RecordAbsorber<'_, '_, '_> {
         details.traces.extend(traces.into_iter().map(row));
     }
 
-    /// Notes which session runs here, and who wrote the source.
+    /// Adds the session of the record and the writer of its source.
     fn detail_surroundings(&mut self) {
         let (place, dialect) = (self.place, self.event.dialect);
         let session = self.event.session.is_some().then(|| self.session());
-        // Responses look the same from both sides, unless they decide on a tool.
+        // A response looks the same from both sides, unless it decides about a tool.
         let kind = self.event.kind.name();
         let either = kind.starts_with("control_response") || kind == "control_cancel_request";
         let Some(details) = self.facts.details.as_deref_mut() else { return };

@@ -1,4 +1,4 @@
-//! The account of the rows that are left: the same figures as of everything, if none was left out.
+//! Computes the account of a ledger. Without a filter it equals the account of the facts.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,8 @@ use super::Ledger;
 use crate::facts::account::{Account, AccountBuilder, NameCounts, Unknown};
 
 impl Ledger {
-    /// Every number as it is reported. Kinds, blocks, versions and the span of time need the records.
+    /// Computes all reported numbers. Kinds, blocks, versions and the time span need
+    /// [`Detail::RECORDS`](crate::facts::Detail::RECORDS).
     pub fn account(&self) -> Account {
         let mut builder = AccountBuilder::default();
         builder.account = self.counts();
@@ -34,7 +35,7 @@ impl Ledger {
         builder.finish()
     }
 
-    /// What is only counted, the records in one pass.
+    /// Returns the plain counts, with one pass over the records.
     fn counts(&self) -> Account {
         let (mut kinds, mut blocks) = (NameCounts::default(), NameCounts::default());
         let mut versions: BTreeSet<&str> = BTreeSet::new();

@@ -1,31 +1,31 @@
-//! Records that name no session, in a source that tells of one alone: they are that session's.
+//! Attaches records without a session id to the only session of their source.
 
 use std::collections::BTreeMap;
 
 use super::{Ledger, Session, SessionIndex};
 
 impl Ledger {
-    /// Gives what the nameless session of a source has to the one session that the source names. Control lines never name
-    /// theirs, hosts and bridges seldom do, and the seed documents name it in the first line alone. Where a source names
-    /// several, nothing tells which of them it is.
+    /// Merges the nameless session of a source into the one session that the source names. Control lines
+    /// never name their session, hosts and bridges seldom do, and seed documents only in the first line. If a
+    /// source names several sessions, nothing is attached.
     pub(super) fn attach(&mut self) {
-        let adopted = self.adopted();
-        if adopted.is_empty() {
+        let attached = self.attached();
+        if attached.is_empty() {
             return;
         }
-        for (&nameless, &named) in &adopted {
+        for (&nameless, &named) in &attached {
             let other = self.sessions[nameless].clone();
-            take_in(&mut self.sessions[named], other);
+            merge_session(&mut self.sessions[named], other);
         }
         let mut order: Vec<SessionIndex> = SessionIndex::each(&self.sessions)
             .map(|(at, _)| at)
-            .filter(|at| !adopted.contains_key(at))
+            .filter(|at| !attached.contains_key(at))
             .collect();
-        // A session may have got an earlier moment. Those without one are the last.
+        // A session may start earlier now. Sessions without a time are last.
         order.sort_by_key(|&at| (self.sessions[at].started.is_none(), self.sessions[at].started));
         let mut moved: Vec<Option<SessionIndex>> = vec![None; self.sessions.len()];
         order.iter().enumerate().for_each(|(to, from)| moved[from.get()] = Some(SessionIndex::new(to)));
-        adopted.iter().for_each(|(nameless, named)| moved[nameless.get()] = moved[named.get()]);
+        attached.iter().for_each(|(nameless, named)| moved[nameless.get()] = moved[named.get()]);
         let moved = |at: SessionIndex| moved[at.get()];
         self.sessions = order.iter().map(|&at| self.sessions[at].clone()).collect();
         self.contexts_mut().for_each(|context| context.session = context.session.and_then(moved));
@@ -40,8 +40,8 @@ impl Ledger {
         }
     }
 
-    /// Each nameless session that another takes in, with that one.
-    fn adopted(&self) -> BTreeMap<SessionIndex, SessionIndex> {
+    /// Maps each nameless session to the session it is merged into.
+    fn attached(&self) -> BTreeMap<SessionIndex, SessionIndex> {
         let pair = |source: &super::Source| {
             let (named, nameless): (Vec<SessionIndex>, Vec<SessionIndex>) =
                 source.sessions.iter().partition(|&&at| self.sessions[at].id.is_some());
@@ -54,8 +54,9 @@ impl Ledger {
     }
 }
 
-/// What a session gains. Whether it was streamed is told by lines that name it: one that was only saved has no result.
-fn take_in(session: &mut Session, other: Session) {
+/// Merges a nameless session into a named one. `streamed` only depends on lines that name the session: a
+/// session that was only saved needs no result.
+fn merge_session(session: &mut Session, other: Session) {
     let Session {
         id: _,
         source: _,
@@ -67,7 +68,7 @@ fn take_in(session: &mut Session, other: Session) {
         has_result,
         complete,
         unpriced,
-        steps: _, // told session by session, before any is taken in
+        steps: _, // explained per session, before sessions are merged
     } = other;
     session.project = session.project.take().or(project);
     session.version = session.version.take().or(version);

@@ -1,4 +1,4 @@
-//! Facts become rows, once, at the end.
+//! Builds the ledger from facts, at the end.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map};
 
@@ -34,7 +34,7 @@ impl Facts {
         let traces = std::mem::take(&mut details.traces);
         let settled = Settled::of(&self, &records);
         let input = settled.input(&records);
-        // Nearly half of what was kept for totals, and only the rows of records need it from here on.
+        // Nearly half of the memory; only the rows of records need it from here on.
         let rows = std::mem::take(&mut details.records);
         let records = (!rows.is_empty()).then_some(records);
         let (bills, _) = settled.bills(prices);
@@ -65,7 +65,7 @@ impl Facts {
     }
 }
 
-/// The ledger while it is written.
+/// Builds a [`Ledger`].
 pub(super) struct LedgerBuilder<'a> {
     pub(super) facts: &'a Facts,
     pub(super) details: &'a Details,
@@ -75,9 +75,9 @@ pub(super) struct LedgerBuilder<'a> {
     agents: Hashed<(Option<SessionIndex>, AgentRef), AgentIndex>,
     pub(super) responses: Hashed<Id, ResponseIndex>,
     pub(super) calls: Hashed<Id, CallIndex>,
-    /// What the facts know of each response.
+    /// The facts of each response in the ledger.
     pub(super) response_facts: Vec<&'a responses::Response>,
-    /// Index of the response, and tool, of each call.
+    /// Response and tool of each call.
     tools: Vec<(ResponseIndex, Name)>,
 }
 
@@ -124,7 +124,7 @@ impl<'a> LedgerBuilder<'a> {
         }
     }
 
-    /// Notes which sessions have a figure that is not complete.
+    /// Sets which sessions have an incomplete cost.
     fn settle_sessions(&mut self, bills: &[Bill<'_>]) {
         for bill in bills {
             let Some(&at) = self.sessions.get(bill.key) else { continue };
@@ -134,12 +134,12 @@ impl<'a> LedgerBuilder<'a> {
         }
     }
 
-    /// Where something stands that several records tell of.
+    /// Returns the context of merged rows.
     pub(super) fn context(&mut self, merged: &Merged<'_>) -> Context {
         self.context_in(self.sessions.get(merged.owner).copied(), merged)
     }
 
-    /// The same in a session that is known otherwise.
+    /// Returns the context of merged rows in a given session.
     fn context_in(&mut self, session: Option<SessionIndex>, merged: &Merged<'_>) -> Context {
         let Merged { first, owner: _, time, row: _ } = merged;
         let began = session.and_then(|session| self.ledger.sessions[session].version.as_ref());
@@ -159,7 +159,8 @@ impl<'a> LedgerBuilder<'a> {
         })
     }
 
-    /// The index of a subagent, which is known from its first row on; an id leads to the call where the log has both.
+    /// Returns the index of a subagent and creates its row if needed. An id is replaced by the call that
+    /// started the subagent if the log has both.
     pub(super) fn agent(
         &mut self,
         session: Option<SessionIndex>,
@@ -192,7 +193,8 @@ impl<'a> LedgerBuilder<'a> {
         }))
     }
 
-    /// One row a response, made as it is first told of: rows that are told of together lie together.
+    /// Adds a row per response, in the order of their first lines: rows that are used together are close in
+    /// memory.
     fn responses(&mut self, prices: &Prices) {
         let facts = self.facts;
         let rows = merged_rows(&self.details.responses, |row| &row.context, &self.settled.owners);
@@ -200,7 +202,7 @@ impl<'a> LedgerBuilder<'a> {
         self.responses.reserve(rows.len());
         for (id, merged, row) in rows {
             let Some(facts) = facts.responses.get(id) else { continue };
-            // Events without an id tell of a response, but are no rows.
+            // Stream events without an id have no row here.
             let owner = self.settled.owners.of_response(id, facts).unwrap_or(merged.owner);
             let context = self.context_in(self.sessions.get(owner).copied(), &merged);
             let model =
@@ -224,7 +226,7 @@ impl<'a> LedgerBuilder<'a> {
         }
     }
 
-    /// One row a call, in the order of their asks.
+    /// Adds a row per call, in the order of the `tool_use` blocks.
     fn calls(&mut self) {
         let asked = merged_rows(&self.details.tool_uses, |ask| &ask.context, &self.settled.owners);
         self.ledger.calls.reserve(asked.len());
@@ -240,7 +242,7 @@ impl<'a> LedgerBuilder<'a> {
                 self.tools.push((at, Name::clone(tool)));
             }
             let content = self.details.contents.get(id);
-            // An answer may have been kept before it was known whose it is.
+            // A result may have been kept before its tool was known.
             let is_output = |_: &&Name| self.details.kept.contains(Detail::OUTPUTS) || tool == QUESTION_TOOL;
             let output_text = content.and_then(|content| content.output.get()).filter(is_output).cloned();
             self.calls.insert(id, CallIndex::new(self.ledger.calls.len()));
@@ -261,9 +263,9 @@ impl<'a> LedgerBuilder<'a> {
         self.answers();
     }
 
-    /// What the answers add to their calls; those without one are orphans.
+    /// Adds the results to their calls. Results without a call are orphans.
     fn answers(&mut self) {
-        // The answer that counts is the earliest, as for how the call ended.
+        // The earliest result counts, as for how the call ended.
         let mut best: Vec<Option<(Earliest, LinePlace)>> = vec![None; self.ledger.calls.len()];
         let mut orphans: BTreeMap<Id, Merged<'_>> = BTreeMap::new();
         for (row, (id, answer)) in self.details.tool_results.iter().enumerate() {
@@ -330,7 +332,7 @@ impl<'a> LedgerBuilder<'a> {
         self.ledger.charges = charges;
     }
 
-    /// Who started whom.
+    /// Sets the call and the parent of each subagent.
     fn agents_tree(&mut self) {
         for ((_, agent_ref), &index) in &self.agents {
             let AgentRef::Started(call) = agent_ref else { continue };
@@ -342,13 +344,13 @@ impl<'a> LedgerBuilder<'a> {
     }
 }
 
-/// What several records tell of one thing: the first of them, its earliest time, and the session that owns it.
+/// Rows with the same id, merged: the first of them, the earliest time, and the session that owns them.
 #[derive(Clone, Copy)]
 pub(super) struct Merged<'m> {
     pub(super) first: &'m EventContext,
     pub(super) owner: &'m SessionKey,
     time: Earliest,
-    /// Which of the gathered rows is the first: those of one record were gathered in its order.
+    /// Index of the first row. Rows of one record are in the order of its contents.
     row: usize,
 }
 
@@ -367,13 +369,13 @@ impl<'m> Merged<'m> {
         }
     }
 
-    /// Where it stands, also within a record.
+    /// Returns the sort key: the place, then the order within a record.
     pub(super) fn order(&self) -> (LinePlace, usize) {
         (self.first.place, self.row)
     }
 }
 
-/// Gathered rows, those of one identity together, in the order they stand: what they tell, and the first of them.
+/// Merges rows with the same id. Returns them in log order, each with the first of its rows.
 pub(super) fn merged_rows<'m, T>(
     rows: &'m [(Id, T)],
     context: impl Fn(&'m T) -> &'m EventContext,

@@ -1,8 +1,9 @@
-//! Whole numbers divided in proportion, so that the parts add up again.
+//! Divides whole numbers in proportion, so that the parts add up again.
 
-/// Divides an amount in proportion to weights. Where no weight says anything, all parts are equal.
+/// Divides an amount in proportion to weights, or evenly if all weights are zero.
 ///
-/// Each part is the difference of two rounded running sums, so nothing is lost and no part is off by more than one.
+/// Each part is the difference of two rounded running sums, so the parts add up and none is off by more than
+/// one.
 pub(super) fn divide(amount: i128, weights: impl Iterator<Item = u128> + Clone) -> Vec<i128> {
     let sum: u128 = weights.clone().fold(0, u128::saturating_add);
     let even = sum == 0;
@@ -18,7 +19,7 @@ pub(super) fn divide(amount: i128, weights: impl Iterator<Item = u128> + Clone) 
         .collect()
 }
 
-/// `amount * part / whole`, with fewer digits of the ratio where the product has no room.
+/// Computes `amount * part / whole`, with reduced precision if the product would overflow.
 fn share(amount: i128, part: u128, whole: u128) -> i128 {
     if part >= whole {
         return amount;

@@ -1,4 +1,4 @@
-//! What happened in the sessions besides responses and calls: ends of turns, refusals, failures, and the records.
+//! Adds the rows besides responses and calls: ends of turns, denials, failures, traces and records.
 
 use std::collections::{HashMap, HashSet};
 
@@ -61,7 +61,7 @@ impl LedgerBuilder<'_> {
             let call = self.calls.get(&id).copied();
             let mut context = rows.get(&id).map_or_else(Context::default, |merged| self.context(merged));
             if let Some(call) = call {
-                // The refusal may stand in a line that says less than the call does.
+                // The line of the denial may have less context than that of the call.
                 let asked = &self.ledger.calls[call].context;
                 context = Context {
                     session: asked.session,
@@ -75,7 +75,7 @@ impl LedgerBuilder<'_> {
     }
 
     pub(super) fn session_events(&mut self) {
-        // Every turn of a process tells its servers again.
+        // Every turn of a process lists its servers again.
         let mut known: HashSet<(Option<SessionIndex>, Name, Option<Name>)> = HashSet::new();
         let mut loose: Vec<(Context, &Name)> = Vec::new();
         let settled = self.settled;
@@ -138,7 +138,7 @@ impl LedgerBuilder<'_> {
         }
     }
 
-    /// What records say beside what is counted, in the order they stand.
+    /// Adds the traces, in log order.
     pub(super) fn traces(&mut self, mut traces: Vec<detail::Traced>) {
         traces.sort_by_key(|row| row.context.place);
         self.ledger.traces.reserve_exact(traces.len());
@@ -153,7 +153,7 @@ impl LedgerBuilder<'_> {
         self.surroundings();
     }
 
-    /// Which session runs where, and which sources only a host wrote.
+    /// Adds the spans of sessions, and the sources that only a host wrote.
     fn surroundings(&mut self) {
         let mut spans: Vec<SessionSpan> = self
             .details
@@ -178,7 +178,7 @@ impl LedgerBuilder<'_> {
             writers.filter(|(_, by)| by.host && !by.others).map(|(&source, _)| source).collect();
     }
 
-    /// One row a record, in the order they stand. `records` knows which copy counts.
+    /// Adds a row per record, in log order. `records` knows which copy counts.
     pub(super) fn records(&mut self, mut rows: Vec<detail::Record>, records: &Records) {
         rows.sort_unstable_by_key(|record| record.context.place);
         self.ledger.records.reserve_exact(rows.len());
@@ -191,7 +191,7 @@ impl LedgerBuilder<'_> {
             let counts = record.uuid.is_none_or(is_counted);
             let agent = self.agent(session, &context.agent);
             let version = context.version.clone().or_else(|| {
-                // Only strangers are asked for the version that wrote them.
+                // Only unknown kinds need the version that wrote them.
                 let unknown = !record.known || record.blocks.iter().any(|(_, known, _)| !known);
                 let (source, offset) = (context.place.source(), context.place.compact.offset());
                 let place = Place { source, offset, unit: 0, line: 0 };
@@ -216,7 +216,7 @@ impl LedgerBuilder<'_> {
     }
 }
 
-/// The times of a session's rows in a source, to tell when something happened that says no time.
+/// Times of the rows of a session in a source, to estimate the time of rows without one.
 struct Clock(HashMap<(SessionIndex, SourceId), Vec<(u64, Time)>>);
 
 impl Clock {

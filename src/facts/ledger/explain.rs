@@ -1,6 +1,6 @@
-//! How a session's cost came about, step by step.
+//! Explains how the cost of a session was computed, step by step.
 //!
-//! The steps that count add up to the session's figure exactly; the others say where they come from.
+//! The steps that count add up to the cost exactly; the others show where they come from.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,82 +17,82 @@ use crate::{
     measure::{Prices, Rates, Terms, Tokens, Usd},
 };
 
-/// One step on the way to a session's cost.
+/// One step in the computation of the cost of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What it is.
+    /// Kind of the step, with the data of that kind.
     pub kind: StepKind,
-    /// The model, where it is about one.
+    /// The model, if the step is about one.
     pub model: Option<Name>,
-    /// Tokens, where they apply.
+    /// Tokens, if they apply.
     pub tokens: Option<Tokens>,
-    /// How much.
+    /// Amount in US dollars.
     pub amount: Option<Usd>,
-    /// Whether it adds to the session's figure.
+    /// Whether it is added to the cost of the session.
     pub counts: bool,
-    /// Where it stands.
+    /// Location of the record it is based on.
     pub location: Option<Location>,
 }
 
-/// What a step is.
+/// The kind of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepKind {
-    /// Which figure counts.
+    /// Which cost counts.
     Figure(Figure),
-    /// A result's total so far.
+    /// The cumulative total of a result.
     Result,
-    /// The total that it goes on from.
+    /// The total that the result continues.
     Before,
-    /// What a result added: its own statement, or the difference to the total before it.
+    /// The share of a result: as it says itself, or the difference to the total before it.
     Difference {
-        /// Whether the record says it itself.
+        /// Whether the record has the share itself.
         said: bool,
     },
     /// The total that was saved with the session.
     Saved,
-    /// What a fork copied from its origin, in this many responses.
+    /// The cost of responses that a fork copied, and their number.
     Copied(u64),
-    /// What one model came to.
+    /// The cost of one model.
     Model,
-    /// One type of tokens at its price for a million, or searches.
+    /// One type of tokens with its price per million, or web searches.
     Price(&'static str, Option<Usd>),
-    /// This many responses with long prompts, surcharged as their version of the CLI did; the amount is what that adds.
+    /// A surcharge for long prompts, as the version of the CLI applied it. The amount is the surcharge alone.
     Surcharge {
-        /// How many responses.
+        /// Number of responses with the surcharge.
         responses: u64,
         /// The longest prompt without a surcharge.
         above: u64,
     },
-    /// What belongs to no model.
+    /// Cost that belongs to no model.
     NoModel,
-    /// What belongs to no response in the log.
+    /// Cost that belongs to no response in the log.
     NoResponse,
-    /// Responses of a model without a price, this many.
+    /// Number of responses of a model without a price.
     Unpriced(u64),
-    /// Responses without final token counts, this many.
+    /// Number of responses without final token counts.
     Unfinished(u64),
-    /// Responses follow the last result, and nobody says what they cost.
+    /// Responses follow the last result, and their cost is not reported.
     Unpaid,
-    /// What the responses come to by their tokens, where another figure counts.
+    /// The computed cost, if another cost counts.
     Computed,
-    /// The session's figure.
+    /// The cost of the session.
     Total,
 }
 
-/// Which figure counts, and why.
+/// Which cost counts, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
-    /// The results are all that the CLI said.
+    /// The sum of the results; there is no saved total.
     Results,
-    /// The saved total is not larger than what the results add up to.
+    /// The sum of the results; the saved total is not larger.
     ResultsOverSaved,
-    /// The saved total is all that the CLI said.
+    /// The saved total; there are no results.
     Saved,
-    /// The saved total is larger than what the results add up to.
+    /// The saved total; it is larger than the sum of the results.
     SavedOverResults,
-    /// The CLI said nothing.
+    /// The computed cost; the CLI reported none.
     Computed,
-    /// Nothing is known.
+    /// No cost is known.
     Nothing,
 }
 
@@ -102,20 +102,20 @@ impl Step {
     }
 }
 
-/// Responses that are charged alike: the model, the rates and whether they are those of the US.
+/// Key of responses with the same rates: model, rates, and whether they ran in the US.
 type Alike = (Name, [u64; 5], bool);
 
-/// What responses that are charged alike come to.
+/// Tokens and cost of responses with the same rates.
 struct Charged {
     rates: Rates,
     tokens: Tokens,
     amount: Usd,
-    /// Their surcharge for long prompts, if they have one: how many, above which length, and what it adds.
+    /// Their surcharge for long prompts: number of responses, prompt length above which it applies, amount.
     surcharge: Option<(u64, u64, Usd)>,
 }
 
 impl LedgerBuilder<'_> {
-    /// Explains every session that has a figure.
+    /// Explains the cost of every session that has one.
     pub(super) fn explain(&mut self, prices: &Prices, bills: &[Bill<'_>]) {
         let mut answered: HashMap<SessionIndex, Vec<(ResponseIndex, &responses::Response)>> = HashMap::new();
         for (id, facts) in self.facts.responses.iter() {
@@ -144,7 +144,7 @@ impl LedgerBuilder<'_> {
         }
     }
 
-    /// The CLI said what it cost.
+    /// Explains a cost that the CLI reported.
     fn reported(
         &self,
         bill: &Bill<'_>,
@@ -205,7 +205,7 @@ impl LedgerBuilder<'_> {
         steps.push(Step { tokens, counts, ..Step::new(StepKind::Copied(copied.len() as u64), Some(off)) });
     }
 
-    /// The CLI said nothing: tokens times prices.
+    /// Explains a computed cost: tokens times prices.
     fn computed(&self, prices: &Prices, own: &[(ResponseIndex, &responses::Response)]) -> Vec<Step> {
         let mut alike: BTreeMap<Alike, Charged> = BTreeMap::new();
         let (mut unpriced, mut unfinished) = (BTreeMap::new(), BTreeMap::new());
@@ -270,7 +270,7 @@ impl LedgerBuilder<'_> {
         steps
     }
 
-    /// What belongs to no response, by session.
+    /// Returns the cost that belongs to no response, by session.
     fn alone(&self) -> HashMap<SessionIndex, Vec<Step>> {
         let mut alone: HashMap<SessionIndex, Vec<Step>> = HashMap::new();
         let of_none = self.ledger.charges.iter().filter(|charge| charge.response.is_none());
@@ -286,7 +286,7 @@ impl LedgerBuilder<'_> {
     }
 }
 
-/// What the CLI said of each model.
+/// Returns a step per model of the report.
 fn models(bill: &Bill<'_>, reported: &Reported) -> Vec<Step> {
     let Some(models) = &reported.models else {
         let owned = bill.share.owned.iter();
@@ -319,7 +319,8 @@ fn models(bill: &Bill<'_>, reported: &Reported) -> Vec<Step> {
     steps
 }
 
-/// Each type of tokens at its price. These are rounded each, and the model once per response.
+/// Returns a step per type of tokens. Each step is rounded, while the cost of a model is rounded once per
+/// response.
 fn priced(model: &Name, rates: &Rates, search: Usd, in_us: bool, tokens: &Tokens) -> Vec<Step> {
     let tenths = if in_us { 11 } else { 10 };
     let Rates { input, output, cache_write_5m, cache_write_1h, cache_read } = *rates;
@@ -334,7 +335,8 @@ fn priced(model: &Name, rates: &Rates, search: Usd, in_us: bool, tokens: &Tokens
     let mut steps = Vec::new();
     for (name, rate, tokens) in types {
         let count: u64 = tokens.fields().iter().sum();
-        // A pico-dollar a token is a thousandth of a nano-dollar, and a million of them a thousand nano-dollars.
+        // A pico-dollar per token is a thousandth of a nano-dollar; per million tokens it is a thousand
+        // nano-dollars.
         let million = Usd::from_nanos(i128::from(rate) * tenths * 100);
         let amount =
             Usd::from_nanos((i128::from(count) * i128::from(rate) * tenths + 5_000).div_euclid(10_000));

@@ -1,4 +1,4 @@
-//! What was read, source by source: which sessions it tells of, and what of it is no record.
+//! Adds a row per source: its sessions, and its invalid and truncated input.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! What a session cost, divided over its responses and their calls.
+//! Divides the cost of a session over its responses and their calls.
 //!
-//! The figure itself is the one that the account has: reported where the CLI said it, else computed. By model it is
-//! divided as `modelUsage` says, within a model in proportion to what the responses' own tokens come to. What belongs to
-//! no response, such as calls of a helper model that no record shows, is a charge of its session alone.
+//! The cost is that of the account: reported by the CLI, else computed. It is divided by model as
+//! `modelUsage` says, and within a model in proportion to the prices of the responses. Cost that belongs to
+//! no response, such as calls of a helper model that no record shows, becomes a charge of the session alone.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -16,20 +16,20 @@ use crate::{
     measure::{Prices, Terms, Tokens, Usd, canonical},
 };
 
-/// A session's own response while its session is divided.
+/// A response of the session that is divided.
 pub(super) struct Part<'r> {
     pub(super) index: ResponseIndex,
     pub(super) response: &'r Response,
-    /// What counts if the CLI said nothing.
+    /// Its cost if the CLI reported none.
     pub(super) computed: Option<Usd>,
-    /// It has usage at all.
+    /// Whether it has usage.
     pub(super) has_usage: bool,
     pub(super) terms: Terms,
-    /// The tools that it calls, each once with how often.
+    /// The tools that it calls, with the number of calls.
     pub(super) tools: Vec<(Name, u64)>,
 }
 
-/// The charges of one session.
+/// Builds the charges of one session.
 pub(super) struct Split<'a> {
     pub(super) prices: &'a Prices,
     pub(super) session: SessionIndex,
@@ -46,7 +46,7 @@ impl Split<'_> {
         }
     }
 
-    /// The same where responses are not kept one by one: by model alone.
+    /// Adds charges by model only, for ledgers without rows of responses.
     pub(super) fn bill_by_model(mut self, bill: &Bill<'_>) {
         let begun = self.charges.len();
         bill.paid().into_iter().for_each(|Paid { model, tokens, cost }| self.alone(model, tokens, cost));
@@ -59,7 +59,7 @@ impl Split<'_> {
         }
     }
 
-    /// Responses count with their own tokens and prices.
+    /// Charges each response with its own tokens and price.
     fn computed(&mut self) {
         for part in std::mem::take(&mut self.parts) {
             let tokens = if part.has_usage { part.response.tokens } else { Tokens::default() };
@@ -67,7 +67,8 @@ impl Split<'_> {
         }
     }
 
-    /// The CLI gave one figure and no models: tokens are the responses', and the money has a model only if there is one.
+    /// The CLI reported a total without models: tokens are those of the responses, and the cost has a model
+    /// only if there is just one.
     fn without_models(&mut self, total: Usd, models: usize) {
         let parts = std::mem::take(&mut self.parts);
         let costs = divide(total.nanos(), parts.iter().map(weight));
@@ -95,7 +96,8 @@ impl Split<'_> {
         for part in &parts {
             match places.find(&part.response.model) {
                 Some(at) => of[at].push(part),
-                // Tokens follow `modelUsage`, which does not know this model: the response is there, and that is all.
+                // Tokens are those of `modelUsage`, which does not have this model: the response has neither
+                // tokens nor cost.
                 None => self.response(part, None, Tokens::default(), None, true),
             }
         }
@@ -103,13 +105,13 @@ impl Split<'_> {
             rest -= one.cost.nanos();
             self.model(one, &parts);
         }
-        // Nothing was used: that it cost nothing is known all the same.
+        // Without usage the cost is known to be zero.
         if rest != 0 || uses.is_empty() {
             self.alone(None, Tokens::default(), Some(Usd::from_nanos(rest)));
         }
     }
 
-    /// One model's tokens and money over its responses.
+    /// Divides tokens and cost of one model over its responses.
     fn model(&mut self, one: &ModelUse, parts: &[&Part<'_>]) {
         let model = Some(Name::clone(&one.model));
         if parts.is_empty() {
@@ -123,7 +125,7 @@ impl Split<'_> {
         }
     }
 
-    /// What belongs to no response.
+    /// Adds a charge without a response.
     fn alone(&mut self, model: Option<Name>, tokens: Tokens, cost: Option<Usd>) {
         let saved = model.as_deref().and_then(|model| saved(self.prices, model, &tokens, Terms::default()));
         let context = Context { session: Some(self.session), ..Context::default() };
@@ -141,7 +143,7 @@ impl Split<'_> {
         });
     }
 
-    /// A response's part, divided over the tools that it calls.
+    /// Adds the charges of a response, divided over the tools that it calls.
     fn response(
         &mut self,
         part: &Part<'_>,
@@ -186,12 +188,12 @@ impl Split<'_> {
     }
 }
 
-/// What a response weighs against the others of its session.
+/// Returns the weight of a response when a cost is divided.
 fn weight(part: &Part<'_>) -> u128 {
     part.response.price.map_or(0, |price| price.nanos().unsigned_abs())
 }
 
-/// Where each model stands among the uses. A stranger's log may name a million, so none is looked for one by one.
+/// Finds models by name. A hostile log may name a million models, so a linear search is too slow.
 struct Places<'u> {
     names: HashMap<&'u str, usize>,
     canonical: HashMap<Cow<'u, str>, usize>,
@@ -207,13 +209,13 @@ impl<'u> Places<'u> {
         places
     }
 
-    /// Which of the models a response's is: the same name, else the same model under another name.
+    /// Returns the index of the same name, else of the same model under another name.
     fn find(&self, model: &str) -> Option<usize> {
         self.names.get(model).or_else(|| self.canonical.get(&*canonical(model))).copied()
     }
 }
 
-/// Field by field, each in proportion to the same field of the parts.
+/// Divides each field in proportion to the same field of the parts.
 fn divide_tokens(whole: &Tokens, parts: &[Tokens]) -> Vec<Tokens> {
     let mut divided = vec![Tokens::default().fields(); parts.len()];
     for (field, count) in whole.fields().into_iter().enumerate() {
@@ -225,7 +227,7 @@ fn divide_tokens(whole: &Tokens, parts: &[Tokens]) -> Vec<Tokens> {
     divided.into_iter().map(Tokens::from_fields).collect()
 }
 
-/// What the same tokens would have cost without a cache, less what they did.
+/// Returns the cost of the same tokens without a cache, minus their actual cost.
 fn saved(prices: &Prices, model: &str, tokens: &Tokens, terms: Terms) -> Option<Usd> {
     let price = prices.find(model)?;
     let uncached =

@@ -1,4 +1,5 @@
-//! What responses cost at least that no figure of their session holds: a run that goes on, or was cut off.
+//! Lower bounds for the cost of responses that the cost of their session does not include: runs that are
+//! still going, or were cut off.
 
 use std::collections::HashSet;
 
@@ -9,8 +10,8 @@ use crate::{
 };
 
 impl LedgerBuilder<'_> {
-    /// Finds what each response adds to the cost of its session. Until a `result` comes, the output tokens of a stream are
-    /// placeholders, so that only input and cache tokens can be charged.
+    /// Sets `unbilled` of each response. Until a `result` is printed, the output tokens of a stream are
+    /// placeholders, so only input and cache tokens are priced.
     pub(super) fn unbilled(&mut self, prices: &Prices, bills: &[Bill<'_>]) {
         let unpaid = self.unpaid(bills);
         let mut reported = vec![false; self.ledger.sessions.len()];
@@ -24,7 +25,7 @@ impl LedgerBuilder<'_> {
             let counts = if response.context.session.is_some_and(|session| reported[session.get()]) {
                 unpaid.contains(&ResponseIndex::new(at))
             } else {
-                response.computed.is_none() // what is computed is in the session's figure
+                response.computed.is_none() // the cost of the session includes it
             };
             if !counts {
                 continue;
@@ -37,15 +38,15 @@ impl LedgerBuilder<'_> {
         }
     }
 
-    /// The responses that follow the last result of their session, in a source where it was cut off. One that also stands
-    /// before a result is paid.
+    /// Returns the responses after the last result of their session, in sources where it was cut off. A
+    /// response that is also before a result is paid.
     fn unpaid(&self, bills: &[Bill<'_>]) -> HashSet<ResponseIndex> {
         let cut =
             |bill: &&Bill<'_>| bill.cut && bill.reported.as_ref().is_some_and(|reported| !reported.saved);
         let cut: HashSet<&SessionKey> = bills.iter().filter(cut).map(|bill| bill.key).collect();
         let (mut unpaid, mut paid) = (HashSet::new(), HashSet::new());
         if cut.is_empty() {
-            return unpaid; // nearly always, and then nothing is looked up
+            return unpaid; // nearly always, and then no lookup is needed
         }
         for (id, row) in &self.details.responses {
             let context = &row.context;
