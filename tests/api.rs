@@ -1,6 +1,8 @@
 //! The interface of the library: its three ways to read agree, and a snapshot makes changes to its public
 //! items visible.
 
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
 use std::{fmt::Write as _, fs, path::Path};
 
 use ccstat::{Cell, Format, Logs, Stream, report_names};
@@ -128,7 +130,7 @@ fn the_public_items_are_these() {
     let mut items = String::new();
     let library = fs::read_to_string("src/lib.rs").unwrap();
     for item in library.split(';').map(str::trim).filter_map(|item| item.rsplit("\n\n").next()) {
-        let item = item.trim_start_matches(|letter: char| letter == '#' || letter == '[');
+        let item = item.trim_start_matches(['#', '[']);
         if let Some(at) = item.find("pub use ").filter(|_| !item.contains("$stage")) {
             let words: Vec<&str> = item[at..].split_whitespace().collect();
             writeln!(items, "{}", words.join(" ")).unwrap();
