@@ -33,6 +33,9 @@
 //! Types that may grow are `#[non_exhaustive]`. The program itself and everything behind this page are in [`internal`], which may
 //! change with every version.
 
+#[macro_use]
+mod names;
+
 mod api;
 #[cfg(feature = "cli")]
 mod cli;

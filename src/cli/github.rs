@@ -234,20 +234,12 @@ fn assignment(name: &str, value: &str) -> String {
     format!("{name}<<{end}\n{value}\n{end}\n")
 }
 
-/// How serious an annotation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Level {
-    Error,
-    Warning,
-}
-
-impl Level {
-    /// Its command.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-        }
+names! {
+    /// How serious an annotation is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    enum Level {
+        Error = "error",
+        Warning = "warning",
     }
 }
 

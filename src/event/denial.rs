@@ -7,32 +7,21 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
-/// An obstacle that no allow rule can remove.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Obstacle {
-    /// A hook.
-    Hook,
-    /// A person or a host was asked, and refused.
-    Person,
-    /// A person refused it, or interrupted the run while it was asked for.
-    Interrupt,
-    /// Plan mode.
-    PlanMode,
-    /// A rule that denies or asks, which goes before rules that allow.
-    Rule,
-}
-
-impl Obstacle {
-    /// The reason in words, with what would help.
-    pub fn reason(self) -> &'static str {
-        match self {
-            Self::Hook => "refused by a hook, which no rule overrides: change the hook",
-            Self::Person => "refused by a person or a host who was asked",
-            Self::Interrupt => "refused or interrupted by a person",
-            Self::PlanMode => "refused by plan mode, which no rule overrides: leave plan mode",
-            Self::Rule => "refused by a deny or ask rule, which goes before allow rules: change that rule",
-        }
-    }
+names! {
+    /// An obstacle that no allow rule can remove, with the reason in words and what would help.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Obstacle {
+        /// A hook.
+        Hook = "refused by a hook, which no rule overrides: change the hook",
+        /// A person or a host was asked, and refused.
+        Person = "refused by a person or a host who was asked",
+        /// A person refused it, or interrupted the run while it was asked for.
+        Interrupt = "refused or interrupted by a person",
+        /// Plan mode.
+        PlanMode = "refused by plan mode, which no rule overrides: leave plan mode",
+        /// A rule that denies or asks, which goes before rules that allow.
+        Rule = "refused by a deny or ask rule, which goes before allow rules: change that rule",
+    } => reason
 }
 
 /// The sentences: the text starts with the first part, and the others follow in this order. With each stands the obstacle

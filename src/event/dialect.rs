@@ -2,31 +2,18 @@
 
 use super::kind::{Protocol, protocol_of};
 
-/// The four formats of records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Dialect {
-    /// Output of the CLI (`--output-format stream-json`).
-    Stream,
-    /// Saved sessions of the CLI.
-    Transcript,
-    /// Input that a host sends to the CLI.
-    Input,
-    /// The bridge protocol of the seed documents.
-    Bridge,
-}
-
-impl Dialect {
-    /// All dialects.
-    pub const ALL: [Self; 4] = [Self::Stream, Self::Transcript, Self::Input, Self::Bridge];
-
-    /// Returns the name that reports use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Stream => "stream",
-            Self::Transcript => "transcript",
-            Self::Input => "input",
-            Self::Bridge => "bridge",
-        }
+names! {
+    /// The four formats of records.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Dialect {
+        /// Output of the CLI (`--output-format stream-json`).
+        Stream = "stream",
+        /// Saved sessions of the CLI.
+        Transcript = "transcript",
+        /// Input that a host sends to the CLI.
+        Input = "input",
+        /// The bridge protocol of the seed documents.
+        Bridge = "bridge",
     }
 }
 

@@ -209,28 +209,18 @@ pub struct Charge {
     pub reported: bool,
 }
 
-/// How a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum End {
-    /// It was denied.
-    Denied,
-    /// It failed.
-    Error,
-    /// It has no result.
-    Open,
-    /// It succeeded.
-    Ok,
-}
-
-impl End {
-    /// Its name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Denied => "denied",
-            Self::Error => "error",
-            Self::Open => "open",
-            Self::Ok => "ok",
-        }
+names! {
+    /// How a call ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum End {
+        /// It was denied.
+        Denied = "denied",
+        /// It failed.
+        Error = "error",
+        /// It has no result.
+        Open = "open",
+        /// It succeeded.
+        Ok = "ok",
     }
 }
 

@@ -263,7 +263,7 @@ mod tests {
         let folders = Folders::new(Some("/home/dev/project"), None);
         for scope in Scope::ALL {
             let expected = !matches!(scope, Scope::User | Scope::Flag);
-            assert_eq!(matched("/b.txt", "b.txt", &folders, Behaviour::Deny, *scope), expected, "{scope}");
+            assert_eq!(matched("/b.txt", "b.txt", &folders, Behaviour::Deny, scope), expected, "{scope}");
         }
         assert!(matched("/b.txt", "/home/dev/.claude/b.txt", &folders, Behaviour::Deny, Scope::User));
     }

@@ -5,22 +5,16 @@ use std::fmt;
 /// Declares an enum with the name that each variant has in settings and on the wire.
 macro_rules! wire_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum $name { $($(#[$about])* $variant,)+ }
+        names! {
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+            pub enum $name { $($(#[$about])* $variant = $word,)+ }
+        }
 
         impl $name {
-            /// All variants, in order.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// Returns the name in settings and on the wire.
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
-            }
-
             /// Returns the variant with this name.
             pub fn named(word: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|one| one.name() == word)
+                Self::ALL.into_iter().find(|one| one.name() == word)
             }
         }
 
@@ -103,7 +97,7 @@ impl Mode {
             let (mode, word) = (mode.name().to_lowercase(), word.to_lowercase());
             (strsim::jaro_winkler(&mode, &word) * 1000.0) as u32
         };
-        Self::ALL.iter().copied().max_by_key(likeness).unwrap_or(Self::Default)
+        Self::ALL.into_iter().max_by_key(likeness).unwrap_or(Self::Default)
     }
 }
 
@@ -120,7 +114,7 @@ mod tests {
         assert_eq!(Behaviour::named("ask"), Some(Behaviour::Ask));
         assert_eq!(Behaviour::named("passthrough"), None, "no rule has it");
         for mode in Mode::ALL {
-            assert_eq!(Mode::named(mode.name()), Some(*mode));
+            assert_eq!(Mode::named(mode.name()), Some(mode));
         }
     }
 

@@ -111,7 +111,7 @@ impl Settings {
             return Err(source.value("permissions", "an object", permissions));
         }
         for behaviour in Behaviour::ALL {
-            source.rules(permissions, *behaviour, &mut settings)?;
+            source.rules(permissions, behaviour, &mut settings)?;
         }
         settings.mode = source.mode(permissions)?;
         let barred = |mode: &mut Mode| matches!(mode, Mode::BypassPermissions | Mode::Auto);

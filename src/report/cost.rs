@@ -104,49 +104,37 @@ pub(crate) const BLOCKS: ReportSpec = ReportSpec {
     })
 };
 
-/// What cost is divided by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-pub enum By {
-    /// Days in the time zone
-    Day,
-    /// Weeks, by their Monday
-    Week,
-    /// Months
-    Month,
-    /// Hours
-    Hour,
-    /// Windows of five hours, from the hour of their first response
-    Window,
-    /// Folders that sessions began in
-    Project,
-    /// Sessions
-    Session,
-    /// Models
-    Model,
-    /// Tools that responses call
-    Tool,
-    /// The main agent and types of subagents
-    Agent,
-    /// CLI versions
-    Version,
+names! {
+    /// What cost is divided by.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+    pub enum By {
+        /// Days in the time zone
+        Day = "day",
+        /// Weeks, by their Monday
+        Week = "week",
+        /// Months
+        Month = "month",
+        /// Hours
+        Hour = "hour",
+        /// Windows of five hours, from the hour of their first response
+        Window = "window",
+        /// Folders that sessions began in
+        Project = "project",
+        /// Sessions
+        Session = "session",
+        /// Models
+        Model = "model",
+        /// Tools that responses call
+        Tool = "tool",
+        /// The main agent and types of subagents
+        Agent = "agent",
+        /// CLI versions
+        Version = "version",
+    }
 }
 
 impl By {
-    const ALL: [Self; 11] = [
-        Self::Day,
-        Self::Week,
-        Self::Month,
-        Self::Hour,
-        Self::Window,
-        Self::Project,
-        Self::Session,
-        Self::Model,
-        Self::Tool,
-        Self::Agent,
-        Self::Version,
-    ];
-
     fn is_time(self) -> bool {
         matches!(self, Self::Day | Self::Week | Self::Month | Self::Hour | Self::Window)
     }
@@ -154,26 +142,26 @@ impl By {
     fn column(self) -> Column<Row> {
         // One closure each: a column's value is a plain function.
         macro_rules! column {
-            ($by:ident, $unit:ident, $name:literal, $head:literal, $doc:literal) => {
-                Column::new(Unit::$unit, $name, $head, $doc, |row: &Row| {
+            ($by:ident, $unit:ident, $head:literal, $doc:literal) => {
+                Column::new(Unit::$unit, self.name(), $head, $doc, |row: &Row| {
                     row.keys.get(&By::$by).cloned().unwrap_or_default()
                 })
             };
         }
         match self {
-            Self::Day => column!(Day, Text, "day", "Day", "Day in the time zone."),
-            Self::Week => column!(Week, Text, "week", "Week", "Monday on which the week began."),
-            Self::Month => column!(Month, Text, "month", "Month", "Month in the time zone."),
-            Self::Hour => column!(Hour, Text, "hour", "Hour", "Hour in the time zone, with its offset."),
-            Self::Window => column!(Window, Time, "window", "Window", "Begin of the window of five hours."),
+            Self::Day => column!(Day, Text, "Day", "Day in the time zone."),
+            Self::Week => column!(Week, Text, "Week", "Monday on which the week began."),
+            Self::Month => column!(Month, Text, "Month", "Month in the time zone."),
+            Self::Hour => column!(Hour, Text, "Hour", "Hour in the time zone, with its offset."),
+            Self::Window => column!(Window, Time, "Window", "Begin of the window of five hours."),
             Self::Project => {
-                column!(Project, Text, "project", "Project", "The folder that sessions began in.")
+                column!(Project, Text, "Project", "The folder that sessions began in.")
             }
-            Self::Session => column!(Session, Text, "session", "Session", "Id of the session."),
-            Self::Model => column!(Model, Text, "model", "Model", "Name of the model."),
-            Self::Tool => column!(Tool, Text, "tool", "Tool", "The tool that responses call."),
-            Self::Agent => column!(Agent, Text, "agent", "Agent", "`main`, or the type of the subagent."),
-            Self::Version => column!(Version, Text, "version", "Version", "CLI version."),
+            Self::Session => column!(Session, Text, "Session", "Id of the session."),
+            Self::Model => column!(Model, Text, "Model", "Name of the model."),
+            Self::Tool => column!(Tool, Text, "Tool", "The tool that responses call."),
+            Self::Agent => column!(Agent, Text, "Agent", "`main`, or the type of the subagent."),
+            Self::Version => column!(Version, Text, "Version", "CLI version."),
         }
     }
 

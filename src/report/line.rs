@@ -32,50 +32,27 @@ pub enum Part {
     Verbatim(String),
 }
 
-/// What the reader may choose, to see more or something else. Reports say what there is to choose; with which option is for whoever
-/// knows the command line to say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Choice {
-    /// All rows of this report.
-    AllRows,
-    /// Data, which leaves nothing out.
-    Data,
-    /// A file of prices.
-    PriceFile,
-    /// No configuration file.
-    NoConfiguration,
-    /// Rules for what was refused.
-    Suggestions,
-    /// A gate on costs that are not complete.
-    CompleteGate,
-    /// A run that is ended by the clock.
-    TimedRun,
-}
-
-impl Choice {
-    /// Each once.
-    pub const ALL: [Self; 7] = [
-        Self::AllRows,
-        Self::Data,
-        Self::PriceFile,
-        Self::NoConfiguration,
-        Self::Suggestions,
-        Self::CompleteGate,
-        Self::TimedRun,
-    ];
-
-    /// In words, for readers without a command line; a sentence names it by them, in braces.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::AllRows => "all rows",
-            Self::Data => "data",
-            Self::PriceFile => "a price file",
-            Self::NoConfiguration => "no configuration",
-            Self::Suggestions => "suggestions",
-            Self::CompleteGate => "a gate on incomplete costs",
-            Self::TimedRun => "a limit of time",
-        }
-    }
+names! {
+    /// What the reader may choose, to see more or something else. Reports say what there is to choose; with which option is for whoever
+    /// knows the command line to say. The words are for readers without a command line; a sentence names a choice by them, in
+    /// braces.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Choice {
+        /// All rows of this report.
+        AllRows = "all rows",
+        /// Data, which leaves nothing out.
+        Data = "data",
+        /// A file of prices.
+        PriceFile = "a price file",
+        /// No configuration file.
+        NoConfiguration = "no configuration",
+        /// Rules for what was refused.
+        Suggestions = "suggestions",
+        /// A gate on costs that are not complete.
+        CompleteGate = "a gate on incomplete costs",
+        /// A run that is ended by the clock.
+        TimedRun = "a limit of time",
+    } => words
 }
 
 /// A command that shows more. Reports say what it shows; how it is typed, with which paths and options, is for whoever knows

@@ -40,32 +40,21 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     )
 };
 
-/// How a session ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-pub enum Outcome {
-    /// Its last turn succeeded, and nothing was refused
-    Ok,
-    /// Its last turn failed
-    Error,
-    /// A call was refused, although no turn failed
-    Denied,
-    /// It was printed without a result: killed, or still running
-    NoResult,
-    /// Saved sessions do not say how they ended
-    Unknown,
-}
-
-impl Outcome {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Error => "error",
-            Self::Denied => "denied",
-            Self::NoResult => "no-result",
-            Self::Unknown => "unknown",
-        }
+names! {
+    /// How a session ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+    pub enum Outcome {
+        /// Its last turn succeeded, and nothing was refused
+        Ok = "ok",
+        /// Its last turn failed
+        Error = "error",
+        /// A call was refused, although no turn failed
+        Denied = "denied",
+        /// It was printed without a result: killed, or still running
+        NoResult = "no-result",
+        /// Saved sessions do not say how they ended
+        Unknown = "unknown",
     }
 }
 

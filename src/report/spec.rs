@@ -61,35 +61,21 @@ impl CommandSpec {
     };
 }
 
-/// What a command is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CommandGroup {
-    /// One run as a whole, or several taken together.
-    Run,
-    /// What it did, piece by piece.
-    Inside,
-    /// What was allowed, asked and offered, and what ran beside it.
-    Around,
-    /// What happened over days and sessions.
-    History,
-    /// What other programs ask for.
-    Programs,
-}
-
-impl CommandGroup {
-    /// In the order of the help.
-    pub const ALL: [Self; 5] = [Self::Run, Self::Inside, Self::Around, Self::History, Self::Programs];
-
-    /// Its heading in the help.
-    pub fn heading(self) -> &'static str {
-        match self {
-            Self::Run => "A run",
-            Self::Inside => "Inside a run",
-            Self::Around => "Around a run",
-            Self::History => "History",
-            Self::Programs => "For programs",
-        }
-    }
+names! {
+    /// What a command is about, in the order of the help, with its heading there.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum CommandGroup {
+        /// One run as a whole, or several taken together.
+        Run = "A run",
+        /// What it did, piece by piece.
+        Inside = "Inside a run",
+        /// What was allowed, asked and offered, and what ran beside it.
+        Around = "Around a run",
+        /// What happened over days and sessions.
+        History = "History",
+        /// What other programs ask for.
+        Programs = "For programs",
+    } => heading
 }
 
 /// What has to be kept for the tokens and costs of periods.

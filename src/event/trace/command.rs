@@ -6,25 +6,16 @@ use crate::event::{
     json::{self, Json},
 };
 
-/// What can be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CommandKind {
-    /// A slash command.
-    Command,
-    /// A skill. Each is a slash command too, and is not listed again as one.
-    Skill,
-    /// A type of subagent.
-    Agent,
-}
-
-impl CommandKind {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Command => "command",
-            Self::Skill => "skill",
-            Self::Agent => "agent",
-        }
+names! {
+    /// What can be used.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum CommandKind {
+        /// A slash command.
+        Command = "command",
+        /// A skill. Each is a slash command too, and is not listed again as one.
+        Skill = "skill",
+        /// A type of subagent.
+        Agent = "agent",
     }
 }
 

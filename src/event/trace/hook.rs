@@ -49,28 +49,18 @@ pub enum HookSign {
     Beside,
 }
 
-/// How a run of a hook ended. Of two records about a run the later one in this order knows more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum HookEnd {
-    /// No end was seen.
-    Open,
-    /// It let things go on.
-    Ok,
-    /// It failed or was cancelled, and things went on.
-    Failed,
-    /// It blocked what it was asked about.
-    Blocked,
-}
-
-impl HookEnd {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Ok => "ok",
-            Self::Failed => "failed",
-            Self::Blocked => "blocked",
-        }
+names! {
+    /// How a run of a hook ended. Of two records about a run the later one in this order knows more.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum HookEnd {
+        /// No end was seen.
+        Open = "open",
+        /// It let things go on.
+        Ok = "ok",
+        /// It failed or was cancelled, and things went on.
+        Failed = "failed",
+        /// It blocked what it was asked about.
+        Blocked = "blocked",
     }
 }
 

@@ -18,46 +18,38 @@ use crate::{
     measure::{Millis, Time},
 };
 
-/// Who asks whom.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// The CLI asks its host.
-    ToHost,
-    /// The host asks the CLI.
-    ToCli,
-    /// A bridge asks its client.
-    ToClient,
-    /// A client asks its bridge.
-    ToBridge,
-}
-
-impl Direction {
-    /// Its name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ToHost => "cli to host",
-            Self::ToCli => "host to cli",
-            Self::ToClient => "bridge to client",
-            Self::ToBridge => "client to bridge",
-        }
+names! {
+    /// Who asks whom.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Direction {
+        /// The CLI asks its host.
+        ToHost = "cli to host",
+        /// The host asks the CLI.
+        ToCli = "host to cli",
+        /// A bridge asks its client.
+        ToClient = "bridge to client",
+        /// A client asks its bridge.
+        ToBridge = "client to bridge",
     }
 }
 
-/// What became of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Decision {
-    /// The tool may run.
-    Allow,
-    /// The tool may not run.
-    Deny,
-    /// It was done.
-    Success,
-    /// It failed.
-    Error,
-    /// Who asked took it back.
-    Cancelled,
-    /// No response was seen.
-    Unanswered,
+names! {
+    /// What became of a request.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Decision {
+        /// The tool may run.
+        Allow = "allow",
+        /// The tool may not run.
+        Deny = "deny",
+        /// It was done.
+        Success = "success",
+        /// It failed.
+        Error = "error",
+        /// Who asked took it back.
+        Cancelled = "cancelled",
+        /// No response was seen.
+        Unanswered = "unanswered",
+    }
 }
 
 impl Decision {
@@ -69,43 +61,18 @@ impl Decision {
             Verdict::Error => Self::Error,
         }
     }
-
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Allow, Self::Deny, Self::Success, Self::Error, Self::Cancelled, Self::Unanswered];
-
-    /// Its name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Deny => "deny",
-            Self::Success => "success",
-            Self::Error => "error",
-            Self::Cancelled => "cancelled",
-            Self::Unanswered => "unanswered",
-        }
-    }
 }
 
-/// Which halves of a request stand in what was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
-    /// Both.
-    Both,
-    /// The request alone.
-    Request,
-    /// The response alone: the request is in the log of the other side.
-    Response,
-}
-
-impl Seen {
-    /// Its name in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Both => "both",
-            Self::Request => "request",
-            Self::Response => "response",
-        }
+names! {
+    /// Which halves of a request stand in what was read.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Seen {
+        /// Both.
+        Both = "both",
+        /// The request alone.
+        Request = "request",
+        /// The response alone: the request is in the log of the other side.
+        Response = "response",
     }
 }
 

@@ -37,34 +37,22 @@ pub struct Limit {
     pub used: Option<f64>,
 }
 
-/// What kind of limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// What a subscription may use in a window of time.
-    RateLimit,
-    /// A model was not to be had, and another one answered.
-    Fallback,
-    /// A model refused to answer, or its answer was stopped.
-    Refusal,
-    /// The conversation was too long, and was summarised.
-    Compaction,
-    /// Old results of tools were dropped from the conversation.
-    Microcompaction,
-    /// The turns or the money that were granted came to an end.
-    Stop,
-}
-
-impl Kind {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::RateLimit => "rate_limit",
-            Self::Fallback => "fallback",
-            Self::Refusal => "refusal",
-            Self::Compaction => "compaction",
-            Self::Microcompaction => "microcompaction",
-            Self::Stop => "stop",
-        }
+names! {
+    /// What kind of limit.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Kind {
+        /// What a subscription may use in a window of time.
+        RateLimit = "rate_limit",
+        /// A model was not to be had, and another one answered.
+        Fallback = "fallback",
+        /// A model refused to answer, or its answer was stopped.
+        Refusal = "refusal",
+        /// The conversation was too long, and was summarised.
+        Compaction = "compaction",
+        /// Old results of tools were dropped from the conversation.
+        Microcompaction = "microcompaction",
+        /// The turns or the money that were granted came to an end.
+        Stop = "stop",
     }
 }
 

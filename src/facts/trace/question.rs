@@ -16,31 +16,20 @@ use crate::{
     measure::Millis,
 };
 
-/// What became of a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fate {
-    /// It was answered.
-    Answered,
-    /// The call was refused.
-    Denied,
-    /// No answer was seen, or others of the same call were answered.
-    Unanswered,
-    /// The tool does not exist in this mode, so nobody was asked.
-    NotAvailable,
-    /// The call failed.
-    Error,
-}
-
-impl Fate {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Answered => "answered",
-            Self::Denied => "denied",
-            Self::Unanswered => "unanswered",
-            Self::NotAvailable => "not available",
-            Self::Error => "error",
-        }
+names! {
+    /// What became of a question.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Fate {
+        /// It was answered.
+        Answered = "answered",
+        /// The call was refused.
+        Denied = "denied",
+        /// No answer was seen, or others of the same call were answered.
+        Unanswered = "unanswered",
+        /// The tool does not exist in this mode, so nobody was asked.
+        NotAvailable = "not available",
+        /// The call failed.
+        Error = "error",
     }
 }
 

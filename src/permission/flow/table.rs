@@ -267,7 +267,7 @@ fn the_table_is_large_and_has_every_mode_scope_and_decision() {
         assert!(cases.iter().any(|case| case.name.starts_with(&name)), "point {point} of the measurement");
     }
     for mode in Mode::ALL {
-        assert!(cases.iter().any(|case| case.context.mode == *mode), "{mode}");
+        assert!(cases.iter().any(|case| case.context.mode == mode), "{mode}");
     }
     for scope in Scope::ALL {
         assert!(cases.iter().any(|case| case.by.contains(&format!("({scope})"))), "{scope}");

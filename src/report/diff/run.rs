@@ -9,39 +9,25 @@ use crate::{
     report::Value,
 };
 
-/// What a figure is about, in the order of the report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Group {
-    Cost,
-    ModelCost,
-    Tokens,
-    ModelTokens,
-    Duration,
-    Turns,
-    Calls,
-    ToolErrors,
-    Denials,
-    Errors,
-    Kinds,
+names! {
+    /// What a figure is about, in the order of the report.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(super) enum Group {
+        Cost = "cost",
+        ModelCost = "model-cost",
+        Tokens = "tokens",
+        ModelTokens = "model-tokens",
+        Duration = "duration",
+        Turns = "turns",
+        Calls = "calls",
+        ToolErrors = "tool-errors",
+        Denials = "denials",
+        Errors = "errors",
+        Kinds = "kinds",
+    }
 }
 
 impl Group {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Cost => "cost",
-            Self::ModelCost => "model-cost",
-            Self::Tokens => "tokens",
-            Self::ModelTokens => "model-tokens",
-            Self::Duration => "duration",
-            Self::Turns => "turns",
-            Self::Calls => "calls",
-            Self::ToolErrors => "tool-errors",
-            Self::Denials => "denials",
-            Self::Errors => "errors",
-            Self::Kinds => "kinds",
-        }
-    }
-
     pub(super) fn measure(self) -> Measure {
         match self {
             Self::Cost | Self::ModelCost => Measure::Usd,
@@ -52,23 +38,17 @@ impl Group {
     }
 }
 
-/// What a figure is measured in. Figures are whole numbers of its smallest part, so that equal ones differ by nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Measure {
-    Usd,
-    Millis,
-    Count,
+names! {
+    /// What a figure is measured in. Figures are whole numbers of its smallest part, so that equal ones differ by nothing.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Measure {
+        Usd = "usd",
+        Millis = "ms",
+        Count = "count",
+    }
 }
 
 impl Measure {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Usd => "usd",
-            Self::Millis => "ms",
-            Self::Count => "count",
-        }
-    }
-
     /// A figure as a value with its unit.
     pub(super) fn value(self, figure: f64) -> Value {
         #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates")]

@@ -15,56 +15,40 @@ use crate::{
     measure::{Millis, Time, Tokens, Usd},
 };
 
-/// What kind of thing happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EventKind {
-    /// A human asked.
-    Prompt,
-    /// The API answered.
-    Response,
-    /// A tool was called, or refused.
-    Call,
-    /// The API failed and was asked again.
-    Retry,
-    /// The API failed.
-    ApiError,
-    /// The conversation was summarised.
-    Compaction,
-    /// A limit of the subscription was told.
-    RateLimit,
-    /// Another model was asked.
-    Fallback,
-    /// A model refused to answer.
-    Refusal,
-    /// A hook blocked something.
-    Hook,
-    /// A task in the background began.
-    TaskBegin,
-    /// A task in the background ended.
-    TaskEnd,
-    /// A turn ended.
-    Turn,
+names! {
+    /// What kind of thing happened.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum EventKind {
+        /// A human asked.
+        Prompt = "prompt",
+        /// The API answered.
+        Response = "response",
+        /// A tool was called, or refused.
+        Call = "call",
+        /// The API failed and was asked again.
+        Retry = "retry",
+        /// The API failed.
+        ApiError = "api_error",
+        /// The conversation was summarised.
+        Compaction = "compaction",
+        /// A limit of the subscription was told.
+        RateLimit = "rate_limit",
+        /// Another model was asked.
+        Fallback = "fallback",
+        /// A model refused to answer.
+        Refusal = "refusal",
+        /// A hook blocked something.
+        Hook = "hook",
+        /// A task in the background began.
+        TaskBegin = "task_begin",
+        /// A task in the background ended.
+        TaskEnd = "task_end",
+        /// A turn ended.
+        Turn = "turn",
+    }
 }
 
 impl EventKind {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Prompt => "prompt",
-            Self::Response => "response",
-            Self::Call => "call",
-            Self::Retry => "retry",
-            Self::ApiError => "api_error",
-            Self::Compaction => "compaction",
-            Self::RateLimit => "rate_limit",
-            Self::Fallback => "fallback",
-            Self::Refusal => "refusal",
-            Self::Hook => "hook",
-            Self::TaskBegin => "task_begin",
-            Self::TaskEnd => "task_end",
-            Self::Turn => "turn",
-        }
-    }
-
     /// As a person reads it.
     pub(super) fn label(self, name: Option<&str>) -> String {
         let name = name.unwrap_or_default();
