@@ -7,7 +7,7 @@ use super::{
     column::columns,
     heads,
     sessions::cost_notes,
-    sum::{HasCalls, HasCost, MAIN, SOME_AGENT, Sum, call_columns, cost_columns, text},
+    sum::{HasCalls, HasCost, MAIN, SOME_AGENT, Sum, call_columns, cost_columns, has, text},
 };
 use crate::{
     facts::{
@@ -49,17 +49,9 @@ struct Row {
     sum: Sum,
 }
 
-impl HasCost for Row {
-    fn sum(&self) -> &Sum {
-        &self.sum
-    }
-}
+has! { HasCost for Row: sum -> Sum }
 
-impl HasCalls for Row {
-    fn calls(&self) -> &ToolCount {
-        &self.calls
-    }
-}
+has! { HasCalls for Row: calls -> ToolCount }
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|

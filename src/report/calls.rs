@@ -4,7 +4,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Report, ReportSpec, Table, Text, View,
     column::columns,
     contents, heads,
-    sum::{HasContext, RowContext, agent_column, place_column, place_columns, session_columns},
+    sum::{HasContext, RowContext, agent_column, has, place_column, place_columns, session_columns},
 };
 use crate::facts::ledger::{Call, End};
 
@@ -35,11 +35,7 @@ struct Row<'a> {
     context: RowContext,
 }
 
-impl HasContext for Row<'_> {
-    fn context(&self) -> &RowContext {
-        &self.context
-    }
-}
+has! { HasContext for Row<'_>: context -> RowContext }
 
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|

@@ -8,7 +8,7 @@ use super::{
     heads, outcomes,
     repeats::failure,
     sessions::cost_notes,
-    sum::{HasCalls, call_columns, text},
+    sum::{HasCalls, call_columns, has, text},
 };
 use crate::{
     facts::{ToolCount, ledger::Call},
@@ -58,11 +58,7 @@ struct Row {
     verdicts: Vec<Verdict>,
 }
 
-impl HasCalls for Row {
-    fn calls(&self) -> &ToolCount {
-        &self.calls
-    }
-}
+has! { HasCalls for Row: calls -> ToolCount }
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|

@@ -6,7 +6,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
     column::columns,
     heads,
-    sum::{HasLocation, Sum, place_columns},
+    sum::{HasLocation, Sum, has, place_columns},
 };
 use crate::{
     facts::{
@@ -63,15 +63,7 @@ struct Row {
     place: Value,
 }
 
-impl HasLocation for Row {
-    fn source(&self) -> &Value {
-        &self.source
-    }
-
-    fn location(&self) -> Option<Location> {
-        self.at
-    }
-}
+has! { HasLocation for Row: source, at }
 
 impl Row {
     fn add(&mut self, view: &View<'_>, one: &Use) {

@@ -4,12 +4,9 @@ use super::{
     Column, Report, ReportSpec, Table, Value, View,
     column::columns,
     heads,
-    sum::{HasLocation, place_columns},
+    sum::{HasLocation, has, place_columns},
 };
-use crate::facts::{
-    Detail,
-    ledger::{Call, Location},
-};
+use crate::facts::{Detail, ledger::Call};
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     keeps: Detail::ROWS.and(Detail::INPUTS).and(Detail::OUTPUTS),
@@ -39,15 +36,7 @@ impl<'a> Row<'a> {
     }
 }
 
-impl HasLocation for Row<'_> {
-    fn source(&self) -> &Value {
-        &self.source
-    }
-
-    fn location(&self) -> Option<Location> {
-        self.call.context.location
-    }
-}
+has! { HasLocation for Row<'_>: source, call.context.location }
 
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|

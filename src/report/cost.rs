@@ -8,7 +8,7 @@ use super::{
     heads,
     sessions::cost_notes,
     spec::PERIOD,
-    sum::{HasCost, Sum, cost_columns, share, text},
+    sum::{HasCost, Sum, cost_columns, has, share, text},
 };
 use crate::{
     facts::ledger::{Charge, SessionIndex},
@@ -188,11 +188,7 @@ struct Row {
     whole: Option<Usd>,
 }
 
-impl HasCost for Row {
-    fn sum(&self) -> &Sum {
-        &self.sum
-    }
-}
+has! { HasCost for Row: sum -> Sum }
 
 impl Row {
     /// That a session cost nothing is known of it, but is no row of its own.

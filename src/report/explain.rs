@@ -5,12 +5,12 @@ use super::{
     column::{columns, shown_as},
     heads,
     sessions::cost_notes,
-    sum::{HasLocation, place_columns},
+    sum::{HasLocation, has, place_columns},
 };
 use crate::{
     facts::{
         Detail,
-        ledger::{Figure, Location, Session, Step, StepKind},
+        ledger::{Figure, Session, Step, StepKind},
     },
     measure::{LAST_SURCHARGE_VERSION, Usd},
 };
@@ -57,15 +57,7 @@ impl Row<'_> {
     }
 }
 
-impl HasLocation for Row<'_> {
-    fn source(&self) -> &Value {
-        &self.source
-    }
-
-    fn location(&self) -> Option<Location> {
-        self.step.location
-    }
-}
+has! { HasLocation for Row<'_>: source, step.location }
 
 /// The name of a step, for programs.
 fn name(kind: &StepKind) -> &'static str {

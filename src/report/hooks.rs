@@ -7,7 +7,7 @@ use super::{
     column::columns,
     heads,
     spec::CALLED,
-    sum::{HasLocation, place_columns},
+    sum::{HasLocation, has, place_columns},
 };
 use crate::{
     facts::{
@@ -59,15 +59,7 @@ struct Row {
     source: Value,
 }
 
-impl HasLocation for Row {
-    fn source(&self) -> &Value {
-        &self.source
-    }
-
-    fn location(&self) -> Option<Location> {
-        self.at
-    }
-}
+has! { HasLocation for Row: source, at }
 
 impl Row {
     fn of<'h>(hooks: impl IntoIterator<Item = &'h Hook>) -> Self {

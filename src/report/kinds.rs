@@ -6,7 +6,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
     column::columns,
     heads,
-    sum::{HasLocation, place_columns, ratio},
+    sum::{HasLocation, has, place_columns, ratio},
 };
 use crate::facts::{
     Detail,
@@ -50,14 +50,7 @@ struct Row {
     place: Value,
 }
 
-impl HasLocation for Row {
-    fn source(&self) -> &Value {
-        &self.source
-    }
-    fn location(&self) -> Option<Location> {
-        self.at
-    }
-}
+has! { HasLocation for Row: source, at }
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|

@@ -7,7 +7,7 @@ use super::{
     column::columns,
     heads,
     spec::CALLED,
-    sum::{HasCalls, call_columns, latency_columns},
+    sum::{HasCalls, call_columns, has, latency_columns},
 };
 use crate::facts::{
     Detail, Name, ToolCount,
@@ -45,11 +45,7 @@ struct Row {
     result_bytes: Option<u64>,
 }
 
-impl HasCalls for Row {
-    fn calls(&self) -> &ToolCount {
-        &self.calls
-    }
-}
+has! { HasCalls for Row: calls -> ToolCount }
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|

@@ -18,7 +18,7 @@ use super::{
     column::columns,
     heads,
     spec::CALLED,
-    sum::{HasLocation, place_columns},
+    sum::{HasLocation, has, place_columns},
 };
 use crate::{
     facts::{
@@ -80,14 +80,7 @@ struct Row {
     at: Option<Location>,
 }
 
-impl HasLocation for Row {
-    fn source(&self) -> &Value {
-        &self.source
-    }
-    fn location(&self) -> Option<Location> {
-        self.at
-    }
-}
+has! { HasLocation for Row: source, at }
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|

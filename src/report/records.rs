@@ -4,12 +4,9 @@ use super::{
     Column, Report, ReportSpec, Shown, Table, Text, Value, View,
     column::{columns, shown_as},
     heads,
-    sum::{HasLocation, place_columns},
+    sum::{HasLocation, has, place_columns},
 };
-use crate::facts::{
-    Detail,
-    ledger::{Location, Record},
-};
+use crate::facts::{Detail, ledger::Record};
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     keeps: Detail::RECORDS.and(Detail::AGENTS),
@@ -39,15 +36,7 @@ impl<'a> Row<'a> {
     }
 }
 
-impl HasLocation for Row<'_> {
-    fn source(&self) -> &Value {
-        &self.source
-    }
-
-    fn location(&self) -> Option<Location> {
-        self.record.context.location
-    }
-}
+has! { HasLocation for Row<'_>: source, record.context.location }
 
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|

@@ -6,7 +6,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
     column::columns,
     heads,
-    sum::{HasContext, RowContext, agent_column, place_column, place_columns, session_columns},
+    sum::{HasContext, RowContext, agent_column, has, place_column, place_columns, session_columns},
 };
 use crate::{
     facts::ledger::{AgentIndex, Call, Context, End, Location, SessionIndex, Turn},
@@ -91,11 +91,7 @@ pub(super) struct Loop<'a> {
     pub(super) at: Option<Location>,
 }
 
-impl HasContext for Row {
-    fn context(&self) -> &RowContext {
-        &self.context
-    }
-}
+has! { HasContext for Row: context -> RowContext }
 
 impl Row {
     fn of(view: &View<'_>, key: &RepeatKey<'_>, context: &Context) -> Self {

@@ -5,7 +5,7 @@ use super::{
     column::columns,
     heads,
     sessions::cost_notes,
-    sum::{HasCost, HasLocation, Sum, cost_columns, place_columns, text},
+    sum::{HasCost, HasLocation, Sum, cost_columns, has, place_columns, text},
 };
 use crate::{
     facts::ledger::{Charge, Context, Location, Response},
@@ -41,21 +41,9 @@ struct Row {
     at: Option<Location>,
 }
 
-impl HasCost for Row {
-    fn sum(&self) -> &Sum {
-        &self.sum
-    }
-}
+has! { HasCost for Row: sum -> Sum }
 
-impl HasLocation for Row {
-    fn source(&self) -> &Value {
-        &self.source
-    }
-
-    fn location(&self) -> Option<Location> {
-        self.at
-    }
-}
+has! { HasLocation for Row: source, at }
 
 impl Row {
     fn of(view: &View<'_>, context: &Context) -> Self {

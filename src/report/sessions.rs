@@ -7,7 +7,7 @@ use super::{
     View,
     column::{columns, shown_as},
     heads,
-    sum::{HasCalls, HasCost, Sum, call_columns, cost_columns, text},
+    sum::{HasCalls, HasCost, Sum, call_columns, cost_columns, has, text},
 };
 use crate::{
     facts::{
@@ -115,17 +115,9 @@ impl Row {
     }
 }
 
-impl HasCost for Row {
-    fn sum(&self) -> &Sum {
-        &self.sum
-    }
-}
+has! { HasCost for Row: sum -> Sum }
 
-impl HasCalls for Row {
-    fn calls(&self) -> &ToolCount {
-        &self.calls
-    }
-}
+has! { HasCalls for Row: calls -> ToolCount }
 
 fn of<T: Into<Value>>(row: &Row, value: impl Fn(&Session) -> T) -> Value {
     row.session.as_ref().map_or(Value::Missing, |session| value(session).into())

@@ -6,13 +6,13 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Outcome, Report, ReportSpec, Section, Table, Tone, Value, View,
     column::columns,
     heads, outcomes,
-    sum::{HasLocation, MAIN, Sum, place_columns, text},
+    sum::{HasLocation, MAIN, Sum, has, place_columns, text},
     summary::doubted,
 };
 use crate::{
     facts::{
         Detail,
-        ledger::{Context, End, Ledger, Location, Session, SessionIndex},
+        ledger::{Context, End, Ledger, Session, SessionIndex},
     },
     measure::{Millis, Time},
 };
@@ -91,15 +91,7 @@ struct Row {
     source: Value,
 }
 
-impl HasLocation for Row {
-    fn source(&self) -> &Value {
-        &self.source
-    }
-
-    fn location(&self) -> Option<Location> {
-        self.event.at
-    }
-}
+has! { HasLocation for Row: source, event.at }
 
 impl Row {
     /// What a person reads: indented below what it belongs to, and with the subagent whose it is.

@@ -125,6 +125,34 @@ pub(super) fn share(part: Option<Usd>, whole: Option<Usd>) -> Option<f64> {
     (whole != 0).then(|| part as f64 / whole as f64)
 }
 
+/// Implements a trait of rows with the fields of a row:
+///
+/// ```text
+/// has! { HasCost for Row: sum -> Sum }
+/// has! { HasLocation for Row: source, at }
+/// ```
+macro_rules! has {
+    (HasLocation for $row:ty: $source:ident, $($location:ident).+) => {
+        impl HasLocation for $row {
+            fn source(&self) -> &Value {
+                &self.$source
+            }
+
+            fn location(&self) -> Option<$crate::facts::ledger::Location> {
+                self.$($location).+
+            }
+        }
+    };
+    ($trait:ident for $row:ty: $field:ident -> $ty:ty) => {
+        impl $trait for $row {
+            fn $field(&self) -> &$ty {
+                &self.$field
+            }
+        }
+    };
+}
+pub(super) use has;
+
 /// A row that has tokens and cost.
 pub(super) trait HasCost {
     fn sum(&self) -> &Sum;

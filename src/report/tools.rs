@@ -6,7 +6,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
     column::columns,
     heads,
-    sum::{HasCalls, call_columns, latency, latency_columns, ratio},
+    sum::{HasCalls, call_columns, has, latency, latency_columns, ratio},
 };
 use crate::facts::{Detail, ToolCount, ledger::Call, trace::server::parts};
 
@@ -44,11 +44,7 @@ struct Row {
     server_uses: Option<u64>,
 }
 
-impl HasCalls for Row {
-    fn calls(&self) -> &ToolCount {
-        &self.calls
-    }
-}
+has! { HasCalls for Row: calls -> ToolCount }
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|

@@ -4,7 +4,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, View,
     column::columns,
     heads,
-    sum::{HasContext, RowContext, place_columns},
+    sum::{HasContext, RowContext, has, place_columns},
 };
 use crate::facts::ledger::Turn;
 
@@ -32,11 +32,7 @@ struct Row<'a> {
     context: RowContext,
 }
 
-impl HasContext for Row<'_> {
-    fn context(&self) -> &RowContext {
-        &self.context
-    }
-}
+has! { HasContext for Row<'_>: context -> RowContext }
 
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
