@@ -308,7 +308,7 @@ impl Merge for Content {
 }
 
 /// All rows that are kept.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Details {
     pub(crate) kept: Detail,
     pub(crate) tool_uses: RowsById<ToolUseRow>,
@@ -332,21 +332,7 @@ pub(crate) struct Details {
 
 impl Details {
     pub(crate) fn new(kept: Detail) -> Self {
-        Self {
-            kept,
-            tool_uses: Vec::new(),
-            tool_results: Vec::new(),
-            responses: Vec::new(),
-            denials: Vec::new(),
-            agents: Keyed::default(),
-            records: Vec::new(),
-            contents: Keyed::default(),
-            traces: Vec::new(),
-            spans: Vec::new(),
-            writers: BTreeMap::new(),
-            unanswered: HashedSet::default(),
-            last: None,
-        }
+        Self { kept, ..Self::default() }
     }
 
     /// Inserts the pending rows.

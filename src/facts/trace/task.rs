@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// One task.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
     /// Where it is first told of.
     pub context: Context,
@@ -125,21 +125,7 @@ impl Known {
 
 impl Task {
     fn new(context: &Context) -> Self {
-        Self {
-            context: context.clone(),
-            id: None,
-            kind: None,
-            agent_type: None,
-            call: None,
-            tool: None,
-            background: None,
-            status: Name::from(RUNNING),
-            started: None,
-            ended: None,
-            took: None,
-            tokens: None,
-            tool_uses: None,
-        }
+        Self { context: context.clone(), status: Name::from(RUNNING), ..Self::default() }
     }
 
     /// An end is not undone by a record that tells of the beginning: the other dialect tells all of it again.
