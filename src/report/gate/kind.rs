@@ -15,44 +15,41 @@ use crate::{
 /// Names that a line lists.
 const EXAMPLES: usize = 5;
 
-/// What there may be none of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
-pub enum Kind {
-    /// A call was refused
-    Denial,
-    /// A turn failed, or the API for good
-    Error,
-    /// A call failed
-    ToolError,
-    /// A run was printed without a result, or a source holds no record
-    NoResult,
-    /// A call has no answer
-    OpenCall,
-    /// An answer has no call
-    Orphan,
-    /// Something is no record
-    Invalid,
-    /// A source ends inside a record
-    Truncated,
-    /// A kind of record or block is not known to ccstat
-    Unknown,
-    /// A model has no price, and the CLI reported no cost
-    Unpriced,
-    /// The cost does not hold everything
-    Incomplete,
-    /// An MCP server failed when the run began
-    McpFailed,
-    /// The same input to the same tool was refused, or failed, three times or more in a session
-    Loop,
+names! {
+    /// What there may be none of.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+    pub enum Kind {
+        /// A call was refused
+        Denial = "denial",
+        /// A turn failed, or the API for good
+        Error = "error",
+        /// A call failed
+        ToolError = "tool-error",
+        /// A run was printed without a result, or a source holds no record
+        NoResult = "no-result",
+        /// A call has no answer
+        OpenCall = "open-call",
+        /// An answer has no call
+        Orphan = "orphan",
+        /// Something is no record
+        Invalid = "invalid",
+        /// A source ends inside a record
+        Truncated = "truncated",
+        /// A kind of record or block is not known to ccstat
+        Unknown = "unknown",
+        /// A model has no price, and the CLI reported no cost
+        Unpriced = "unpriced",
+        /// The cost does not hold everything
+        Incomplete = "incomplete",
+        /// An MCP server failed when the run began
+        McpFailed = "mcp-failed",
+        /// The same input to the same tool was refused, or failed, three times or more in a session
+        Loop = "loop",
+    }
 }
 
 impl Kind {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        self.spec().name
-    }
-
     fn spec(self) -> &'static KindSpec {
         match self {
             Self::Denial => &DENIAL,
@@ -74,7 +71,6 @@ impl Kind {
 
 /// One kind: how it is found, and what is said of it.
 struct KindSpec {
-    name: &'static str,
     /// All that count, of all runs.
     find: for<'a> fn(&GateInput<'a>) -> Vec<Occurrence<'a>>,
     /// Whether names count, however often each was seen.
@@ -210,7 +206,6 @@ fn allow(tally: &Tally<'_>) -> Line {
 }
 
 const DENIAL: KindSpec = KindSpec {
-    name: "denial",
     find: |input| {
         let ledger = input.view.ledger;
         let id = |call: Option<CallIndex>| call.and_then(|call| ledger.calls[call].id.as_deref());
@@ -222,7 +217,6 @@ const DENIAL: KindSpec = KindSpec {
 };
 
 const ERROR: KindSpec = KindSpec {
-    name: "error",
     find: |input| {
         let ledger = input.view.ledger;
         let turns = ledger.turns.iter().filter(|turn| turn.counted && !turn.ok);
@@ -243,7 +237,6 @@ fn calls<'a>(input: &GateInput<'a>, end: End) -> Vec<Occurrence<'a>> {
 }
 
 const TOOL_ERROR: KindSpec = KindSpec {
-    name: "tool-error",
     find: |input| calls(input, End::Error),
     by_name: false,
     words: [" call failed", " calls failed"],
@@ -251,7 +244,6 @@ const TOOL_ERROR: KindSpec = KindSpec {
 };
 
 const NO_RESULT: KindSpec = KindSpec {
-    name: "no-result",
     find: no_result,
     by_name: false,
     words: [" run has no result", " runs have no result"],
@@ -295,7 +287,6 @@ fn no_result<'a>(input: &GateInput<'a>) -> Vec<Occurrence<'a>> {
 }
 
 const OPEN_CALL: KindSpec = KindSpec {
-    name: "open-call",
     find: |input| calls(input, End::Open),
     by_name: false,
     words: [" call has no answer", " calls have no answer"],
@@ -303,7 +294,6 @@ const OPEN_CALL: KindSpec = KindSpec {
 };
 
 const ORPHAN: KindSpec = KindSpec {
-    name: "orphan",
     find: |input| {
         input.view.ledger.orphans.iter().map(|context| Occurrence::of(context, None, None)).collect()
     },
@@ -313,7 +303,6 @@ const ORPHAN: KindSpec = KindSpec {
 };
 
 const INVALID: KindSpec = KindSpec {
-    name: "invalid",
     find: invalid,
     by_name: false,
     words: [" value is no record", " values are no records"],
@@ -349,7 +338,6 @@ fn invalid<'a>(input: &GateInput<'a>) -> Vec<Occurrence<'a>> {
 }
 
 const TRUNCATED: KindSpec = KindSpec {
-    name: "truncated",
     find: |input| {
         let (ledger, names) = (input.view.ledger, input.view.names);
         let torn =
@@ -369,7 +357,6 @@ const TRUNCATED: KindSpec = KindSpec {
 };
 
 const UNKNOWN: KindSpec = KindSpec {
-    name: "unknown",
     find: |input| {
         let mut items = Vec::new();
         for record in &input.view.ledger.records {
@@ -387,7 +374,6 @@ const UNKNOWN: KindSpec = KindSpec {
 };
 
 const UNPRICED: KindSpec = KindSpec {
-    name: "unpriced",
     find: |input| {
         let ledger = input.view.ledger;
         let lacks = |one: &&Response| {
@@ -402,7 +388,6 @@ const UNPRICED: KindSpec = KindSpec {
 };
 
 const INCOMPLETE: KindSpec = KindSpec {
-    name: "incomplete",
     find: |input| {
         let ledger = input.view.ledger;
         let first = |counts: fn(&Response) -> bool| {
@@ -435,7 +420,6 @@ const INCOMPLETE: KindSpec = KindSpec {
 };
 
 const MCP_FAILED: KindSpec = KindSpec {
-    name: "mcp-failed",
     find: |input| {
         let servers = input.view.ledger.servers.iter();
         let failed = servers.filter(|server| server.status.as_deref() == Some("failed"));
@@ -459,7 +443,6 @@ fn looped<'a>(input: &GateInput<'a>) -> Vec<Occurrence<'a>> {
 }
 
 const LOOP: KindSpec = KindSpec {
-    name: "loop",
     find: looped,
     by_name: false,
     words: [
