@@ -1,4 +1,4 @@
-//! What was typed.
+//! The command line: commands and their arguments.
 
 use std::path::PathBuf;
 
@@ -12,11 +12,11 @@ pub use super::{
     diff::Diff,
     explain::Explain,
     export::Export,
+    filter::Filters,
     gate::{Check, Gates},
-    generate::{Generate, Shell, What},
+    generate::{Artifact, Generate, Shell},
     github::Github,
-    narrow::Narrow,
-    output::{Arrange, Output, Shape, Target},
+    output::{Arrange, Compatibility, Output, Target},
     permission::Permissions,
     redact::Redact,
     run::Run,
@@ -27,25 +27,26 @@ use crate::report::{self, By, Outcome, REPORTS, ReportSpec};
 
 /// What a Claude Code run really did: accounts for every line of its JSON logs
 ///
-/// Reads what the CLI prints with --output-format stream-json and what it saves of its sessions, in any mixture, and counts
-/// each session, response, tool call and denial once. Reports are tables for people, or JSON, CSV and more for
-/// programs. They carry no message text, and all costs are estimates at API prices.
+/// Reads the output of --output-format stream-json and saved sessions, in any mixture, and counts each
+/// session, response, tool call and denial once. Reports are tables for people, or JSON, CSV and other
+/// formats for programs. They contain no message text, and all costs are estimates at API prices.
 #[derive(Debug, Parser)]
 #[command(name = "ccstat", version, propagate_version = true, arg_required_else_help = true)]
 pub struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
     /// Use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     pub color: ColorChoice,
-    /// Read this configuration file, not the nearest ccstat.toml
+    /// Read this configuration file instead of the nearest ccstat.toml
     ///
-    /// Defaults of options are taken from variables such as CCSTAT_FORMAT, then from this file or else the nearest ccstat.toml in
-    /// the current folder or above, then from the user configuration: ~/.config/ccstat/config.toml (or below XDG_CONFIG_HOME),
-    /// ~/Library/Application Support/ccstat/config.toml on macOS, %APPDATA%\ccstat\config.toml on Windows. Keys are the long
-    /// names of options; those in a table named after a command hold for that command alone. A ccstat.toml that was only found
-    /// may not set everything: ccstat(1) lists what.
+    /// Defaults of options are taken from variables such as CCSTAT_FORMAT, then from this file or else the
+    /// nearest ccstat.toml in the current folder or above, then from the user configuration:
+    /// ~/.config/ccstat/config.toml (or below XDG_CONFIG_HOME), ~/Library/Application
+    /// Support/ccstat/config.toml on macOS, %APPDATA%\ccstat\config.toml on Windows. Keys are the long names
+    /// of options; a table named after a command sets options of that command only. A ccstat.toml that was
+    /// found automatically may not set every option: see ccstat(1).
     #[arg(long, global = true, value_name = "FILE", conflicts_with = "no_config")]
     pub config: Option<PathBuf>,
     /// Read no configuration file
@@ -53,108 +54,111 @@ pub struct Cli {
     pub no_config: bool,
 }
 
-/// What to do. What the help says of the commands that write reports is in the reports' specs.
+/// The commands. The help of commands that write reports comes from the specs of the reports.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Write a report that needs no arguments of its own.
+    /// A report without special arguments.
     #[command(flatten)]
     Report(ReportCommand),
-    /// Says what happened.
+    /// Reports totals.
     Summarize(Summarize),
-    /// Start a command, pass its output on, and say what it did
+    /// Start a command, pass its output on, and report what it did
     ///
-    /// The output of the command goes to standard output byte for byte and at once; the report goes to standard error, or to the
-    /// files of -o. Signals go to the command, and `run` ends as it ended unless a gate failed.
+    /// The output of the command is copied to standard output unchanged and without delay; the report goes to
+    /// standard error, or to the files given with -o. Signals are forwarded to the command. The exit code is
+    /// that of the command, unless a gate failed.
     Run(Run),
-    /// Checks runs against gates.
+    /// Checks each run against gates.
     Check(Check),
-    /// Shows who allowed or refused calls.
+    /// Shows who allowed or denied calls.
     Permissions(Box<Permissions>),
-    /// Shows one session.
+    /// Shows one session as a timeline.
     Show(Show),
-    /// Compares two runs, or two sets of them.
+    /// Compares two runs, or two sets of runs.
     Diff(Diff),
-    /// Shows tokens and cost.
+    /// Shows tokens and cost by day, model and so on.
     Cost(Cost),
-    /// Explains a cost.
+    /// Explains how a cost was computed.
     Explain(Explain),
     /// Lists sessions.
     #[command(visible_alias = SESSION)]
     Sessions(Sessions),
-    /// Write all columns of a report's rows, for other programs
+    /// Write the rows of a report with all columns, for other programs
     ///
-    /// CSV unless --format says otherwise. The columns are those that `--format json` has in the report of the same name.
-    /// Message text, tool input and tool output are left out unless --include-content asks for them.
+    /// Writes CSV by default. The columns are those of `--format json` in the report of the same name.
+    /// Message text, tool input and tool output are left out unless --include-content is given.
     Export(Export),
-    /// Write a log without its texts, to show it to others
+    /// Write a log without its texts, so that it can be shared
     ///
-    /// Everything that was said, given to tools, returned by them or named by a path becomes a placeholder of the same length: the
-    /// same text the same one, in all logs of one command. Records, ids, times, names of tools, models, commands and
-    /// agents and all numbers stay, so that the reports of the new log are those of the old one. A text whose first words decide
-    /// what it counts as, such as a refusal, keeps these words. What stays is listed; whatever is not known is replaced.
-    /// Ids and names are no secrets here: look at the log before you pass it on.
+    /// Replaces messages, tool inputs, tool results and paths by placeholders of the same length; in all logs
+    /// of one command, the same text gets the same placeholder. Keeps records, ids, times, all numbers, and
+    /// names of tools, models, commands and agents, so that the reports of the new log are those of the old
+    /// one. A text whose first words decide how it is counted, such as a denial, keeps these words. Only
+    /// listed fields are kept; everything unknown is replaced. Ids and names are not treated as secrets:
+    /// check the log before you share it.
     Redact(Redact),
-    /// Prints prices.
+    /// Lists prices.
     Prices(Prices),
     /// Print the JSON Schema of a report, or the list of reports
     ///
-    /// The schema (draft 2020-12) says which keys a report has in JSON, of which type they are and which may be null. The
-    /// same keys are the heads of CSV and TSV. Without REPORT the reports are listed.
+    /// The schema (draft 2020-12) lists the JSON keys of a report with their types, and says which may be
+    /// null. CSV and TSV have the same keys as column headings. Without REPORT, lists the reports.
     Schema(Schema),
-    /// Make man pages and shell completions
+    /// Generate man pages and shell completions
     ///
-    /// Both are made of the help of this very program, so they are those of the version that is installed.
+    /// Both come from the help of this program, so they match the installed version.
     Generate(Generate),
 }
 
-/// What to read, and what of it counts.
+/// What to read and count.
 #[derive(Debug, Args)]
-pub struct Asked {
-    /// What to read.
+pub struct Query {
+    /// The logs.
     #[command(flatten)]
     pub input: Input,
-    /// Go on reading as files grow and appear, and show the report as it changes
+    /// Continue to read as files grow and appear, and update the report
     ///
-    /// On a terminal the report is drawn again a few times a second while something happens; Ctrl-C ends, and prints the
-    /// last one. Elsewhere, and for data, -q and -o, it is written once, at the end. The exit status is then that of the
-    /// signal. Files may be cut, replaced or removed meanwhile, and what is named need not exist yet.
+    /// On a terminal, the report is redrawn a few times per second while files change; Ctrl-C ends and prints
+    /// the last report. Otherwise, and with -q, -o or a format for programs, it is written once, at the end.
+    /// The exit code is that of the signal. Files may be truncated, replaced or removed meanwhile, and the
+    /// given paths need not exist yet.
     #[arg(long)]
     pub follow: bool,
-    /// Prices.
+    /// Price files.
     #[command(flatten)]
     pub pricing: Pricing,
-    /// What of it counts.
+    /// Filters.
     #[command(flatten)]
-    pub narrow: Narrow,
+    pub filters: Filters,
 }
 
-/// Arguments of a command that shows rows.
+/// Arguments of every report of rows.
 #[derive(Debug, Args)]
 pub struct Rows {
-    /// What to read.
+    /// What to read and count.
     #[command(flatten)]
-    pub asked: Asked,
-    /// How to write it.
+    pub query: Query,
+    /// Format and destination.
     #[command(flatten)]
     pub output: Output,
-    /// Which rows and columns.
+    /// Order and selection of rows and columns.
     #[command(flatten)]
     pub arrange: Arrange,
 }
 
-/// The command of a report, made of its spec: it has the arguments that every report of rows has.
+/// A command created from the spec of its report, with the arguments of every report of rows.
 #[derive(Debug)]
 pub struct ReportCommand {
     /// The report.
     pub spec: &'static ReportSpec,
-    /// What every report has.
+    /// Arguments of every report.
     pub rows: Rows,
-    /// Whether the shape of ccusage was asked for.
+    /// Whether `--ccusage` was given.
     pub ccusage: bool,
 }
 
 impl ReportCommand {
-    /// The reports that have such a command.
+    /// The reports that have such a command, with its name.
     fn specs() -> impl Iterator<Item = (&'static str, &'static ReportSpec)> {
         let command =
             |spec: &'static ReportSpec| spec.command().filter(|(_, command)| !command.has_arguments);
@@ -173,8 +177,8 @@ impl FromArgMatches for ReportCommand {
         if spec.ccusage.is_none() {
             return Ok(Self { spec, rows: Rows::from_arg_matches(matches)?, ccusage: false });
         }
-        let Preset { rows, shape } = Preset::from_arg_matches(matches)?;
-        Ok(Self { spec, rows, ccusage: shape.ccusage })
+        let PeriodReport { rows, compatibility } = PeriodReport::from_arg_matches(matches)?;
+        Ok(Self { spec, rows, ccusage: compatibility.ccusage })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -186,7 +190,7 @@ impl FromArgMatches for ReportCommand {
 impl Subcommand for ReportCommand {
     fn augment_subcommands(cli: clap::Command) -> clap::Command {
         let command = |(name, spec): (&'static str, &ReportSpec)| match spec.ccusage {
-            Some(_) => Preset::augment_args(clap::Command::new(name)),
+            Some(_) => PeriodReport::augment_args(clap::Command::new(name)),
             None => Rows::augment_args(clap::Command::new(name)),
         };
         cli.subcommands(Self::specs().map(command))
@@ -204,37 +208,37 @@ impl Subcommand for ReportCommand {
 /// Arguments of `cost`.
 #[derive(Debug, Args)]
 pub struct Cost {
-    /// What every report has.
+    /// Arguments of every report.
     #[command(flatten)]
     pub rows: Rows,
-    /// Divide by this; several are divided by all of them
+    /// Group by this key, or by several, such as day,model
     #[arg(long, value_name = "KEY", value_enum, value_delimiter = ',', default_value = "day")]
     pub by: Vec<By>,
 }
 
-/// Arguments of `daily` and its like.
+/// Arguments of `daily`, `weekly` and so on.
 #[derive(Debug, Args)]
-#[command(mut_arg("format", Shape::format))]
-pub struct Preset {
-    /// What every report has.
+#[command(mut_arg("format", Compatibility::format))]
+pub struct PeriodReport {
+    /// Arguments of every report.
     #[command(flatten)]
     pub rows: Rows,
-    /// In whose shape.
+    /// Output for programs that read ccusage.
     #[command(flatten)]
-    pub shape: Shape,
+    pub compatibility: Compatibility,
 }
 
 /// Arguments of `sessions`.
 #[derive(Debug, Args)]
-#[command(mut_arg("format", Shape::format))]
+#[command(mut_arg("format", Compatibility::format))]
 pub struct Sessions {
-    /// What every report has.
+    /// Arguments of every report.
     #[command(flatten)]
     pub rows: Rows,
-    /// In whose shape.
+    /// Output for programs that read ccusage.
     #[command(flatten)]
-    pub shape: Shape,
-    /// Show only sessions that ended like this
+    pub compatibility: Compatibility,
+    /// Show only sessions with this outcome
     #[arg(long, value_name = "OUTCOME", value_enum, value_delimiter = ',')]
     pub outcome: Vec<Outcome>,
 }
@@ -242,19 +246,19 @@ pub struct Sessions {
 /// Arguments of `summarize`.
 #[derive(Debug, Args)]
 pub struct Summarize {
-    /// What to read.
+    /// What to read and count.
     #[command(flatten)]
-    pub asked: Asked,
-    /// How to write it.
+    pub query: Query,
+    /// Format and destination.
     #[command(flatten)]
     pub output: Output,
-    /// What has to hold.
+    /// Gates on the totals.
     #[command(flatten)]
     pub gates: Gates,
-    /// What to do with a pipe.
+    /// What happens to a pipe.
     #[command(flatten)]
     pub tee: Tee,
-    /// Whether to tell GitHub.
+    /// Output for GitHub Actions.
     #[command(flatten)]
     pub github: Github,
 }
@@ -262,13 +266,13 @@ pub struct Summarize {
 /// Arguments of `prices`.
 #[derive(Debug, Args)]
 pub struct Prices {
-    /// How to write it.
+    /// Format and destination.
     #[command(flatten)]
     pub output: Output,
-    /// Which rows and columns.
+    /// Order and selection of rows and columns.
     #[command(flatten)]
     pub arrange: Arrange,
-    /// Prices.
+    /// Price files.
     #[command(flatten)]
     pub pricing: Pricing,
 }
@@ -276,15 +280,15 @@ pub struct Prices {
 /// Arguments of `schema`.
 #[derive(Debug, Args)]
 pub struct Schema {
-    /// Name of the report, or of a command that makes it
+    /// Name of the report, or of the command that writes it
     #[arg(value_name = "REPORT", value_parser = PossibleValuesParser::new(REPORTS.iter().map(possible)).map(report_name))]
     pub report: Option<String>,
 }
 
-/// The other name of `sessions`.
+/// An alias of the command `sessions`.
 const SESSION: &str = "session";
 
-/// Other names of a report: of its command, and of commands that write it too.
+/// Other names for a report: its command, and other commands that write it.
 fn other_names(spec: &ReportSpec) -> impl Iterator<Item = &'static str> + use<> {
     const OTHERS: &[(&str, &str)] = &[(SESSION, report::SESSIONS.name), ("run", report::SUMMARY.name)];
     let name = spec.name;
@@ -294,54 +298,56 @@ fn other_names(spec: &ReportSpec) -> impl Iterator<Item = &'static str> + use<> 
         .chain(OTHERS.iter().filter(move |(_, report)| *report == name).map(|(other, _)| *other))
 }
 
-/// A report as a value that can be typed, by whichever of its names.
+/// A report as a possible value, with all its names.
 fn possible(spec: &ReportSpec) -> PossibleValue {
     PossibleValue::new(spec.name).aliases(other_names(spec))
 }
 
-/// The name of the report that was meant.
+/// Returns the name of the report for any of its names.
 fn report_name(typed: String) -> String {
-    let meant = REPORTS.iter().find(|spec| other_names(spec).any(|name| name == typed));
-    meant.map_or(typed, |spec| spec.name.to_owned())
+    let found = REPORTS.iter().find(|spec| other_names(spec).any(|name| name == typed));
+    found.map_or(typed, |spec| spec.name.to_owned())
 }
 
-/// What to read, and how.
+/// The logs, and how to read them.
 #[derive(Debug, Args)]
 pub struct Input {
     /// Files, folders, patterns, or - for standard input
     ///
-    /// Without it standard input is read if it is a pipe, a socket or a file, and the saved sessions if it is a terminal, a
-    /// device such as /dev/null, or closed. An empty pipe is an error (exit 3). Folders are searched for .jsonl, .ndjson and
-    /// .json files, also with .gz or .zst; a .json file counts only if it begins with a record.
+    /// Without a path, standard input is read if it is a pipe, a socket or a file, and the saved sessions if
+    /// it is a terminal, a device such as /dev/null, or closed. An empty pipe is an error (exit 3). Folders
+    /// are searched for .jsonl, .ndjson and .json files, also with .gz or .zst; a .json file is read only if
+    /// it begins with a record.
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Read the paths from a file, one a line; - for standard input
+    /// Read paths from this file, one per line; - for standard input
     #[arg(long, value_name = "FILE")]
     pub files_from: Option<PathBuf>,
-    /// Read with this many threads; 0 for one a processor
+    /// Read with this many threads; 0 for one per processor
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub threads: usize,
-    /// Pass over records larger than this, such as 512K, 64M or 1G
+    /// Skip records larger than this, such as 512K, 64M or 1G
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
     pub max_record: usize,
-    /// Show no progress
+    /// Hide the progress bar
     #[arg(long)]
     pub no_progress: bool,
 }
 
-/// Which prices to use.
+/// Price files.
 #[derive(Debug, Args)]
 pub struct Pricing {
     /// Override or add prices from a JSON file
     ///
-    /// Either {"models": {"NAME": {"input": 4, "output": 20, "cache_read": 0.2, "cache_write_5m": 5, "cache_write_1h": 8}}} in dollars
-    /// per million tokens, or the widespread model_prices form with `input_cost_per_token` and so on. Tables such as
-    /// [prices.NAME] of a ccstat.toml are read too. May be given several times; later files win.
+    /// Either {"models": {"NAME": {"input": 4, "output": 20, "cache_read": 0.2, "cache_write_5m": 5,
+    /// "cache_write_1h": 8}}} in dollars per million tokens, or the widespread model_prices format with
+    /// `input_cost_per_token` and so on. A ccstat.toml with tables such as [prices.NAME] can be given too.
+    /// May be given several times; later files win.
     #[arg(long, value_name = "FILE")]
     pub pricing: Vec<PathBuf>,
 }
 
-/// A number of bytes, perhaps with a unit of 1024.
+/// Parses a number of bytes, with an optional unit (powers of 1024).
 pub(super) fn size(text: &str) -> Result<usize, String> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
@@ -349,7 +355,7 @@ pub(super) fn size(text: &str) -> Result<usize, String> {
         "K" | "KB" | "KIB" => 1 << 10,
         "M" | "MB" | "MIB" => 1 << 20,
         "G" | "GB" | "GIB" => 1 << 30,
-        other => return Err(format!("unknown unit `{other}`, use K, M or G")),
+        other => return Err(format!("unknown unit `{other}`: use K, M or G")),
     };
     let number: usize = digits.parse().map_err(|_| "not a size: give a number such as 64M".to_owned())?;
     number.checked_mul(unit).filter(|&size| size > 0).ok_or_else(|| "out of range".to_owned())
@@ -365,14 +371,14 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_is_found_by_every_name_of_a_command_that_makes_a_report() {
+    fn a_schema_is_found_by_every_name_of_a_command_that_writes_a_report() {
         let cli = crate::cli::help::command();
-        let makes_one = |command: &&clap::Command| {
-            // `export` names the table that it writes.
+        let writes_report = |command: &&clap::Command| {
+            // `export` writes the report that its argument names.
             command.get_arguments().any(|argument| argument.get_id() == "format")
                 && command.get_name() != "export"
         };
-        for command in cli.get_subcommands().filter(makes_one) {
+        for command in cli.get_subcommands().filter(writes_report) {
             for name in std::iter::once(command.get_name()).chain(command.get_all_aliases()) {
                 let typed = Cli::try_parse_from(["ccstat", "schema", name]);
                 let Command::Schema(schema) = typed.unwrap_or_else(|error| panic!("{error}")).command else {

@@ -1,4 +1,4 @@
-//! The command that `run` starts: its life, its signals, and its end.
+//! Starts the command of `run`, forwards signals to it, and stops it when asked.
 
 #[cfg(unix)]
 mod unix;
@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{pass::News, signal::Received};
+use super::{passthrough::Message, signal::Received};
 #[cfg(unix)]
 use unix as system;
 #[cfg(windows)]
@@ -21,7 +21,7 @@ use windows as system;
 
 pub(super) use system::{SIGNALS, code};
 
-/// A request to end.
+/// A request to the command to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Request {
     Interrupt,
@@ -29,55 +29,56 @@ enum Request {
     Kill,
 }
 
-/// The requests to end, in the order in which they are made.
+/// The order of escalation.
 const REQUESTS: [Request; 3] = [Request::Interrupt, Request::Terminate, Request::Kill];
 
-/// A command that runs.
+/// A started command and the processes it starts.
 pub(super) struct Child {
     child: std::process::Child,
     processes: system::Processes,
     ended: Option<Instant>,
-    /// The next request to end, and when it is due.
+    /// Index of the next request, and when it is due.
     stopping: Option<(usize, Instant)>,
     grace: Duration,
 }
 
 impl Child {
-    /// Starts a command with a pipe as its standard output. It inherits everything else. `stoppable` says whether it may have
-    /// to be stopped.
+    /// Starts a command with a pipe as its standard output; it inherits everything else.
+    ///
+    /// [`Self::stop`] works only if `stoppable` is set. Sends [`Message::ChildEnded`] when the command ends.
     pub(super) fn start(
         command: &[OsString],
         stoppable: bool,
         grace: Duration,
-        news: &Sender<News>,
+        messages: &Sender<Message>,
     ) -> io::Result<(Self, ChildStdout)> {
         let [program, arguments @ ..] = command else { return Err(io::ErrorKind::InvalidInput.into()) };
         let mut command = Command::new(program);
         command.args(arguments).stdout(Stdio::piped());
         let (mut child, processes) = system::Processes::start(&mut command, stoppable)?;
         let stdout = child.stdout.take().ok_or_else(|| io::Error::other("the command has no output"))?;
-        let (news, wait) = (news.clone(), processes.wait());
+        let (messages, wait) = (messages.clone(), processes.wait());
         std::thread::spawn(move || {
             wait();
-            let _ = news.send(News::ChildEnded);
+            let _ = messages.send(Message::ChildEnded);
         });
         Ok((Self { child, processes, ended: None, stopping: None, grace }, stdout))
     }
 
-    /// Passes a signal on, unless the command got it too.
-    pub(super) fn pass_on(&mut self, received: Received) {
+    /// Forwards a signal, unless the command has received it already.
+    pub(super) fn forward(&mut self, received: Received) {
         if self.ended.is_none() {
-            self.processes.pass_on(received);
+            self.processes.forward(received);
         }
     }
 
-    /// Asks the command to end, and continues to ask.
+    /// Asks the command to end; [`Self::tick`] escalates if it does not.
     pub(super) fn stop(&mut self) {
         self.stopping.get_or_insert((0, Instant::now()));
         self.tick();
     }
 
-    /// Suspends this program if the command was suspended with it, and makes the next request to end if it is due.
+    /// Suspends this program if the command was suspended, and sends the next request to end if it is due.
     pub(super) fn tick(&mut self) {
         if self.ended.is_some() {
             return;
@@ -89,28 +90,29 @@ impl Child {
         self.stopping = Some((step + 1, Instant::now() + self.grace));
     }
 
-    /// Notes that the command ended.
-    pub(super) fn end(&mut self) {
+    /// Records that the command has ended.
+    pub(super) fn mark_ended(&mut self) {
         self.ended.get_or_insert_with(Instant::now);
     }
 
-    /// How long ago the command ended.
-    pub(super) fn gone_for(&self) -> Option<Duration> {
+    /// Time since the command ended.
+    pub(super) fn time_since_end(&self) -> Option<Duration> {
         self.ended.map(|ended| ended.elapsed())
     }
 
-    /// Whether the command was asked to end.
+    /// Whether [`Self::stop`] was called.
     pub(super) fn was_stopped(&self) -> bool {
         self.stopping.is_some()
     }
 
-    /// How the command ended.
+    /// Waits for the command and returns its exit status.
     pub(super) fn status(&mut self) -> io::Result<ExitStatus> {
         self.child.wait()
     }
 
-    /// Kills what a stopped command left behind: a process that ignores signals must not continue to cost money.
-    pub(super) fn sweep(&mut self) {
+    /// Kills processes that a stopped command left behind: one that ignores signals would continue to cost
+    /// money.
+    pub(super) fn kill_leftovers(&mut self) {
         if self.was_stopped() {
             self.processes.ask(Request::Kill);
         }

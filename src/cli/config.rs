@@ -1,7 +1,8 @@
-//! Defaults of options: the variables `CCSTAT_*`, a `ccstat.toml` of the project, and the user configuration.
+//! Defaults of options from `CCSTAT_*` variables, the project's `ccstat.toml` and the user configuration.
 //!
-//! Every option with a long name can be set; the table in `config/key.rs` says where. The command line is parsed alone first: then
-//! it is known which options are left open, and those that have a default are parsed as if they had been typed too.
+//! Every option with a long name can be set; the table in `config/key.rs` says where. The command line is
+//! parsed twice: first as typed, to find the options that were not given, then with the defaults of those
+//! options added as arguments.
 
 mod file;
 mod find;
@@ -21,7 +22,7 @@ use self::{
     file::{File, Table},
     find::Trust,
     key::Accepted,
-    setting::{Given, Origin, Setting},
+    setting::{Origin, Setting, SettingValue},
 };
 use super::plan::{MAX_CONFIG, PREFIX, Variables, too_large};
 use crate::error::Error;
@@ -29,18 +30,18 @@ use crate::error::Error;
 /// For `fuzz/fuzz_targets/config.rs` alone: `cargo fuzz` sets this cfg, no other build does.
 #[cfg(fuzzing)]
 #[doc(hidden)]
-pub fn config_is_judged(text: &str) {
-    file::is_judged(text);
+pub fn check_config(text: &str) {
+    file::check(text);
 }
 
-/// The option for files of prices, of which the file of defaults is one if it has some.
+/// The option for price files. A configuration file with prices is added as one of its values.
 const PRICING: &str = "pricing";
 
 /// Why the arguments cannot be used.
 pub(super) enum Problem {
-    /// They are wrong, or ask for help; and where those come from that were not typed.
+    /// They are invalid or ask for help; with the origins of the defaults that the error is about.
     Arguments(clap::Error, Vec<Origin>),
-    /// The defaults are wrong.
+    /// A default is invalid.
     Settings(Error),
 }
 
@@ -56,10 +57,10 @@ impl From<Error> for Problem {
     }
 }
 
-/// The arguments with their defaults.
+/// The parsed command line, with defaults.
 pub(super) struct Parsed {
     pub(super) matches: ArgMatches,
-    /// The files of prices that a `ccstat.toml` names or has, which was only found.
+    /// Price files named by an automatically found `ccstat.toml`, or that file itself if it has prices.
     pub(super) found_prices: Vec<String>,
 }
 
@@ -69,7 +70,7 @@ impl From<ArgMatches> for Parsed {
     }
 }
 
-/// The arguments, with the defaults that variables and configuration files give.
+/// Parses the arguments together with the defaults from variables and configuration files.
 pub(super) fn parse(
     mut command: Command,
     mut arguments: Vec<OsString>,
@@ -78,21 +79,22 @@ pub(super) fn parse(
     let typed = command.try_get_matches_from_mut(&arguments)?;
     let files = find::files(&typed, variables)?;
     if files.is_empty() && variables.options.is_empty() {
-        std::mem::forget(command); // giving every argument back by itself would only take time
+        std::mem::forget(command); // freeing each argument would only take time
         return Ok(typed.into());
     }
-    let Added { words, origins } = Program(&command).added(&typed, &files, variables)?;
-    if words.is_empty() {
+    let Defaults { arguments: added, origins } = Program(&command).defaults(&typed, &files, variables)?;
+    if added.is_empty() {
         return Ok(typed.into());
     }
-    let is_found =
-        |word: &&Word| word.option == PRICING && word.file.is_some_and(|at| files[at].1 == Trust::Found);
-    let found_prices = words.iter().filter(is_found).filter_map(|word| word.value.as_ref());
+    let is_found = |argument: &&Argument| {
+        argument.option == PRICING && argument.file.is_some_and(|index| files[index].1 == Trust::Found)
+    };
+    let found_prices = added.iter().filter(is_found).filter_map(|argument| argument.value.as_ref());
     let found_prices = found_prices.map(|path| path.to_string_lossy().into_owned()).collect();
     let after = Program(&command).position(&arguments, &typed) + 1;
-    arguments.splice(after..after, words.iter().map(Word::argument));
+    arguments.splice(after..after, added.iter().map(Argument::to_os_string));
     let matches = command.try_get_matches_from_mut(arguments).map_err(|error| {
-        let named = named(&error);
+        let named = named_options(&error);
         let is_named = |(option, _): &(String, Origin)| named.contains(option);
         let origins = origins.into_iter().filter(is_named).map(|(_, origin)| origin).collect();
         Problem::Arguments(error, origins)
@@ -100,51 +102,51 @@ pub(super) fn parse(
     Ok(Parsed { matches, found_prices })
 }
 
-/// What is parsed beside what was typed.
+/// Defaults as arguments to add to the command line.
 #[derive(Default)]
-struct Added {
-    words: Vec<Word>,
-    /// The origin of each option.
+struct Defaults {
+    arguments: Vec<Argument>,
+    /// Each option with its origin.
     origins: Vec<(String, Origin)>,
 }
 
-/// An option as it would be typed.
-struct Word {
+/// An option to add to the command line.
+struct Argument {
     option: String,
     /// `None` for a switch.
     value: Option<OsString>,
-    /// The configuration file it comes from, by its place in the order of precedence; `None` for a variable.
+    /// Index of its configuration file, in the order of precedence; `None` for a variable.
     file: Option<usize>,
 }
 
-impl Word {
-    /// An option and its value are one argument.
-    fn argument(&self) -> OsString {
-        let mut word = OsString::from(format!("--{}", self.option));
+impl Argument {
+    /// `--option=value`, or `--option` for a switch.
+    fn to_os_string(&self) -> OsString {
+        let mut text = OsString::from(format!("--{}", self.option));
         if let Some(value) = &self.value {
-            word.push("=");
-            word.push(value);
+            text.push("=");
+            text.push(value);
         }
-        word
+        text
     }
 }
 
-/// The settings of one variable, or of one table of a file; an earlier level goes before a later one.
+/// The settings of all variables, or of one table of a file. Earlier levels take precedence.
 struct Level {
     file: Option<usize>,
     settings: Vec<Setting>,
 }
 
-/// The options that an error is about, by their long names.
-fn named(error: &clap::Error) -> Vec<String> {
+/// Long names of the options that an error is about.
+fn named_options(error: &clap::Error) -> Vec<String> {
     let texts = error.context().flat_map(|(_, value)| match value {
         ContextValue::String(text) => vec![text.clone()],
         ContextValue::Strings(texts) => texts.clone(),
         _ => Vec::new(),
     });
     let long = |text: String| {
-        let word = text.strip_prefix("--")?.split([' ', '=']).next()?;
-        Some(word.to_owned())
+        let name = text.strip_prefix("--")?.split([' ', '=']).next()?;
+        Some(name.to_owned())
     };
     texts.filter_map(long).collect()
 }
@@ -153,17 +155,17 @@ fn named(error: &clap::Error) -> Vec<String> {
 struct Program<'a>(&'a Command);
 
 impl<'a> Program<'a> {
-    /// All commands but the one that clap adds.
+    /// All commands except `help`, which clap adds.
     fn commands(&self) -> impl Iterator<Item = &'a Command> + use<'a> {
         self.0.get_subcommands().filter(|command| command.get_name() != "help")
     }
 
-    /// The command of this name or alias.
+    /// The command with this name or alias.
     fn command(&self, name: &str) -> Option<&'a Command> {
         self.0.find_subcommand(name).filter(|command| command.get_name() != "help")
     }
 
-    /// The options of a command that can have a default; those of the program are options of each.
+    /// The options of a command that can have a default, including global options.
     fn options(&self, command: &'a Command) -> impl Iterator<Item = &'a Arg> + use<'a> {
         let global = self.0.get_arguments().filter(|arg| arg.is_global_set());
         command.get_arguments().chain(global).filter(|arg| is_key(arg))
@@ -173,18 +175,18 @@ impl<'a> Program<'a> {
         self.options(command).find(|arg| arg.get_long() == Some(name))
     }
 
-    /// All long names that mean something.
+    /// Long names of all options that can have a default.
     fn names(&self) -> Vec<&'a str> {
         self.commands().flat_map(|command| self.options(command)).filter_map(Arg::get_long).collect()
     }
 
-    /// The commands that have an option.
+    /// Names of the commands that have this option.
     fn owners(&self, name: &str) -> Vec<&'a str> {
         let has = |command: &&Command| self.option(command, name).is_some();
         self.commands().filter(has).map(Command::get_name).collect()
     }
 
-    /// The defaults that variables give.
+    /// The settings from `CCSTAT_*` variables.
     fn variables(&self, variables: &[(String, OsString)]) -> Result<Vec<Setting>, Error> {
         let mut settings = Vec::new();
         for (whole, value) in variables {
@@ -195,16 +197,16 @@ impl<'a> Program<'a> {
             if self.owners(&option).is_empty() {
                 let name =
                     |option: &str| format!("{PREFIX}{}", option.to_ascii_uppercase().replace('-', "_"));
-                let hint = did_you_mean(like(&option, &self.names()).map(name));
+                let hint = did_you_mean(closest(&option, &self.names()).map(name));
                 return Err(Error::Usage(format!("unknown variable `{}`{hint}", shortened(whole))));
             }
             let origin = Origin::Variable(whole.clone());
-            settings.push(Setting { option, given: Given::Text(value.clone()), origin });
+            settings.push(Setting { option, value: SettingValue::Text(value.clone()), origin });
         }
         Ok(settings)
     }
 
-    /// The defaults that a file gives, table by table, if all of its keys exist and may be set there.
+    /// The settings of a file, table by table. Fails if a key does not exist or may not be set there.
     fn tables(&self, file: &File, trust: Trust, variables: &Variables) -> Result<Vec<Table>, Error> {
         let tables = file.tables(|name| self.command(name).map(|command| command.get_name().to_owned()))?;
         for table in &tables {
@@ -224,7 +226,7 @@ impl<'a> Program<'a> {
         Ok(tables)
     }
 
-    /// Refuses keys, and paths, that only a trusted file may set.
+    /// Refuses keys and paths that only a trusted file may set.
     fn check_found(&self, setting: &Setting, variables: &Variables) -> Result<(), Error> {
         let Setting { option, origin, .. } = setting;
         let group = key::group(option);
@@ -236,125 +238,132 @@ impl<'a> Program<'a> {
             Some(Accepted::BelowFolder) => match self.outside(setting) {
                 None => Ok(()),
                 Some(path) => Err(Error::Usage(format!(
-                    "{origin} names a file outside of the folder of this configuration, which was only found; \
+                    "{origin} names a file outside the folder of this configuration file, which was found automatically; \
                      {elsewhere}: `{}`",
                     path.display()
                 ))),
             },
             Some(Accepted::Trusted | Accepted::Variable | Accepted::Typed) | None => {
-                let effect = group.map_or("does what is not known", |group| group.effect);
+                let effect = group.map_or("has an unknown effect", |group| group.effect);
                 Err(Error::Usage(format!(
-                    "{origin} is not accepted in a configuration that was only found, because it {effect}; {elsewhere}"
+                    "{origin} is not accepted in a configuration file that was found automatically, because it {effect}; \
+                     {elsewhere}"
                 )))
             }
         }
     }
 
-    /// A path of a setting that does not lie below the folder of its file, also if it is a link that leads elsewhere. A path
-    /// that does not exist is not outside: nothing can be read from it.
+    /// Returns a path of a setting that is not below the folder of its file, after following links. A path
+    /// that does not exist is allowed: nothing can be read from it.
     fn outside(&self, setting: &Setting) -> Option<PathBuf> {
         let Origin::Key(_, file, _) = &setting.origin else { return None };
         let arg = self.commands().find_map(|command| self.option(command, &setting.option))?;
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let folder = folder.canonicalize().ok();
-        let values = match &setting.given {
-            Given::Values(values) => &values[..],
-            Given::Flag(_) | Given::Text(_) => &[],
+        let values = match &setting.value {
+            SettingValue::List(values) => &values[..],
+            SettingValue::Flag(_) | SettingValue::Text(_) => &[],
         };
-        values.iter().map(|value| PathBuf::from(setting.placed(arg, value))).find(|path| {
+        values.iter().map(|value| PathBuf::from(setting.resolve_path(arg, value))).find(|path| {
             path.canonicalize()
                 .is_ok_and(|path| folder.as_ref().is_none_or(|folder| !path.starts_with(folder)))
         })
     }
 
-    /// The error for a key that does not exist where it was written.
+    /// The error for a key that does not exist in its table.
     fn unknown(&self, setting: &Setting, command: Option<&'a Command>, owners: &[&str]) -> Error {
         let origin = &setting.origin;
         let names: Vec<&str> = match command {
             Some(command) if !owners.is_empty() => {
                 return Error::Usage(format!(
-                    "{origin} is no option of `{}`, but of {}",
+                    "{origin} is not an option of `{}`, but of {}",
                     command.get_name(),
                     owners.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
                 ));
             }
             Some(command) => self.options(command).filter_map(Arg::get_long).collect(),
-            None => match &setting.given {
-                Given::Values(values) if values.is_empty() => {
+            None => match &setting.value {
+                SettingValue::List(values) if values.is_empty() => {
                     self.commands().map(Command::get_name).collect()
                 }
-                Given::Values(_) | Given::Flag(_) | Given::Text(_) => self.names(),
+                SettingValue::List(_) | SettingValue::Flag(_) | SettingValue::Text(_) => self.names(),
             },
         };
-        let hint = did_you_mean(like(&setting.option, &names).map(str::to_owned));
+        let hint = did_you_mean(closest(&setting.option, &names).map(str::to_owned));
         Error::Usage(format!("unknown key {origin}{hint}"))
     }
 
     /// The defaults for the command that was typed.
-    fn added(
+    fn defaults(
         &self,
         typed: &ArgMatches,
         files: &[(PathBuf, Trust)],
         variables: &Variables,
-    ) -> Result<Added, Error> {
-        let Some((name, matches)) = typed.subcommand() else { return Ok(Added::default()) };
-        let Some(command) = self.command(name) else { return Ok(Added::default()) };
+    ) -> Result<Defaults, Error> {
+        let Some((name, matches)) = typed.subcommand() else { return Ok(Defaults::default()) };
+        let Some(command) = self.command(name) else { return Ok(Defaults::default()) };
         let (command, matches) = innermost(command, matches);
         let mut levels = vec![Level { file: None, settings: self.variables(&variables.options)? }];
         let mut prices = Vec::new();
-        for (at, (path, trust)) in files.iter().enumerate() {
+        for (index, (path, trust)) in files.iter().enumerate() {
             let file = File::read(path)?;
             let mut tables = self.tables(&file, *trust, variables)?;
             if file.prices()?.is_some() && self.option(command, PRICING).is_some() {
                 let value = Some(path.clone().into_os_string());
-                prices.push(Word { option: PRICING.to_owned(), value, file: Some(at) });
+                prices.push(Argument { option: PRICING.to_owned(), value, file: Some(index) });
             }
-            // A table of the command overrides the keys at the top.
+            // The table of the command overrides the keys at the top.
             for wanted in [Some(name), None] {
                 let table = tables.iter_mut().find(|table| table.command.as_deref() == wanted);
                 let settings = table.map(|table| std::mem::take(&mut table.settings)).unwrap_or_default();
-                levels.push(Level { file: Some(at), settings });
+                levels.push(Level { file: Some(index), settings });
             }
         }
-        let mut added = self.open(command, matches, levels)?;
-        added.words.splice(0..0, prices);
-        // The last file of prices wins, so the user's come first and those of variables last.
-        added.words.sort_by_key(|word| std::cmp::Reverse(word.file.map_or(0, |at| at + 1)));
-        Ok(added)
+        let mut defaults = self.resolve(command, matches, levels)?;
+        defaults.arguments.splice(0..0, prices);
+        // The last price file wins, so those of the user configuration come first and those of variables
+        // last.
+        defaults.arguments.sort_by_key(|one| std::cmp::Reverse(one.file.map_or(0, |index| index + 1)));
+        Ok(defaults)
     }
 
-    /// The defaults of the options that were left open. The first level that has one wins, and an option that is set rules out
-    /// those of later levels that conflict with it.
-    fn open(&self, command: &'a Command, typed: &ArgMatches, levels: Vec<Level>) -> Result<Added, Error> {
+    /// The defaults of the options that were not typed. The first level that sets an option wins, and a set
+    /// option excludes conflicting options of later levels.
+    fn resolve(
+        &self,
+        command: &'a Command,
+        typed: &ArgMatches,
+        levels: Vec<Level>,
+    ) -> Result<Defaults, Error> {
         let is_typed = |arg: &&Arg| {
             let source = typed.value_source(arg.get_id().as_str());
             source.is_some_and(|source| source != ValueSource::DefaultValue)
         };
         let mut present: Vec<&Arg> = command.get_arguments().filter(is_typed).collect();
         let mut decided: Vec<&str> = present.iter().filter_map(|arg| arg.get_long()).collect();
-        let mut added = Added::default();
+        let mut defaults = Defaults::default();
         for Level { file, settings } in levels {
             let mut here = Vec::new();
             for setting in settings {
                 let Some(arg) = self.option(command, &setting.option) else { continue };
-                let ruled_out = present.iter().any(|other| conflict(command, arg, other));
-                if ruled_out || decided.contains(&&*setting.option) {
+                let excluded = present.iter().any(|other| conflict(command, arg, other));
+                if excluded || decided.contains(&&*setting.option) {
                     continue;
                 }
                 let values = setting.values(arg)?;
                 here.push((arg, !values.is_empty()));
-                let word = |value| Word { option: setting.option.clone(), value, file };
-                added.words.extend(values.into_iter().map(word));
-                added.origins.push((setting.option, setting.origin));
+                let argument = |value| Argument { option: setting.option.clone(), value, file };
+                defaults.arguments.extend(values.into_iter().map(argument));
+                defaults.origins.push((setting.option, setting.origin));
             }
             decided.extend(here.iter().filter_map(|(arg, _)| arg.get_long()));
-            present.extend(here.into_iter().filter(|(_, is_given)| *is_given).map(|(arg, _)| arg));
+            present.extend(here.into_iter().filter(|(_, is_set)| *is_set).map(|(arg, _)| arg));
         }
-        Ok(added)
+        Ok(defaults)
     }
 
-    /// The position of the command's name among the arguments: the first that is neither an option nor its value. For a
-    /// nested command (`permissions test`), the position of the inner name.
+    /// The index of the command's name in the arguments: the first that is neither an option nor its value.
+    /// For a nested command (`permissions test`), the index of the inner name.
     fn position(&self, arguments: &[OsString], typed: &ArgMatches) -> usize {
         let takes_next = |word: &str| {
             let option = word
@@ -362,19 +371,20 @@ impl<'a> Program<'a> {
                 .and_then(|long| self.0.get_arguments().find(|arg| arg.get_long() == Some(long)));
             option.is_some_and(|arg| arg.get_action().takes_values())
         };
-        let mut at = 1;
+        let mut index = 1;
         while let Some(word) =
-            arguments.get(at).and_then(|word| word.to_str()).filter(|word| word.starts_with('-'))
+            arguments.get(index).and_then(|word| word.to_str()).filter(|word| word.starts_with('-'))
         {
-            at += if takes_next(word) { 2 } else { 1 };
+            index += if takes_next(word) { 2 } else { 1 };
         }
         let inner = typed.subcommand().and_then(|(_, matches)| matches.subcommand_name());
-        let after = arguments.iter().skip(at + 1).position(|word| inner.is_some_and(|inner| word == inner));
-        after.map_or(at, |after| at + 1 + after)
+        let after =
+            arguments.iter().skip(index + 1).position(|word| inner.is_some_and(|inner| word == inner));
+        after.map_or(index, |after| index + 1 + after)
     }
 }
 
-/// The command within a command that was typed, if it has such.
+/// The nested command that was typed, or the command itself.
 fn innermost<'c, 'm>(command: &'c Command, matches: &'m ArgMatches) -> (&'c Command, &'m ArgMatches) {
     let inner = matches.subcommand();
     let found = inner.and_then(|(name, below)| Some((command.find_subcommand(name)?, below)));
@@ -387,24 +397,24 @@ fn is_key(arg: &Arg) -> bool {
         arg.get_action(),
         ArgAction::Set | ArgAction::Append | ArgAction::SetTrue | ArgAction::SetFalse
     );
-    // An option that is missing in the table is a key, but accepted in no file that was only found.
+    // An option that is missing in the table is a key too, but not accepted in an automatically found file.
     let is_listed = |long: &str| key::group(long).is_none_or(|group| group.accepted.is_key());
     sets && !arg.is_hide_set() && arg.get_long().is_some_and(is_listed)
 }
 
-/// Whether one of two options rules out the other.
+/// Whether two options exclude each other.
 fn conflict(command: &Command, one: &Arg, two: &Arg) -> bool {
-    let rules_out = |one: &Arg, two: &Arg| {
+    let excludes = |one: &Arg, two: &Arg| {
         !one.is_global_set()
             && command.get_arg_conflicts_with(one).iter().any(|other| other.get_id() == two.get_id())
     };
-    rules_out(one, two) || rules_out(two, one)
+    excludes(one, two) || excludes(two, one)
 }
 
-/// Letters of a name that an error shows or compares, at most: a file may have names of any length.
+/// Maximum characters of a name in errors and comparisons: a file may have names of any length.
 const MAX_NAME: usize = 64;
 
-/// A name, cut if it is too long to be read.
+/// Truncates a name to [`MAX_NAME`].
 fn shortened(name: &str) -> Cow<'_, str> {
     match name.char_indices().nth(MAX_NAME) {
         Some((end, _)) => format!("{}…", &name[..end]).into(),
@@ -412,8 +422,8 @@ fn shortened(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The name that takes the fewest changes to be made of this one; none for a name as long as no option has.
-fn like<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+/// The name with the smallest edit distance; `None` if the given name is longer than any option.
+fn closest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let is_short = name.chars().nth(MAX_NAME).is_none();
     let distance = |known: &&str| strsim::damerau_levenshtein(known, name);
     is_short.then(|| names.iter().copied().min_by_key(distance)).flatten()
@@ -423,10 +433,12 @@ fn did_you_mean(name: Option<String>) -> String {
     name.map(|name| format!(": did you mean `{name}`?")).unwrap_or_default()
 }
 
-/// The prices in a text if it is a configuration file, as a pricing file would have them.
+/// The prices of a configuration file, in the format of a price file. `None` if it has none or is not a
+/// configuration file.
 pub(super) fn prices(path: &Path, text: &str) -> Result<Option<String>, Error> {
     let file = File::of(path, text);
-    // A file of prices alone is one JSON object. Any other text is reported as invalid JSON, unless its name says TOML.
+    // A price file is a JSON object. Any other text is reported as invalid JSON, unless its name ends in
+    // `.toml`.
     let is_named = path.extension().is_some_and(|extension| extension == "toml");
     if !is_named && (text.len() > MAX_CONFIG || !file.is_toml()) {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! `diff`: two runs, or two sets of them, side by side.
+//! `diff`: compares two runs, or two sets of runs.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::{
     args::Rows,
     complain, nothing_read,
     plan::Variables,
-    rows::{Narrowed, narrowed_of},
+    rows::{Filtered, read_filtered_roots},
     stdin,
 };
 use crate::{
@@ -22,15 +22,15 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(mut_arg("paths", two_sides), mut_arg("files_from", unwanted))]
 pub struct Diff {
-    /// What every report has.
+    /// Options of every report.
     #[command(flatten)]
     pub rows: Rows,
-    /// What may grow, and by how much.
+    /// Gates on growth.
     #[command(flatten)]
     pub limits: Limits,
 }
 
-/// One path or two.
+/// Turns the paths into BASE and HEAD.
 fn two_sides(paths: Arg) -> Arg {
     paths
         .value_names(["BASE", "HEAD"])
@@ -40,32 +40,32 @@ fn two_sides(paths: Arg) -> Arg {
         .help("What to compare with, and what to compare: a file, a folder, a pattern, or -")
         .long_help(
             "What to compare with, and what to compare: each a file, a folder, a pattern, or - for standard input\n\n\
-             Folders are searched as by all commands. Every session in them is a run. Without HEAD, a log that is piped in \
-             is compared with BASE.",
+             Folders are searched as by every command. Each session in them is a run. Without HEAD, standard input is compared \
+             with BASE.",
         )
 }
 
-/// The two sides. Standard input is HEAD where only BASE was given; the saved sessions never are.
+/// Returns BASE and HEAD. If only BASE was given, standard input is HEAD, never the saved sessions.
 fn sides(paths: &[PathBuf]) -> Result<(PathBuf, PathBuf), Error> {
     let stdin = Path::new("-");
     let wrong = match paths {
         [base, head] if base == stdin && head == stdin => {
-            "standard input can be one side only, name a file instead of `-`"
+            "standard input cannot be both sides: give a file instead of one `-`"
         }
         [base, head] => return Ok((base.clone(), head.clone())),
-        [base] if base == stdin => "standard input is one side only: give HEAD too",
+        [base] if base == stdin => "standard input is only one side: give HEAD too",
         [base] if stdin::is_input() => return Ok((base.clone(), stdin.to_owned())),
-        _ => "two sides are compared: give BASE and HEAD, or pipe HEAD in",
+        _ => "diff needs two sides: give BASE and HEAD, or BASE and a pipe",
     };
     Err(Error::Usage(wrong.to_owned()))
 }
 
-/// A list of paths says nothing about sides.
+/// Hides `--files-from`, since a list of paths has no sides.
 fn unwanted(files_from: Arg) -> Arg {
     files_from.hide(true).conflicts_with("paths")
 }
 
-/// What may grow from BASE to HEAD, and by how much.
+/// Gates on the growth from BASE to HEAD.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Gates")]
 pub struct Limits {
@@ -75,23 +75,23 @@ pub struct Limits {
     /// Exit with 1 if the wall time grows by more than this, such as 10%, 30s or 1h30m
     #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::Duration.allow(text))]
     pub max_duration_increase: Option<Allowance>,
-    /// Exit with 1 if the tokens grow by more than this, such as 10% or 5000
+    /// Exit with 1 if the number of tokens grows by more than this, such as 10% or 5000
     #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::Tokens.allow(text))]
     pub max_tokens_increase: Option<Allowance>,
-    /// Exit with 1 if the turns grow by more than this, such as 10% or 2
+    /// Exit with 1 if the number of turns grows by more than this, such as 10% or 2
     #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::Turns.allow(text))]
     pub max_turns_increase: Option<Allowance>,
-    /// Exit with 1 if the failed calls grow by more than this, such as 10% or 0
+    /// Exit with 1 if the number of failed calls grows by more than this, such as 10% or 0
     #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::ToolErrors.allow(text))]
     pub max_tool_errors_increase: Option<Allowance>,
-    /// Exit with 1 if the denied calls grow by more than this, such as 10% or 0
+    /// Exit with 1 if the number of denied calls grows by more than this, such as 10% or 0
     #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::Denials.allow(text))]
     pub max_denials_increase: Option<Allowance>,
 }
 
 impl Limits {
-    /// Those that were asked for.
-    fn asked(&self) -> Vec<(Growth, Allowance)> {
+    /// The gates that were given.
+    fn given(&self) -> Vec<(Growth, Allowance)> {
         let Self {
             max_cost_increase,
             max_duration_increase,
@@ -116,14 +116,14 @@ pub(super) fn diff(diff: &Diff, variables: &Variables, style: Style) -> Result<E
     let Diff { rows, limits } = diff;
     rows.output.fits(report::DIFF.name)?;
     let arrangement = rows.arrange.arrangement(&report::DIFF)?;
-    if rows.asked.follow {
-        return Err(Error::Usage("two sides are compared once: --follow cannot be used here".to_owned()));
+    if rows.query.follow {
+        return Err(Error::Usage("diff compares two sides once: --follow cannot be used with it".to_owned()));
     }
-    let (base, head) = sides(&rows.asked.input.paths)?;
+    let (base, head) = sides(&rows.query.input.paths)?;
     let base = read(Some(&base), rows, variables)?;
-    // Who interrupts the first side does not want to wait for the second.
+    // After an interrupt, the second side is not read.
     let head = read(Some(&head).filter(|_| base.reading.stop.is_none()), rows, variables)?;
-    let mut report = report::diff(&base.view(), &head.view(), &limits.asked());
+    let mut report = report::diff(&base.view(), &head.view(), &limits.given());
     for (side, name) in [(&base, "base: "), (&head, "head: ")] {
         let notes = side.nothing_matches().into_iter().chain(report::interrupted(&side.ledger.input));
         report.notes.extend(notes.map(|mut line| {
@@ -134,21 +134,21 @@ pub(super) fn diff(diff: &Diff, variables: &Variables, style: Style) -> Result<E
     let status = status(&base, &head, &report.verdicts);
     report = report.arranged(&arrangement)?;
     report::note_found_prices(&mut report, &variables.found_prices);
-    let report = variables.again.type_out(report, true);
+    let report = variables.hints.fill_in(report, true);
     let status = rows.output.deliver(&report, status, style)?;
     complain_of_nothing(&base, "BASE");
     complain_of_nothing(&head, "HEAD");
     Ok(status)
 }
 
-fn read(side: Option<&PathBuf>, rows: &Rows, variables: &Variables) -> Result<Narrowed, Error> {
+fn read(side: Option<&PathBuf>, rows: &Rows, variables: &Variables) -> Result<Filtered, Error> {
     let wanted = Roots::Paths(side.cloned().into_iter().collect());
-    narrowed_of(&wanted, &rows.asked, report::DIFF.keeps, variables, &rows.output)
+    read_filtered_roots(&wanted, &rows.query, report::DIFF.keeps, variables, &rows.output)
 }
 
-/// How it ended: a side of which nothing was read leaves nothing to compare.
-fn status(base: &Narrowed, head: &Narrowed, verdicts: &[Verdict]) -> ExitStatus {
-    let any = |is: fn(&Narrowed) -> bool| is(base) || is(head);
+/// The exit status. If nothing was read from a side, there is nothing to compare.
+fn status(base: &Filtered, head: &Filtered, verdicts: &[Verdict]) -> ExitStatus {
+    let any = |is: fn(&Filtered) -> bool| is(base) || is(head);
     match () {
         () if any(|side| side.reading.stop.is_some()) => ExitStatus::Interrupted,
         () if any(|side| side.ledger.input.records == 0) => ExitStatus::NothingRead,
@@ -158,8 +158,8 @@ fn status(base: &Narrowed, head: &Narrowed, verdicts: &[Verdict]) -> ExitStatus 
     }
 }
 
-/// Says which side is empty, unless its source was named already.
-fn complain_of_nothing(side: &Narrowed, name: &str) {
+/// Reports an empty side, unless an error about its source was printed already.
+fn complain_of_nothing(side: &Filtered, name: &str) {
     let input = &side.ledger.input;
     if input.records == 0 && side.reading.stop.is_none() && !(side.reading.partial && input.bytes == 0) {
         complain(&format!("{name}: {}", nothing_read(input, &side.reading.sources)));

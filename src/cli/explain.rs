@@ -1,11 +1,11 @@
-//! `explain`: how a figure came about.
+//! `explain`: shows how a figure was computed.
 
 use clap::{Args, ValueEnum};
 
 use super::{
     args::Rows,
     plan::Variables,
-    rows::{Question, answer},
+    rows::{ReportRequest, write_report},
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -13,7 +13,7 @@ use crate::{
     report,
 };
 
-/// What can be explained.
+/// Figures that can be explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Figure {
     /// The cost of each session
@@ -23,15 +23,15 @@ pub enum Figure {
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// Which figure
+    /// The figure to explain
     #[arg(value_name = "FIGURE", value_enum)]
     pub figure: Figure,
-    /// What every report has.
+    /// Arguments of every report.
     #[command(flatten)]
     pub rows: Rows,
 }
 
 pub(super) fn explain(explain: &Explain, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Explain { figure: Figure::Cost, rows } = explain;
-    answer(rows, &Question::of(&report::EXPLAIN, &report::explain), variables, style)
+    write_report(rows, &ReportRequest::of(&report::EXPLAIN, &report::explain), variables, style)
 }

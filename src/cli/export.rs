@@ -1,11 +1,11 @@
-//! `export`: the rows of a report with all columns, for other programs.
+//! `export`: writes the rows of a report with all columns, for other programs.
 
 use clap::{Args, builder::PossibleValuesParser};
 
 use super::{
     args::Rows,
     plan::Variables,
-    rows::{Question, answer},
+    rows::{ReportRequest, write_report},
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -17,15 +17,15 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(mut_arg("format", |format| format.default_value("csv")))]
 pub struct Export {
-    /// Which rows
+    /// The rows to export
     #[arg(value_name = "TABLE", value_parser = PossibleValuesParser::new(ReportSpec::exports().map(|spec| spec.name)))]
     pub table: String,
-    /// What every report has.
+    /// Arguments of every report.
     #[command(flatten)]
     pub rows: Rows,
-    /// Add what calls were given and what they answered, as JSON text
+    /// Add the inputs and results of calls as JSON text
     ///
-    /// Only `export calls` has content. It may hold secrets: look at it before you pass it on.
+    /// Only `export calls` has content. It may contain secrets: check it before you share it.
     #[arg(long)]
     pub include_content: bool,
 }
@@ -35,12 +35,12 @@ pub(super) fn export(export: &Export, variables: &Variables, style: Style) -> Re
     let table = table.ok_or_else(|| Error::Usage(format!("no table `{}`", export.table)))?;
     let spec = if export.include_content {
         table.with_content.ok_or_else(|| {
-            let calls = variables.again.typed(&FollowUp::Report("export calls --include-content"));
-            Error::Usage(format!("no content in `{}`: write `{calls}`", table.name))
+            let calls = variables.hints.typed(&FollowUp::Report("export calls --include-content"));
+            Error::Usage(format!("`{}` has no content: use `{calls}`", table.name))
         })?
     } else {
         table
     };
     let make = spec.make.ok_or_else(|| Error::Usage(format!("`{}` cannot be exported", spec.name)))?;
-    answer(&export.rows, &Question::of(spec, &make), variables, style)
+    write_report(&export.rows, &ReportRequest::of(spec, &make), variables, style)
 }

@@ -1,8 +1,8 @@
-//! `--follow`: look, read, draw, wait, until a signal asks for the last report.
+//! `--follow`: checks files for changes, reads and draws, until a signal asks for the last report.
 //!
-//! Looking costs little and grows with the number of files, so it is done the less often the longer it takes: all looks
-//! together take less than a hundredth of the time when nothing happens, however many files there are. Measured over a
-//! minute without news, in a build without optimisation: 0.04 % of a processor for one file, 0.6 % for ten thousand.
+//! The cost of a check grows with the number of files, so the interval grows with its duration: while nothing
+//! changes, all checks together take less than 1 % of the time. Measured over a minute without changes, in a
+//! build without optimisation: 0.04 % of a processor for one file, 0.6 % for ten thousand.
 
 use std::{
     borrow::Cow,
@@ -26,23 +26,22 @@ use crate::{
     },
 };
 
-/// How long to wait before the next look while something happens; more often nobody sees a difference.
+/// Interval between checks while files change. People do not notice shorter ones.
 const BUSY: Duration = Duration::from_millis(250);
 
-/// The same after a while without news.
+/// Interval between checks after a while without changes.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// Of this many parts of the time sweeps take one when nothing happens. Both kinds of looks together take less than a
-/// hundredth.
-const SWEEPING: u32 = 150;
+/// While nothing changes, full checks take at most one part in this many of the time.
+const FULL_CHECK_SHARE: u32 = 150;
 
-/// The same for glances, which need less.
-const GLANCING: u32 = 400;
+/// While nothing changes, checks of recent files take at most one part in this many of the time.
+const RECENT_CHECK_SHARE: u32 = 400;
 
-/// Of this many parts of the time reading takes at most one, and drawing another.
-const WORKING: u32 = 5;
+/// Reading takes at most one part in this many of the time, and so does drawing.
+const WORK_SHARE: u32 = 5;
 
-/// What is shown, and how it is made of what was read.
+/// A report that is kept up to date.
 pub(super) struct Follow<'a> {
     pub(super) input: &'a args::Input,
     pub(super) output: &'a args::Output,
@@ -53,19 +52,19 @@ pub(super) struct Follow<'a> {
 }
 
 impl Follow<'_> {
-    /// Follows until a signal comes. What was read then is handed on as if it were read just now.
+    /// Follows until a signal arrives, then returns what was read, as a normal read would.
     pub(super) fn read(&self, wanted: Roots) -> Result<Reading, Error> {
         let search = input::find(&wanted);
         refuse_pipes(&search.sources)?;
-        self.output.spare(&search.sources)?;
+        self.output.refuse_overwrite(&search.sources)?;
         for missing in &search.errors {
             complain(&waiting(missing));
         }
         let screen = Screen::default();
-        let last = screen.clone();
-        let signals = Signals::catch(move || last.leave());
-        let mut followed = self.begin(wanted, &signals);
-        // Who asks for the end during the first read gets what was read until then, as without --follow.
+        let screen_to_leave = screen.clone();
+        let signals = Signals::catch(move || screen_to_leave.leave());
+        let mut followed = self.start(wanted, &signals);
+        // A signal during the first read reports what was read until then, as without --follow.
         let end = if signals.stop().is_set() {
             signals.wait(IDLE).unwrap_or(ExitStatus::Interrupted)
         } else {
@@ -74,7 +73,7 @@ impl Follow<'_> {
             followed.check(Check::Full);
             end?
         };
-        self.output.spare(followed.sources())?;
+        self.output.refuse_overwrite(followed.sources())?;
         let style = Some(self.variables.style());
         let reading = Reading { stop: Some(end), style, ..reading(&mut followed) };
         followed.errors().iter().for_each(|missing| complain(&missing.to_string()));
@@ -82,7 +81,7 @@ impl Follow<'_> {
         Ok(reading)
     }
 
-    fn begin(&self, wanted: Roots, signals: &Signals) -> Follower {
+    fn start(&self, wanted: Roots, signals: &Signals) -> Follower {
         let limits = Limits { max_record: self.input.max_record, ..Limits::default() };
         let stop = signals.stop().clone();
         let options = Options { threads: self.input.threads, limits, stop, detail: self.detail };
@@ -91,60 +90,61 @@ impl Follow<'_> {
         Follower::start(wanted, options, &progress)
     }
 
-    /// Looks and draws until a signal comes.
+    /// Checks and draws until a signal arrives.
     fn watch(
         &self,
         followed: &mut Follower,
         signals: &Signals,
         screen: &Screen,
     ) -> Result<ExitStatus, Error> {
-        let mut picture = self.picture(screen)?;
-        let mut rhythm = Rhythm::new(Instant::now());
+        let mut view = self.view(screen)?;
+        let mut schedule = Schedule::new(Instant::now());
         loop {
-            if let Some(picture) = &mut picture {
-                picture.draw(followed, self)?;
+            if let Some(view) = &mut view {
+                view.draw(followed, self)?;
             }
-            let (look, due) = rhythm.next();
-            let due = picture.as_ref().and_then(Picture::due).map_or(due, |draw| draw.min(due));
+            let (check, due) = schedule.next();
+            let due = view.as_ref().and_then(LiveView::due).map_or(due, |draw| draw.min(due));
             if let Some(end) = signals.wait(due.saturating_duration_since(Instant::now())) {
                 return Ok(end);
             }
             let start = Instant::now();
-            if start < rhythm.next().1 {
-                continue; // it is time to draw, not to look
+            if start < schedule.next().1 {
+                continue; // it is time to draw, not to check
             }
-            let seen = followed.check(look);
-            rhythm.looked(look, start, Instant::now(), seen);
-            if let Some(picture) = picture.as_mut().filter(|_| seen == Update::Content) {
-                picture.changed();
+            let update = followed.check(check);
+            schedule.record(check, start, Instant::now(), update);
+            if let Some(view) = view.as_mut().filter(|_| update == Update::Content) {
+                view.mark_changed();
             }
         }
     }
 
-    /// What is drawn, if someone looks: data is for programs, and they want it once and whole.
-    fn picture<'s>(&self, screen: &'s Screen) -> Result<Option<Picture<'s>>, Error> {
+    /// The view to draw, if standard output is a terminal and the format is for people: programs get the
+    /// report once.
+    fn view<'s>(&self, screen: &'s Screen) -> Result<Option<LiveView<'s>>, Error> {
         if self.output.quiet {
             return Ok(None);
         }
         if self.output.format().is_for_people() && self.variables.can_draw() {
             screen.enter().map_err(Error::Write)?;
-            return Ok(Some(Picture::new(screen)));
+            return Ok(Some(LiveView::new(screen)));
         }
         if io::stderr().is_terminal() {
-            complain("following; the report is written at the end, which is Ctrl-C");
+            complain("following; press Ctrl-C to end and write the report");
         }
         Ok(None)
     }
 }
 
-/// What is known now.
+/// Everything read so far.
 fn reading(followed: &mut Follower) -> Reading {
     let scan = followed.snapshot();
     let partial = !followed.errors().is_empty() || !scan.unread.is_empty();
     Reading { sources: followed.sources().to_vec(), scan, stop: None, style: None, partial }
 }
 
-/// What can be read only once cannot be looked at again.
+/// Refuses sources that can be read only once.
 fn refuse_pipes(sources: &[Source]) -> Result<(), Error> {
     let is_file = |source: &&Source| match &source.origin {
         Origin::Stdin => false,
@@ -171,63 +171,67 @@ fn waiting(missing: &FindError) -> String {
     }
 }
 
-/// When to look, and how far.
-struct Rhythm {
-    pause: Duration,
-    glance: Instant,
-    sweep: Instant,
-    /// Before this no sweep is worth its time, whatever was seen.
-    rest: Instant,
+/// Decides when the next check is due, and of which kind.
+struct Schedule {
+    interval: Duration,
+    next_recent: Instant,
+    next_full: Instant,
+    /// No full check starts before this, whatever has changed.
+    earliest_full: Instant,
 }
 
-impl Rhythm {
+impl Schedule {
     fn new(now: Instant) -> Self {
-        Self { pause: BUSY, glance: now + BUSY, sweep: now + BUSY, rest: now }
+        Self { interval: BUSY, next_recent: now + BUSY, next_full: now + BUSY, earliest_full: now }
     }
 
-    /// The next look, and when it is due. A sweep is a glance too.
+    /// The next check, and when it is due. A full check includes recent files.
     fn next(&self) -> (Check, Instant) {
-        if self.sweep <= self.glance { (Check::Full, self.sweep) } else { (Check::Recent, self.glance) }
+        if self.next_full <= self.next_recent {
+            (Check::Full, self.next_full)
+        } else {
+            (Check::Recent, self.next_recent)
+        }
     }
 
-    /// A look is over: the next one is due the later the longer it took.
-    fn looked(&mut self, look: Check, start: Instant, now: Instant, seen: Update) {
+    /// Records a finished check. The longer it took, the later the next one is due.
+    fn record(&mut self, check: Check, start: Instant, now: Instant, update: Update) {
         let took = now - start;
-        self.pause = if seen == Update::Nothing { (self.pause * 5 / 4).min(IDLE) } else { BUSY };
-        let parts = match (seen, look) {
-            (Update::Content, _) => WORKING,
-            (Update::Nothing | Update::Folder, Check::Full) => SWEEPING,
-            (Update::Nothing | Update::Folder, Check::Recent) => GLANCING,
+        self.interval = if update == Update::Nothing { (self.interval * 5 / 4).min(IDLE) } else { BUSY };
+        let share = match (update, check) {
+            (Update::Content, _) => WORK_SHARE,
+            (Update::Nothing | Update::Folder, Check::Full) => FULL_CHECK_SHARE,
+            (Update::Nothing | Update::Folder, Check::Recent) => RECENT_CHECK_SHARE,
         };
-        let due = now + self.pause.max(took * parts);
-        match look {
-            Check::Recent => self.glance = due,
+        let due = now + self.interval.max(took * share);
+        match check {
+            Check::Recent => self.next_recent = due,
             Check::Full => {
-                (self.sweep, self.glance) = (due, self.glance.max(now + self.pause));
-                self.rest = now + took * WORKING;
+                (self.next_full, self.next_recent) = (due, self.next_recent.max(now + self.interval));
+                self.earliest_full = now + took * WORK_SHARE;
             }
         }
-        if seen == Update::Folder {
-            self.sweep = self.sweep.min(self.rest.max(now));
+        if update == Update::Folder {
+            self.next_full = self.next_full.min(self.earliest_full.max(now));
         }
     }
 }
 
-/// What is on the screen.
-struct Picture<'s> {
+/// The report on the screen.
+struct LiveView<'s> {
     screen: &'s Screen,
     report: Option<Report>,
     text: String,
-    /// What is drawn has changed since.
+    /// The files have changed since the report was made.
     stale: bool,
-    /// Before this it is not drawn again.
+    /// The report is not made again before this.
     earliest: Instant,
     last_change: Option<Instant>,
-    /// Width, height and status as they were drawn.
+    /// Width, height and status line of the last drawing.
     drawn: Option<(Style, u16, String)>,
 }
 
-impl<'s> Picture<'s> {
+impl<'s> LiveView<'s> {
     fn new(screen: &'s Screen) -> Self {
         let now = Instant::now();
         Self {
@@ -241,17 +245,17 @@ impl<'s> Picture<'s> {
         }
     }
 
-    fn changed(&mut self) {
+    fn mark_changed(&mut self) {
         self.stale = true;
         self.last_change = Some(Instant::now());
     }
 
-    /// When something that is known already has to be drawn.
+    /// When a pending change has to be drawn.
     fn due(&self) -> Option<Instant> {
         self.stale.then_some(self.earliest)
     }
 
-    /// Draws what has changed: the report, the size of the window, or the words about it.
+    /// Draws again if the report, the size of the window or the status line has changed.
     fn draw(&mut self, followed: &mut Follower, follow: &Follow<'_>) -> Result<(), Error> {
         let start = Instant::now();
         let renewed = self.stale && start >= self.earliest;
@@ -277,17 +281,18 @@ impl<'s> Picture<'s> {
         self.drawn = drawn;
         if renewed {
             let now = Instant::now();
-            self.earliest = now + BUSY.max((now - start) * WORKING);
+            self.earliest = now + BUSY.max((now - start) * WORK_SHARE);
         }
         Ok(())
     }
 
-    /// The report as text. Where its newest rows are the last ones, earlier rows are left out until it has room.
+    /// Renders the report. If its last rows are the newest, earlier rows are left out until it fits the
+    /// screen.
     fn rendered(&mut self, follow: &Follow<'_>, style: Style, room: usize) -> Result<String, Error> {
         let Some(report) = &mut self.report else { return Ok("nothing to report yet\n".to_owned()) };
         let mut shown = room;
         loop {
-            let keeps_last = keep_last(report, shown);
+            let keeps_last = limit_to_last(report, shown);
             let mut text = Vec::new();
             render::render(report, follow.output.format(), style, &mut text).map_err(Error::Write)?;
             let text = String::from_utf8_lossy(&text).into_owned();
@@ -302,7 +307,7 @@ impl<'s> Picture<'s> {
     fn status(&self, files: usize, style: Style) -> String {
         let s = if files == 1 { "" } else { "s" };
         let change = match self.last_change {
-            Some(moment) => format!("last change {}", ago(moment.elapsed())),
+            Some(time) => format!("last change {}", ago(time.elapsed())),
             None => "no change yet".to_owned(),
         };
         let text = format!("following {files} file{s} · {change} · Ctrl-C ends");
@@ -310,8 +315,8 @@ impl<'s> Picture<'s> {
     }
 }
 
-/// Leaves this many rows for people, if the report keeps its last rows; whether it does.
-fn keep_last(report: &mut Report, rows: usize) -> bool {
+/// Limits the report to its last `rows` rows, and returns true, if its last rows are the ones to keep.
+fn limit_to_last(report: &mut Report, rows: usize) -> bool {
     match &mut report.data {
         Data::Rows(table) if table.keeps_last => {
             table.screen_rows = Some(rows);
@@ -321,7 +326,7 @@ fn keep_last(report: &mut Report, rows: usize) -> bool {
     }
 }
 
-/// How long ago, in words that change the more slowly the longer it is.
+/// Formats a duration as `12 s ago`, with a unit that grows with it.
 fn ago(time: Duration) -> Cow<'static, str> {
     match time.as_secs() {
         0 => "just now".into(),
@@ -335,60 +340,62 @@ fn ago(time: Duration) -> Cow<'static, str> {
 mod tests {
     use super::*;
 
-    /// Looks for so long at what takes so long: how often each, and the part of the time that it took.
-    fn looks(glance: Duration, sweep: Duration, seen: Update) -> (u32, u32, f64) {
+    /// Simulates ten minutes of checks that take this long: the number of recent and full checks, and their
+    /// share of the time.
+    fn simulate(recent: Duration, full: Duration, update: Update) -> (u32, u32, f64) {
         let begin = Instant::now();
-        let mut rhythm = Rhythm::new(begin);
-        let (mut glances, mut sweeps) = (0, 0);
+        let mut schedule = Schedule::new(begin);
+        let (mut recents, mut fulls) = (0, 0);
         loop {
-            let (look, start) = rhythm.next();
+            let (check, start) = schedule.next();
             if start - begin > Duration::from_secs(600) {
-                let spent = glance * glances + sweep * sweeps;
-                return (glances, sweeps, spent.as_secs_f64() / 600.0);
+                let spent = recent * recents + full * fulls;
+                return (recents, fulls, spent.as_secs_f64() / 600.0);
             }
-            let took = match look {
-                Check::Recent => glance,
-                Check::Full => sweep,
+            let took = match check {
+                Check::Recent => recent,
+                Check::Full => full,
             };
-            *(if look == Check::Recent { &mut glances } else { &mut sweeps }) += 1;
-            rhythm.looked(look, start, start + took, seen);
+            *(if check == Check::Recent { &mut recents } else { &mut fulls }) += 1;
+            schedule.record(check, start, start + took, update);
         }
     }
 
     #[test]
-    fn however_long_looks_take_they_take_less_than_a_hundredth_of_the_time() {
-        for (glance, sweep) in [(20, 50), (300, 60_000), (300, 2_000_000), (100_000, 1_000_000)] {
-            let (_, _, part) =
-                looks(Duration::from_micros(glance), Duration::from_micros(sweep), Update::Nothing);
-            assert!(part < 0.01, "{glance} µs, {sweep} µs: {part}");
+    fn checks_take_less_than_a_hundredth_of_the_time_however_slow_they_are() {
+        for (recent, full) in [(20, 50), (300, 60_000), (300, 2_000_000), (100_000, 1_000_000)] {
+            let (_, _, share) =
+                simulate(Duration::from_micros(recent), Duration::from_micros(full), Update::Nothing);
+            assert!(share < 0.01, "{recent} µs, {full} µs: {share}");
         }
     }
 
     #[test]
-    fn a_few_files_are_looked_at_each_second_and_more_often_while_they_change() {
-        let (glances, sweeps, _) =
-            looks(Duration::from_micros(20), Duration::from_micros(50), Update::Nothing);
-        assert!((590..620).contains(&(glances + sweeps)), "{glances} {sweeps}");
-        let (glances, sweeps, _) =
-            looks(Duration::from_micros(20), Duration::from_micros(50), Update::Content);
-        assert!((2390..2410).contains(&(glances + sweeps)), "{glances} {sweeps}");
+    fn a_few_files_are_checked_each_second_and_more_often_while_they_change() {
+        let (recents, fulls, _) =
+            simulate(Duration::from_micros(20), Duration::from_micros(50), Update::Nothing);
+        assert!((590..620).contains(&(recents + fulls)), "{recents} {fulls}");
+        let (recents, fulls, _) =
+            simulate(Duration::from_micros(20), Duration::from_micros(50), Update::Content);
+        assert!((2390..2410).contains(&(recents + fulls)), "{recents} {fulls}");
     }
 
     #[test]
-    fn among_many_files_those_that_live_are_looked_at_as_often_as_ever() {
-        let (glances, sweeps, _) =
-            looks(Duration::from_micros(300), Duration::from_millis(60), Update::Nothing);
-        assert!(glances > 530 && (60..70).contains(&sweeps), "{glances} {sweeps}");
+    fn recent_files_are_checked_as_often_among_many_files() {
+        let (recents, fulls, _) =
+            simulate(Duration::from_micros(300), Duration::from_millis(60), Update::Nothing);
+        assert!(recents > 530 && (60..70).contains(&fulls), "{recents} {fulls}");
     }
 
     #[test]
-    fn a_folder_that_changes_is_swept_soon_but_not_all_the_time() {
-        let (_, sweeps, part) = looks(Duration::from_micros(300), Duration::from_millis(60), Update::Folder);
-        assert!(sweeps > 1000 && part < 0.21, "{sweeps} {part}");
+    fn a_changed_folder_is_checked_soon_but_not_all_the_time() {
+        let (_, fulls, share) =
+            simulate(Duration::from_micros(300), Duration::from_millis(60), Update::Folder);
+        assert!(fulls > 1000 && share < 0.21, "{fulls} {share}");
     }
 
     #[test]
-    fn time_goes_by_in_words() {
+    fn durations_are_rounded_to_a_unit_that_grows() {
         let words = [0, 12, 61, 7200].map(|seconds| ago(Duration::from_secs(seconds)));
         assert_eq!(words, ["just now", "12 s ago", "1 min ago", "2 h ago"]);
     }

@@ -1,11 +1,11 @@
-//! Gates: the options that say what has to hold, and `check`, which judges each run by itself.
+//! The options that set gates, and `check`, which evaluates them for each run.
 
 use clap::Args;
 
 use super::{
     args::{Github, Rows},
     plan::{self, Variables},
-    rows::{Question, narrowed},
+    rows::{ReportRequest, read_filtered},
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -15,31 +15,33 @@ use crate::{
     report::{self, Gate, Kind, View},
 };
 
-/// What has to hold: where it does not, the program ends with 1, after the report.
+/// Gates. If one fails, the program exits with 1 after the report.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Gates")]
 pub struct Gates {
     /// Exit with 1 if it cost more than this, in dollars such as 5 or 0.50
     ///
-    /// Before a result comes, it is judged by what input and cache tokens cost at least; --fail-on incomplete fails then. A
-    /// cost that is not known makes it fail, also that of a model without a price: see --pricing.
+    /// For a run without a result, the minimum cost of its input and cache tokens counts; --fail-on
+    /// incomplete fails then. The gate fails if a cost is unknown, for example because a model has no price:
+    /// see --pricing.
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub max_cost: Option<Usd>,
     /// Exit with 1 if it took more agentic turns than this
     ///
-    /// As the results count them; a session without a result is judged by the responses of its main agent.
+    /// The number of turns is taken from the results. For a session without a result, the responses of its
+    /// main agent count.
     #[arg(long, value_name = "N")]
     pub max_turns: Option<u64>,
     /// Exit with 1 if it took longer than this, such as 90s, 10m or 1h30m
     ///
-    /// The sum of the turns, else the time from the first record to the last. A number alone is seconds. A log without
-    /// any time makes it fail.
+    /// The duration is the sum of the turns, or else the time from the first record to the last. A number
+    /// without a unit is in seconds. The gate fails if the log has no times.
     #[arg(long, value_name = "TIME", value_parser = duration, allow_negative_numbers = true)]
     pub max_duration: Option<Millis>,
     /// Exit with 1 if more tool calls than this failed
     #[arg(long, value_name = "N")]
     pub max_tool_errors: Option<u64>,
-    /// Exit with 1 if a greater part of the answered tool calls failed, such as 10% or 0.1
+    /// Exit with 1 if a larger share of the finished tool calls failed, such as 10% or 0.1
     #[arg(long, value_name = "RATE", value_parser = share, allow_negative_numbers = true)]
     pub max_tool_error_rate: Option<f64>,
     /// Exit with 1 if more tool calls than this were refused
@@ -54,7 +56,7 @@ pub struct Gates {
 }
 
 impl Gates {
-    /// The gates that were asked for, each once.
+    /// The gates that were given, each once.
     pub fn gates(&self) -> Vec<Gate> {
         let Self { max_cost, max_turns, max_duration, max_tool_errors, .. } = *self;
         let limits = [
@@ -78,13 +80,13 @@ impl Gates {
 /// Arguments of `check`.
 #[derive(Debug, Args)]
 pub struct Check {
-    /// What every report has.
+    /// Options of every report.
     #[command(flatten)]
     pub rows: Rows,
-    /// What has to hold.
+    /// Gates on each run.
     #[command(flatten)]
     pub gates: Gates,
-    /// Whether to tell GitHub.
+    /// Output for GitHub Actions.
     #[command(flatten)]
     pub github: Github,
 }
@@ -95,36 +97,36 @@ pub(super) fn check(check: &Check, variables: &Variables, style: Style) -> Resul
     let gates = gates.gates();
     let detail = gates.iter().map(Gate::detail).fold(report::CHECK.keeps, Detail::and);
     let make = |view: &View<'_>| report::check(view, &gates);
-    let question = Question { detail, ..Question::of(&report::CHECK, &make) };
-    let narrowed = narrowed(&rows.asked, &question, variables, &rows.output, &arrangement)?;
-    let view = narrowed.view();
-    let report = narrowed.typed(make(&view));
-    let told = github.tell(&report, &view.ledger.account(), view.names, variables, ExitStatus::Done);
-    let status = narrowed.deliver(report, rows, &arrangement, style)?;
-    Ok(if status == ExitStatus::Done { told } else { status })
+    let request = ReportRequest { detail, ..ReportRequest::of(&report::CHECK, &make) };
+    let filtered = read_filtered(&rows.query, &request, variables, &rows.output, &arrangement)?;
+    let view = filtered.view();
+    let report = filtered.with_commands(make(&view));
+    let published = github.publish(&report, &view.ledger.account(), view.names, variables, ExitStatus::Done);
+    let status = filtered.deliver(report, rows, &arrangement, style)?;
+    Ok(if status == ExitStatus::Done { published } else { status })
 }
 
-/// `5`, `$5`, `0.50`.
+/// Parses an amount such as `5`, `$5` or `0.50`.
 fn dollars(text: &str) -> Result<Usd, String> {
     let amount = number(text.strip_prefix('$').unwrap_or(text));
     amount.map(Usd::from_dollars).ok_or_else(|| "not an amount: give dollars such as 5 or 0.50".to_owned())
 }
 
-/// `10%`, `0.1`.
+/// Parses a share such as `10%` or `0.1`.
 fn share(text: &str) -> Result<f64, String> {
     let (digits, whole) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits.trim_end(), 100.0));
     let rate = number(digits).map(|number| number / whole).filter(|rate| *rate <= 1.0);
-    rate.ok_or_else(|| "not a part of a whole: give it as 10% or 0.1".to_owned())
+    rate.ok_or_else(|| "not a share: give it as 10% or 0.1".to_owned())
 }
 
-/// `30s`, `10m`, `1h30m`; a number alone is seconds.
+/// Parses a duration such as `30s`, `10m` or `1h30m`; a number without a unit is in seconds.
 fn duration(text: &str) -> Result<Millis, String> {
     plan::parse_duration(text).map(|long| Millis::from_f64(long.as_secs_f64() * 1000.0))
 }
 
-/// A number as people write one: digits, perhaps with a point.
+/// Parses digits with an optional decimal point; no sign, exponent or `inf`.
 fn number(text: &str) -> Option<f64> {
-    let plain = !text.is_empty() && text.chars().all(|letter| letter.is_ascii_digit() || letter == '.');
+    let plain = !text.is_empty() && text.chars().all(|char| char.is_ascii_digit() || char == '.');
     text.parse().ok().filter(|_| plain)
 }
 
@@ -135,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_dollars() {
+    fn amounts_are_in_dollars() {
         for (text, nanos) in [("5", 5_000_000_000), ("$5", 5_000_000_000), ("0.50", 500_000_000), ("0", 0)] {
             assert_eq!(dollars(text), Ok(Usd::from_nanos(nanos)), "{text}");
         }
@@ -145,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_parts_of_a_whole() {
+    fn rates_are_percentages_or_fractions_up_to_one() {
         for (text, rate) in [("10%", 0.1), ("0.1", 0.1), ("100 %", 1.0), ("0", 0.0), ("1", 1.0)] {
             assert_eq!(share(text), Ok(rate), "{text}");
         }
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_have_units_and_numbers_alone_are_seconds() {
+    fn durations_have_units_and_plain_numbers_are_seconds() {
         let known = [
             ("30s", 30_000),
             ("10m", 600_000),
@@ -174,14 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_is_typed_by_the_name_that_its_verdict_has() {
+    fn the_value_of_fail_on_is_the_name_in_the_verdict() {
         for kind in Kind::value_variants() {
             assert_eq!(kind.to_possible_value().unwrap().get_name(), kind.name());
         }
     }
 
     #[test]
-    fn every_gate_is_asked_for_once() {
+    fn a_gate_given_twice_counts_once() {
         let twice = Gates { fail_on: vec![Kind::Invalid, Kind::Invalid], strict: true, ..Gates::default() };
         assert_eq!(twice.gates(), [Gate::FailOn(Kind::Invalid)]);
     }

@@ -1,4 +1,4 @@
-//! Man pages and completions, made of the arguments and their help.
+//! `generate`: writes man pages and shell completions from the arguments and their help.
 
 use std::{
     fs,
@@ -26,31 +26,31 @@ use crate::{
 /// Arguments of `generate`.
 #[derive(Debug, Args)]
 pub struct Generate {
-    /// What to make.
+    /// What to generate.
     #[command(subcommand)]
-    pub what: What,
+    pub artifact: Artifact,
 }
 
-/// What to make.
+/// What to generate.
 #[derive(Debug, Subcommand)]
-pub enum What {
-    /// Write the man pages to a folder, one a command
+pub enum Artifact {
+    /// Write the man pages to a folder, one per command
     Man {
-        /// The folder
+        /// The folder to write to
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
-    /// Print the completions of a shell
+    /// Print the completion script of a shell
     Completions {
-        /// The shell
+        /// The shell to complete for
         #[arg(value_enum)]
         shell: Shell,
     },
 }
 
-/// The shells that can complete.
+/// Shells with a completion script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[expect(missing_docs, reason = "they are names")]
+#[expect(missing_docs, reason = "names of shells need no explanation")]
 pub enum Shell {
     Bash,
     Elvish,
@@ -61,9 +61,9 @@ pub enum Shell {
 }
 
 pub(super) fn run(generate: &Generate) -> Result<ExitStatus, Error> {
-    match &generate.what {
-        What::Man { folder } => man(folder)?,
-        What::Completions { shell } => print(|out| completions(*shell, out))?,
+    match &generate.artifact {
+        Artifact::Man { folder } => man(folder)?,
+        Artifact::Completions { shell } => print(|out| completions(*shell, out))?,
     }
     Ok(ExitStatus::Done)
 }
@@ -82,7 +82,7 @@ fn completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(&text)
 }
 
-/// Writes a page for the program and for each of its commands.
+/// Writes a page for the program and one for each command.
 fn man(folder: &Path) -> Result<(), Error> {
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -91,24 +91,25 @@ fn man(folder: &Path) -> Result<(), Error> {
     fs::create_dir_all(folder).map_err(failed(folder))?;
     let mut command = help::command().disable_help_subcommand(true);
     command.build();
-    for command in with_all_below(command) {
+    for command in with_subcommands(command) {
         let path = folder.join(format!("{}.1", title(&command)));
         write_whole(&path, |out| page(&command, out)).map_err(failed(&path))?;
     }
     Ok(())
 }
 
-fn with_all_below(command: Command) -> Vec<Command> {
-    let below: Vec<Command> = command.get_subcommands().cloned().flat_map(with_all_below).collect();
+/// A command and all commands below it.
+fn with_subcommands(command: Command) -> Vec<Command> {
+    let below: Vec<Command> = command.get_subcommands().cloned().flat_map(with_subcommands).collect();
     [command].into_iter().chain(below).collect()
 }
 
-/// `ccstat-generate-man`.
+/// The name of the page, such as `ccstat-generate-man`.
 fn title(command: &Command) -> String {
     command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned()
 }
 
-/// One page. It bears no date, so that it changes only when the program does.
+/// Writes one page. It has no date, so that it changes only with the program.
 fn page(command: &Command, out: &mut dyn Write) -> io::Result<()> {
     let source = concat!("ccstat ", env!("CARGO_PKG_VERSION"));
     let man = Man::new(command.clone()).source(source).manual("ccstat");
@@ -123,7 +124,7 @@ fn page(command: &Command, out: &mut dyn Write) -> io::Result<()> {
     if command.get_name() == "ccstat" {
         list("CONFIGURATION KEYS", &config::keys()).to_writer(out)?;
     }
-    list("EXIT STATUS", &help::endings(command)).to_writer(out)?;
+    list("EXIT STATUS", &help::exit_codes(command)).to_writer(out)?;
     examples(command).to_writer(out)?;
     see_also(command).to_writer(out)
 }
@@ -138,7 +139,7 @@ fn synopsis(command: &Command) -> Roff {
     roff
 }
 
-/// The commands in the groups of the help; those below a command as they come.
+/// The commands, grouped as in the help. Commands below a command have no groups.
 fn commands(command: &Command) -> Roff {
     let mut roff = Roff::new();
     if !command.has_subcommands() {
@@ -160,14 +161,14 @@ fn commands(command: &Command) -> Roff {
     roff
 }
 
-/// Words and what they mean, under a heading.
+/// A section with a list of terms and their meanings.
 fn list(heading: &str, pairs: &[(impl AsRef<str>, impl AsRef<str>)]) -> Roff {
     let mut roff = Roff::new();
     if !pairs.is_empty() {
         roff.control("SH", [heading]);
     }
-    for (word, meaning) in pairs {
-        roff.control("TP", []).text([bold(word.as_ref())]).text([roman(meaning.as_ref())]);
+    for (term, meaning) in pairs {
+        roff.control("TP", []).text([bold(term.as_ref())]).text([roman(meaning.as_ref())]);
     }
     roff
 }
@@ -178,15 +179,15 @@ fn examples(command: &Command) -> Roff {
     if !examples.is_empty() {
         roff.control("SH", ["EXAMPLES"]);
     }
-    for (what, line) in examples {
-        roff.control("PP", []).text([roman(format!("{what}:"))]);
+    for (description, line) in examples {
+        roff.control("PP", []).text([roman(format!("{description}:"))]);
         roff.control("PP", []).control("RS", ["4"]).control("nf", []).text([roman(*line)]);
         roff.control("fi", []).control("RE", []);
     }
     roff
 }
 
-/// The pages above this one.
+/// References to the pages of the commands above this one.
 fn see_also(command: &Command) -> Roff {
     let title = title(command);
     let mut roff = Roff::new();

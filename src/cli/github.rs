@@ -1,4 +1,4 @@
-//! `--github`: what a workflow reads, in the files that GitHub names, and notes beside the lines of its log.
+//! `--github`: writes a step summary, outputs and annotations for GitHub Actions.
 
 use std::{
     fs,
@@ -16,15 +16,16 @@ use crate::{
     report::{Names, Report, Verdict},
 };
 
-/// Whether to tell GitHub.
+/// Output for GitHub Actions.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Github {
     /// Write a step summary, outputs and annotations for GitHub Actions
     ///
-    /// The summary goes to the file that GITHUB_STEP_SUMMARY names, the outputs to that of GITHUB_OUTPUT; both are added to.
-    /// Annotations go to standard error: failed gates, failed turns, runs without a result, denied calls, invalid records.
-    /// Where a variable is not set, that is said and the rest is done.
+    /// The summary is appended to the file that GITHUB_STEP_SUMMARY names, the outputs to that of
+    /// GITHUB_OUTPUT. Annotations for failed gates, failed turns, runs without a result, denied calls and
+    /// invalid records go to standard error. If a variable is not set, a message says so and the rest is
+    /// written.
     #[arg(long)]
     pub github: bool,
 }
@@ -33,91 +34,87 @@ pub struct Github {
 struct Output {
     name: &'static str,
     doc: &'static str,
-    value: fn(&Told<'_>) -> String,
+    value: fn(&Run<'_>) -> String,
 }
 
-/// What the outputs are made of.
-struct Told<'a> {
+/// The data that outputs are made from.
+struct Run<'a> {
     report: &'a Report,
     account: &'a Account,
 }
 
-/// Every output once, in the order they are written. What is not known is empty.
+/// Every output once, in the order they are written. Unknown values are empty.
 const OUTPUTS: &[Output] = &[
     Output {
         name: "result",
         doc: "success, denied, error, no-result or unknown: the worst of all runs.",
-        value: |told| result(told.account).to_owned(),
+        value: |run| result(run.account).to_owned(),
     },
     Output {
         name: "cost_usd",
         doc: "Cost in dollars, an estimate at API prices.",
-        value: |told| told.account.cost.total.map(|cost| cost.to_string()).unwrap_or_default(),
+        value: |run| run.account.cost.total.map(|cost| cost.to_string()).unwrap_or_default(),
     },
     Output {
         name: "cost_complete",
-        doc: "Whether nothing is known to be missing from it: true or false.",
-        value: |told| told.account.cost.complete.to_string(),
+        doc: "Whether the cost is complete, as far as known: true or false.",
+        value: |run| run.account.cost.complete.to_string(),
     },
     Output {
         name: "turns",
-        doc: "Turns as the CLI counts them: the sum of num_turns.",
-        value: |told| told.account.turns.num_turns.to_string(),
+        doc: "Agentic turns as the CLI counts them: the sum of num_turns.",
+        value: |run| run.account.turns.num_turns.to_string(),
     },
     Output {
         name: "turns_total",
-        doc: "Results, one for each prompt that was answered.",
-        value: |told| told.account.turns.total.to_string(),
+        doc: "Number of results, one for each answered prompt.",
+        value: |run| run.account.turns.total.to_string(),
     },
-    Output {
-        name: "denials",
-        doc: "Calls that were refused.",
-        value: |told| told.account.denials.total.to_string(),
-    },
+    Output { name: "denials", doc: "Denied tool calls.", value: |run| run.account.denials.total.to_string() },
     Output {
         name: "errors",
-        doc: "Failed calls, failed turns and API errors together.",
-        value: |told| {
-            let errors = &told.account.errors;
+        doc: "Sum of failed calls, failed turns and API errors.",
+        value: |run| {
+            let errors = &run.account.errors;
             (errors.tool + errors.turn + errors.api).to_string()
         },
     },
     Output {
         name: "tool_errors",
-        doc: "Calls that failed.",
-        value: |told| told.account.errors.tool.to_string(),
+        doc: "Failed tool calls.",
+        value: |run| run.account.errors.tool.to_string(),
     },
-    Output { name: "calls", doc: "Tool calls.", value: |told| told.account.tools.total.calls.to_string() },
+    Output { name: "calls", doc: "Tool calls.", value: |run| run.account.tools.total.calls.to_string() },
     Output {
         name: "duration_ms",
         doc: "Wall time of the turns in milliseconds.",
-        value: |told| told.account.duration.wall.map(|wall| wall.to_string()).unwrap_or_default(),
+        value: |run| run.account.duration.wall.map(|wall| wall.to_string()).unwrap_or_default(),
     },
     Output {
         name: "input_tokens",
-        doc: "Prompt tokens that came from no cache.",
-        value: |told| told.account.tokens.input.to_string(),
+        doc: "Prompt tokens that were not read from or written to the cache.",
+        value: |run| run.account.tokens.input.to_string(),
     },
     Output {
         name: "output_tokens",
-        doc: "Tokens that the models wrote.",
-        value: |told| told.account.tokens.output.to_string(),
+        doc: "Tokens that the models generated.",
+        value: |run| run.account.tokens.output.to_string(),
     },
     Output {
         name: "models",
         doc: "Models, comma separated.",
-        value: |told| human::text(&told.account.models.join(",")).into_owned(),
+        value: |run| human::text(&run.account.models.join(",")).into_owned(),
     },
-    Output { name: "sessions", doc: "Sessions.", value: |told| told.account.sessions.to_string() },
+    Output { name: "sessions", doc: "Sessions.", value: |run| run.account.sessions.to_string() },
     Output {
         name: "invalid",
-        doc: "Lines and values that are no record.",
-        value: |told| told.account.input.invalid.to_string(),
+        doc: "Lines and values that are not records.",
+        value: |run| run.account.input.invalid.to_string(),
     },
     Output {
         name: "gates",
-        doc: "ok or failed; empty if no gate was judged.",
-        value: |told| match &*told.report.verdicts {
+        doc: "ok or failed; empty if there are no gates.",
+        value: |run| match &*run.report.verdicts {
             [] => String::new(),
             verdicts if verdicts.iter().all(|verdict| verdict.held) => "ok".to_owned(),
             _ => "failed".to_owned(),
@@ -126,12 +123,12 @@ const OUTPUTS: &[Output] = &[
     Output {
         name: "failed_gates",
         doc: "Names of the gates that failed, comma separated.",
-        value: |told| failed_gates(&told.report.verdicts),
+        value: |run| failed_gates(&run.report.verdicts),
     },
     Output {
         name: "comment",
-        doc: "Markdown for a comment on a pull request, as --format comment writes it.",
-        value: |told| comment(told.report),
+        doc: "Markdown for a comment on a pull request, as written by --format comment.",
+        value: |run| comment(run.report),
     },
 ];
 
@@ -140,12 +137,12 @@ pub(super) fn outputs() -> Vec<(&'static str, &'static str)> {
     OUTPUTS.iter().map(|output| (output.name, output.doc)).collect()
 }
 
-/// How it ended, in one word: the worst of its runs, in the order of `report::Outcome`.
+/// The worst outcome of all runs, in the order of `report::Outcome`.
 fn result(account: &Account) -> &'static str {
     let (turns, denials) = (&account.turns, account.denials.total);
     match () {
         () if turns.errors > 0 => "error",
-        // A run that printed nothing at all has no result either.
+        // A run that printed nothing has no result either.
         () if turns.no_result_sessions > 0 || account.input.records == 0 => "no-result",
         () if denials > 0 => "denied",
         () if turns.total > 0 => "success",
@@ -156,9 +153,9 @@ fn result(account: &Account) -> &'static str {
 fn failed_gates(verdicts: &[Verdict]) -> String {
     let mut names: Vec<&str> =
         verdicts.iter().filter(|verdict| !verdict.held).map(|verdict| verdict.gate).collect();
-    // A gate that failed in several runs is one name.
-    let mut known = std::collections::HashSet::new();
-    names.retain(|name| known.insert(*name));
+    // A gate that failed in several runs is listed once.
+    let mut seen = std::collections::HashSet::new();
+    names.retain(|name| seen.insert(*name));
     names.join(",")
 }
 
@@ -169,8 +166,9 @@ fn comment(report: &Report) -> String {
 }
 
 impl Github {
-    /// Tells GitHub of a report, if that was asked for. How the program ends is what it was, or worse.
-    pub(super) fn tell(
+    /// Writes summary, outputs and annotations if `--github` was given. Returns `status`, or `Partial` if a
+    /// file could not be written.
+    pub(super) fn publish(
         &self,
         report: &Report,
         account: &Account,
@@ -182,10 +180,10 @@ impl Github {
             return status;
         }
         let lines = annotations(report, account, names);
-        // If standard error is gone, there is nobody to tell.
+        // If standard error is closed, nobody reads annotations.
         let _ = io::stderr().lock().write_all(lines.as_bytes());
         let summary = render::folded(report) + "\n\n";
-        let outputs = written(&Told { report, account });
+        let outputs = outputs_file(&Run { report, account });
         let mut failed = false;
         for (variable, path, text) in [
             ("GITHUB_STEP_SUMMARY", &variables.github_summary, &summary),
@@ -193,7 +191,7 @@ impl Github {
         ] {
             let Some(path) = path else {
                 complain(&format!(
-                    "--github has nowhere to write to: GitHub Actions sets `{variable}`; set it to a file to try it"
+                    "--github cannot write to the file of `{variable}`: GitHub Actions sets it; elsewhere, set it to a file"
                 ));
                 continue;
             };
@@ -206,7 +204,7 @@ impl Github {
     }
 }
 
-/// Adds to a file, on a line of its own: others may have written to it before, and not ended their last line.
+/// Appends to a file, starting on a new line: another step may have left its last line unfinished.
 fn append(path: &Path, text: &str) -> io::Result<()> {
     let mut file = fs::OpenOptions::new().read(true).append(true).create(true).open(path)?;
     let mut last = [b'\n'];
@@ -217,12 +215,12 @@ fn append(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(format!("{end}{text}").as_bytes())
 }
 
-/// All outputs, as GitHub reads them.
-fn written(told: &Told<'_>) -> String {
-    OUTPUTS.iter().map(|output| assignment(output.name, &(output.value)(told))).collect()
+/// All outputs in the format of `GITHUB_OUTPUT`.
+fn outputs_file(run: &Run<'_>) -> String {
+    OUTPUTS.iter().map(|output| assignment(output.name, &(output.value)(run))).collect()
 }
 
-/// `name=value`, or for several lines all until one that is not among them.
+/// `name=value`, or for a value of several lines a heredoc with a delimiter that does not occur in it.
 fn assignment(name: &str, value: &str) -> String {
     if !value.contains(['\n', '\r']) {
         return format!("{name}={value}\n");
@@ -235,7 +233,7 @@ fn assignment(name: &str, value: &str) -> String {
 }
 
 names! {
-    /// How serious an annotation is.
+    /// The severity of an annotation, named by its workflow command.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     enum Level {
         Error = "error",
@@ -243,60 +241,62 @@ names! {
     }
 }
 
-/// A note that GitHub shows beside a line of a file, or on the page of the run.
+/// A message that GitHub shows at a line of a file, or on the page of the workflow run.
 struct Annotation {
     level: Level,
     title: String,
     message: String,
-    at: Option<(String, u64)>,
+    /// File and line.
+    location: Option<(String, u64)>,
 }
 
 impl Annotation {
     fn new(level: Level, title: &str, message: String) -> Self {
-        Self { level, title: title.to_owned(), message, at: None }
+        Self { level, title: title.to_owned(), message, location: None }
     }
 
-    /// The command that makes it, on a line of its own.
+    /// The workflow command that creates it, with a line end.
     fn line(&self) -> String {
-        let place = self.at.as_ref().map(|(file, line)| format!(",file={},line={line}", property(file)));
+        let location =
+            self.location.as_ref().map(|(file, line)| format!(",file={},line={line}", property(file)));
         let (level, title) = (self.level.name(), property(&self.title));
-        format!("::{level} title={title}{}::{}\n", place.unwrap_or_default(), data(&self.message))
+        format!("::{level} title={title}{}::{}\n", location.unwrap_or_default(), data(&self.message))
     }
 }
 
-/// Text in a command: after `human` there are no line ends, but the rule is the whole rule.
+/// Escapes text in a command. `human::text` leaves no line ends, but all escapes of GitHub are applied.
 fn data(text: &str) -> String {
     human::text(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// Text in a property of a command, which ends at a colon or a comma.
+/// Escapes text in a property of a command, which ends at a colon or comma.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// As many of a level as GitHub shows of one step.
-const SHOWN: u64 = 10;
+/// Annotations per level that GitHub shows for one step.
+const MAX_SHOWN: u64 = 10;
 
-/// The commands of all annotations, errors first.
+/// The workflow commands of all annotations, errors first.
 fn annotations(report: &Report, account: &Account, names: Names<'_>) -> String {
     let mut all: Vec<Annotation> = report.verdicts.iter().filter(|verdict| !verdict.held).map(gate).collect();
-    all.extend(endings(account));
+    all.extend(turns(account));
     all.extend(denials(account));
     all.extend(invalid(account, names));
-    // Only the first places of invalid records are kept; the others count all the same.
-    let unplaced = account.input.invalid.saturating_sub(account.input.invalid_places.len() as u64);
-    let errors = cut(&all, Level::Error, 0);
-    errors + &cut(&all, Level::Warning, unplaced)
+    // Only the first invalid records have a location; the others are only counted.
+    let unlocated = account.input.invalid.saturating_sub(account.input.invalid_places.len() as u64);
+    let errors = of_level(&all, Level::Error, 0);
+    errors + &of_level(&all, Level::Warning, unlocated)
 }
 
-/// The annotations of a level, and one for those that GitHub would not show.
-fn cut(all: &[Annotation], level: Level, more: u64) -> String {
-    let of_level: Vec<&Annotation> = all.iter().filter(|one| one.level == level).collect();
-    let count = of_level.len() as u64 + more;
-    let shown = if count > SHOWN { SHOWN - 1 } else { SHOWN };
-    let mut lines: String = of_level.iter().zip(0..shown).map(|(one, _)| one.line()).collect();
-    if count > SHOWN {
-        let message = format!("and {} more like these, see the summary of the step", count - shown);
+/// The annotations of a level, with one that counts those that GitHub would not show and `more`.
+fn of_level(all: &[Annotation], level: Level, more: u64) -> String {
+    let annotations: Vec<&Annotation> = all.iter().filter(|one| one.level == level).collect();
+    let count = annotations.len() as u64 + more;
+    let shown = if count > MAX_SHOWN { MAX_SHOWN - 1 } else { MAX_SHOWN };
+    let mut lines: String = annotations.iter().zip(0..shown).map(|(one, _)| one.line()).collect();
+    if count > MAX_SHOWN {
+        let message = format!("and {} more, see the summary of the step", count - shown);
         lines += &Annotation::new(level, "ccstat", message).line();
     }
     lines
@@ -306,13 +306,13 @@ fn gate(verdict: &Verdict) -> Annotation {
     let run = verdict.run.as_ref().map(|run| format!(" in {run}")).unwrap_or_default();
     let message = render::gate_lines(verdict).join("; ");
     Annotation {
-        at: verdict.at.clone().filter(|(source, _)| source != "-"),
+        location: verdict.at.clone().filter(|(source, _)| source != "-"),
         ..Annotation::new(Level::Error, &format!("Gate {} failed{run}", verdict.gate), message)
     }
 }
 
-/// Turns that failed, and runs that never ended.
-fn endings(account: &Account) -> Vec<Annotation> {
+/// Failed turns, and sessions without a result.
+fn turns(account: &Account) -> Vec<Annotation> {
     let turns = &account.turns;
     let failed = turns.failed_by_subtype.iter().map(|(subtype, &count)| {
         // The CLI reports API failures as `success` with a flag.
@@ -339,9 +339,9 @@ fn denials(account: &Account) -> Vec<Annotation> {
 fn invalid(account: &Account, names: Names<'_>) -> Vec<Annotation> {
     let one = |place: &crate::facts::InvalidPlace| {
         let source = names.get(place.source).to_owned();
-        let message = format!("{source}:{} is no record: {}", place.line, place.reason);
+        let message = format!("{source}:{} is not a record: {}", place.line, place.reason);
         Annotation {
-            at: (source != "-").then_some((source, place.line)),
+            location: (source != "-").then_some((source, place.line)),
             ..Annotation::new(Level::Warning, "Invalid record", message)
         }
     };
@@ -349,8 +349,8 @@ fn invalid(account: &Account, names: Names<'_>) -> Vec<Annotation> {
 }
 
 /// `1 call denied`, `2 calls denied`.
-fn counted(count: u64, one: &str, many: &str, what: &str) -> String {
-    format!("{count} {} {what}", if count == 1 { one } else { many })
+fn counted(count: u64, one: &str, many: &str, rest: &str) -> String {
+    format!("{count} {} {rest}", if count == 1 { one } else { many })
 }
 
 #[cfg(test)]
@@ -370,13 +370,13 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_several_lines_ends_where_it_ends() {
+    fn the_delimiter_of_a_long_value_does_not_occur_in_it() {
         assert_eq!(assignment("a", "b=c<<d"), "a=b=c<<d\n");
         assert_eq!(assignment("a", "x\nccstat_end\ny"), "a<<ccstat_end_\nx\nccstat_end\ny\nccstat_end_\n");
     }
 
     #[test]
-    fn how_it_ended_is_one_word_and_the_worst() {
+    fn the_result_is_the_worst_outcome() {
         let mut account = Account::default();
         assert_eq!(result(&account), "no-result");
         account.input.records = 1;
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_names_give_no_commands() {
+    fn hostile_names_cannot_inject_commands() {
         let mut account = Account::default();
         account.denials.by_tool.insert("x%0A\n::error::y\u{202e}".to_owned(), 2);
         let place = InvalidPlace { source: SourceId(0), line: 7, offset: 0, reason: "100 %".to_owned() };
@@ -401,12 +401,12 @@ mod tests {
         assert_eq!(
             annotated(&account, Vec::new()),
             "::warning title=Call denied::2 calls denied: x%250A\\u{a}::error::y\\u{202e}\n\
-             ::warning title=Invalid record,file=a%25b%3A1%2C2.jsonl,line=7::a%25b:1,2.jsonl:7 is no record: 100 %25\n"
+             ::warning title=Invalid record,file=a%25b%3A1%2C2.jsonl,line=7::a%25b:1,2.jsonl:7 is not a record: 100 %25\n"
         );
     }
 
     #[test]
-    fn a_failed_gate_is_an_error_at_its_place() {
+    fn a_failed_gate_is_an_error_with_a_location() {
         let failed = Verdict {
             held: false,
             limit: Value::Count(0),
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_ten_of_a_level_are_shown_and_the_rest_is_counted() {
+    fn at_most_ten_annotations_per_level_are_shown_and_the_rest_is_counted() {
         let mut account = Account::default();
         for at in 0..12 {
             account.denials.by_tool.insert(format!("t{at:02}"), 1);
@@ -435,12 +435,12 @@ mod tests {
         account.input.invalid = 300;
         let text = annotated(&account, Vec::new());
         assert_eq!(text.lines().count(), 10);
-        let last = "::warning title=ccstat::and 303 more like these, see the summary of the step";
+        let last = "::warning title=ccstat::and 303 more, see the summary of the step";
         assert_eq!(text.lines().last(), Some(last));
     }
 
     #[test]
-    fn gates_that_failed_are_named_once() {
+    fn a_gate_that_failed_twice_is_listed_once() {
         let failed = |gate, run| Verdict { held: false, ..held(gate, run) };
         let verdicts =
             [failed("b", Some("1")), failed("a", Some("1")), failed("b", Some("2")), held("c", None)];
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_have_names_of_their_own_and_are_explained() {
+    fn outputs_have_unique_names_and_descriptions() {
         let names: std::collections::BTreeSet<&str> = OUTPUTS.iter().map(|output| output.name).collect();
         assert_eq!(names.len(), OUTPUTS.len());
         for output in OUTPUTS {

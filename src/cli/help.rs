@@ -1,4 +1,4 @@
-//! The help: commands in groups, each with examples. Man pages are made of the same.
+//! The help: commands in groups, each with examples. Man pages are generated from it.
 
 mod topic;
 
@@ -14,22 +14,22 @@ use crate::{
     report::{CommandGroup, ReportSpec},
 };
 
-/// What the help of the program itself shows.
+/// Examples in the help of the program itself.
 const EXAMPLES: &[(&str, &str)] = &[
     (
-        "A run, when it has ended",
+        "Summarize a run when it has ended",
         "claude -p 'fix the tests' --output-format stream-json --verbose | ccstat summarize",
     ),
-    ("All saved sessions", "ccstat summarize ~/.claude/projects"),
-    ("What a run cost", "ccstat summarize --format json run.jsonl | jq .cost.total_usd"),
+    ("Summarize all saved sessions", "ccstat summarize ~/.claude/projects"),
+    ("Print the cost of a run", "ccstat summarize --format json run.jsonl | jq .cost.total_usd"),
 ];
 
-/// What the help says of this command; nothing for those below another command.
+/// The help topic of a command; `None` for nested commands.
 fn topic(command: &Command) -> Option<Topic> {
     topics().find(|topic| topic.command == command.get_name())
 }
 
-/// The examples of a command; those of the program for itself.
+/// The examples of a command, or of the program.
 pub(super) fn examples(command: &Command) -> &'static [(&'static str, &'static str)] {
     if command.get_name() == "ccstat" {
         return EXAMPLES;
@@ -43,21 +43,21 @@ pub(super) fn columns(command: &Command) -> Vec<(&'static str, &'static str)> {
     heads.iter().map(|head| (head.key, head.doc)).collect()
 }
 
-/// Name and meaning of each output that a command gives to GitHub.
+/// Name and meaning of each output for GitHub Actions, if the command has `--github`.
 pub(super) fn outputs(command: &Command) -> Vec<(&'static str, &'static str)> {
-    let tells = command.get_arguments().any(|argument| argument.get_id() == "github");
-    if tells { github::outputs() } else { Vec::new() }
+    let has_github = command.get_arguments().any(|argument| argument.get_id() == "github");
+    if has_github { github::outputs() } else { Vec::new() }
 }
 
-/// How a command can end; only those that read logs have something to say.
-pub(super) fn endings(command: &Command) -> Vec<(String, &'static str)> {
+/// Exit codes and their meanings, for commands that read logs.
+pub(super) fn exit_codes(command: &Command) -> Vec<(String, &'static str)> {
     if !command.get_arguments().any(|argument| argument.get_id() == "paths") {
         return Vec::new();
     }
     ExitStatus::ALL.iter().map(|status| (status.code().to_string(), status.meaning())).collect()
 }
 
-/// The arguments with all of their help.
+/// The command line with its complete help.
 pub(super) fn command() -> Command {
     let command = Cli::command();
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
@@ -66,20 +66,20 @@ pub(super) fn command() -> Command {
     explained(command).help_template(template)
 }
 
-/// A command with what stands below its options.
+/// Adds the help of a command, and the text below its options.
 fn explained(command: Command) -> Command {
     let command = match topic(&command).and_then(|topic| topic.about) {
         Some((about, details)) => command.about(about).long_about(format!("{about}\n\n{details}")),
         None => command,
     };
     let mut short = String::from("Examples:");
-    for (what, line) in examples(&command) {
-        let _ = write!(short, "\n  {what}:\n    {line}");
+    for (description, line) in examples(&command) {
+        let _ = write!(short, "\n  {description}:\n    {line}");
     }
     let long = [
         ("Columns", pairs(&columns(&command))),
         ("Outputs for GitHub", pairs(&outputs(&command))),
-        ("Exit status", pairs(&endings(&command))),
+        ("Exit status", pairs(&exit_codes(&command))),
     ];
     let long = long.into_iter().filter(|(_, text)| !text.is_empty());
     let long: String = long.map(|(heading, text)| format!("{heading}:\n{text}\n")).collect();
@@ -89,13 +89,13 @@ fn explained(command: Command) -> Command {
     }
 }
 
-/// Words and what they mean, a line each.
+/// Formats terms and their meanings, one pair per line.
 fn pairs(pairs: &[(impl AsRef<str>, &str)]) -> String {
-    let width = pairs.iter().map(|(word, _)| word.as_ref().len()).max().unwrap_or(0);
-    pairs.iter().map(|(word, meaning)| format!("  {:width$}  {meaning}\n", word.as_ref())).collect()
+    let width = pairs.iter().map(|(term, _)| term.as_ref().len()).max().unwrap_or(0);
+    pairs.iter().map(|(term, meaning)| format!("  {:width$}  {meaning}\n", term.as_ref())).collect()
 }
 
-/// The program's own help: clap lists commands under one heading, here they are in groups.
+/// The help template of the program, with commands in groups: clap would list them under one heading.
 fn template(command: &Command) -> String {
     let header = Styles::styled().get_header().to_owned();
     let literal = Styles::styled().get_literal().to_owned();
@@ -116,7 +116,7 @@ fn template(command: &Command) -> String {
     text
 }
 
-/// The commands of a group that exist.
+/// The commands of a group, in the order of the help.
 pub(super) fn members(command: &Command, group: CommandGroup) -> Vec<&Command> {
     let topics = topics().filter(|topic| topic.group == group);
     topics.filter_map(|topic| command.find_subcommand(topic.command)).collect()
@@ -141,9 +141,9 @@ mod tests {
     }
 
     #[test]
-    fn every_example_can_be_typed() {
+    fn every_example_can_be_parsed() {
         let all = topics().flat_map(|topic| topic.examples).chain(EXAMPLES);
-        for (what, line) in all {
+        for (description, line) in all {
             let ours = line.split("ccstat ").nth(1).unwrap_or_else(|| panic!("{line}"));
             let ours = ours
                 .split([' ', ')'])
@@ -151,12 +151,12 @@ mod tests {
                 .filter(|word| !word.is_empty());
             let parsed = command().try_get_matches_from(["ccstat"].into_iter().chain(ours));
             assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
-            assert!(!what.ends_with(['.', ':']), "{what}");
+            assert!(!description.ends_with(['.', ':']), "{description}");
         }
     }
 
     #[test]
-    fn the_help_of_the_program_fits_a_screen() {
+    fn the_help_of_the_program_fits_eighty_columns() {
         let help = command().render_help().to_string();
         for line in help.lines().take_while(|line| *line != "Examples:") {
             assert!(line.chars().count() <= 80, "{line}");

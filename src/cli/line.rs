@@ -1,59 +1,59 @@
-//! A line on standard error that is drawn again and again.
+//! The draw target of the progress bar and the live display: lines on standard error that are redrawn.
 
 use std::io::{self, IsTerminal, Write};
 
 use indicatif::{ProgressDrawTarget, TermLike};
 
-/// Columns that are left free for the keys that a terminal echoes. A `^C` behind a line that takes the whole width begins a new
-/// line, and the old one cannot be cleared any more.
+/// Columns that stay free for echoed keys. A `^C` after a line that fills the width would start a new line,
+/// and the old one could not be cleared any more.
 const ECHO: u16 = 4;
 
-/// How often it is drawn in a second, at most.
+/// Maximum redraws per second.
 const RATE: u8 = 20;
 
 /// Draws lines and bars on standard error, if it is a terminal.
 pub(super) fn target() -> ProgressDrawTarget {
     if io::stderr().is_terminal() {
-        ProgressDrawTarget::term_like_with_hz(Box::new(Narrow), RATE)
+        ProgressDrawTarget::term_like_with_hz(Box::new(NarrowTerminal), RATE)
     } else {
         ProgressDrawTarget::hidden()
     }
 }
 
-/// The terminal, somewhat narrower than it is.
+/// Standard error as a terminal that is [`ECHO`] columns narrower.
 #[derive(Debug)]
-struct Narrow;
+struct NarrowTerminal;
 
-impl Narrow {
+impl NarrowTerminal {
     fn write(&self, text: &str) -> io::Result<()> {
         io::stderr().write_all(text.as_bytes())
     }
 
-    fn moved(&self, count: usize, direction: char) -> io::Result<()> {
+    fn move_cursor(&self, count: usize, direction: char) -> io::Result<()> {
         if count > 0 { self.write(&format!("\x1b[{count}{direction}")) } else { Ok(()) }
     }
 }
 
-impl TermLike for Narrow {
+impl TermLike for NarrowTerminal {
     fn width(&self) -> u16 {
         let width = terminal_size::terminal_size_of(io::stderr()).map_or(80, |(width, _)| width.0);
         width.saturating_sub(ECHO).max(1)
     }
 
     fn move_cursor_up(&self, count: usize) -> io::Result<()> {
-        self.moved(count, 'A')
+        self.move_cursor(count, 'A')
     }
 
     fn move_cursor_down(&self, count: usize) -> io::Result<()> {
-        self.moved(count, 'B')
+        self.move_cursor(count, 'B')
     }
 
     fn move_cursor_right(&self, count: usize) -> io::Result<()> {
-        self.moved(count, 'C')
+        self.move_cursor(count, 'C')
     }
 
     fn move_cursor_left(&self, count: usize) -> io::Result<()> {
-        self.moved(count, 'D')
+        self.move_cursor(count, 'D')
     }
 
     fn write_line(&self, text: &str) -> io::Result<()> {

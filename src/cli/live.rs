@@ -1,4 +1,4 @@
-//! A line on standard error that says what happens now, while a run goes on.
+//! The live display: a line on standard error with the state of a run.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -16,18 +16,18 @@ use crate::{
     report::Value,
 };
 
-/// Whether to say what happens while it happens.
+/// Options of the live display.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "While it runs")]
 pub struct Live {
-    /// Show what happens now, on standard error: a line that changes, or plain lines for a CI log
+    /// Show the state of the run on standard error: one updated line, or plain lines for a CI log
     ///
-    /// Elapsed time, turns, what runs now and for how long, calls, tokens and cost so far. Without this it is shown if standard
-    /// error is a terminal that the stream itself does not fill. The report then tells latencies by arrival too, which a
-    /// log without times cannot.
+    /// Shows the elapsed time, the turn, the running tool and for how long, and the calls, tokens and cost so
+    /// far. Without this option, it is shown if standard error is a terminal that the stream is not written
+    /// to. With it, the report has latencies measured by arrival, also for logs without times.
     #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "auto")]
-    pub live: Option<How>,
-    /// Do not show what happens now
+    pub live: Option<LiveMode>,
+    /// Do not show the state of the run
     #[arg(long, conflicts_with = "live")]
     pub no_live: bool,
     /// Print a plain line this often, such as 30s or 5m
@@ -35,43 +35,43 @@ pub struct Live {
     pub live_every: Duration,
 }
 
-/// How to show it.
+/// Forms of the live display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum How {
-    /// As a line on a terminal, else plain
+pub enum LiveMode {
+    /// One updated line on a terminal, else plain lines
     Auto,
-    /// As one line that changes
+    /// One updated line
     Line,
-    /// As a line every so often
+    /// A new line at each interval
     Plain,
 }
 
 impl Live {
-    /// Whether it would be shown without being asked for, or is asked for.
+    /// Whether something is displayed, by request or by default.
     pub(super) fn would_show(&self, stdout_is_used: bool) -> bool {
-        self.how(stdout_is_used).is_some()
+        self.mode(stdout_is_used).is_some()
     }
 
-    fn how(&self, stdout_is_used: bool) -> Option<How> {
+    fn mode(&self, stdout_is_used: bool) -> Option<LiveMode> {
         let terminal = io::stderr().is_terminal();
-        // A stream that scrolls over the same terminal would tear the line apart.
+        // A stream written to the same terminal would overwrite the line.
         let free = !(stdout_is_used && io::stdout().is_terminal());
         match self.live {
             _ if self.no_live => None,
-            Some(How::Auto) if terminal => Some(How::Line),
-            Some(How::Auto) => Some(How::Plain),
-            Some(how) => Some(how),
-            None => (terminal && free).then_some(How::Line),
+            Some(LiveMode::Auto) if terminal => Some(LiveMode::Line),
+            Some(LiveMode::Auto) => Some(LiveMode::Plain),
+            Some(mode) => Some(mode),
+            None => (terminal && free).then_some(LiveMode::Line),
         }
     }
 
-    /// Starts to show it, unless nobody wants or nobody would see it.
-    pub(super) fn start(&self, quiet: bool, stdout_is_used: bool) -> Show {
-        match self.how(stdout_is_used) {
-            _ if quiet && self.live.is_none() => Show::Nothing,
-            None => Show::Nothing,
-            Some(How::Plain) => Show::Plain { every: self.live_every, last: Instant::now() },
-            Some(How::Auto | How::Line) => Show::Line(line()),
+    /// Starts the display. `quiet` hides it unless `--live` was given.
+    pub(super) fn start(&self, quiet: bool, stdout_is_used: bool) -> LiveDisplay {
+        match self.mode(stdout_is_used) {
+            _ if quiet && self.live.is_none() => LiveDisplay::Hidden,
+            None => LiveDisplay::Hidden,
+            Some(LiveMode::Plain) => LiveDisplay::Plain { every: self.live_every, last: Instant::now() },
+            Some(LiveMode::Auto | LiveMode::Line) => LiveDisplay::Line(line()),
         }
     }
 }
@@ -84,73 +84,73 @@ fn line() -> ProgressBar {
     bar
 }
 
-/// What shows it.
+/// Shows the state of a run.
 #[derive(Clone)]
-pub(super) enum Show {
-    Nothing,
+pub(super) enum LiveDisplay {
+    Hidden,
     Line(ProgressBar),
     Plain { every: Duration, last: Instant },
 }
 
-impl Show {
-    /// Whether anyone wants to know.
-    pub(super) fn is_wanted(&self) -> bool {
-        !matches!(self, Self::Nothing)
+impl LiveDisplay {
+    /// Whether something is shown.
+    pub(super) fn is_visible(&self) -> bool {
+        !matches!(self, Self::Hidden)
     }
 
-    /// Shows how it is now.
-    pub(super) fn show(&mut self, now: &Now) {
+    /// Shows this state.
+    pub(super) fn update(&mut self, snapshot: &Snapshot) {
         match self {
-            Self::Nothing => {}
+            Self::Hidden => {}
             Self::Line(bar) => {
-                bar.set_message(now.words());
+                bar.set_message(snapshot.line());
                 bar.tick();
             }
             Self::Plain { every, last } => {
                 if last.elapsed() >= *every {
                     *last = Instant::now();
-                    let _ = writeln!(anstream::stderr(), "ccstat: {}", now.words());
+                    let _ = writeln!(anstream::stderr(), "ccstat: {}", snapshot.line());
                 }
             }
         }
     }
 
-    /// Does something that writes to the same terminal.
-    pub(super) fn around<R>(&self, write: impl FnOnce() -> R) -> R {
+    /// Clears the line while `write` writes to the same terminal.
+    pub(super) fn suspended<R>(&self, write: impl FnOnce() -> R) -> R {
         match self {
             Self::Line(bar) => bar.suspend(write),
-            Self::Nothing | Self::Plain { .. } => write(),
+            Self::Hidden | Self::Plain { .. } => write(),
         }
     }
 
-    /// Takes the line away.
-    pub(super) fn end(&self) {
+    /// Removes the line.
+    pub(super) fn clear(&self) {
         if let Self::Line(bar) = self {
             bar.finish_and_clear();
         }
     }
 }
 
-/// How it is now.
+/// The state of a run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Now {
-    /// Since the start.
+pub(super) struct Snapshot {
+    /// Time since the start.
     pub(super) elapsed: Millis,
-    /// Since the last record.
-    pub(super) silence: Millis,
-    /// What was counted so far.
+    /// Time since the last input.
+    pub(super) idle: Millis,
+    /// Totals so far.
     pub(super) account: Account,
-    /// What responses cost at least that no figure holds yet.
+    /// Minimum cost of the responses that no result has billed yet.
     pub(super) unbilled: Option<Usd>,
-    /// How often the main agent answered.
+    /// Number of responses of the main agent.
     pub(super) turns: u64,
-    /// Calls without an answer, and since when they run.
+    /// Calls without a result, and when they started.
     pub(super) running: Vec<(Name, Millis)>,
 }
 
-impl Now {
-    /// In one line.
-    fn words(&self) -> String {
+impl Snapshot {
+    /// The state in one line.
+    fn line(&self) -> String {
         let account = &self.account;
         let counted = |count: u64, one: &str, many: &str| {
             (count > 0)
@@ -160,7 +160,7 @@ impl Now {
         let parts = [
             Some(human::value(&self.elapsed.into())),
             (self.turns > 0).then(|| format!("turn {}", self.turns)),
-            Some(self.doing()),
+            Some(self.activity()),
             counted(account.tools.total.calls, "call", "calls"),
             counted(account.errors.tool, "error", "errors"),
             counted(account.denials.total, "denied", "denied"),
@@ -170,11 +170,11 @@ impl Now {
         parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
 
-    /// What runs, and for how long.
-    fn doing(&self) -> String {
+    /// The running calls, or how long nothing has arrived.
+    fn activity(&self) -> String {
         let since = |since: Millis| human::value(&self.elapsed.saturating_sub(since).into());
         match &*self.running {
-            [] => format!("waiting for {}", human::value(&self.silence.into())),
+            [] => format!("waiting for {}", human::value(&self.idle.into())),
             [(tool, start)] => format!("{} for {}", human::text(tool), since(*start)),
             [(tool, start), more @ ..] => {
                 format!("{} for {} and {} more", human::text(tool), since(*start), more.len())
@@ -182,14 +182,14 @@ impl Now {
         }
     }
 
-    /// What it cost so far, or at least.
-    pub(super) fn least(&self) -> Option<Usd> {
+    /// The cost so far, or a lower bound of it.
+    pub(super) fn minimum_cost(&self) -> Option<Usd> {
         let parts = [self.account.cost.total, self.unbilled];
         parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().sum())
     }
 
     fn cost(&self) -> Option<String> {
-        let cost = human::value(&self.least()?.into());
+        let cost = human::value(&self.minimum_cost()?.into());
         Some(if self.account.cost.complete { cost } else { format!("at least {cost}") })
     }
 }

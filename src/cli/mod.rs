@@ -1,22 +1,22 @@
-//! Arguments: the only module that knows a terminal.
+//! The command-line program. The only module that knows about terminals.
 
-mod again;
 pub mod args;
 mod child;
 mod config;
 mod diff;
 mod explain;
 mod export;
+mod filter;
 mod follow;
 mod gate;
 mod generate;
 mod github;
 mod help;
+mod hint;
 mod line;
 mod live;
-mod narrow;
 mod output;
-mod pass;
+mod passthrough;
 mod permission;
 mod pipe;
 mod plan;
@@ -47,60 +47,62 @@ use crate::{
     report::{self, Preset, Report, ReportSpec, View},
     scan::{self, Options, Progress, Unread},
 };
-use again::Again;
 use args::{Cli, Command, ReportCommand};
 use config::Problem;
 #[cfg(fuzzing)]
 #[doc(hidden)]
-pub use config::config_is_judged;
+pub use config::check_config;
 use follow::Follow;
+use hint::CommandHints;
 use output::print;
 use plan::Variables;
 use progress::Bar;
-use rows::{Question, answer};
+use rows::{ReportRequest, write_report};
 use signal::on_interrupt;
 
-/// Runs the program.
+/// Parses the arguments, runs the command and returns its exit status.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, Error> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    // Making the help of all commands takes longer than reading a line of a log.
-    let asked = ["-h", "--help", "help"].map(OsString::from);
-    let is_asked = arguments.len() < 2 || arguments.iter().any(|word| asked.contains(word));
-    let command = if is_asked { help::command() } else { Cli::command() };
+    // Building the help of all commands takes longer than reading a line of a log.
+    let help = ["-h", "--help", "help"].map(OsString::from);
+    let needs_help = arguments.len() < 2 || arguments.iter().any(|word| help.contains(word));
+    let command = if needs_help { help::command() } else { Cli::command() };
     let mut variables = Variables::read();
-    variables.again = Again::of(&arguments);
+    variables.hints = CommandHints::of(&arguments);
     let parsed = config::parse(command, arguments, &variables).and_then(|parsed| {
         variables.found_prices = parsed.found_prices;
         Ok(Cli::from_arg_matches(&parsed.matches)?)
     });
     let cli = match parsed {
         Ok(cli) => cli,
-        Err(problem) => return wrong(problem),
+        Err(problem) => return report_problem(problem),
     };
     variables.color = cli.color;
     let style = variables.style();
-    let ask = |rows: &args::Rows, question: Question<'_>| answer(rows, &question, &variables, style);
+    let write =
+        |rows: &args::Rows, request: ReportRequest<'_>| write_report(rows, &request, &variables, style);
     match &cli.command {
         Command::Summarize(summarize) => summarize::summarize(summarize, &variables),
         Command::Run(run) => run::run(run, &variables),
         Command::Check(check) => gate::check(check, &variables, style),
         Command::Diff(diff) => diff::diff(diff, &variables, style),
-        Command::Permissions(asked) => permission::permissions(asked, &variables, style),
+        Command::Permissions(permissions) => permission::permissions(permissions, &variables, style),
         Command::Show(show) => show::show(show, &variables, style),
         Command::Explain(explain) => explain::explain(explain, &variables, style),
         Command::Export(export) => export::export(export, &variables, style),
         Command::Report(ReportCommand { spec, rows, ccusage }) => {
-            let made = Made::of(spec, *ccusage, &rows.output)?;
-            ask(rows, made.question(&|view| made.make(view)))
+            let maker = ReportMaker::of(spec, *ccusage, &rows.output)?;
+            write(rows, maker.request(&|view| maker.make(view)))
         }
         Command::Sessions(sessions) => {
-            let made = Made::of(&report::SESSIONS, sessions.shape.ccusage, &sessions.rows.output)?;
-            let make = |view: &View<'_>| made.make(view);
-            ask(&sessions.rows, Question { outcomes: &sessions.outcome, ..made.question(&make) })
+            let maker =
+                ReportMaker::of(&report::SESSIONS, sessions.compatibility.ccusage, &sessions.rows.output)?;
+            let make = |view: &View<'_>| maker.make(view);
+            write(&sessions.rows, ReportRequest { outcomes: &sessions.outcome, ..maker.request(&make) })
         }
         Command::Cost(cost) => {
             let make = |view: &View<'_>| report::cost(view, &cost.by);
-            ask(&cost.rows, Question::of(&report::COST, &make))
+            write(&cost.rows, ReportRequest::of(&report::COST, &make))
         }
         Command::Redact(redact) => redact::redact(redact, &variables),
         Command::Prices(prices) => {
@@ -108,7 +110,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             let arrangement = prices.arrange.arrangement(&report::PRICES)?;
             let mut report = report::prices(&plan::prices(&prices.pricing)?).arranged(&arrangement)?;
             report::note_found_prices(&mut report, &variables.found_prices);
-            let report = variables.again.type_out(report, true);
+            let report = variables.hints.fill_in(report, true);
             prices.output.deliver(&report, ExitStatus::Done, style)
         }
         Command::Schema(schema) => self::schema(schema, style),
@@ -116,14 +118,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     }
 }
 
-/// A report in its own shape, or in the one that dashboards read.
-struct Made {
+/// Makes a report, or its form for programs that read ccusage.
+struct ReportMaker {
     spec: &'static ReportSpec,
     make: fn(&View<'_>) -> Report,
     ccusage: Option<Preset>,
 }
 
-impl Made {
+impl ReportMaker {
     fn of(spec: &'static ReportSpec, ccusage: bool, output: &args::Output) -> Result<Self, Error> {
         let ccusage = spec.ccusage.filter(|_| ccusage);
         if ccusage.is_some() {
@@ -134,12 +136,12 @@ impl Made {
         Ok(Self { spec, make, ccusage })
     }
 
-    fn question<'a>(&self, make: &'a dyn Fn(&View<'_>) -> Report) -> Question<'a> {
+    fn request<'a>(&self, make: &'a dyn Fn(&View<'_>) -> Report) -> ReportRequest<'a> {
         let detail = self.ccusage.map_or(self.spec.keeps, Preset::keeps);
-        Question { detail, ..Question::of(self.spec, make) }
+        ReportRequest { detail, ..ReportRequest::of(self.spec, make) }
     }
 
-    /// Now is when the report is made: with --follow that is again and again.
+    /// With --follow, this is called repeatedly, each time with the current time.
     fn make(&self, view: &View<'_>) -> Report {
         match self.ccusage {
             Some(preset) => report::ccusage(view, preset, calendar::now()),
@@ -148,15 +150,15 @@ impl Made {
     }
 }
 
-/// Help and version are answers; everything else is wrong usage.
-fn wrong(problem: Problem) -> Result<ExitStatus, Error> {
+/// Prints an error of the arguments, or the help or version that was requested.
+fn report_problem(problem: Problem) -> Result<ExitStatus, Error> {
     let (error, origins) = match problem {
         Problem::Arguments(error, origins) => (error, origins),
         Problem::Settings(error) => return Err(error),
     };
     error.print().map_err(Error::Write)?;
     for origin in origins {
-        complain(&format!("that was not typed, it is {origin}"));
+        complain(&format!("that value was not typed: it comes from {origin}"));
     }
     Ok(if error.use_stderr() { ExitStatus::Usage } else { ExitStatus::Done })
 }
@@ -169,28 +171,29 @@ fn schema(schema: &args::Schema, style: Style) -> Result<ExitStatus, Error> {
     Ok(ExitStatus::Done)
 }
 
-/// What came of reading, with what went wrong said already.
+/// The result of reading sources. Errors have been reported already.
 struct Reading {
     sources: Vec<Source>,
     scan: scan::Scan,
-    /// A signal ended it.
+    /// The exit status of the signal that ended reading.
     stop: Option<ExitStatus>,
-    /// How text is laid out by now: while something is followed, windows change their size.
+    /// The style after following, during which the window may have changed its size.
     style: Option<Style>,
-    /// Some source could not be read to its end.
+    /// A source could not be read to its end.
     partial: bool,
 }
 
-/// Reads what is there, or follows it until a signal comes; `make` makes the report that is shown meanwhile.
-fn gather(
+/// Reads the sources once, or follows them until a signal arrives; `make` makes the report that is shown
+/// meanwhile.
+fn read_or_follow(
     wanted: Roots,
-    asked: &args::Asked,
+    query: &args::Query,
     detail: Detail,
     output: &args::Output,
     variables: &Variables,
     make: &dyn Fn(Reading) -> Result<Report, Error>,
 ) -> Result<Reading, Error> {
-    let args::Asked { input, follow, .. } = asked;
+    let args::Query { input, follow, .. } = query;
     if *follow {
         return Follow { input, output, variables, detail, make }.read(wanted);
     }
@@ -203,17 +206,17 @@ fn read(
     detail: Detail,
     output: &args::Output,
 ) -> Result<Reading, Error> {
-    spare(&search, output)?;
-    let reading = read_spared(search, input, detail, output.quiet);
+    check_search(&search, output)?;
+    let reading = read_sources(search, input, detail, output.quiet);
     reading.complain_of_unread();
     Ok(reading)
 }
 
-/// Reads sources that are known not to be written over. Says nothing about those that could not be read.
-fn read_spared(search: Search, input: &args::Input, detail: Detail, quiet: bool) -> Reading {
+/// Reads sources after [`check_search`]. Does not report sources that could not be read.
+fn read_sources(search: Search, input: &args::Input, detail: Detail, quiet: bool) -> Reading {
     let stop = Stop::default();
     on_interrupt(&stop);
-    let options = Options { stop: stop.clone(), ..options(input, detail) };
+    let options = Options { stop: stop.clone(), ..scan_options(input, detail) };
     let progress = Arc::new(Progress::default());
     let bar = Bar::watch(&progress, !input.no_progress && !quiet);
     let scan = scan::scan(&search.sources, &options, &progress);
@@ -223,8 +226,8 @@ fn read_spared(search: Search, input: &args::Input, detail: Detail, quiet: bool)
     Reading { sources: search.sources, scan, stop, style: None, partial }
 }
 
-/// How to read, as the arguments say it.
-fn options(input: &args::Input, detail: Detail) -> Options {
+/// The scan options that the arguments ask for.
+fn scan_options(input: &args::Input, detail: Detail) -> Options {
     let limits = Limits { max_record: input.max_record, ..Limits::default() };
     Options { threads: input.threads, limits, detail, stop: Stop::default() }
 }
@@ -235,9 +238,9 @@ impl Reading {
     }
 }
 
-/// Says what is missing, and refuses to write over a log.
-fn spare(search: &Search, output: &args::Output) -> Result<(), Error> {
-    output.spare(&search.sources)?;
+/// Refuses to overwrite a log, and reports sources that were not found.
+fn check_search(search: &Search, output: &args::Output) -> Result<(), Error> {
+    output.refuse_overwrite(&search.sources)?;
     search.errors.iter().for_each(|missing| complain(&missing.to_string()));
     Ok(())
 }
@@ -258,24 +261,23 @@ fn status(input: &Input, stop: &Option<ExitStatus>, partial: bool, report: &Repo
     }
 }
 
-/// Why there is nothing to report, and what to do about it.
+/// The message for an input without records: the reason and the next step.
 fn nothing_read(input: &Input, sources: &[Source]) -> String {
     const FLAGS: &str = "claude -p PROMPT --output-format stream-json --verbose | ccstat summarize";
     let piped = matches!(sources, [Source { origin: Origin::Stdin, .. }]);
     match (input, piped) {
         _ if sources.is_empty() => {
-            format!("nothing to read: name a log or a folder of logs, or pipe a run into it: {FLAGS}")
+            format!("nothing to read: give a log or a folder of logs, or pipe a run into ccstat: {FLAGS}")
         }
         (input, true) if input.bytes == 0 => {
             format!(
-                "standard input is empty: pipe a log into it or name a path; redirect it from {} to read the saved sessions",
+                "standard input is empty: pipe a log into ccstat or give a path; to read the saved sessions, redirect \
+                 it from {}",
                 if cfg!(windows) { "NUL" } else { "/dev/null" }
             )
         }
         (input, true) if input.invalid > 0 => {
-            format!(
-                "standard input is not a log: if it comes from `claude -p`, add the flags that make it one: {FLAGS}"
-            )
+            format!("standard input is not a log: if it comes from `claude -p`, add these flags: {FLAGS}")
         }
         (input, _) if input.invalid + input.truncated > 0 => {
             "no records: none of the lines is a JSON object with a `type`".to_owned()
@@ -284,7 +286,7 @@ fn nothing_read(input: &Input, sources: &[Source]) -> String {
     }
 }
 
-/// Says something on standard error; if even that fails, there is nobody to tell.
+/// Prints a message to standard error. Ignores errors of writing.
 pub fn complain(message: &str) {
     let paint = anstyle::AnsiColor::Red.on_default().bold();
     let _ = writeln!(anstream::stderr(), "{paint}ccstat:{paint:#} {}", human::text(message));

@@ -1,4 +1,4 @@
-//! Where a report goes: the options that say so, standard output, and files that are written whole or not at all.
+//! Writes reports to standard output, standard error and files, as the options say.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -20,20 +20,20 @@ use crate::{
     report::{Arrangement, Report, ReportSpec, Sort},
 };
 
-/// How to write the report, and where.
+/// Format and destination of a report.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Output {
-    /// Write the report as this
+    /// Write the report in this format
     #[arg(long, short = 'f', value_name = "FORMAT", value_enum, default_value_t = Format::Table)]
     pub format: Format,
     /// The same as --format json
     #[arg(long, short = 'j', conflicts_with = "format")]
     pub json: bool,
-    /// Write the report to a file too; may be given several times
+    /// Also write the report to this file; may be given several times
     ///
-    /// The format is the one before an equals sign, as in csv=report.data, or that of the extension: .txt (table), .json,
-    /// .jsonl, .csv, .tsv, .md, .xml (junit) or .prom. A file is written whole or not at all.
+    /// The format is given before an equals sign, as in csv=report.data, or by the extension: .txt (table),
+    /// .json, .jsonl, .csv, .tsv, .md, .xml (junit) or .prom. A file is written completely or not at all.
     #[arg(long, short = 'o', value_name = "[FORMAT=]FILE", value_hint = ValueHint::FilePath, value_parser = OsStringValueParser::new().try_map(Target::new))]
     pub output: Vec<Target>,
     /// Print nothing to standard output and show no progress
@@ -41,32 +41,31 @@ pub struct Output {
     pub quiet: bool,
 }
 
-/// Where a report goes that is not written to a file.
+/// The stream that a report is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Channel {
-    /// Standard output.
     Stdout,
-    /// Standard error, as standard output carries the stream; not if a file has it.
+    /// Because standard output carries something else. Nothing is written if there is an output file.
     Stderr,
 }
 
-/// A file to write.
+/// An output file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// As what.
+    /// The format of the report in this file.
     pub format: Format,
-    /// Where.
+    /// The path as it was typed.
     pub path: PathBuf,
 }
 
 impl Target {
-    /// `FORMAT=FILE`, or a file whose extension says the format.
+    /// Parses `FORMAT=FILE`, or a file whose extension gives the format.
     fn new(argument: OsString) -> Result<Self, String> {
         if let Some((Some(name), path)) = argument.to_str().map(format_and_path)
             && let Ok(format) = Format::from_str(name, true)
         {
             return match path {
-                "" => Err(format!("no file, write {name}=FILE")),
+                "" => Err(format!("no file: write {name}=FILE")),
                 path => Ok(Self { format, path: path.into() }),
             };
         }
@@ -76,13 +75,13 @@ impl Target {
             |format: &&Format| format.extensions().iter().any(|known| known.eq_ignore_ascii_case(extension));
         match Format::value_variants().iter().find(named) {
             Some(&format) => Ok(Self { format, path }),
-            None => Err(format!("no format, write FORMAT=FILE with one of {}", names().join(", "))),
+            None => Err(format!("no format: write FORMAT=FILE with one of {}", names().join(", "))),
         }
     }
 
     fn write(&self, report: &Report) -> Result<(), Error> {
         let render = |out: &mut dyn Write| render::render(report, self.format, Style::default(), out);
-        // A link stays a link: `/dev/stdout` is one too, and must not become a file.
+        // Follow links: `/dev/stdout` is one, and must not be replaced by a file.
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let written =
             if is_special(&path) { write_through(&path, render) } else { write_whole(&path, render) };
@@ -94,7 +93,7 @@ fn name(format: &Format) -> Option<String> {
     format.to_possible_value().map(|value| value.get_name().to_owned())
 }
 
-/// What stands before an equals sign, if it is the name of a format, and the rest.
+/// Splits `FORMAT=PATH`. Without the name of a format, the whole text is the path.
 pub(super) fn format_and_path(text: &str) -> (Option<&str>, &str) {
     match text.split_once('=') {
         Some((name, path)) if Format::from_str(name, true).is_ok() => (Some(name), path),
@@ -106,32 +105,33 @@ fn names() -> Vec<String> {
     Format::value_variants().iter().filter_map(name).collect()
 }
 
-/// A pipe or a device, as the shell makes it for `-o json=>(jq .)`: it cannot be replaced by a file.
+/// Whether a path is a pipe or a device, which cannot be replaced by a file. A shell creates one for `-o
+/// json=>(jq .)`.
 fn is_special(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
 fn write_through(path: &Path, render: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut out = io::BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
     match render(&mut out).and_then(|()| out.flush()) {
-        // A reader that goes away wants no more, by this way as by standard output.
+        // A reader that closed the pipe does not want the rest, as with standard output.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }
 }
 
-/// Writes beside the file and renames: who looks finds the file before or the file after, never a part. What was
-/// written beside it is removed when something fails.
+/// Writes to a temporary file and renames it, so that the file always has its old or its new content, never a
+/// part of it. The temporary file is removed if something fails.
 pub(super) fn write_whole(
     path: &Path,
     render: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::metadata(folder)?; // a missing folder is said in the words of the system
+    fs::metadata(folder)?; // a missing folder fails with the plain system error
     let mut builder = tempfile::Builder::new();
     builder.prefix(".ccstat-");
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less what the umask takes
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // minus the umask
     let mut out = io::BufWriter::new(builder.tempfile_in(folder).map_err(|error| error.kind())?);
     render(&mut out)?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -145,7 +145,7 @@ impl Output {
         if self.json { Format::Json } else { self.format }
     }
 
-    /// Refuses formats in which this report cannot be written, before anything is read.
+    /// Refuses formats that cannot hold this report, before anything is read.
     pub(super) fn fits(&self, report: &str) -> Result<(), Error> {
         let targets = self.output.iter().map(|target| target.format);
         let unfit = |format: &Format| !format.fits(report);
@@ -153,29 +153,29 @@ impl Output {
         let fit: Vec<String> =
             Format::value_variants().iter().filter(|format| format.fits(report)).filter_map(name).collect();
         Err(Error::Usage(format!(
-            "the report `{report}` cannot be written as {}, use one of {}",
+            "the report `{report}` cannot be written as {}: use one of {}",
             name(&format).unwrap_or_default(),
             fit.join(", ")
         )))
     }
 
-    /// Refuses to write a report over a log that it is about: `-o run.jsonl` is easily typed.
-    pub(super) fn spare(&self, sources: &[Source]) -> Result<(), Error> {
+    /// Refuses to overwrite a log that is read: `-o run.jsonl` is easily typed by mistake.
+    pub(super) fn refuse_overwrite(&self, sources: &[Source]) -> Result<(), Error> {
         let targets =
             self.output.iter().filter_map(|target| Some((target, fs::canonicalize(&target.path).ok()?)));
         for (target, path) in targets {
-            let is_it = |source: &Source| match &source.origin {
+            let is_target = |source: &Source| match &source.origin {
                 Origin::Stdin => false,
                 Origin::File(log) => fs::canonicalize(log).is_ok_and(|log| log == path),
             };
-            if sources.iter().any(is_it) {
+            if sources.iter().any(is_target) {
                 return Err(Error::Overwrite(target.path.clone()));
             }
         }
         Ok(())
     }
 
-    /// Writes a report to standard output and to every file that was asked for.
+    /// Writes a report to standard output and to all output files.
     pub(super) fn deliver(
         &self,
         report: &Report,
@@ -185,9 +185,10 @@ impl Output {
         self.deliver_to(Channel::Stdout, report, status, style)
     }
 
-    /// Writes a report to every place that was asked for. How the program ends is what it was, or worse.
+    /// Writes a report to this channel and to all output files. Returns `status`, or `Partial` if something
+    /// could not be written.
     ///
-    /// Where nothing was read, the screen gets data, with zeros and nulls, but no empty tables.
+    /// If nothing was read, formats for programs get zeros and nulls, but no empty table is shown.
     pub(super) fn deliver_to(
         &self,
         channel: Channel,
@@ -205,7 +206,7 @@ impl Output {
         let silent = status == ExitStatus::NothingRead && self.format().is_for_people();
         let hidden = self.quiet || silent || (channel == Channel::Stderr && !self.output.is_empty());
         let shown = !hidden && self.format().is_for_people();
-        // On standard error people find the gates in the report itself; a program finds the report last.
+        // On standard error, a table shows the gates itself; data comes after all messages.
         if channel == Channel::Stderr && !shown {
             complain_of_gates(report, shown);
         }
@@ -214,18 +215,18 @@ impl Output {
             _ if hidden => Ok(()),
             Channel::Stdout => print(render),
             Channel::Stderr => {
-                // Its reader may have gone with that of the stream: a file or an exit code is still worth it.
+                // Standard error may be closed like the stream. Files and the exit code still matter.
                 let mut out = io::BufWriter::new(io::stderr().lock());
                 failed |= render(&mut out).and_then(|()| out.flush()).is_err();
                 Ok(())
             }
         };
-        // Who sees it on a screen need not read it twice.
+        // A report on a terminal shows its gates already.
         if channel == Channel::Stdout && !(shown && io::stdout().is_terminal()) {
             complain_of_gates(report, shown);
         }
         match printed {
-            // Who reads no further still wants to know whether the gates held.
+            // If the reader closed the pipe, the exit code still tells whether the gates held.
             Err(error) if error.is_broken_pipe() && status == ExitStatus::GateFailed => {}
             printed => printed?,
         }
@@ -233,8 +234,8 @@ impl Output {
     }
 }
 
-/// The log of a job shows why it failed, whatever became of the report: a line for each gate, with its hint unless the
-/// report shows that.
+/// Prints a line for each failed gate to standard error, so that the log of a job shows why it failed. Hints
+/// are added unless the report shows them.
 fn complain_of_gates(report: &Report, shown: bool) {
     for verdict in report.failed() {
         let hint = verdict.hint.as_ref().filter(|_| !shown).map(human::words);
@@ -249,48 +250,51 @@ pub(super) fn print(render: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result
     render(&mut out).and_then(|()| out.flush()).map_err(Error::Write)
 }
 
-/// In whose shape the report is written.
+/// Layouts of other programs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
-pub struct Shape {
-    /// Write JSON in the shape of ccusage, for dashboards that read that
+pub struct Compatibility {
+    /// Write JSON with the keys of ccusage, for dashboards that read it
     ///
-    /// With the same keys (those of ccusage 20), and the figures of this report: what has no time is a row whose period is
-    /// null, and so is a cost that is not known. --sort, --limit and --columns mean nothing then.
+    /// The keys are those of ccusage 20, the figures those of this report. The period of a row is null for
+    /// records without a time, and so is an unknown cost. --sort, --limit and --columns have no effect.
     #[arg(long, conflicts_with = "format")]
     pub ccusage: bool,
 }
 
-impl Shape {
-    /// Another's shape is JSON without being asked.
+impl Compatibility {
+    /// Makes JSON the default format of `--ccusage`.
     pub(super) fn format(format: Arg) -> Arg {
         format.default_value_if("ccusage", "true", "json")
     }
 }
 
-/// The order of rows, how many, and which columns.
+/// Order and number of rows, and selection of columns.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Arrange {
     /// Sort by this column; KEY:asc or KEY:desc to choose the order
     ///
-    /// Without an order numbers and times begin with the largest, texts with A. Missing values come last.
+    /// By default, numbers and times are sorted in descending order, texts in ascending order. Missing values
+    /// come last.
     #[arg(long, value_name = "KEY")]
     pub sort: Option<Sort>,
     /// Write at most this many rows; 0 for all
     ///
-    /// Without it data has all rows, and a screen as many as a person reads. Totals are always those of all rows.
+    /// By default, tables have as many rows as people read, and the other formats all. Totals are always
+    /// those of all rows.
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
     /// Write these columns, in this order, such as a,b,c
     ///
-    /// The keys are those of JSON and CSV, listed below. A column that is only in data, or only on a screen, can be named too.
+    /// The keys are those of JSON and CSV, listed below. Columns that only some formats show by default can
+    /// be given too.
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
 }
 
 impl Arrange {
-    /// What was asked of the rows of this report; wrong keys are said before anything is read.
+    /// The arrangement for this report. Unknown keys are an error before anything is read.
     pub(super) fn arrangement(&self, spec: &ReportSpec) -> Result<Arrangement, Error> {
         let Self { sort, limit, columns } = self;
         let arrangement = Arrangement { sort: sort.clone(), limit: *limit, columns: columns.clone() };
@@ -309,19 +313,19 @@ mod tests {
     }
 
     #[test]
-    fn the_format_is_before_the_equals_sign_or_in_the_extension() {
+    fn the_format_is_given_before_an_equals_sign_or_by_the_extension() {
         assert_eq!(target("csv=a.json"), Ok((Format::Csv, "a.json".to_owned())));
         assert_eq!(target("a.JSON"), Ok((Format::Json, "a.JSON".to_owned())));
         assert_eq!(target("b=a.md"), Ok((Format::Markdown, "b=a.md".to_owned())));
         assert_eq!(
             target("a.pdf"),
-            Err(format!("no format, write FORMAT=FILE with one of {}", names().join(", ")))
+            Err(format!("no format: write FORMAT=FILE with one of {}", names().join(", ")))
         );
         assert!(target("csv=").is_err() && target("a").is_err());
     }
 
     #[test]
-    fn every_format_has_an_extension_of_its_own() {
+    fn every_extension_belongs_to_one_format() {
         for &format in Format::value_variants() {
             for extension in format.extensions() {
                 assert_eq!(target(&format!("a.{extension}")).map(|target| target.0), Ok(format));
@@ -330,17 +334,17 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_finished_is_not_begun() {
+    fn a_failed_write_leaves_the_old_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
         fs::write(&path, "before").unwrap();
         let broken = |out: &mut dyn Write| {
             out.write_all(&[b'x'; 100_000])?;
-            Err(io::Error::other("no more"))
+            Err(io::Error::other("broken"))
         };
         assert!(write_whole(&path, broken).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "before");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "a temporary file is left");
         write_whole(&path, |out| out.write_all(b"after")).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "after");
     }

@@ -1,4 +1,4 @@
-//! `permissions`: what was allowed, what other settings would have done, and which rules would help.
+//! `permissions`: shows what was allowed, tries other settings, and suggests rules.
 
 use std::{cell::Cell, path::PathBuf};
 
@@ -8,7 +8,7 @@ use super::{
     args::{Output, Rows},
     complain,
     plan::{self, Variables},
-    rows::{Question, answer},
+    rows::{ReportRequest, write_report},
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -22,16 +22,16 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Permissions {
-    /// What every report has.
+    /// Arguments of every report.
     #[command(flatten)]
     pub rows: Rows,
-    /// Which settings are tried.
+    /// The settings to try.
     #[command(flatten)]
     pub tried: Files,
-    /// Suggest allow rules that would have let the refused calls through
+    /// Suggest allow rules for the denied calls
     ///
-    /// Rules that would have helped most runs come first. A call that no rule can help is listed with the reason: it was
-    /// refused by a hook, a person, plan mode, a deny or ask rule, or an interrupt, or no rule can allow it.
+    /// Rules that would have helped most runs come first. A call that no rule can allow is listed with the
+    /// reason, such as a hook, a person, plan mode, a deny or ask rule, or an interrupt.
     #[arg(long, conflicts_with = "settings", help_heading = "Permissions")]
     pub suggest: bool,
     /// How broad a suggested rule may be
@@ -39,58 +39,59 @@ pub struct Permissions {
     pub breadth: Breadth,
     /// Exit with 1 if there is any of these, such as invalid,denial
     ///
-    /// As with `check`; a broken rule of the settings, which the CLI drops, is invalid too.
+    /// As with `check`. A broken rule in the settings, which the CLI ignores, counts as invalid too.
     #[arg(long, value_name = "KIND", value_enum, value_delimiter = ',', help_heading = "Permissions")]
     pub fail_on: Vec<Kind>,
-    /// A rule tried on a command, without a log.
+    /// A command below `permissions`.
     #[command(subcommand)]
     pub action: Option<Action>,
 }
 
-/// Settings files, and how they count.
+/// Settings files to try, and how they are used.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Permissions")]
 pub struct Files {
     /// Try the rules of this settings.json on the calls; may be given several times
     ///
-    /// Says for each call what they would have done and by which rule. Calls that would have ended another way come first, and
-    /// rules that match no call or do nothing are named. The place of a file says whose it is: settings.local.json,
-    /// managed-settings.json, .claude/settings.json of the home folder or of a project; any other counts as one that
-    /// the CLI was given with --settings. Rules of a project's file start in the folder that the log names.
+    /// Shows for each call what the rules would have done, and which rule decided. Calls with a different
+    /// outcome come first, and rules that match no call or have no effect are listed. The path of a file
+    /// gives its scope: settings.local.json, managed-settings.json, .claude/settings.json in the home folder
+    /// or in a project; any other file counts as given to the CLI with --settings. Paths in a project's rules
+    /// are relative to the folder that the log names.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub settings: Vec<PathBuf>,
-    /// Count the settings files as kept here, wherever they are; once for all files or once for each
+    /// Use this scope for the settings files, whatever their path; once for all files or once for each
     #[arg(
         long,
         requires = "settings",
         value_parser = PossibleValuesParser::new(Scope::ALL.iter().map(|scope| scope.name()))
     )]
     pub scope: Vec<String>,
-    /// Ignore what a project's settings.json allows, as the CLI does in a folder that nobody trusted
+    /// Ignore what a project's settings.json allows, as the CLI does in a folder that is not trusted
     ///
-    /// In a fresh checkout, so in CI, allow rules and additionalDirectories of the project's file do not count; deny and
-    /// ask rules, and all other files, do.
+    /// In a fresh checkout, as in CI, allow rules and additionalDirectories of the project's file have no
+    /// effect; its deny and ask rules and all other files do.
     #[arg(long, requires = "settings")]
     pub untrusted: bool,
-    /// Try them in this mode; without it in defaultMode of the settings, else in the mode of each call
+    /// Try the rules in this mode; the default is defaultMode of the settings, or else the mode of each call
     #[arg(long, value_parser = PossibleValuesParser::new(Mode::ALL.iter().map(|mode| mode.name())))]
     pub mode: Option<String>,
 }
 
-/// What can be done without a log.
+/// Commands below `permissions`.
 #[derive(Debug, Subcommand)]
 pub enum Action {
     /// Try rules on a command, part by part, without a log
     ///
-    /// Says what the CLI would do with the command and with each of its parts, and by which rule. The command runs nowhere:
-    /// it is only looked at.
+    /// Shows what the CLI would do with the command and with each of its parts, and which rule decides. The
+    /// command is not run.
     Test(Test),
 }
 
 /// Arguments of `permissions test`.
 #[derive(Debug, Args)]
 pub struct Test {
-    /// Rules that allow, as 'Bash(npm run *)'
+    /// Rules that allow, such as 'Bash(npm run *)'
     #[arg(value_name = "RULE")]
     pub allow: Vec<String>,
     /// A rule that denies; may be given several times
@@ -99,22 +100,22 @@ pub struct Test {
     /// A rule that asks; may be given several times
     #[arg(long, value_name = "RULE")]
     pub ask: Vec<String>,
-    /// Which settings are tried.
+    /// The settings to try.
     #[command(flatten)]
     pub tried: Files,
-    /// The tool; of others than Bash, the text after -- is the path, the address or the name that they are given
+    /// The tool; for other tools than Bash, the text after -- is the path, URL or name that the tool is given
     #[arg(long, value_name = "NAME", default_value = "Bash")]
     pub tool: String,
-    /// The folder of the project; without it, this one
+    /// The folder of the project; the default is the current folder
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub folder: Option<PathBuf>,
-    /// The command as an option, so that others can stand after it
+    /// The command as an option, so that other options can follow it
     #[arg(long = "command", value_name = "TEXT", conflicts_with = "words")]
     pub text: Option<String>,
     /// The command
     #[arg(last = true, required_unless_present = "text", value_name = "COMMAND")]
     pub words: Vec<String>,
-    /// How to write it.
+    /// Format and destination.
     #[command(flatten)]
     pub output: Output,
 }
@@ -122,9 +123,9 @@ pub struct Test {
 /// How broad a suggested rule may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Breadth {
-    /// The very command, file, host or name
+    /// Exactly this command, file, host or name
     Exact,
-    /// Commands that begin alike, files of the same folder
+    /// Commands with the same prefix, files in the same folder
     Prefix,
     /// Any use of the tool
     Tool,
@@ -141,41 +142,42 @@ impl From<Breadth> for crate::permission::Breadth {
 }
 
 pub(super) fn permissions(
-    asked: &Permissions,
+    arguments: &Permissions,
     variables: &Variables,
     style: Style,
 ) -> Result<ExitStatus, Error> {
-    if let Some(Action::Test(test)) = &asked.action {
+    if let Some(Action::Test(test)) = &arguments.action {
         return self::test(test, variables, style);
     }
-    let gates: Vec<Gate> = asked.fail_on.iter().copied().map(Gate::FailOn).collect();
+    let gates: Vec<Gate> = arguments.fail_on.iter().copied().map(Gate::FailOn).collect();
     let failed = Cell::new(false);
     let judge = |view: &View<'_>| failed.set(report::judge(view, &gates, None).iter().any(|one| !one.held));
-    let question = |spec, make| {
-        let question = Question::of(spec, make);
-        Question { detail: gates.iter().map(Gate::detail).fold(question.detail, Detail::and), ..question }
+    let request = |spec, make| {
+        let request = ReportRequest::of(spec, make);
+        ReportRequest { detail: gates.iter().map(Gate::detail).fold(request.detail, Detail::and), ..request }
     };
     let ended =
         |status| if failed.get() && status == ExitStatus::Done { ExitStatus::GateFailed } else { status };
-    if asked.suggest {
-        let breadth = asked.breadth.into();
+    if arguments.suggest {
+        let breadth = arguments.breadth.into();
         let make = |view: &View<'_>| {
             judge(view);
             report::suggestions(view, breadth)
         };
-        return answer(&asked.rows, &question(&report::SUGGESTIONS, &make), variables, style).map(ended);
+        return write_report(&arguments.rows, &request(&report::SUGGESTIONS, &make), variables, style)
+            .map(ended);
     }
-    if asked.tried.mode.is_some() && asked.tried.settings.is_empty() {
-        return Err(Error::Usage("--mode needs the settings to try: add --settings FILE".to_owned()));
+    if arguments.tried.mode.is_some() && arguments.tried.settings.is_empty() {
+        return Err(Error::Usage("--mode needs settings to try: add --settings FILE".to_owned()));
     }
-    let trial = asked.tried.trial(variables.home())?;
+    let trial = arguments.tried.trial(variables.home())?;
     let broken = trial.as_ref().is_some_and(|trial| !trial.broken.is_empty());
     let make = |view: &View<'_>| {
         judge(view);
-        failed.set(failed.get() || broken && asked.fail_on.contains(&Kind::Invalid));
+        failed.set(failed.get() || broken && arguments.fail_on.contains(&Kind::Invalid));
         report::permissions(view, trial.as_ref())
     };
-    answer(&asked.rows, &question(&report::PERMISSIONS, &make), variables, style).map(ended)
+    write_report(&arguments.rows, &request(&report::PERMISSIONS, &make), variables, style).map(ended)
 }
 
 fn test(test: &Test, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
@@ -197,20 +199,21 @@ fn test(test: &Test, variables: &Variables, style: Style) -> Result<ExitStatus, 
 }
 
 impl Files {
-    /// The settings to try, if any. Broken rules are said on standard error.
+    /// Reads the settings to try, if any. Reports broken rules on standard error.
     fn trial(&self, home: Option<&str>) -> Result<Option<Trial>, Error> {
         let mode = self.mode.as_deref().and_then(Mode::named);
         if self.settings.is_empty() {
             return Ok(mode.map(|mode| Trial { mode: Some(mode), ..Trial::default() }));
         }
         if self.scope.len() > 1 && self.scope.len() != self.settings.len() {
-            let say = "give --scope once, or once for each --settings";
-            return Err(Error::Usage(format!("{say}: {} for {}", self.scope.len(), self.settings.len())));
+            let hint = "give --scope once, or once for each --settings";
+            return Err(Error::Usage(format!("{hint}: {} for {}", self.scope.len(), self.settings.len())));
         }
         let mut all = Vec::new();
-        for (at, path) in self.settings.iter().enumerate() {
-            let word = self.scope.get(at).or_else(|| self.scope.first().filter(|_| self.scope.len() == 1));
-            all.push(read(path, word.and_then(|word| Scope::named(word)), home)?);
+        for (index, path) in self.settings.iter().enumerate() {
+            let only = || self.scope.first().filter(|_| self.scope.len() == 1);
+            let name = self.scope.get(index).or_else(only);
+            all.push(read(path, name.and_then(|name| Scope::named(name)), home)?);
         }
         let allowing = |settings: &Settings| settings.clone().distrust();
         let of_project = all.iter().map(allowing).sum();

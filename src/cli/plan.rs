@@ -1,4 +1,4 @@
-//! What the arguments mean here: which sources, how wide, in which colours.
+//! Resolves arguments with the environment: sources, prices, width and colours.
 
 #[cfg(unix)]
 use std::os::fd::AsFd as AsStream;
@@ -12,7 +12,7 @@ use std::{
 
 use clap::ColorChoice;
 
-use super::{again::Again, args, config, stdin};
+use super::{args, config, hint::CommandHints, stdin};
 pub(super) use crate::measure::calendar::parse_duration;
 use crate::{
     error::Error,
@@ -21,37 +21,37 @@ use crate::{
     render::Style,
 };
 
-/// How the names of variables begin that stand for options.
+/// Prefix of the variables that set options.
 pub(super) const PREFIX: &str = "CCSTAT_";
 
-/// The variables that are obeyed.
+/// The environment, and settings derived from it and from the command line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Variables {
-    /// What was said of colours.
+    /// The value of `--color`.
     pub(super) color: ColorChoice,
     config_dir: Option<String>,
     home: Option<PathBuf>,
     columns: Option<u16>,
     no_color: bool,
     force_color: bool,
-    /// Where GitHub Actions reads the summary of a step.
+    /// The file from which GitHub Actions reads the summary of a step.
     pub(super) github_summary: Option<PathBuf>,
-    /// Where it reads the outputs of a step.
+    /// The file from which it reads the outputs of a step.
     pub(super) github_output: Option<PathBuf>,
     /// What was typed, for commands that the reader can type next.
-    pub(super) again: Again,
-    /// Those that stand for options, by their whole names.
+    pub(super) hints: CommandHints,
+    /// Variables that set options, by their full names.
     pub(super) options: Vec<(String, OsString)>,
-    /// Where the user configuration is, whether or not it exists.
+    /// Path of the user configuration, whether or not it exists.
     pub(super) user_config: Option<PathBuf>,
-    /// The files of prices that a `ccstat.toml` gave that was only found.
+    /// Price files from a `ccstat.toml` that was found automatically.
     pub(super) found_prices: Vec<String>,
     dumb: bool,
 }
 
 impl Variables {
-    /// Those of this process.
-    #[expect(clippy::disallowed_methods, reason = "the one place that looks at the environment")]
+    /// Reads the environment of this process.
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     pub(super) fn read() -> Self {
         let get = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let text = |name: &str| get(name).and_then(|value: OsString| value.into_string().ok());
@@ -72,23 +72,23 @@ impl Variables {
             force_color: forced("FORCE_COLOR") || forced("CLICOLOR_FORCE"),
             github_summary: get("GITHUB_STEP_SUMMARY").map(PathBuf::from),
             github_output: get("GITHUB_OUTPUT").map(PathBuf::from),
-            again: Again::default(),
+            hints: CommandHints::default(),
             options: std::env::vars_os().filter_map(option).collect(),
             dumb: text("TERM").is_none_or(|name| name == "dumb"),
         }
     }
 
-    /// Whether standard output is a screen that can be drawn on.
+    /// Whether standard output is a terminal with cursor control.
     pub(super) fn can_draw(&self) -> bool {
         io::stdout().is_terminal() && !self.dumb
     }
 
-    /// How text on standard output is laid out; of a terminal, as large as it is now.
+    /// Width and colour of standard output. The width of a terminal is its current one.
     pub(super) fn style(&self) -> Style {
         self.style_of(&io::stdout())
     }
 
-    /// How text on this stream is laid out.
+    /// Width and colour of this stream.
     pub(super) fn style_of(&self, stream: &(impl IsTerminal + AsStream)) -> Style {
         let terminal = stream.is_terminal();
         let color = match self.color {
@@ -99,11 +99,11 @@ impl Variables {
         };
         let terminal_width =
             || terminal.then(|| terminal_size::terminal_size_of(stream)).flatten().map(|(width, _)| width.0);
-        // Below forty columns nothing can be laid out; it is cut by the terminal then.
+        // Tables need at least forty columns. A narrower terminal truncates them.
         Style { width: self.columns.or_else(terminal_width).map(|width| width.max(40)), color }
     }
 
-    /// The home folder, if it is a text.
+    /// The home folder, if its path is valid UTF-8.
     pub(super) fn home(&self) -> Option<&str> {
         self.home.as_deref().and_then(Path::to_str)
     }
@@ -113,8 +113,8 @@ impl Variables {
     }
 }
 
-/// The user configuration, in the folder that the system has for such files. A variable with a relative path is ignored, as
-/// the XDG specification wants it.
+/// The path of the user configuration in the system's folder for such files. A variable with a relative path
+/// is ignored, as the XDG specification requires.
 fn user_config(get: &dyn Fn(&str) -> Option<OsString>, home: Option<&Path>) -> Option<PathBuf> {
     let folder = |name: &str| get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let below_home = |folder: &str| home.map(|home| home.join(folder));
@@ -128,7 +128,7 @@ fn user_config(get: &dyn Fn(&str) -> Option<OsString>, home: Option<&Path>) -> O
     Some(folder?.join("ccstat").join("config.toml"))
 }
 
-/// What a command reads: the paths that were given, else standard input if it is an input, else the saved sessions.
+/// What a command reads: the given paths, else standard input if it is an input, else the saved sessions.
 pub(super) fn wanted(input: &args::Input, variables: &Variables) -> Result<Roots, Error> {
     let mut paths = input.paths.clone();
     if let Some(list) = &input.files_from {
@@ -142,10 +142,10 @@ pub(super) fn wanted(input: &args::Input, variables: &Variables) -> Result<Roots
     Ok(Roots::Paths(paths))
 }
 
-/// Bytes of a path in a list, at most: more than any system allows, so a line without end is an error soon.
+/// Maximum bytes of a path in a list: more than any system allows, so that an endless line is soon an error.
 const MAX_PATH: usize = 64 << 10;
 
-/// The paths of a list, one per line, from a file, a pipe or a device. Empty lines are skipped.
+/// Reads a list of paths, one per line, from a file, a pipe or a device. Empty lines are skipped.
 fn listed(list: &Path) -> Result<Vec<PathBuf>, Error> {
     let open = |source| Error::Open { path: list.to_owned(), source };
     let reader: Box<dyn Read> =
@@ -155,15 +155,15 @@ fn listed(list: &Path) -> Result<Vec<PathBuf>, Error> {
     loop {
         line.clear();
         number += 1;
-        // One byte more than is allowed, and the line end.
-        let most = MAX_PATH as u64 + 2;
-        if reader.by_ref().take(most).read_until(b'\n', &mut line).map_err(open)? == 0 {
+        // One byte more than allowed, and the line end.
+        let limit = MAX_PATH as u64 + 2;
+        if reader.by_ref().take(limit).read_until(b'\n', &mut line).map_err(open)? == 0 {
             return Ok(paths);
         }
         let path = line.strip_suffix(b"\n").unwrap_or(&line);
         let path = path.strip_suffix(b"\r").unwrap_or(path);
         let wrong = match () {
-            () if path.contains(&0) => "holds a NUL byte",
+            () if path.contains(&0) => "contains a NUL byte",
             () if path.len() > MAX_PATH => "is longer than 64 KiB",
             () if path.is_empty() => continue,
             () => {
@@ -176,7 +176,7 @@ fn listed(list: &Path) -> Result<Vec<PathBuf>, Error> {
     }
 }
 
-/// The bytes of a name as they are: names need not be UTF-8.
+/// Keeps the bytes: names need not be UTF-8.
 #[cfg(unix)]
 fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
@@ -188,42 +188,42 @@ fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// The prices in force.
+/// The built-in prices, overridden by the files of `--pricing`.
 pub(super) fn prices(pricing: &args::Pricing) -> Result<Prices, Error> {
     pricing.pricing.iter().try_fold(Prices::built_in(), |prices, path| {
         let text = read_text(path, MAX_PRICING)?;
-        // The prices of a `ccstat.toml` stand there among other things.
+        // A `ccstat.toml` holds prices among other settings.
         let inline = config::prices(path, &text)?;
         Ok(prices.with_file(&path.to_string_lossy(), inline.as_deref().unwrap_or(&text))?)
     })
 }
 
-/// Bytes of a configuration or settings file, at most. Real ones have a few kilobytes.
+/// Maximum bytes of a configuration or settings file. Real ones have a few kilobytes.
 pub(super) const MAX_CONFIG: usize = 1 << 20;
 
-/// Bytes of a pricing file, at most: the widespread `model_prices` map had 1.6 MB in 2026.
+/// Maximum bytes of a price file: the widespread `model_prices` map had 1.6 MB in 2026.
 const MAX_PRICING: usize = 16 << 20;
 
-/// The text of a configuration, settings or pricing file. It must be a regular file of at most so many bytes: a device would
-/// be read until memory ends, and a pipe waited for.
-pub(super) fn read_text(path: &Path, most: usize) -> Result<String, Error> {
+/// Reads a configuration, settings or price file. It must be a regular file of at most `limit` bytes: a
+/// device would be read until memory runs out, and a pipe would block.
+pub(super) fn read_text(path: &Path, limit: usize) -> Result<String, Error> {
     let open = |source| Error::Open { path: path.to_owned(), source };
     let mut bytes = Vec::new();
     let file = input::open_regular(path).map_err(open)?;
-    file.take(most as u64 + 1).read_to_end(&mut bytes).map_err(open)?;
-    if bytes.len() > most {
-        return Err(open(too_large(most)));
+    file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(open)?;
+    if bytes.len() > limit {
+        return Err(open(too_large(limit)));
     }
     String::from_utf8(bytes)
         .map_err(|error| open(io::Error::new(io::ErrorKind::InvalidData, error.utf8_error())))
 }
 
-/// A file has more bytes than this.
-pub(super) fn too_large(most: usize) -> io::Error {
-    io::Error::new(io::ErrorKind::FileTooLarge, format!("is larger than {} MiB", most >> 20))
+/// The error for a file of more than `limit` bytes.
+pub(super) fn too_large(limit: usize) -> io::Error {
+    io::Error::new(io::ErrorKind::FileTooLarge, format!("is larger than {} MiB", limit >> 20))
 }
 
-#[expect(clippy::disallowed_methods, reason = "a list of paths holds no records, and may be a pipe")]
+#[expect(clippy::disallowed_methods, reason = "a list of paths is not a log, and may be a pipe")]
 fn open_list(path: &Path) -> io::Result<std::fs::File> {
     std::fs::File::open(path)
 }

@@ -1,10 +1,10 @@
-//! `--print text`: what the assistant says and which tools it calls, as a person reads it.
+//! `--print text`: prints the assistant's messages and tool calls as readable text.
 //!
-//! A pipe without filters is printed as it comes. Everything else is printed at the end, when it is known which records
-//! match: `shelf.rs` finds their texts again, `content.rs` knows which ones and in which order.
+//! A pipe without filters is printed as it arrives. Everything else is printed at the end, when it is known
+//! which records match: `content.rs` chooses and orders them, `store.rs` finds their texts again.
 
 mod content;
-mod shelf;
+mod store;
 
 use std::{
     io::{self, Write},
@@ -13,7 +13,7 @@ use std::{
 
 use anstyle::{AnsiColor, Style as Paint};
 
-pub(super) use self::{content::Content, shelf::Shelf};
+pub(super) use self::{content::Content, store::RecordStore};
 use crate::{
     event::{ContentItem, Event, RecordContent, record_content},
     input::Place,
@@ -21,31 +21,31 @@ use crate::{
     scan::Observer,
 };
 
-/// How the records of a stream are printed.
-pub(super) enum Prints {
-    /// They are printed as they come.
+/// When the records of a stream are printed.
+pub(super) enum PrintMode {
+    /// As they arrive.
     Live(Printer),
-    /// They are kept until it is known which of them match.
-    Held(Arc<Mutex<Shelf>>),
+    /// At the end, when it is known which records match. Until then they are stored.
+    Deferred(Arc<Mutex<RecordStore>>),
 }
 
-impl Prints {
-    /// Whether there is something to be printed.
-    pub(super) fn has_something(&self) -> bool {
+impl PrintMode {
+    /// Whether [`Observer::batch_end`] would print something.
+    pub(super) fn has_output(&self) -> bool {
         match self {
-            Self::Live(printer) => printer.has_something(),
-            Self::Held(_) => false,
+            Self::Live(printer) => printer.has_output(),
+            Self::Deferred(_) => false,
         }
     }
 }
 
-impl Observer for Prints {
+impl Observer for PrintMode {
     fn record(&mut self, place: Place, event: &Event<'_>, text: &[u8]) {
         match self {
             Self::Live(printer) => Observer::record(printer, place, event, text),
-            Self::Held(shelf) => {
-                if let Ok(mut shelf) = shelf.lock() {
-                    shelf.record(place, event, text);
+            Self::Deferred(store) => {
+                if let Ok(mut store) = store.lock() {
+                    store.record(place, event, text);
                 }
             }
         }
@@ -54,150 +54,159 @@ impl Observer for Prints {
     fn batch_end(&mut self) {
         match self {
             Self::Live(printer) => printer.batch_end(),
-            Self::Held(_) => {}
+            Self::Deferred(_) => {}
         }
     }
 }
 
-/// Lines of an answer that are shown; whoever wants the rest has the log.
-const ANSWER_LINES: usize = 5;
+/// Lines of a tool result that are printed. The log has the rest.
+const RESULT_LINES: usize = 5;
 
-/// Letters of a line that is not the assistant's own words.
-const LINE: usize = 200;
+/// Characters of a line that is not text of the assistant or of a prompt.
+const MAX_LINE: usize = 200;
 
-/// Writes what records say, in the order they come.
+/// Formats records in the order they are given.
 pub(super) struct Printer {
     color: bool,
+    /// Formatted text that is not written yet.
     text: String,
-    /// What was printed last: another sort of thing is set off by a blank line.
-    last: Option<Sort>,
-    /// The session that is printed, in a stream that may have several.
+    /// Kind of the last block: blocks of different kinds are separated by a blank line.
+    last: Option<Kind>,
+    /// The session of the last record, in a stream that may have several.
     session: Option<String>,
-    /// Whoever read it went away.
-    is_gone: bool,
+    /// Standard output cannot be written to any more.
+    is_closed: bool,
 }
 
+/// Kinds of printed blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
-    Words,
-    Work,
-    Frame,
+enum Kind {
+    /// Prompts, and what the assistant says.
+    Text,
+    /// Tool calls and their results.
+    Tool,
+    /// Starts and ends of turns and subagents.
+    Turn,
+    /// Headings of sessions.
     Heading,
 }
 
 impl Printer {
     pub(super) fn new(color: bool) -> Self {
-        Self { color, text: String::new(), last: None, session: None, is_gone: false }
+        Self { color, text: String::new(), last: None, session: None, is_closed: false }
     }
 
-    /// Takes in a record of a stream, and the session that it names.
+    /// Formats a record of a stream, below a heading if its session differs from the last one.
     fn record(&mut self, session: Option<&str>, record: &[u8]) {
         let RecordContent { items, is_subagent, .. } = record_content(record);
         if let (Some(session), false) = (session, items.is_empty()) {
-            // A stream cannot tell at its first session that another one follows.
+            // The first session has no heading: it is not known yet whether another one follows.
             match self.session.replace(session.to_owned()) {
                 Some(before) if before != session => self.heading(session),
                 Some(_) | None => {}
             }
         }
         for item in items {
-            self.say(&item, is_subagent.into());
+            self.item(&item, is_subagent.into());
         }
     }
 
-    /// Begins another session.
+    /// Formats the heading of a session.
     fn heading(&mut self, session: &str) {
-        self.line(Sort::Heading, "", Paint::new().bold(), "━━ session ", session);
+        self.line(Kind::Heading, "", Paint::new().bold(), "━━ session ", session);
     }
 
-    /// Begins a subagent whose call is not printed.
+    /// Formats the first line of a subagent whose call is not printed.
     fn subagent(&mut self, kind: &str, depth: usize) {
-        self.line(Sort::Frame, &indent(depth), Paint::new().dimmed(), "subagent ", kind);
+        self.line(Kind::Turn, &indent(depth), Paint::new().dimmed(), "subagent ", kind);
     }
 
-    /// Whether there is something to be printed.
-    pub(super) fn has_something(&self) -> bool {
+    /// Whether there is text to write.
+    pub(super) fn has_output(&self) -> bool {
         !self.text.is_empty()
     }
 
-    /// What is to be printed by now.
+    /// Takes the text that is not written yet.
     fn take(&mut self) -> String {
         std::mem::take(&mut self.text)
     }
 
-    /// Says something, as deep below the main agent as this.
-    fn say(&mut self, item: &ContentItem, depth: usize) {
+    /// Formats one item; `depth` is 0 for the main agent.
+    fn item(&mut self, item: &ContentItem, depth: usize) {
         let (dim, bold) = (Paint::new().dimmed(), Paint::new().bold());
         let indent = &*indent(depth);
         match item {
             ContentItem::TurnStart { model, cwd } => {
                 let about: Vec<&str> = [model, cwd].into_iter().flatten().map(String::as_str).collect();
-                self.line(Sort::Frame, indent, dim, "", &about.join(" · "));
+                self.line(Kind::Turn, indent, dim, "", &about.join(" · "));
             }
-            ContentItem::Prompt(text) => self.lines(Sort::Words, &format!("{indent}> "), dim, text),
-            ContentItem::Text(text) => self.lines(Sort::Words, indent, Paint::new(), text),
-            ContentItem::Thinking(text) => self.lines(Sort::Words, &format!("{indent}~ "), dim, text),
+            ContentItem::Prompt(text) => self.lines(Kind::Text, &format!("{indent}> "), dim, text),
+            ContentItem::Text(text) => self.lines(Kind::Text, indent, Paint::new(), text),
+            ContentItem::Thinking(text) => self.lines(Kind::Text, &format!("{indent}~ "), dim, text),
             ContentItem::ToolCall { tool, input, .. } => {
-                self.line(Sort::Work, indent, bold, "→ ", &format!("{tool}  {}", first_line(input)));
+                self.line(Kind::Tool, indent, bold, "→ ", &format!("{tool}  {}", first_line(input)));
             }
-            ContentItem::ToolResult { failed, text, .. } => self.answer(indent, *failed, text),
+            ContentItem::ToolResult { failed, text, .. } => self.tool_result(indent, *failed, text),
             ContentItem::Retry(kind) => {
                 let paint = AnsiColor::Yellow.on_default();
-                self.line(Sort::Work, indent, paint, "! ", &format!("the API failed ({kind}), trying again"));
+                self.line(Kind::Tool, indent, paint, "! ", &format!("the API failed ({kind}), retrying"));
             }
-            ContentItem::TurnEnd { subtype, failed, reasons } => self.end(subtype, *failed, reasons),
+            ContentItem::TurnEnd { subtype, failed, reasons } => self.turn_end(subtype, *failed, reasons),
         }
     }
 
-    fn answer(&mut self, indent: &str, failed: bool, text: &str) {
+    fn tool_result(&mut self, indent: &str, failed: bool, text: &str) {
         let (mark, paint) =
             if failed { ("✗ ", AnsiColor::Red.on_default()) } else { ("", Paint::new().dimmed()) };
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        for (at, line) in lines.iter().take(ANSWER_LINES).enumerate() {
-            let mark = if at == 0 { mark } else { "" };
-            self.line(Sort::Work, &format!("{indent}  "), paint, mark, line);
+        for (index, line) in lines.iter().take(RESULT_LINES).enumerate() {
+            let mark = if index == 0 { mark } else { "" };
+            self.line(Kind::Tool, &format!("{indent}  "), paint, mark, line);
         }
-        if lines.len() > ANSWER_LINES {
-            let more = format!("… {} more lines", lines.len() - ANSWER_LINES);
-            self.line(Sort::Work, &format!("{indent}  "), Paint::new().dimmed(), "", &more);
+        if lines.len() > RESULT_LINES {
+            let more = format!("… {} more lines", lines.len() - RESULT_LINES);
+            self.line(Kind::Tool, &format!("{indent}  "), Paint::new().dimmed(), "", &more);
         }
     }
 
-    fn end(&mut self, subtype: &str, failed: bool, why: &[String]) {
+    fn turn_end(&mut self, subtype: &str, failed: bool, reasons: &[String]) {
         let (mark, paint) = if failed {
             ("✗ ", AnsiColor::Red.on_default().bold())
         } else {
             ("✓ ", AnsiColor::Green.on_default().bold())
         };
-        self.line(Sort::Frame, "", paint, mark, subtype);
-        why.iter().for_each(|why| self.line(Sort::Frame, "  ", Paint::new(), "", first_line(why)));
+        self.line(Kind::Turn, "", paint, mark, subtype);
+        for reason in reasons {
+            self.line(Kind::Turn, "  ", Paint::new(), "", first_line(reason));
+        }
     }
 
-    /// All lines of a text.
-    fn lines(&mut self, sort: Sort, before: &str, paint: Paint, text: &str) {
-        self.set_off(sort);
+    /// Formats all lines of a text.
+    fn lines(&mut self, kind: Kind, before: &str, paint: Paint, text: &str) {
+        self.separate(kind);
         for line in text.trim_end().lines() {
             self.write(before, paint, "", line);
         }
     }
 
-    /// One line, cut where it is long.
-    fn line(&mut self, sort: Sort, before: &str, paint: Paint, mark: &str, text: &str) {
-        self.set_off(sort);
-        match text.char_indices().nth(LINE) {
+    /// Formats one line, truncated to [`MAX_LINE`].
+    fn line(&mut self, kind: Kind, before: &str, paint: Paint, mark: &str, text: &str) {
+        self.separate(kind);
+        match text.char_indices().nth(MAX_LINE) {
             Some((end, _)) => self.write(before, paint, mark, &format!("{}…", &text[..end])),
             None => self.write(before, paint, mark, text),
         }
     }
 
-    fn set_off(&mut self, sort: Sort) {
-        if self.last.is_some_and(|last| last != sort || sort == Sort::Words) {
+    /// Starts a block of this kind, with a blank line before it if needed.
+    fn separate(&mut self, kind: Kind) {
+        if self.last.is_some_and(|last| last != kind || kind == Kind::Text) {
             self.text.push('\n');
         }
-        self.last = Some(sort);
+        self.last = Some(kind);
     }
 
-    /// The one place where words out of a log are written: nothing of them reaches a terminal raw.
+    /// The only function that takes text from a log: it escapes everything that a terminal would interpret.
     fn write(&mut self, before: &str, paint: Paint, mark: &str, text: &str) {
         let text = text.trim_end_matches('\r').replace('\t', "    ");
         let text = human::text(text.trim_end());
@@ -210,7 +219,7 @@ impl Printer {
     }
 }
 
-/// The room before what a subagent of this depth says. Deeper ones than a screen has room for stand with the deepest.
+/// The indentation of a subagent at this depth. Beyond six levels, all have the same.
 fn indent(depth: usize) -> String {
     "    ".repeat(depth.min(6))
 }
@@ -226,9 +235,9 @@ impl Observer for Printer {
 
     fn batch_end(&mut self) {
         let text = self.take();
-        if !self.is_gone && !text.is_empty() {
+        if !self.is_closed && !text.is_empty() {
             let mut out = io::stdout().lock();
-            self.is_gone = out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err();
+            self.is_closed = out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err();
         }
     }
 }
@@ -244,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_work_are_told_apart() {
+    fn text_tools_and_turns_are_separated_by_blank_lines() {
         let text = printed(&[
             r#"{"type":"system","subtype":"init","model":"m","cwd":"/w"}"#,
             r#"{"type":"assistant","message":{"content":[{"type":"text","text":"I look.\nThen I write."}]}}"#,
@@ -259,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn another_session_of_a_stream_has_a_heading() {
+    fn a_second_session_of_a_stream_has_a_heading() {
         let mut printer = Printer::new(false);
         let record = br#"{"type":"result","subtype":"success"}"#;
         for session in [Some("a"), None, Some("a"), Some("b")] {
@@ -269,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_log_reaches_the_terminal_raw() {
+    fn control_characters_of_a_log_never_reach_the_terminal() {
         let text = printed(&[
             r#"{"type":"assistant","message":{"content":[{"type":"text","text":"a\u001b[2Jb\u202ec\rd"}]}}"#,
             r#"{"type":"assistant","message":{"content":[{"type":"tool_use","name":"\u001b[1m","input":{"command":"\u0007"}}]}}"#,

@@ -1,4 +1,4 @@
-//! `redact`: logs without their texts, to be shown to others.
+//! `redact`: writes logs with placeholders instead of texts, so that they can be shared.
 
 use std::{
     fs,
@@ -29,26 +29,25 @@ use crate::{
 pub struct Redact {
     /// Files, folders, patterns, or - for standard input
     ///
-    /// Without it standard input is read if it is a pipe, a socket or a file, and the saved sessions if it is a terminal, a
-    /// device such as /dev/null, or closed. An empty pipe is an error (exit 3). Folders are searched for .jsonl, .ndjson and
-    /// .json files, also with .gz or .zst; a .json file counts only if it begins with a record. What is written is never
-    /// packed.
+    /// Without a path, standard input is read if it is a pipe, a socket or a file, and the saved sessions if
+    /// it is a terminal, a device such as /dev/null, or closed. An empty pipe is an error (exit 3). Folders
+    /// are searched for .jsonl, .ndjson and .json files, also with .gz or .zst; a .json file is read only if
+    /// it begins with a record. The output is never compressed.
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Read the paths from a file, one a line; - for standard input
+    /// Read paths from this file, one per line; - for standard input
     #[arg(long, value_name = "FILE")]
     pub files_from: Option<PathBuf>,
-    /// Write here: to a file, or several logs to a folder
+    /// Write to this file, or write several logs to this folder
     ///
-    /// A folder that exists is written into, and several logs always need one. In it they have the folders that they had, with
-    /// numbers for names; ids of sessions and agents stay. A log is written whole or not at all, and never over one that
-    /// is read.
+    /// Several logs need a folder. It keeps their folder structure, with numbers for names; ids of sessions
+    /// and agents are kept. A log is written completely or not at all, and never over one that is read.
     #[arg(long, short = 'o', value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub into: Option<PathBuf>,
-    /// Take records larger than this for none, such as 512K, 64M or 1G
+    /// Treat records larger than this as invalid, such as 512K, 64M or 1G
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
     pub max_record: usize,
-    /// Show no progress
+    /// Hide the progress bar
     #[arg(long)]
     pub no_progress: bool,
 }
@@ -69,7 +68,7 @@ pub(super) fn redact(redact: &Redact, variables: &Variables) -> Result<ExitStatu
     let limits = Limits { max_record: *max_record, ..Limits::default() };
     let progress = Arc::new(Progress::default());
     let bar = Bar::watch(&progress, !no_progress);
-    let mut work = Work {
+    let mut run = Run {
         redactor: Redactor::new(),
         options: Options { threads: 1, limits, stop: stop.clone(), ..Options::default() },
         progress,
@@ -77,16 +76,16 @@ pub(super) fn redact(redact: &Redact, variables: &Variables) -> Result<ExitStatu
         unread: Vec::new(),
     };
     let done = search.sources.iter().zip(0..).zip(&targets).try_for_each(|((source, id), target)| {
-        if stop.is_set() { Ok(()) } else { work.log(source, SourceId(id), target) }
+        if stop.is_set() { Ok(()) } else { run.log(source, SourceId(id), target) }
     });
     drop(bar);
-    work.unread.iter().for_each(|unread| complain(&describe(unread, &search.sources)));
+    run.unread.iter().for_each(|unread| complain(&describe(unread, &search.sources)));
     done?;
-    let partial = !search.errors.is_empty() || !work.unread.is_empty();
+    let partial = !search.errors.is_empty() || !run.unread.is_empty();
     Ok(match () {
         () if stop.is_set() => ExitStatus::Interrupted,
-        () if work.records == 0 => {
-            if work.progress.done.load(Ordering::Relaxed) == 0 {
+        () if run.records == 0 => {
+            if run.progress.done.load(Ordering::Relaxed) == 0 {
                 complain(&nothing_read(&facts::Input::default(), &search.sources));
             } else {
                 complain("no records: none of the lines is a JSON object with a `type`");
@@ -98,13 +97,12 @@ pub(super) fn redact(redact: &Redact, variables: &Variables) -> Result<ExitStatu
     })
 }
 
-/// Where a log goes.
+/// The destination of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Target {
     Stdout,
-    /// A file.
     File(PathBuf),
-    /// A folder, and a file below it.
+    /// A folder, and the path of a file in it.
     Below(PathBuf, PathBuf),
 }
 
@@ -118,13 +116,13 @@ impl Target {
     }
 }
 
-/// Where each log goes; refused if that is a log that is read.
+/// Returns the destination of each log. Fails if one of them is a log to be read.
 fn targets(sources: &[Source], into: Option<&Path>) -> Result<Vec<Target>, Error> {
     let targets: Vec<Target> = match (sources, into) {
         ([] | [_], None) => vec![Target::Stdout; sources.len()],
         (_, None) => {
-            let many = sources.len();
-            return Err(Error::Usage(format!("{many} logs need a folder to be written to, add -o FOLDER")));
+            let count = sources.len();
+            return Err(Error::Usage(format!("{count} logs need an output folder: add -o FOLDER")));
         }
         ([_], Some(path)) if !path.is_dir() && !ends_as_folder(path) => vec![Target::File(path.to_owned())],
         (_, Some(folder)) => {
@@ -136,14 +134,14 @@ fn targets(sources: &[Source], into: Option<&Path>) -> Result<Vec<Target>, Error
             redacted_paths(&logs).into_iter().map(|name| Target::Below(folder.to_owned(), name)).collect()
         }
     };
-    let true_name = |path: PathBuf| fs::canonicalize(&path).ok();
+    let canonical = |path: PathBuf| fs::canonicalize(&path).ok();
     for target in targets.iter().filter_map(Target::path) {
-        let Some(path) = true_name(target.clone()) else { continue };
-        let is_it = |source: &Source| match &source.origin {
+        let Some(path) = canonical(target.clone()) else { continue };
+        let is_target = |source: &Source| match &source.origin {
             Origin::Stdin => false,
-            Origin::File(log) => true_name(log.clone()).is_some_and(|log| log == path),
+            Origin::File(log) => canonical(log.clone()).is_some_and(|log| log == path),
         };
-        if sources.iter().any(is_it) {
+        if sources.iter().any(is_target) {
             return Err(Error::Overwrite(target));
         }
     }
@@ -154,8 +152,8 @@ fn ends_as_folder(path: &Path) -> bool {
     path.to_string_lossy().ends_with(std::path::is_separator)
 }
 
-/// What goes on from log to log.
-struct Work {
+/// The state that is kept from log to log.
+struct Run {
     redactor: Redactor,
     options: Options,
     progress: Arc<Progress>,
@@ -163,8 +161,8 @@ struct Work {
     unread: Vec<Unread>,
 }
 
-impl Work {
-    /// Reads one log and writes it to its place.
+impl Run {
+    /// Reads one log and writes it to its destination.
     fn log(&mut self, source: &Source, id: SourceId, target: &Target) -> Result<(), Error> {
         let bytes = match scan::open(source, &self.options) {
             Ok(Some(bytes)) => bytes,
@@ -180,14 +178,14 @@ impl Work {
         };
         let failed = |source| Error::WriteFile { path: path.clone(), source };
         if let (Target::Below(root, _), Some(folder)) = (target, path.parent()) {
-            below(root, folder).map_err(failed)?;
+            create_below(root, folder).map_err(failed)?;
         }
         write_whole(&path, |out| self.pass(bytes, id, out)).map_err(failed)
     }
 
-    /// Reads a log and writes it without its texts. Errors are those of writing: what cannot be read is noted.
+    /// Reads a log and writes it redacted. Returns write errors; read errors are added to `unread`.
     fn pass(&mut self, mut bytes: input::Bytes, id: SourceId, out: &mut dyn Write) -> io::Result<()> {
-        let mut out = Counted { out, progress: &self.progress };
+        let mut out = CountingWriter { out, progress: &self.progress };
         let Options { limits, stop, .. } = &self.options;
         let mut feed = StreamRedactor::new(&mut self.redactor, limits.max_record, stop, &mut out);
         let (amount, read) = input::read_all(&mut bytes, Range::ALL, limits, &mut Vec::new(), &mut feed);
@@ -195,20 +193,20 @@ impl Work {
         if let Err(error) = read {
             self.unread.push(Unread { source: id, offset: Some(amount.bytes), error });
         }
-        // Half a log is no log.
+        // An error discards the incomplete file.
         if stop.is_set() { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
     }
 }
 
-/// Makes a folder below another one, and follows no link on the way, since it may lead elsewhere.
-fn below(root: &Path, folder: &Path) -> io::Result<()> {
+/// Creates a folder below `root`. Refuses symbolic links on the way, since they may lead elsewhere.
+fn create_below(root: &Path, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(root)?;
     let mut path = root.to_owned();
     for part in folder.strip_prefix(root).unwrap_or(folder) {
         path.push(part);
         match fs::symlink_metadata(&path) {
-            Ok(known) if known.is_symlink() => {
-                return Err(io::Error::other("a link leads out of the folder"));
+            Ok(metadata) if metadata.is_symlink() => {
+                return Err(io::Error::other("a symbolic link leads out of the folder"));
             }
             Ok(_) => {}
             Err(_) => fs::create_dir(&path)?,
@@ -217,13 +215,13 @@ fn below(root: &Path, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells how far it is: as much is written as was read.
-struct Counted<'a> {
+/// Counts written bytes as progress: redaction keeps the length of a log.
+struct CountingWriter<'a> {
     out: &'a mut dyn Write,
     progress: &'a Progress,
 }
 
-impl Write for Counted<'_> {
+impl Write for CountingWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.out.write(bytes)?;
         self.progress.done.fetch_add(count as u64, Ordering::Relaxed);

@@ -1,8 +1,8 @@
-//! Commands that show rows: read, keep what is asked for, make the report, write it.
+//! Commands that write reports of rows: read, filter, make the report, write it.
 
 use super::{
-    Reading, again::Again, args, complain, gather, nothing_read, plan, plan::Variables, print::Content, read,
-    status,
+    Reading, args, complain, hint::CommandHints, nothing_read, plan, plan::Variables, print::Content, read,
+    read_or_follow, status,
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -15,91 +15,90 @@ use crate::{
     },
 };
 
-/// What a command asks.
-pub(super) struct Question<'a> {
-    /// The report that answers it.
+/// The report that a command writes, and what it needs.
+pub(super) struct ReportRequest<'a> {
     pub(super) spec: &'static ReportSpec,
-    /// How much has to be kept for it.
+    /// The facts to keep for it.
     pub(super) detail: Detail,
-    /// Only sessions that ended like this.
+    /// Count only sessions with these outcomes; all if empty.
     pub(super) outcomes: &'a [Outcome],
     /// Makes the report.
     pub(super) make: &'a dyn Fn(&View<'_>) -> Report,
 }
 
-impl<'a> Question<'a> {
-    /// With everything that the report needs.
+impl<'a> ReportRequest<'a> {
+    /// A request with the detail that the spec asks for.
     pub(super) fn of(spec: &'static ReportSpec, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
         Self { spec, detail: spec.keeps, outcomes: &[], make }
     }
 }
 
-/// Rows that were read and narrowed.
-pub(super) struct Narrowed {
+/// The rows that are left after filters.
+pub(super) struct Filtered {
     pub(super) ledger: Ledger,
     pub(super) names: Vec<Name>,
     pub(super) zone: Zone,
     pub(super) reading: Reading,
-    /// Files of prices that a configuration gave that was only found.
+    /// Price files from a configuration file that was found automatically.
     found_prices: Vec<String>,
-    /// A filter left nothing.
+    /// There were sessions, but none matches the filters.
     pub(super) nothing: bool,
-    /// No filter was asked for.
+    /// No filter was given.
     whole: bool,
-    again: Again,
+    hints: CommandHints,
 }
 
-/// Answers with a report of rows.
-pub(super) fn answer(
+/// Reads, filters, makes the requested report and writes it.
+pub(super) fn write_report(
     rows: &args::Rows,
-    question: &Question<'_>,
+    request: &ReportRequest<'_>,
     variables: &Variables,
     style: Style,
 ) -> Result<ExitStatus, Error> {
-    let arrangement = rows.arrange.arrangement(question.spec)?;
-    let narrowed = narrowed(&rows.asked, question, variables, &rows.output, &arrangement)?;
-    let report = (question.make)(&narrowed.view());
-    let status = narrowed.deliver(report, rows, &arrangement, style);
-    // The program ends now: giving every row back by itself would only take time.
-    std::mem::forget(narrowed);
+    let arrangement = rows.arrange.arrangement(request.spec)?;
+    let filtered = read_filtered(&rows.query, request, variables, &rows.output, &arrangement)?;
+    let report = (request.make)(&filtered.view());
+    let status = filtered.deliver(report, rows, &arrangement, style);
+    // The program ends now: freeing each row would only take time.
+    std::mem::forget(filtered);
     status
 }
 
-/// Reads, and leaves the rows that count.
-pub(super) fn narrowed(
-    asked: &args::Asked,
-    question: &Question<'_>,
+/// Reads the input, or follows it, and applies the filters.
+pub(super) fn read_filtered(
+    query: &args::Query,
+    request: &ReportRequest<'_>,
     variables: &Variables,
     output: &args::Output,
     arrangement: &Arrangement,
-) -> Result<Narrowed, Error> {
-    output.fits(question.spec.name)?;
-    let scope = Scope::of(asked, question.detail, question.outcomes, variables)?;
-    let wanted = plan::wanted(&asked.input, variables)?;
+) -> Result<Filtered, Error> {
+    output.fits(request.spec.name)?;
+    let scope = Scope::of(query, request.detail, request.outcomes, variables)?;
+    let wanted = plan::wanted(&query.input, variables)?;
     let make = |reading: Reading| {
-        let narrowed = scope.narrow(reading)?;
-        narrowed.finished((question.make)(&narrowed.view()), arrangement)
+        let filtered = scope.apply(reading)?;
+        filtered.finish((request.make)(&filtered.view()), arrangement)
     };
-    let reading = gather(wanted, asked, scope.detail, output, variables, &make)?;
-    scope.narrow(reading)
+    let reading = read_or_follow(wanted, query, scope.detail, output, variables, &make)?;
+    scope.apply(reading)
 }
 
-/// The same of what is named here, not of the paths among the arguments.
-pub(super) fn narrowed_of(
+/// Like [`read_filtered`], with other sources than the typed paths, and without following.
+pub(super) fn read_filtered_roots(
     wanted: &Roots,
-    asked: &args::Asked,
+    query: &args::Query,
     detail: Detail,
     variables: &Variables,
     output: &args::Output,
-) -> Result<Narrowed, Error> {
-    let scope = Scope::of(asked, detail, &[], variables)?;
-    let reading = read(input::find(wanted), &asked.input, scope.detail, output)?;
-    scope.narrow(reading)
+) -> Result<Filtered, Error> {
+    let scope = Scope::of(query, detail, &[], variables)?;
+    let reading = read(input::find(wanted), &query.input, scope.detail, output)?;
+    scope.apply(reading)
 }
 
-/// What counts, and how much of it has to be kept.
+/// Filters, prices and time zone of a query, and the facts to keep for them.
 pub(super) struct Scope<'a> {
-    asked: &'a args::Asked,
+    query: &'a args::Query,
     outcomes: &'a [Outcome],
     zone: Zone,
     variables: &'a Variables,
@@ -108,86 +107,86 @@ pub(super) struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// What is asked for with so much detail, of sessions that ended like this.
+    /// Resolves a query. The filters may need more than `detail`.
     pub(super) fn of(
-        asked: &'a args::Asked,
+        query: &'a args::Query,
         detail: Detail,
         outcomes: &'a [Outcome],
         variables: &'a Variables,
     ) -> Result<Self, Error> {
-        let (zone, prices) = (asked.narrow.zone()?, plan::prices(&asked.pricing)?);
-        let mut scope = Self { asked, outcomes, zone, variables, prices, detail };
+        let (zone, prices) = (query.filters.zone()?, plan::prices(&query.pricing)?);
+        let mut scope = Self { query, outcomes, zone, variables, prices, detail };
         scope.detail = scope.filter()?.detail(detail);
         Ok(scope)
     }
 
-    /// Whether no filter was asked for.
+    /// Whether no filter was given.
     pub(super) fn is_whole(&self) -> Result<bool, Error> {
         Ok(self.filter()?.is_empty())
     }
 
-    /// What is relative to now is resolved when a report is made: with --follow that is again and again.
+    /// The filter, with times relative to now. With --follow it is resolved again for each report.
     fn filter(&self) -> Result<Filter, Error> {
-        Ok(Filter { outcomes: self.outcomes.to_vec(), ..self.asked.narrow.filter(&self.zone)? })
+        Ok(Filter { outcomes: self.outcomes.to_vec(), ..self.query.filters.filter(&self.zone)? })
     }
 
-    /// Leaves the rows that count.
-    pub(super) fn narrow(&self, mut reading: Reading) -> Result<Narrowed, Error> {
+    /// Makes the rows and applies the filters.
+    pub(super) fn apply(&self, mut reading: Reading) -> Result<Filtered, Error> {
         let ledger = std::mem::take(&mut reading.scan.facts).ledger(&self.prices);
-        Ok(self.narrowed(ledger, reading, &self.filter()?))
+        Ok(self.filtered(ledger, reading, &self.filter()?))
     }
 
-    /// Leaves the rows that count, and what is printed of them.
-    pub(super) fn narrow_content(&self, mut reading: Reading) -> Result<(Narrowed, Content), Error> {
+    /// Makes the rows, applies the filters, and selects the content to print.
+    pub(super) fn apply_with_content(&self, mut reading: Reading) -> Result<(Filtered, Content), Error> {
         let ledger = std::mem::take(&mut reading.scan.facts).ledger(&self.prices);
         let filter = self.filter()?;
         let names: Vec<Name> = reading.sources.iter().map(|source| source.name().into()).collect();
         if filter.tools.is_empty() && filter.models.is_empty() {
-            let narrowed = self.narrowed(ledger, reading, &filter);
-            let content = Content::of(&narrowed.ledger, &names);
-            return Ok((narrowed, content));
+            let filtered = self.filtered(ledger, reading, &filter);
+            let content = Content::of(&filtered.ledger, &names);
+            return Ok((filtered, content));
         }
-        // Records have neither a tool nor a model: what is printed of them is chosen part by part.
+        // Records have neither a tool nor a model, so their content is selected part by part.
         let mut whole = ledger.clone();
         Filter { tools: Vec::new(), models: Vec::new(), ..filter.clone() }.select(&mut whole, Names(&names));
         let content = Content::of(&whole, &names);
-        let narrowed = self.narrowed(ledger, reading, &filter);
-        let content = content.choosing(&narrowed.ledger);
-        Ok((narrowed, content))
+        let filtered = self.filtered(ledger, reading, &filter);
+        let content = content.selecting(&filtered.ledger);
+        Ok((filtered, content))
     }
 
-    /// Leaves the rows that count.
-    fn narrowed(&self, mut ledger: Ledger, reading: Reading, filter: &Filter) -> Narrowed {
+    /// Applies the filter to these rows.
+    fn filtered(&self, mut ledger: Ledger, reading: Reading, filter: &Filter) -> Filtered {
         let names: Vec<Name> = reading.sources.iter().map(|source| source.name().into()).collect();
         let before = ledger.sessions.len();
         filter.select(&mut ledger, Names(&names));
         let nothing = before > 0 && ledger.sessions.is_empty();
         let (zone, whole) = (self.zone.clone(), filter.is_empty());
-        let (again, found_prices) = (self.variables.again.clone(), self.variables.found_prices.clone());
-        Narrowed { ledger, names, zone, reading, found_prices, nothing, whole, again }
+        let (hints, found_prices) = (self.variables.hints.clone(), self.variables.found_prices.clone());
+        Filtered { ledger, names, zone, reading, found_prices, nothing, whole, hints }
     }
 }
 
-impl Narrowed {
+impl Filtered {
     pub(super) fn view(&self) -> View<'_> {
         View { ledger: &self.ledger, names: Names(&self.names), zone: &self.zone }
     }
 
-    /// The report that was made of it, as it is written.
-    fn finished(&self, mut report: Report, arrangement: &Arrangement) -> Result<Report, Error> {
+    /// Arranges a report of these rows, and adds notes and commands.
+    fn finish(&self, mut report: Report, arrangement: &Arrangement) -> Result<Report, Error> {
         report.notes.extend(self.nothing_matches());
         report.notes.extend(report::interrupted(&self.ledger.input));
         let mut report = report.arranged(arrangement)?.local(&self.zone);
         note_found_prices(&mut report, &self.found_prices);
-        Ok(self.typed(report))
+        Ok(self.with_commands(report))
     }
 
-    /// The same with its commands as they are typed.
-    pub(super) fn typed(&self, report: Report) -> Report {
-        self.again.type_out(report, self.whole)
+    /// Spells out the commands in a report of these rows.
+    pub(super) fn with_commands(&self, report: Report) -> Report {
+        self.hints.fill_in(report, self.whole)
     }
 
-    /// Writes the report that was made of it.
+    /// Finishes and writes a report of these rows.
     pub(super) fn deliver(
         &self,
         report: Report,
@@ -196,13 +195,13 @@ impl Narrowed {
         style: Style,
     ) -> Result<ExitStatus, Error> {
         let status = status(&self.ledger.input, &self.reading.stop, self.reading.partial, &report);
-        let report = self.finished(report, arrangement)?;
+        let report = self.finish(report, arrangement)?;
         let status = rows.output.deliver(&report, status, self.reading.style.unwrap_or(style))?;
         self.complain_of_nothing(status);
         Ok(status)
     }
 
-    /// Says that the filters left nothing.
+    /// A note if nothing matches the filters.
     pub(super) fn nothing_matches(&self) -> Option<Line> {
         self.nothing.then(|| {
             Line::new(Tone::Warning).word("nothing matches the filters: ").count(
@@ -213,7 +212,7 @@ impl Narrowed {
         })
     }
 
-    /// Where every source was named on standard error already, there is nothing to add.
+    /// Reports that nothing was read, unless there was an error message about every source.
     pub(super) fn complain_of_nothing(&self, status: ExitStatus) {
         let input = &self.ledger.input;
         if status == ExitStatus::NothingRead && !(self.reading.partial && input.bytes == 0) {

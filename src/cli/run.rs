@@ -1,4 +1,4 @@
-//! `run`: starts a command, passes its output on, and says what it did.
+//! `run`: starts a command, passes its output on, and reports what it did.
 
 use std::{ffi::OsString, io, path::PathBuf, time::Duration};
 
@@ -8,12 +8,12 @@ use super::{
     args,
     child::{self, Child},
     complain, describe,
-    live::{Live, Now},
+    live::{Live, Snapshot},
     output::Channel,
-    pass::{self, Keeper, Pass, Passed, Wires},
+    passthrough::{self, Inbox, Outcome, Passthrough, Supervisor},
     pipe,
     plan::{self, Variables, parse_duration},
-    print::{Printer, Prints},
+    print::{PrintMode, Printer},
     signal::Received,
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     scan::Options,
 };
 
-/// After its command ended, a stream that is held open by others is waited for so long, while nothing comes.
+/// How long to wait for more output after the command has ended, if other processes hold the stream open.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Arguments of `run`.
@@ -34,63 +34,64 @@ pub struct Run {
     /// The command and its arguments, after --
     #[arg(value_name = "COMMAND", required = true, last = true, value_hint = ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
-    /// How to write the report.
+    /// Format and destination of the report.
     #[command(flatten)]
     pub output: args::Output,
-    /// What to do with the stream.
+    /// What happens to the stream.
     #[command(flatten)]
     pub stream: Stream,
-    /// Keep a copy of the stream in this file
+    /// Write a copy of the stream to this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "While it runs")]
     pub tee: Option<PathBuf>,
-    /// What to show meanwhile.
+    /// The live display.
     #[command(flatten)]
     pub live: Live,
-    /// Prices.
+    /// Price files.
     #[command(flatten)]
     pub pricing: args::Pricing,
-    /// Pass over records larger than this, such as 512K, 64M or 1G
+    /// Skip records larger than this, such as 512K, 64M or 1G
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = args::size, help_heading = "While it runs")]
     pub max_record: usize,
-    /// What has to hold.
+    /// Gates on the run.
     #[command(flatten)]
     pub gates: args::Gates,
-    /// Whether to tell GitHub.
+    /// Output for GitHub Actions.
     #[command(flatten)]
     pub github: args::Github,
-    /// Stop the command as soon as it costs or takes more than --max-cost or --max-duration allows
+    /// Stop the command as soon as it exceeds --max-cost or --max-duration
     ///
-    /// By SIGINT, then SIGTERM, then SIGKILL; on Windows by Ctrl-Break, then by terminating it and all it started. Before a
-    /// result comes, the cost is what input and cache tokens cost at least.
+    /// Sends SIGINT, then SIGTERM, then SIGKILL; on Windows sends Ctrl-Break, then terminates the command and
+    /// everything it started. Until a result arrives, the cost is the minimum cost of the input and cache
+    /// tokens.
     #[arg(long, help_heading = "Gates")]
     pub stop_on_gate: bool,
-    /// Wait so long between SIGINT, SIGTERM and SIGKILL, or after Ctrl-Break, when the command is stopped
+    /// Wait this long between SIGINT, SIGTERM and SIGKILL, or after Ctrl-Break, when stopping the command
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration, help_heading = "Gates")]
     pub grace: Duration,
 }
 
-/// What to do with a stream.
+/// Options for the stream.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "While it runs")]
 pub struct Stream {
-    /// Print what the assistant says and which tools it calls, instead of the stream itself
+    /// Print the assistant's messages and tool calls as readable text, instead of the stream itself
     ///
-    /// This shows content: messages, and what tools were given and answered. A filter narrows it too; a pipe is then printed
-    /// at its end, since only then it is known what matches.
+    /// This shows content: messages, tool inputs and tool results. Filters apply to it too; a pipe is then
+    /// printed at its end, when it is known which records match.
     #[arg(long, value_name = "AS", value_enum)]
     pub print: Option<Print>,
-    /// Read the stream to its end, also when nobody reads standard output any more
+    /// Read the stream to its end even if nobody reads standard output any more
     ///
-    /// Without this, whoever writes the stream meets a closed pipe at the next write, as without ccstat, and usually ends. The
-    /// report is made in either case.
+    /// Without this option, the program that writes the stream gets a closed pipe at its next write, as it
+    /// would without ccstat, and usually ends. The report is written in either case.
     #[arg(long)]
     pub keep_running: bool,
 }
 
-/// As what a stream is printed.
+/// How a stream is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Print {
-    /// As a person reads it
+    /// As readable text
     Text,
 }
 
@@ -98,77 +99,81 @@ pub enum Print {
 pub(super) fn run(run: &Run, variables: &Variables) -> Result<ExitStatus, Error> {
     if run.stop_on_gate && run.gates.max_cost.is_none() && run.gates.max_duration.is_none() {
         let wrong =
-            "--stop-on-gate needs --max-cost or --max-duration: the other gates are judged at the end";
+            "--stop-on-gate needs --max-cost or --max-duration: the other gates are evaluated at the end";
         return Err(Error::Usage(wrong.to_owned()));
     }
     run.output.fits("summary")?;
     let prices = plan::prices(&run.pricing)?;
     let mut outlets: Vec<_> = run.tee.as_deref().map(pipe::copy).transpose()?.into_iter().collect();
-    let keeps = run.stream.keep_running;
+    let keep_running = run.stream.keep_running;
     if run.stream.print.is_none() {
-        outlets.insert(0, pipe::stdout(!keeps)?);
+        outlets.insert(0, pipe::stdout(!keep_running)?);
     }
-    let wires = Wires::new();
-    wires.listen(child::SIGNALS).map_err(Error::Write)?;
-    let (child, stdout) = match Child::start(&run.command, run.stop_on_gate, run.grace, &wires.sender) {
+    let inbox = Inbox::new();
+    inbox.listen(child::SIGNALS).map_err(Error::Write)?;
+    let (child, stdout) = match Child::start(&run.command, run.stop_on_gate, run.grace, &inbox.sender) {
         Ok(started) => started,
         Err(error) => {
-            // Programs find zeros and nulls where nothing happened.
-            let nothing = Passed { facts: Some(Facts::default()), ..Passed::default() };
-            report(run, nothing, &prices, variables)?;
+            // Programs that read the report get zeros and nulls.
+            let empty = Outcome { facts: Some(Facts::default()), ..Outcome::default() };
+            report(run, empty, &prices, variables)?;
             return Ok(not_started(run, &error));
         }
     };
     pipe::widen(&stdout);
-    let from = if keeps { Box::new(stdout) } else { pipe::while_read(stdout).map_err(Error::Write)? };
-    let mut keeper = Keeping { child, gates: run.stop_on_gate.then_some(&run.gates) };
+    let input = if keep_running {
+        Box::new(stdout)
+    } else {
+        pipe::until_stdout_closes(stdout).map_err(Error::Write)?
+    };
+    let mut supervisor = CommandSupervisor { child, gates: run.stop_on_gate.then_some(&run.gates) };
     let limits = Limits { max_record: run.max_record, ..Limits::default() };
-    // What has no result yet is told by its responses.
+    // Before the first result, the cost is estimated from single responses.
     let live = Detail::RESPONSES | Detail::AGENTS | Detail::EVENTS;
     let detail = run.gates.gates().iter().map(Gate::detail).fold(live, Detail::and);
     let options = Options { limits, stop: Stop::default(), detail, ..Options::default() };
-    let pass = Pass {
-        from,
+    let passthrough = Passthrough {
+        input,
         outlets,
-        printer: run.stream.print.map(|Print::Text| Prints::Live(Printer::new(variables.style().color))),
-        show: run.live.start(run.output.quiet, run.stream.print.is_none()),
-        watched: run.stop_on_gate,
+        printer: run.stream.print.map(|Print::Text| PrintMode::Live(Printer::new(variables.style().color))),
+        display: run.live.start(run.output.quiet, run.stream.print.is_none()),
+        checked: run.stop_on_gate,
         options,
         prices: &prices,
     };
-    let passed = pass.run(wires, &mut keeper);
-    keeper.child.sweep();
-    let ended = keeper.child.status().map_err(Error::Write)?;
-    let status = report(run, passed, &prices, variables)?;
+    let outcome = passthrough.run(inbox, &mut supervisor);
+    supervisor.child.kill_leftovers();
+    let ended = supervisor.child.status().map_err(Error::Write)?;
+    let status = report(run, outcome, &prices, variables)?;
     Ok(match status {
         ExitStatus::GateFailed => status,
         _ => ExitStatus::Child(child::code(ended)),
     })
 }
 
-/// A command that cannot be started ends as a shell would say it.
+/// Reports a command that cannot be started, with the exit code of a shell.
 fn not_started(run: &Run, error: &io::Error) -> ExitStatus {
     let program = run.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
     complain(&format!("cannot run `{program}`: {error}"));
     ExitStatus::Child(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })
 }
 
-fn report(run: &Run, passed: Passed, prices: &Prices, variables: &Variables) -> Result<ExitStatus, Error> {
+fn report(run: &Run, outcome: Outcome, prices: &Prices, variables: &Variables) -> Result<ExitStatus, Error> {
     let sources = [Source { origin: Origin::Stdin, unverified: false }];
-    let Passed { facts, unread, arrived, lost, left } = passed;
-    pass::complain_of(&lost);
+    let Outcome { facts, unread, arrived, failed_outlets, abandoned } = outcome;
+    passthrough::complain_of(&failed_outlets);
     if let Some(unread) = &unread {
         complain(&describe(unread, &sources));
     }
     let Some(mut facts) = facts else {
-        complain("no report: it failed as said above; the stream was passed on all the same");
+        complain("no report, because of the failure above; the stream was passed on completely");
         let gates = run.gates.gates();
         gates
             .iter()
-            .for_each(|gate| complain(&format!("gate {} failed: it could not be judged", gate.name())));
+            .for_each(|gate| complain(&format!("gate {} failed: it could not be evaluated", gate.name())));
         return Ok(if gates.is_empty() { ExitStatus::Partial } else { ExitStatus::GateFailed });
     };
-    if left {
+    if abandoned {
         facts.interrupt(None);
     }
     let account = facts.clone().settle(prices);
@@ -178,29 +183,29 @@ fn report(run: &Run, passed: Passed, prices: &Prices, variables: &Variables) -> 
     let mut report = report::arrived(report::summary(&account, view.names), &account, &arrived);
     report::note_found_prices(&mut report, &variables.found_prices);
     report.verdicts = report::judge(&view, &run.gates.gates(), Some(arrived.elapsed));
-    let report = variables.again.type_out(report, true);
+    let report = variables.hints.fill_in(report, true);
     let nothing = account.input.records == 0;
-    if nothing && account.input.sources > 0 && !left {
+    if nothing && account.input.sources > 0 && !abandoned {
         complain("the command printed no log: add --output-format stream-json --verbose to `claude -p`");
     }
     let style = variables.style_of(&io::stderr());
     let failed = report.failed().next().is_some();
     let status = if nothing { ExitStatus::NothingRead } else { ExitStatus::Done };
-    let status = run.github.tell(&report, &account, view.names, variables, status);
+    let status = run.github.publish(&report, &account, view.names, variables, status);
     let status = run.output.deliver_to(Channel::Stderr, &report, status, style)?;
     Ok(if failed { ExitStatus::GateFailed } else { status })
 }
 
-/// Keeps the command.
-struct Keeping<'a> {
+/// Forwards signals to the command, and stops it when a gate fails.
+struct CommandSupervisor<'a> {
     child: Child,
-    /// What it must not do, or be stopped.
+    /// The gates that stop the command; `None` without `--stop-on-gate`.
     gates: Option<&'a args::Gates>,
 }
 
-impl Keeper for Keeping<'_> {
+impl Supervisor for CommandSupervisor<'_> {
     fn signal(&mut self, received: Received) {
-        self.child.pass_on(received);
+        self.child.forward(received);
     }
 
     fn tick(&mut self) {
@@ -208,25 +213,27 @@ impl Keeper for Keeping<'_> {
     }
 
     fn child_ended(&mut self) {
-        self.child.end();
+        self.child.mark_ended();
     }
 
-    fn look(&mut self, now: &Now) -> Option<String> {
+    fn check(&mut self, now: &Snapshot) -> Option<String> {
         let gates = self.gates.filter(|_| !self.child.was_stopped())?;
         let gate = match () {
-            () if gates.max_duration.is_some_and(|most| now.elapsed > most) => "max-duration",
-            () if gates.max_cost.zip(now.least()).is_some_and(|(most, cost)| cost > most) => "max-cost",
+            () if gates.max_duration.is_some_and(|limit| now.elapsed > limit) => "max-duration",
+            () if gates.max_cost.zip(now.minimum_cost()).is_some_and(|(limit, cost)| cost > limit) => {
+                "max-cost"
+            }
             () => return None,
         };
         self.child.stop();
         Some(format!("stopping the command: gate `{gate}` failed"))
     }
 
-    fn is_over(&mut self, relay: &Relay) -> bool {
-        self.child.gone_for().is_some_and(|gone| gone.min(relay.idle_time()) > LINGER)
+    fn should_stop(&mut self, relay: &Relay) -> bool {
+        self.child.time_since_end().is_some_and(|time| time.min(relay.idle_time()) > LINGER)
     }
 
     fn is_done(&mut self) -> bool {
-        self.child.gone_for().is_some()
+        self.child.time_since_end().is_some()
     }
 }

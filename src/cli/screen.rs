@@ -1,4 +1,4 @@
-//! A screen that is drawn again and again: the other screen of the terminal, which leaves what was there untouched.
+//! Draws on the alternate screen of the terminal, so that the normal screen stays as it was.
 
 use std::{
     fmt::Write as _,
@@ -9,17 +9,18 @@ use std::{
     },
 };
 
-/// Goes to the other screen, hides the cursor, and lets long lines be cut instead of wrapped.
+/// Switches to the alternate screen, hides the cursor, and turns off line wrapping.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
-/// Takes all of it back.
+/// Undoes [`ENTER`].
 const LEAVE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
-/// The other screen, until it is left or dropped.
+/// The alternate screen. The flag is set while it is shown.
 #[derive(Clone, Default)]
 pub(super) struct Screen(Arc<AtomicBool>);
 
 impl Screen {
-    /// Shows it. A panic leaves it too: the program ends without unwinding then, and only a hook can do that.
+    /// Switches to the alternate screen. A panic hook leaves it again, because a release build aborts without
+    /// unwinding.
     pub(super) fn enter(&self) -> io::Result<()> {
         let screen = self.clone();
         let hook = std::panic::take_hook();
@@ -31,32 +32,32 @@ impl Screen {
         write(ENTER)
     }
 
-    /// Goes back to what was there before; at once if that was done already.
+    /// Switches back to the normal screen. Does nothing if that was done already.
     pub(super) fn leave(&self) {
         if self.0.swap(false, Ordering::Relaxed) {
-            // Where the terminal is gone there is nothing to go back to.
+            // Fails only if the terminal is gone.
             let _ = write(LEAVE);
         }
     }
 
-    /// Draws over what is there.
+    /// Replaces what is shown by this text and status line.
     pub(super) fn paint(&self, text: &str, rows: u16, status: &str) -> io::Result<()> {
         write(&frame(text, rows.into(), status))
     }
 }
 
-/// All at once, so that no half of a picture is seen.
+/// Writes in one call, so that no partial frame is visible.
 fn write(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
-/// A picture of so many rows: as much of the text as there is room for, and a status in the last row.
+/// A frame of `rows` rows: as much of the text as fits, and the status in the last row.
 ///
-/// Each line is cleared before it is written: behind a line that fills its row the cursor stays on the last letter, and
-/// clearing from there would take it away. Terminals that know how show it all at once (mode 2026). At the end the
-/// cursor waits at the top, where a key that is pressed does not make the screen scroll.
+/// Each line is cleared before it is written: after a line that fills its row, the cursor stays on the last
+/// character, and clearing from there would erase it. Terminals with synchronized output (mode 2026) show the
+/// frame at once. The cursor ends at the top, where an echoed key does not scroll the screen.
 fn frame(text: &str, rows: usize, status: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let room = rows.saturating_sub(1);
@@ -68,7 +69,7 @@ fn frame(text: &str, rows: usize, status: &str) -> String {
     if shown < lines.len() && room > 0 {
         let more = lines.len() - shown;
         let _ =
-            write!(frame, "\x1b[2K… {more} more lines: they are shown at the end, or in a higher window\r\n");
+            write!(frame, "\x1b[2K… {more} more lines: shown in a taller window, and in the last report\r\n");
     }
     let _ = write!(frame, "\x1b[J\x1b[{rows};1H{status}\x1b[0m\x1b[H\x1b[?2026l");
     frame
@@ -78,7 +79,7 @@ fn frame(text: &str, rows: usize, status: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The rows of a picture as a terminal shows them, the status last.
+    /// The rows of a frame as a terminal shows them, the status last.
     fn shown(lines: usize, rows: usize) -> Vec<String> {
         let text: String = (1..=lines).map(|line| format!("line {line}\n")).collect();
         let frame = frame(&text, rows, "status");
@@ -100,11 +101,11 @@ mod tests {
     fn a_text_that_is_too_long_is_cut_and_says_so() {
         let rows = shown(30, 24);
         assert_eq!((rows.len(), &*rows[21]), (24, "line 22"));
-        assert_eq!(rows[22], "… 8 more lines: they are shown at the end, or in a higher window");
+        assert_eq!(rows[22], "… 8 more lines: shown in a taller window, and in the last report");
     }
 
     #[test]
-    fn no_window_is_too_small() {
+    fn a_frame_fits_into_any_window() {
         for rows in 0..4 {
             assert!(shown(9, rows).len() <= rows.max(1), "{rows}");
         }

@@ -1,14 +1,14 @@
-//! `show`: one session as a timeline.
+//! `show`: shows one session as a timeline.
 
 use clap::Args;
 
 use super::{
     args::Rows,
-    options,
+    check_search,
     plan::{self, Variables},
-    read_spared,
-    rows::{Narrowed, Question, Scope, narrowed},
-    spare,
+    read_sources,
+    rows::{Filtered, ReportRequest, Scope, read_filtered},
+    scan_options,
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -19,16 +19,16 @@ use crate::{
     scan::{Locator, Target},
 };
 
-/// Candidates that an ambiguous beginning names.
+/// Maximum number of candidates in the message about an ambiguous id.
 const CANDIDATES: usize = 10;
 
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub struct Show {
-    /// Id of the session or its beginning; latest for the one that began last
+    /// Id of the session or its first characters; latest for the one that started last
     #[arg(value_name = "SESSION")]
     pub id: String,
-    /// What every report has.
+    /// Arguments of every report.
     #[command(flatten)]
     pub rows: Rows,
 }
@@ -37,49 +37,50 @@ pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<E
     let Show { id, rows } = show;
     let arrangement = rows.arrange.arrangement(&report::SHOW)?;
     let make = |view: &View<'_>| report::show(view, report::find_session(view.ledger, id).ok());
-    let question = Question::of(&report::SHOW, &make);
-    // While it is followed, the session may be yet to come, in any folder.
-    let narrowed = if rows.asked.follow {
-        narrowed(&rows.asked, &question, variables, &rows.output, &arrangement)?
+    let request = ReportRequest::of(&report::SHOW, &make);
+    // With --follow, the session may still appear, in any folder.
+    let filtered = if rows.query.follow {
+        read_filtered(&rows.query, &request, variables, &rows.output, &arrangement)?
     } else {
-        let narrowed = read_for(id, rows, question.detail, variables)?;
-        narrowed.reading.complain_of_unread();
-        narrowed
+        let filtered = read_for(id, rows, request.detail, variables)?;
+        filtered.reading.complain_of_unread();
+        filtered
     };
-    let session = match report::find_session(&narrowed.ledger, id) {
+    let session = match report::find_session(&filtered.ledger, id) {
         Ok(session) => Some(session),
-        // Where nothing was read or nothing is left, that is what there is to say.
-        Err(_) if narrowed.ledger.sessions.is_empty() => None,
+        // If nothing was read or nothing matches the filters, that is reported instead.
+        Err(_) if filtered.ledger.sessions.is_empty() => None,
         Err(error) => {
-            let list = variables.again.typed(&FollowUp::Report(report::SESSIONS.name));
-            return Err(Error::Usage(describe(&error, id, &narrowed.ledger, &list)));
+            let list = variables.hints.typed(&FollowUp::Report(report::SESSIONS.name));
+            return Err(Error::Usage(describe(&error, id, &filtered.ledger, &list)));
         }
     };
-    narrowed.deliver(report::show(&narrowed.view(), session), rows, &arrangement, style)
+    filtered.deliver(report::show(&filtered.view(), session), rows, &arrangement, style)
 }
 
-/// Reads the project folders that hold a part of the session, or everything if these cannot be told from names and first records.
-fn read_for(id: &str, rows: &Rows, detail: Detail, variables: &Variables) -> Result<Narrowed, Error> {
-    let Rows { asked, output, .. } = rows;
+/// Reads the project folders that contain the session, or everything if file names and first records do not
+/// show which these are.
+fn read_for(id: &str, rows: &Rows, detail: Detail, variables: &Variables) -> Result<Filtered, Error> {
+    let Rows { query, output, .. } = rows;
     output.fits(report::SHOW.name)?;
-    let scope = Scope::of(asked, detail, &[], variables)?;
-    let search = input::find(&plan::wanted(&asked.input, variables)?);
-    spare(&search, output)?;
+    let scope = Scope::of(query, detail, &[], variables)?;
+    let search = input::find(&plan::wanted(&query.input, variables)?);
+    check_search(&search, output)?;
     let read = |search| {
-        let reading = read_spared(search, &asked.input, scope.detail, output.quiet);
-        scope.narrow(reading)
+        let reading = read_sources(search, &query.input, scope.detail, output.quiet);
+        scope.apply(reading)
     };
-    // A filter may leave another session than the one that is found here.
-    let locate = || Locator::of(&search.sources, &options(&asked.input, scope.detail));
+    // A filter may select another session than the one that is found here.
+    let locate = || Locator::of(&search.sources, &scan_options(&query.input, scope.detail));
     let locator = scope.is_whole()?.then(locate).flatten();
     let target = if id == LATEST { Target::Latest } else { Target::Id(id) };
     if let Some((locator, chosen)) = locator.and_then(|one| one.choose(target).map(|chosen| (one, chosen))) {
-        let mut narrowed = read(search.some(|source| chosen.contains(source)))?;
-        let session = report::find_session(&narrowed.ledger, id).map(|at| &narrowed.ledger.sessions[at]);
+        let mut filtered = read(search.some(|source| chosen.contains(source)))?;
+        let session = report::find_session(&filtered.ledger, id).map(|at| &filtered.ledger.sessions[at]);
         let is_same = session.is_ok_and(|session| locator.covers(&chosen, target, session));
-        if is_same || narrowed.reading.stop.is_some() {
-            narrowed.reading.partial |= !search.errors.is_empty();
-            return Ok(narrowed);
+        if is_same || filtered.reading.stop.is_some() {
+            filtered.reading.partial |= !search.errors.is_empty();
+            return Ok(filtered);
         }
     }
     read(search)
@@ -91,12 +92,12 @@ fn describe(error: &FindSessionError, start: &str, ledger: &Ledger, list: &str) 
             let more = ids.len().saturating_sub(CANDIDATES);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let some: Vec<&str> = ids.iter().take(CANDIDATES).map(String::as_str).collect();
-            format!("several sessions begin with `{start}`: {}{more}", some.join(", "))
+            format!("several sessions start with `{start}`: {}{more}", some.join(", "))
         }
         FindSessionError::NotFound => {
             let latest = ledger.sessions.iter().rev().find_map(|session| session.id.as_deref());
             let latest = latest.map(|id| format!(", the latest is `{id}`")).unwrap_or_default();
-            format!("no session begins with `{start}`{latest}; `{list}` lists them")
+            format!("no session starts with `{start}`{latest}; `{list}` lists all sessions")
         }
     }
 }

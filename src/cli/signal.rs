@@ -1,5 +1,7 @@
-//! Signals: those that end following, where the first asks for the last report and a second one ends at once, and those that are
-//! passed on to a command. On Windows, events of the console take their place.
+//! Catches signals, or console events on Windows.
+//!
+//! `--follow` ends at the first signal with a last report, and at the second one at once. `run` forwards
+//! signals to its command.
 
 use std::{
     io,
@@ -14,31 +16,32 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use super::windows::{self, Event};
 use crate::{error::ExitStatus, input::Stop};
 
-/// The numbers that the C library of Windows, and Node, have for the events of a console: here Ctrl-C.
+/// Ctrl-C. These constants are the signal numbers that Node and the C library of Windows use for console
+/// events.
 #[cfg(windows)]
 pub(super) const SIGINT: i32 = 2;
 /// Ctrl-Break.
 #[cfg(windows)]
 pub(super) const SIGBREAK: i32 = 21;
-/// The window was closed.
+/// The console window was closed.
 #[cfg(windows)]
 pub(super) const SIGHUP: i32 = 1;
 /// The user logs off, or the system shuts down.
 #[cfg(windows)]
 pub(super) const SIGTERM: i32 = 15;
 
-/// The signals that end following, and how the program ends with each.
-const ENDINGS: &[(i32, ExitStatus)] = &[
+/// Signals that end `--follow`, with the exit status of each.
+const EXIT_STATUSES: &[(i32, ExitStatus)] = &[
     (SIGINT, ExitStatus::Interrupted),
     (SIGTERM, ExitStatus::Terminated),
     (SIGHUP, ExitStatus::HungUp),
-    // The only event that one program can send to another, and so what ends it from outside.
+    // The only event that one program can send to another.
     #[cfg(windows)]
     (SIGBREAK, ExitStatus::Terminated),
 ];
 
-/// The signals that end a pipe, after the last words of its writer.
-pub(super) const OF_A_PIPE: &[i32] = &[
+/// Signals that stop reading a pipe, after its writer had time for its last output.
+pub(super) const PIPE_SIGNALS: &[i32] = &[
     SIGINT,
     SIGTERM,
     SIGHUP,
@@ -48,48 +51,50 @@ pub(super) const OF_A_PIPE: &[i32] = &[
     SIGBREAK,
 ];
 
-/// How the program ends with a signal.
-pub(super) fn ending(signal: i32) -> ExitStatus {
-    let known = ENDINGS.iter().find(|(known, _)| *known == signal);
+/// The exit status after a signal.
+pub(super) fn exit_status(signal: i32) -> ExitStatus {
+    let known = EXIT_STATUSES.iter().find(|(known, _)| *known == signal);
     known.map_or(ExitStatus::Interrupted, |(_, status)| *status)
 }
 
-/// A signal that was caught.
+/// A caught signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Received {
     pub(super) number: i32,
     pub(super) origin: Origin,
 }
 
-/// Who sent a signal.
+/// The sender of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    /// The kernel: it was typed at the terminal, or the terminal was closed or resized.
+    /// The kernel: a key was typed at the terminal, or the terminal was closed or resized.
     #[cfg(unix)]
     Kernel,
-    /// A process, by its number.
+    /// A process, by its id.
     #[cfg(unix)]
     Process(i32),
-    /// macOS and Windows do not say it.
+    /// macOS and Windows do not report the sender.
     Unknown,
 }
 
-/// Catches signals from now on, on a thread of its own, until `tell` returns false. Signals that are ignored already stay
-/// ignored, here and in the programs that are started: `nohup` and shells without job control rely on it.
+/// Calls `notify` for each of these signals, on a separate thread, until it returns false.
+///
+/// Signals that were ignored at the start stay ignored, here and in child processes: `nohup` and shells
+/// without job control rely on that.
 #[cfg(unix)]
 pub(super) fn listen(
     numbers: &[i32],
-    mut tell: impl FnMut(Received) -> bool + Send + 'static,
+    mut notify: impl FnMut(Received) -> bool + Send + 'static,
 ) -> io::Result<()> {
     use signal_hook::iterator::{SignalsInfo, exfiltrator::WithOrigin};
     let ignored = ignored();
     let caught = numbers.iter().filter(|number| ignored >> (*number - 1) & 1 == 0);
     let mut signals = SignalsInfo::<WithOrigin>::new(caught)?;
-    let hidden = hides_origins();
+    let hides_origins = hides_origins();
     std::thread::spawn(move || {
         for caught in &mut signals {
-            let origin = if hidden { Origin::Unknown } else { origin(&caught) };
-            if !tell(Received { number: caught.signal, origin }) {
+            let origin = if hides_origins { Origin::Unknown } else { origin(&caught) };
+            if !notify(Received { number: caught.signal, origin }) {
                 return;
             }
         }
@@ -97,19 +102,19 @@ pub(super) fn listen(
     Ok(())
 }
 
-/// Catches events of the console from now on, on a thread of the system. As on Unix, they have no effect when nobody wants to
-/// be told any more.
+/// Calls `notify` for each of these console events, on a thread of the system. As on Unix, a caught event has
+/// no effect once nobody receives it any more.
 #[cfg(windows)]
 pub(super) fn listen(
     numbers: &[i32],
-    mut tell: impl FnMut(Received) -> bool + Send + 'static,
+    mut notify: impl FnMut(Received) -> bool + Send + 'static,
 ) -> io::Result<()> {
     let numbers = numbers.to_vec();
     windows::listen(move |event| {
         let number = number(event);
         let is_caught = numbers.contains(&number);
         if is_caught {
-            tell(Received { number, origin: Origin::Unknown });
+            notify(Received { number, origin: Origin::Unknown });
         }
         is_caught
     })
@@ -125,15 +130,16 @@ fn number(event: Event) -> i32 {
     }
 }
 
-/// The first interrupt asks for the report of what was read, a second one ends at once.
+/// Sets `stop` at the first interrupt, so that what was read is reported. A second interrupt ends the program
+/// at once.
 #[cfg(unix)]
 pub(super) fn on_interrupt(stop: &Stop) {
-    // If no handler can be set, an interrupt ends the program by default.
+    // If no handler can be set, an interrupt ends the program as usual.
     let _ = signal_hook::flag::register_conditional_default(SIGINT, stop.flag());
     let _ = signal_hook::flag::register(SIGINT, stop.flag());
 }
 
-/// The same on Windows.
+/// Sets `stop` at the first Ctrl-C, so that what was read is reported. A second one ends the program at once.
 #[cfg(windows)]
 pub(super) fn on_interrupt(stop: &Stop) {
     let flag = stop.flag();
@@ -150,14 +156,14 @@ fn origin(caught: &signal_hook::low_level::siginfo::Origin) -> Origin {
     }
 }
 
-/// Whether a test wants origins as on macOS. Only builds with debug assertions can be asked.
+/// Whether a test asks for unknown origins, as on macOS. Works only in builds with debug assertions.
 #[cfg(unix)]
-#[expect(clippy::disallowed_methods, reason = "a hook for tests, which is no option")]
+#[expect(clippy::disallowed_methods, reason = "a hook for tests, not an option")]
 fn hides_origins() -> bool {
     cfg!(debug_assertions) && std::env::var_os("TEST_SIGNALS_WITHOUT_ORIGIN").is_some()
 }
 
-/// The signals that are ignored, as bits from the lowest.
+/// The ignored signals: bit N-1 is signal N.
 #[cfg(target_os = "linux")]
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -165,65 +171,67 @@ fn ignored() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Other systems tell it only to unsafe code.
+/// None: other systems report ignored signals only through an unsafe interface.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn ignored() -> u64 {
     0
 }
 
-/// Waits for signals.
+/// Waits for signals that end the program.
 pub(super) struct Signals {
     receiver: mpsc::Receiver<ExitStatus>,
-    /// Never used, only kept: without a sender there would be nothing to wait for.
+    /// Keeps the channel open: without a sender, waiting would end at once.
     _sender: mpsc::Sender<ExitStatus>,
     stop: Stop,
 }
 
 impl Signals {
-    /// Catches them from now on. Before a second one ends the program, `last` is done.
-    pub(super) fn catch(last: impl Fn() + Send + 'static) -> Self {
+    /// Starts to catch signals. Calls `clean_up` before a second signal ends the program.
+    pub(super) fn catch(clean_up: impl Fn() + Send + 'static) -> Self {
         let (sender, receiver) = mpsc::channel();
         let signals = Self { receiver, _sender: sender.clone(), stop: Stop::default() };
         let flag = signals.stop.flag();
-        each(move |signal| {
-            let ending = ending(signal);
+        for_each_signal(move |signal| {
+            let status = exit_status(signal);
             if flag.swap(true, Ordering::Relaxed) {
-                last();
-                // Whoever waits for us sees that a signal ended us; where that fails, the same number.
+                clean_up();
+                // The parent sees that a signal ended us. If that fails, it gets the same exit code.
                 #[cfg(unix)]
                 let _ = signal_hook::low_level::emulate_default_handler(signal);
-                std::process::exit(ending.code().into());
+                std::process::exit(status.code().into());
             }
-            // Whoever waited may have ended already.
-            let _ = sender.send(ending);
+            // The receiver may be gone already.
+            let _ = sender.send(status);
         });
         signals
     }
 
-    /// The wish to stop that the first signal sets.
+    /// The stop flag, set by the first signal.
     pub(super) fn stop(&self) -> &Stop {
         &self.stop
     }
 
-    /// Waits so long, or until a signal comes: how the program ends with it.
+    /// Waits for a signal, at most this long, and returns its exit status.
     pub(super) fn wait(&self, time: Duration) -> Option<ExitStatus> {
         self.receiver.recv_timeout(time).ok()
     }
 }
 
-/// Does something for each signal, on a thread of its own, which sleeps until there is one.
+/// Calls `act` for each signal of [`EXIT_STATUSES`], on a separate thread.
 #[cfg(unix)]
-fn each(mut act: impl FnMut(i32) + Send + 'static) {
-    // Where no handler can be set, signals end the program as they always did.
-    if let Ok(mut signals) = signal_hook::iterator::Signals::new(ENDINGS.iter().map(|(signal, _)| signal)) {
+fn for_each_signal(mut act: impl FnMut(i32) + Send + 'static) {
+    // If no handler can be set, signals end the program as usual.
+    if let Ok(mut signals) =
+        signal_hook::iterator::Signals::new(EXIT_STATUSES.iter().map(|(signal, _)| signal))
+    {
         std::thread::spawn(move || signals.forever().for_each(&mut act));
     }
 }
 
-/// The same with the events of a console.
+/// Calls `act` for each console event of [`EXIT_STATUSES`].
 #[cfg(windows)]
-fn each(mut act: impl FnMut(i32) + Send + 'static) {
-    let numbers: Vec<i32> = ENDINGS.iter().map(|(signal, _)| *signal).collect();
+fn for_each_signal(mut act: impl FnMut(i32) + Send + 'static) {
+    let numbers: Vec<i32> = EXIT_STATUSES.iter().map(|(signal, _)| *signal).collect();
     let _ = listen(&numbers, move |received| {
         act(received.number);
         true

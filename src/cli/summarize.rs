@@ -1,4 +1,5 @@
-//! `summarize`: the one report that reads a pipe while it is passed on, and judges all that was read as one.
+//! `summarize`: the report about everything that was read, and the only one that can pass a pipe on while
+//! reading it.
 
 use std::{
     io,
@@ -6,14 +7,14 @@ use std::{
 };
 
 use super::{
-    Reading, args, complain, gather, nothing_read,
+    Reading, args, check_search, complain, nothing_read,
     output::Channel,
     plan::{self, Variables},
-    print::{Printer, Prints, Shelf},
-    read,
-    rows::{Narrowed, Scope},
-    spare, status,
-    tee::{held, is_pipe},
+    print::{PrintMode, Printer, RecordStore},
+    read, read_or_follow,
+    rows::{Filtered, Scope},
+    status,
+    tee::{is_pipe, read_into},
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -24,59 +25,57 @@ use crate::{
     report::{self, Gate, Names, Report, View},
 };
 
-pub(super) fn summarize(asked: &args::Summarize, variables: &Variables) -> Result<ExitStatus, Error> {
-    asked.output.fits("summary")?;
-    let wanted = plan::wanted(&asked.asked.input, variables)?;
-    let search = if asked.asked.follow {
-        if asked.tee.prints() {
-            return Err(Error::Usage(
-                "--print prints what was read once: it cannot be used with --follow".to_owned(),
-            ));
+pub(super) fn summarize(arguments: &args::Summarize, variables: &Variables) -> Result<ExitStatus, Error> {
+    arguments.output.fits("summary")?;
+    let wanted = plan::wanted(&arguments.query.input, variables)?;
+    let search = if arguments.query.follow {
+        if arguments.tee.prints() {
+            return Err(Error::Usage("--print reads a log once: it cannot be used with --follow".to_owned()));
         }
         None
     } else {
         Some(input::find(&wanted))
     };
-    let task = Task { asked, gates: asked.gates.gates(), variables, wanted };
-    let narrows = asked.asked.narrow.narrows()?;
-    let live = search.as_ref().is_some_and(|search| is_pipe(&search.sources)) && !narrows;
+    let task = Task { arguments, gates: arguments.gates.gates(), variables, wanted };
+    let is_filtered = arguments.query.filters.is_filtered()?;
+    let live = search.as_ref().is_some_and(|search| is_pipe(&search.sources)) && !is_filtered;
     match search {
-        Some(search) if asked.tee.prints() && !live => task.printed(search),
-        search if narrows || task.gates.iter().any(|gate| gate.detail() != Detail::TOTALS) => {
-            task.narrowed(search)
+        Some(search) if arguments.tee.prints() && !live => task.printed(search),
+        search if is_filtered || task.gates.iter().any(|gate| gate.detail() != Detail::TOTALS) => {
+            task.filtered(search)
         }
-        search => task.lean(search),
+        search => task.totals(search),
     }
 }
 
 struct Task<'a> {
-    asked: &'a args::Summarize,
+    arguments: &'a args::Summarize,
     gates: Vec<Gate>,
     variables: &'a Variables,
     wanted: Roots,
 }
 
 impl Task<'_> {
-    /// Sums alone.
-    fn lean(&self, search: Option<Search>) -> Result<ExitStatus, Error> {
-        let prices = plan::prices(&self.asked.asked.pricing)?;
+    /// Reports the totals, without keeping single records.
+    fn totals(&self, search: Option<Search>) -> Result<ExitStatus, Error> {
+        let prices = plan::prices(&self.arguments.query.pricing)?;
         let make = |reading: Reading| {
             let account = reading.scan.facts.settle(&prices);
-            Ok(self.sum(&account, Names(&names(&reading.sources)), None))
+            Ok(self.report_totals(&account, Names(&names(&reading.sources)), None))
         };
         let (mut reading, arrived) = self.read(search, Detail::TOTALS, &prices, &make)?;
         let account = std::mem::take(&mut reading.scan.facts).settle(&prices);
         let names = names(&reading.sources);
-        let report = self.sum(&account, Names(&names), arrived.as_ref());
+        let report = self.report_totals(&account, Names(&names), arrived.as_ref());
         let status = self.deliver(&report, &account, Names(&names), &reading)?;
-        // Where every source was named on standard error already, there is nothing to add.
+        // If there was an error message about every source, nothing needs to be added.
         if status == ExitStatus::NothingRead && !(reading.partial && account.input.bytes == 0) {
             complain(&nothing_read(&account.input, &reading.sources));
         }
         Ok(status)
     }
 
-    fn sum(&self, account: &Account, names: Names<'_>, arrived: Option<&Arrived>) -> Report {
+    fn report_totals(&self, account: &Account, names: Names<'_>, arrived: Option<&Arrived>) -> Report {
         let mut report = report::summary(account, names);
         report::note_found_prices(&mut report, &self.variables.found_prices);
         if let Some(arrived) = arrived {
@@ -85,79 +84,81 @@ impl Task<'_> {
         let ledger = Ledger { input: account.input.clone(), ..Ledger::default() };
         report.verdicts =
             report::judge(&View { ledger: &ledger, names, zone: &Zone::default() }, &self.gates, None);
-        self.variables.again.type_out(report, true)
+        self.variables.hints.fill_in(report, true)
     }
 
-    /// The same of some rows, or with gates, which take the records one by one.
-    fn narrowed(&self, search: Option<Search>) -> Result<ExitStatus, Error> {
-        let scope = Scope::of(&self.asked.asked, Detail::ROWS | Detail::RECORDS, &[], self.variables)?;
+    /// Reports the totals of the records that match the filters. Some gates need this too, as they look at
+    /// single records.
+    fn filtered(&self, search: Option<Search>) -> Result<ExitStatus, Error> {
+        let scope = Scope::of(&self.arguments.query, Detail::ROWS | Detail::RECORDS, &[], self.variables)?;
         let make = |reading: Reading| {
-            let narrowed = scope.narrow(reading)?;
-            Ok(self.sum_rows(&narrowed, &narrowed.ledger.account(), None))
+            let filtered = scope.apply(reading)?;
+            Ok(self.report_rows(&filtered, &filtered.ledger.account(), None))
         };
         let (reading, arrived) = self.read(search, scope.detail, &scope.prices, &make)?;
-        self.finish(&scope.narrow(reading)?, arrived.as_ref())
+        self.finish(&scope.apply(reading)?, arrived.as_ref())
     }
 
-    /// The same, after the content of these rows is printed: nothing is printed before it is known to match.
+    /// Prints the content of the matching records, then reports their totals.
     fn printed(&self, search: Search) -> Result<ExitStatus, Error> {
-        let args::Summarize { asked, output, tee, .. } = self.asked;
-        let scope = Scope::of(asked, Detail::ROWS | Detail::RECORDS, &[], self.variables)?;
+        let args::Summarize { query, output, tee, .. } = self.arguments;
+        let scope = Scope::of(query, Detail::ROWS | Detail::RECORDS, &[], self.variables)?;
         let missing = !search.errors.is_empty();
-        let shelf = Shelf::new(&search.sources);
-        let (reading, arrived, shelf) = if tee.looks_at(&search.sources)? && is_pipe(&search.sources) {
-            spare(&search, output)?;
-            let shelf = Arc::new(Mutex::new(shelf));
-            let printer = Some(Prints::Held(Arc::clone(&shelf)));
+        let store = RecordStore::new(&search.sources);
+        let (reading, arrived, store) = if tee.applies_to(&search.sources)? && is_pipe(&search.sources) {
+            check_search(&search, output)?;
+            let store = Arc::new(Mutex::new(store));
+            let printer = Some(PrintMode::Deferred(Arc::clone(&store)));
             let (reading, arrived) =
-                tee.read(&search.sources, &asked.input, output, scope.detail, &scope.prices, printer)?;
-            (reading, arrived.filter(|_| tee.is_live()), shelf)
-        } else if shelf.keeps_some() {
-            spare(&search, output)?;
-            let mut shelf = shelf;
-            let reading = held(&search.sources, &asked.input, scope.detail, &mut shelf);
-            (reading, None, Arc::new(Mutex::new(shelf)))
+                tee.read(&search.sources, &query.input, output, scope.detail, &scope.prices, printer)?;
+            (reading, arrived.filter(|_| tee.is_live()), store)
+        } else if store.is_needed() {
+            check_search(&search, output)?;
+            let mut store = store;
+            let reading = read_into(&mut store, &search.sources, &query.input, scope.detail);
+            (reading, None, Arc::new(Mutex::new(store)))
         } else {
-            (read(search, &asked.input, scope.detail, output)?, None, Arc::new(Mutex::new(shelf)))
+            (read(search, &query.input, scope.detail, output)?, None, Arc::new(Mutex::new(store)))
         };
-        let (mut narrowed, content) = scope.narrow_content(reading)?;
-        narrowed.reading.partial |= missing;
-        let mut shelf = shelf.lock().unwrap_or_else(PoisonError::into_inner);
-        let limits = Limits { max_record: asked.input.max_record, ..Limits::default() };
+        let (mut filtered, content) = scope.apply_with_content(reading)?;
+        filtered.reading.partial |= missing;
+        let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
+        let limits = Limits { max_record: query.input.max_record, ..Limits::default() };
         let printer = Printer::new(self.variables.style().color);
-        // A reader that goes away wants no more, but the report may go elsewhere.
-        match content.print(printer, &mut shelf, &narrowed.reading.sources, limits) {
+        // If standard output was closed, the report may still go to a file.
+        match content.print(printer, &mut store, &filtered.reading.sources, limits) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(Error::Write(error)),
             Ok(()) | Err(_) => {}
         }
-        if let Some(error) = shelf.error() {
-            complain(&format!("not all of it could be printed: {error}"));
-            narrowed.reading.partial = true;
+        if let Some(error) = store.error() {
+            complain(&format!("cannot print everything: {error}"));
+            filtered.reading.partial = true;
         }
-        self.finish(&narrowed, arrived.as_ref())
+        self.finish(&filtered, arrived.as_ref())
     }
 
-    fn finish(&self, narrowed: &Narrowed, arrived: Option<&Arrived>) -> Result<ExitStatus, Error> {
-        let account = narrowed.ledger.account();
-        let report = self.sum_rows(narrowed, &account, arrived);
-        let status = self.deliver(&report, &account, narrowed.view().names, &narrowed.reading)?;
-        narrowed.complain_of_nothing(status);
+    fn finish(&self, filtered: &Filtered, arrived: Option<&Arrived>) -> Result<ExitStatus, Error> {
+        let account = filtered.ledger.account();
+        let report = self.report_rows(filtered, &account, arrived);
+        let status = self.deliver(&report, &account, filtered.view().names, &filtered.reading)?;
+        filtered.complain_of_nothing(status);
         Ok(status)
     }
 
-    fn sum_rows(&self, narrowed: &Narrowed, account: &Account, arrived: Option<&Arrived>) -> Report {
-        let view = narrowed.view();
+    fn report_rows(&self, filtered: &Filtered, account: &Account, arrived: Option<&Arrived>) -> Report {
+        let view = filtered.view();
         let mut report = report::summary(account, view.names);
         report::note_found_prices(&mut report, &self.variables.found_prices);
         if let Some(arrived) = arrived {
             report = report::arrived(report, account, arrived);
         }
-        report.notes.extend(narrowed.nothing_matches());
+        report.notes.extend(filtered.nothing_matches());
         report.verdicts = report::judge(&view, &self.gates, None);
-        narrowed.typed(report)
+        filtered.with_commands(report)
     }
 
-    /// Reads what was asked for, in the way that was asked for; when it arrived, if that was asked for too.
+    /// Reads the input by following, passing on, or plainly. Also returns arrival times if `--live` was
+    /// given.
     fn read(
         &self,
         search: Option<Search>,
@@ -165,21 +166,21 @@ impl Task<'_> {
         prices: &Prices,
         make: &dyn Fn(Reading) -> Result<Report, Error>,
     ) -> Result<(Reading, Option<Arrived>), Error> {
-        let args::Summarize { asked, output, tee, .. } = self.asked;
+        let args::Summarize { query, output, tee, .. } = self.arguments;
         let Some(search) = search else {
-            let reading = gather(self.wanted.clone(), asked, detail, output, self.variables, make)?;
+            let reading = read_or_follow(self.wanted.clone(), query, detail, output, self.variables, make)?;
             return Ok((reading, None));
         };
-        if tee.looks_at(&search.sources)? {
-            spare(&search, output)?;
-            let printer = || Prints::Live(Printer::new(self.variables.style().color));
+        if tee.applies_to(&search.sources)? {
+            check_search(&search, output)?;
+            let printer = || PrintMode::Live(Printer::new(self.variables.style().color));
             let printer = tee.prints().then(printer);
             let (mut reading, arrived) =
-                tee.read(&search.sources, &asked.input, output, detail, prices, printer)?;
+                tee.read(&search.sources, &query.input, output, detail, prices, printer)?;
             reading.partial |= !search.errors.is_empty();
             return Ok((reading, arrived.filter(|_| tee.is_live())));
         }
-        Ok((read(search, &asked.input, detail, output)?, None))
+        Ok((read(search, &query.input, detail, output)?, None))
     }
 
     fn deliver(
@@ -190,13 +191,13 @@ impl Task<'_> {
         reading: &Reading,
     ) -> Result<ExitStatus, Error> {
         let status = status(&account.input, &reading.stop, reading.partial, report);
-        let status = self.asked.github.tell(report, account, names, self.variables, status);
-        let channel = self.asked.tee.channel();
+        let status = self.arguments.github.publish(report, account, names, self.variables, status);
+        let channel = self.arguments.tee.channel();
         let style: Style = match channel {
             Channel::Stdout => reading.style.unwrap_or_else(|| self.variables.style()),
             Channel::Stderr => self.variables.style_of(&std::io::stderr()),
         };
-        self.asked.output.deliver_to(channel, report, status, style)
+        self.arguments.output.deliver_to(channel, report, status, style)
     }
 }
 

@@ -1,6 +1,7 @@
-//! System calls of Windows that no safe crate wraps: console events, job objects, and processes that start suspended.
+//! Windows system calls that no safe crate wraps: console events, job objects, and processes that start
+//! suspended.
 
-#![expect(unsafe_code, reason = "the system is called through its C interface")]
+#![expect(unsafe_code, reason = "the Windows API is a C interface")]
 
 use std::{
     io,
@@ -30,7 +31,7 @@ use windows_sys::Win32::{
     },
 };
 
-/// What a console tells the programs that use it.
+/// An event of the console.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// Ctrl-C was typed.
@@ -54,34 +55,34 @@ impl Event {
     }
 }
 
-/// Who wants to know. It returns whether the event is dealt with; if nobody has done so, the program ends by default.
+/// Returns whether it handled the event. If no listener did, the program ends by default.
 type Listener = Box<dyn FnMut(Event) -> bool + Send>;
 
-/// The system calls a function without any argument of ours, so this has to be global.
+/// Global, because Windows calls the handler without an argument of ours.
 static LISTENERS: Mutex<Vec<Listener>> = Mutex::new(Vec::new());
 
-/// Calls `tell` for each event of the console from now on, on a thread of the system.
-pub(super) fn listen(tell: impl FnMut(Event) -> bool + Send + 'static) -> io::Result<()> {
+/// Calls `notify` for each console event from now on, on a thread of the system.
+pub(super) fn listen(notify: impl FnMut(Event) -> bool + Send + 'static) -> io::Result<()> {
     let Ok(mut listeners) = LISTENERS.lock() else { return Err(io::Error::other("a listener has failed")) };
     if listeners.is_empty() {
         // SAFETY: `on_event` has the signature that the system wants, and lives as long as the program.
         check(unsafe { SetConsoleCtrlHandler(Some(on_event), 1) })?;
     }
-    listeners.push(Box::new(tell));
+    listeners.push(Box::new(notify));
     Ok(())
 }
 
-/// The system calls this on a thread that it starts for each event, so it may wait.
+/// Windows calls this on a new thread for each event, so it may block.
 extern "system" fn on_event(event: u32) -> i32 {
     let event = Event::of(event);
     let Ok(mut listeners) = LISTENERS.lock() else { return 0 };
-    let told = listeners.iter_mut().map(|tell| tell(event)).filter(|told| *told).count();
+    let handled = listeners.iter_mut().map(|notify| notify(event)).filter(|handled| *handled).count();
     drop(listeners);
-    if told > 0 && matches!(event, Event::Close | Event::Shutdown) {
-        // The system ends the program when this returns, or some seconds later. The last report needs the time.
+    if handled > 0 && matches!(event, Event::Close | Event::Shutdown) {
+        // Windows ends the program when this returns, or some seconds later. The last report needs that time.
         std::thread::sleep(Duration::from_secs(60));
     }
-    i32::from(told > 0)
+    i32::from(handled > 0)
 }
 
 /// Sends Ctrl-Break to a process group on our console. Fails if we have no console.
@@ -96,12 +97,12 @@ pub(super) fn wait(process: BorrowedHandle<'_>) {
     unsafe { WaitForSingleObject(raw(process), INFINITE) };
 }
 
-/// A job: a process and everything that it starts.
+/// A job object: a process and everything it starts.
 pub(super) struct Job(OwnedHandle);
 
 impl Job {
-    /// Starts a command in a job and in a process group of its own. The command begins to run when it is in the job, so that
-    /// nothing it starts is missed.
+    /// Starts a command in its own job and process group. It runs only once it is in the job, so that every
+    /// process it starts is in the job too.
     pub(super) fn start(command: &mut Command) -> io::Result<(Child, Self)> {
         // SAFETY: both pointers may be null: no security attributes, and no name.
         let job = owned(unsafe { CreateJobObjectW(std::ptr::null(), std::ptr::null()) })?;
@@ -124,7 +125,8 @@ impl Job {
     }
 }
 
-/// Lets a process run that was started suspended. The standard library does not keep the handle of its thread.
+/// Resumes a process that was started suspended. Its thread is looked up, because the standard library closes
+/// the handle.
 fn resume(process: u32) -> io::Result<()> {
     // SAFETY: no pointers are passed.
     let threads = owned(unsafe { CreateToolhelp32Snapshot(TH32CS_SNAPTHREAD, 0) })?;
@@ -151,7 +153,7 @@ fn raw(handle: BorrowedHandle<'_>) -> HANDLE {
     handle.as_raw_handle()
 }
 
-/// A handle that a call has just returned.
+/// Takes ownership of a handle that a call has just returned.
 fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
     if handle.is_null() || handle == INVALID_HANDLE_VALUE {
         return Err(io::Error::last_os_error());
@@ -160,7 +162,7 @@ fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
     Ok(unsafe { OwnedHandle::from_raw_handle(handle) })
 }
 
-/// Most calls return zero if they fail.
-fn check(done: i32) -> io::Result<()> {
-    if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+/// Turns the zero that most calls return on failure into an error.
+fn check(result: i32) -> io::Result<()> {
+    if result == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

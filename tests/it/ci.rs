@@ -444,7 +444,7 @@ fn names_cannot_inject_github_commands() {
     assert!(
         commands[2].starts_with("::warning title=Invalid record,file=") && commands[2].contains(",line=2::")
     );
-    let last = "::warning title=ccstat::and 12 more like these, see the summary of the step";
+    let last = "::warning title=ccstat::and 12 more, see the summary of the step";
     assert_eq!((commands.len(), commands.last()), (11, Some(&last)));
     assert!(!summary.lines().any(|line| line.starts_with("::")), "{summary}");
 }

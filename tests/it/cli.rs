@@ -169,7 +169,7 @@ fn json_is_written_with_zeros_and_nulls_when_nothing_could_be_read() {
 #[test]
 fn empty_standard_input_says_what_to_pipe_into_it() {
     let (_, _, stderr) = run_with(&["summarize"]);
-    insta::assert_snapshot!(stderr, @"ccstat: standard input is empty: pipe a log into it or name a path; redirect it from /dev/null to read the saved sessions");
+    insta::assert_snapshot!(stderr, @"ccstat: standard input is empty: pipe a log into ccstat or give a path; to read the saved sessions, redirect it from /dev/null");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn plain_text_on_standard_input_names_the_flags() {
     let text = std::fs::read(testdata(PLAIN_TEXT)).unwrap();
     let (code, stdout, stderr) = run(ccstat(&["summarize"]).write_stdin(text));
     assert_eq!((code, &*stdout), (3, ""));
-    insta::assert_snapshot!(stderr, @"ccstat: standard input is not a log: if it comes from `claude -p`, add the flags that make it one: claude -p PROMPT --output-format stream-json --verbose | ccstat summarize");
+    insta::assert_snapshot!(stderr, @"ccstat: standard input is not a log: if it comes from `claude -p`, add these flags: claude -p PROMPT --output-format stream-json --verbose | ccstat summarize");
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn an_unknown_key_is_reported_with_its_line_and_the_nearest_key() {
     );
     assert_eq!(
         message("[tools]\nstrict = true\n"),
-        "ccstat: `strict` in `ccstat.toml`, line 2 is no option of `tools`, but of `summarize`, `run`, `check`\n"
+        "ccstat: `strict` in `ccstat.toml`, line 2 is not an option of `tools`, but of `summarize`, `run`, `check`\n"
     );
     assert_eq!(
         message("tools = 3\n"),
@@ -164,7 +164,7 @@ fn an_unknown_key_is_reported_with_its_line_and_the_nearest_key() {
     );
     assert_eq!(
         message("max_record = 5\nmax-record = 6\n"),
-        "ccstat: `max_record` in `ccstat.toml`, line 1 is set a second time by `max-record` in `ccstat.toml`, line 2\n"
+        "ccstat: `max_record` in `ccstat.toml`, line 1 is set again by `max-record` in `ccstat.toml`, line 2\n"
     );
     for key in ["config", "no-config", "help", "version", "paths"] {
         assert!(
@@ -187,7 +187,7 @@ fn an_invalid_value_is_reported_as_for_the_option_and_with_its_origin() {
     let (code, _, stderr) = with("\nformat = \"cvs\"\n", &["prices"]);
     assert_eq!(code, 2);
     assert!(stderr.contains("invalid value 'cvs' for '--format <FORMAT>'"), "{stderr}");
-    assert!(stderr.contains("it is `format` in `ccstat.toml`, line 2"), "{stderr}");
+    assert!(stderr.contains("it comes from `format` in `ccstat.toml`, line 2"), "{stderr}");
     let folder = folder("");
     let (code, _, stderr) =
         run(within(folder.path(), &["summarize", "run.jsonl"]).env("CCSTAT_MAX_RECORD", "5Q"));
@@ -208,7 +208,7 @@ fn an_invalid_value_is_reported_as_for_the_option_and_with_its_origin() {
 fn a_file_that_is_not_toml_is_reported_with_its_line() {
     let (code, _, stderr) = with("format = \"csv\"\nlimit = = 3\n", &["prices"]);
     assert_eq!(code, 2);
-    assert!(stderr.starts_with("ccstat: cannot understand `ccstat.toml`, line 2: "), "{stderr}");
+    assert!(stderr.starts_with("ccstat: cannot parse `ccstat.toml`, line 2: "), "{stderr}");
     let (code, stdout, _) = with("format = \"csv\"\nlimit = = 3\n", &["prices", "--help"]);
     assert_eq!(code, 0, "help is printed nevertheless");
     assert!(stdout.contains("ccstat.toml") && stdout.contains("CCSTAT_"), "{stdout}");
@@ -489,7 +489,7 @@ fn a_found_file_may_name_prices_and_settings_only_below_its_folder() {
         for started in ["", "below"] {
             let (code, stdout, stderr) = cost(path, started, prepare);
             assert_eq!((code, &*stdout), (2, ""), "{path}");
-            assert!(stderr.contains("names a file outside of the folder of this configuration"), "{stderr}");
+            assert!(stderr.contains("names a file outside the folder of this configuration"), "{stderr}");
             assert!(
                 stderr.contains("`pricing` in `") && stderr.contains("or name this file with --config"),
                 "{stderr}"

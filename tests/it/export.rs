@@ -71,7 +71,7 @@ fn content_is_exported_only_on_request() {
 fn a_table_without_content_says_so() {
     let (code, stdout, stderr) = run_with(&["export", "records", "--include-content", DENIED]);
     assert_eq!((code, &*stdout), (2, ""));
-    assert!(stderr.contains("no content in `records`"), "{stderr}");
+    assert!(stderr.contains("`records` has no content"), "{stderr}");
 }
 
 #[test]

@@ -343,7 +343,7 @@ fn one_log_goes_to_standard_output_and_equal_texts_have_equal_placeholders() {
 fn several_logs_need_a_folder_and_keep_its_structure() {
     let (code, stdout, stderr) = run_with(&["redact", "logs/week"]);
     assert_eq!((code, &*stdout), (2, ""));
-    assert!(stderr.contains("5 logs need a folder"), "{stderr}");
+    assert!(stderr.contains("5 logs need an output folder"), "{stderr}");
     let (_folder, new) = redact_to_folder(&testdata("logs/week"));
     let names: Vec<String> =
         sources(&new).iter().map(|name| name[new.to_str().unwrap().len() + 1..].to_owned()).collect();

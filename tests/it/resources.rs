@@ -178,9 +178,9 @@ fn a_list_of_paths_may_be_a_pipe_a_device_or_a_process() {
 fn a_list_of_paths_without_line_ends_is_an_error_within_little_memory() {
     let folder = folder();
     let endless = [
-        ("exec \"$@\" --files-from zero", "line 1 of `zero` holds a NUL byte"),
-        ("exec \"$@\" --files-from large", "line 1 of `large` holds a NUL byte"),
-        ("printf 'run.jsonl\\0run.jsonl\\0' | \"$@\" --files-from -", "line 1 of `-` holds a NUL byte"),
+        ("exec \"$@\" --files-from zero", "line 1 of `zero` contains a NUL byte"),
+        ("exec \"$@\" --files-from large", "line 1 of `large` contains a NUL byte"),
+        ("printf 'run.jsonl\\0run.jsonl\\0' | \"$@\" --files-from -", "line 1 of `-` contains a NUL byte"),
         (
             "(echo run.jsonl; tr '\\0' x </dev/zero) | \"$@\" --files-from -",
             "line 2 of `-` is longer than 64 KiB",

@@ -77,12 +77,12 @@ fn a_unique_prefix_of_an_id_is_enough() {
     let folder = "recordings/2.1.325/stream";
     let (code, stdout, stderr) = run_with(&["show", "00021325-0000-4000-8000-00000000003", folder]);
     assert_eq!((code, &*stdout), (2, ""));
-    assert!(stderr.contains("several sessions begin with") && stderr.contains("000000000034"), "{stderr}");
+    assert!(stderr.contains("several sessions start with") && stderr.contains("000000000034"), "{stderr}");
     let whole = rows(&["00021325-0000-4000-8000-000000000034", folder]);
     assert_eq!(whole.len(), 6);
     let (code, _, stderr) = run_with(&["show", "nowhere", folder]);
     assert_eq!(code, 2);
-    assert!(stderr.contains("no session begins with `nowhere`"), "{stderr}");
+    assert!(stderr.contains("no session starts with `nowhere`"), "{stderr}");
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn only_the_project_folder_of_a_session_is_read() {
         assert!(stdout.contains(FIRST) && !stdout.contains(DOUBT), "{id}: {stdout}");
         assert!(saved.shown_of_everything(id).1.contains(DOUBT));
     }
-    assert!(saved.shown("nowhere").2.contains("no session begins with `nowhere`"));
+    assert!(saved.shown("nowhere").2.contains("no session starts with `nowhere`"));
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn a_prefix_of_sessions_in_two_folders_is_ambiguous() {
     ]);
     let (code, _, stderr) = saved.shown("aaaa");
     assert_eq!(code, 2);
-    assert!(stderr.contains("several sessions begin with") && stderr.contains(SECOND), "{stderr}");
+    assert!(stderr.contains("several sessions start with") && stderr.contains(SECOND), "{stderr}");
     saved.agreed(SECOND);
 }
 

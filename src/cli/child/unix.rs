@@ -1,12 +1,13 @@
-//! The processes of a command on Unix: their process group, the terminal, and signals.
+//! The processes of a command on Unix: process group, terminal and signals.
 //!
-//! With a controlling terminal, the command stays in our process group. It may then read the terminal, and the
-//! terminal suspends, interrupts and resumes both programs together, as it would the command alone. Where there is none,
-//! as in CI, the command leads a group of its own, so that a signal reaches everything that it started.
+//! With a controlling terminal, the command stays in our process group. It can then read the terminal, and
+//! the terminal suspends, interrupts and resumes both programs together, as it would the command alone.
+//! Without a terminal, as in CI, the command leads its own group, so a signal reaches everything it started.
 //!
-//! In a shared group a typed Ctrl-C arrives twice at the command if it is passed on. Where the system says who sent a
-//! signal, signals of the kernel are not passed on. macOS does not say it. There, the signals that a terminal can send are not
-//! passed on while the group is in the foreground, so a `kill -INT` of ccstat alone has no effect on the command in that case.
+//! In a shared group, the command would receive a typed Ctrl-C twice if we forwarded it. If the system
+//! reports the sender of a signal, signals from the kernel are not forwarded. macOS does not report it:
+//! there, the signals a terminal can send are not forwarded while the group is in the foreground, so `kill
+//! -INT` of ccstat alone does not reach the command in that case.
 
 use std::{
     collections::BTreeSet,
@@ -24,22 +25,23 @@ use signal_hook::consts::{
 use super::Request;
 use crate::cli::signal::{Origin, Received};
 
-/// The signals that are passed on, and SIGCHLD, which says that the command was suspended or ended.
+/// The signals to catch: those that are forwarded, and SIGCHLD, which reports that the command was suspended
+/// or ended.
 pub(in crate::cli) const SIGNALS: &[i32] =
     &[SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD];
 
-/// The signals that a terminal sends to its foreground group.
-const OF_A_TERMINAL: [Signal; 4] = [Signal::INT, Signal::QUIT, Signal::TSTP, Signal::WINCH];
+/// Signals that a terminal sends to its foreground group.
+const TERMINAL_SIGNALS: [Signal; 4] = [Signal::INT, Signal::QUIT, Signal::TSTP, Signal::WINCH];
 
-/// A command and what it started.
+/// A command and the processes it started.
 pub(super) struct Processes {
-    /// The command. It is not reaped while signals are sent, so its number stays its own.
+    /// The command. It is not reaped while signals are sent, so the system cannot reuse its id.
     pid: Pid,
-    /// The controlling terminal. Without one the command leads a process group.
+    /// The controlling terminal. Without one, the command leads a process group.
     terminal: Option<File>,
-    /// SIGTSTP came: when the command is suspended, so are we.
+    /// SIGTSTP was received: we suspend ourselves once the command is suspended.
     suspending: bool,
-    /// Processes that requests to end were sent to.
+    /// Processes that were asked to end.
     asked: BTreeSet<Process>,
 }
 
@@ -56,7 +58,7 @@ impl Processes {
         Ok((child, Self { pid, terminal, suspending: false, asked: BTreeSet::new() }))
     }
 
-    /// Waits for the end of the command, and leaves its status to be read.
+    /// Returns a function that waits for the command to end and leaves its status to be read.
     pub(super) fn wait(&self) -> impl FnOnce() + Send + 'static {
         let pid = self.pid;
         move || {
@@ -66,28 +68,28 @@ impl Processes {
         }
     }
 
-    /// Passes a signal on, unless the command got it too.
-    pub(super) fn pass_on(&mut self, received: Received) {
+    /// Forwards a signal, unless the command has received it already.
+    pub(super) fn forward(&mut self, received: Received) {
         let Some(signal) = Signal::from_named_raw(received.number) else { return };
         match signal {
             Signal::CHILD => return,
             Signal::TSTP => self.suspending = true,
             Signal::CONT => {
                 self.suspending = false;
-                // A shell resumes the whole group.
+                // A shell resumes the whole group, so the command may be running already.
                 if !self.is_suspended() {
                     return;
                 }
             }
             _ => {}
         }
-        if !self.has_got(signal, received.origin) {
+        if !self.already_received(signal, received.origin) {
             self.send(signal);
         }
     }
 
-    /// Whether a signal that we got was sent to the command too.
-    fn has_got(&self, signal: Signal, origin: Origin) -> bool {
+    /// Whether a signal that we received was also sent to the command.
+    fn already_received(&self, signal: Signal, origin: Origin) -> bool {
         let ours = rustix::process::getpgrp();
         if rustix::process::getpgid(Some(self.pid)) != Ok(ours) {
             return false;
@@ -98,13 +100,13 @@ impl Processes {
             Origin::Process(sender) => sender == self.pid.as_raw_nonzero().get(),
             Origin::Unknown => {
                 let in_foreground = || rustix::termios::tcgetpgrp(self.terminal.as_ref()?).ok();
-                OF_A_TERMINAL.contains(&signal) && in_foreground() == Some(ours)
+                TERMINAL_SIGNALS.contains(&signal) && in_foreground() == Some(ours)
             }
         }
     }
 
     fn send(&self, signal: Signal) {
-        // A process that has ended needs no signal.
+        // Fails only if the process has ended.
         let _ = match self.terminal {
             None => rustix::process::kill_process_group(self.pid, signal),
             Some(_) => rustix::process::kill_process(self.pid, signal),
@@ -116,7 +118,8 @@ impl Processes {
         rustix::process::waitid(WaitId::Pid(self.pid), options).is_ok_and(|status| status.is_some())
     }
 
-    /// Suspends this program if SIGTSTP has suspended the command. A command that ignores SIGTSTP goes on, and so do we.
+    /// Suspends this program if SIGTSTP has suspended the command. If the command ignores SIGTSTP, both
+    /// continue.
     pub(super) fn suspend_together(&mut self) {
         if self.suspending && self.is_suspended() {
             self.suspending = false;
@@ -124,8 +127,9 @@ impl Processes {
         }
     }
 
-    /// Asks the command and everything it started to end. A group that we are in has our caller in it too, so there the
-    /// processes are looked up one by one.
+    /// Asks the command and everything it started to end.
+    ///
+    /// A shared process group includes our caller, so in that case the processes are looked up one by one.
     pub(super) fn ask(&mut self, request: Request) {
         let signal = match request {
             Request::Interrupt => Signal::INT,
@@ -133,7 +137,8 @@ impl Processes {
             Request::Kill => Signal::KILL,
         };
         if self.terminal.is_some() {
-            // Before the command gets its signal: what it started loses its parent when it ends.
+            // Before signalling the command: when it ends, its children lose their parent and cannot be
+            // found.
             self.asked = family(&processes(), self.pid.as_raw_nonzero().get(), &self.asked);
         }
         self.send(signal);
@@ -151,7 +156,7 @@ fn leads_session() -> bool {
     rustix::process::getsid(None) == Ok(rustix::process::getpid())
 }
 
-/// A process of the system.
+/// A row of the process table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Process {
     pid: i32,
@@ -159,8 +164,9 @@ struct Process {
     parent: i32,
 }
 
-/// A process, its descendants, and the descendants of what was its family before. A process whose parent has ended belongs to
-/// the system's first process, so it is known only by its number and its group.
+/// Returns `root`, its descendants, and the processes of `before` that still exist with their descendants.
+///
+/// An orphan is reparented to the system's first process, so it is recognised by its id and group.
 fn family(all: &[Process], root: i32, before: &BTreeSet<Process>) -> BTreeSet<Process> {
     let is_known =
         |one: &Process| before.iter().any(|known| (known.pid, known.group) == (one.pid, one.group));
@@ -176,7 +182,7 @@ fn family(all: &[Process], root: i32, before: &BTreeSet<Process>) -> BTreeSet<Pr
     }
 }
 
-/// All processes of the system, as far as it tells.
+/// Lists all processes that the system lets us see.
 #[cfg(target_os = "linux")]
 fn processes() -> Vec<Process> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
@@ -184,7 +190,7 @@ fn processes() -> Vec<Process> {
     entries.flatten().filter_map(stat).filter_map(|stat| from_stat(&stat)).collect()
 }
 
-/// Reads `/proc/PID/stat`. The name of the program may hold spaces and brackets.
+/// Parses `/proc/PID/stat`. The program name may contain spaces and parentheses.
 #[cfg(target_os = "linux")]
 fn from_stat(stat: &str) -> Option<Process> {
     let (pid, rest) = stat.split_once(' ')?;
@@ -193,7 +199,7 @@ fn from_stat(stat: &str) -> Option<Process> {
     Some(Process { pid: pid.parse().ok()?, group, parent })
 }
 
-/// All processes of the system, as far as it tells.
+/// Lists all processes that the system lets us see.
 #[cfg(not(target_os = "linux"))]
 fn processes() -> Vec<Process> {
     let listed = Command::new("ps").args(["-A", "-o", "pid=,ppid=,pgid="]).output();
@@ -201,7 +207,7 @@ fn processes() -> Vec<Process> {
     text.lines().filter_map(from_ps).collect()
 }
 
-/// Reads a line of `ps`.
+/// Parses a line of `ps -o pid=,ppid=,pgid=`.
 #[cfg(any(test, not(target_os = "linux")))]
 fn from_ps(line: &str) -> Option<Process> {
     let mut fields = line.split_whitespace().map(str::parse);
@@ -209,7 +215,7 @@ fn from_ps(line: &str) -> Option<Process> {
     Some(Process { pid, group, parent })
 }
 
-/// The status that a shell would see.
+/// Returns the exit code a shell would report: 128 plus the signal number if a signal ended the command.
 pub(in crate::cli) fn code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     u8::try_from(code & 0xff).unwrap_or(1)
@@ -228,23 +234,23 @@ mod tests {
     }
 
     #[test]
-    fn the_family_of_a_command_is_what_it_started_and_never_who_started_us() {
+    fn a_family_contains_what_the_command_started_but_not_our_caller() {
         // 10 is a script that started us as 11; 20 is the command.
         let all = listed("1 0 1\n10 1 10\n11 10 10\n20 11 10\n21 20 10\n22 21 22\n30 10 10\n");
         assert_eq!(pids(&family(&all, 20, &BTreeSet::new())), [20, 21, 22]);
     }
 
     #[test]
-    fn what_lost_its_parent_is_still_family_and_a_number_in_another_group_is_not() {
+    fn an_orphan_stays_in_the_family_but_a_reused_pid_in_another_group_does_not() {
         let before = family(&listed("20 11 10\n21 20 10\n22 20 22\n"), 20, &BTreeSet::new());
-        // The command has ended; the system gave the number 22 to another process.
+        // The command has ended, and the system reused pid 22 for another process.
         let after = listed("21 1 10\n22 1 99\n23 21 10\n24 1 10\n");
         assert_eq!(pids(&family(&after, 20, &before)), [21, 23]);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_program_may_have_any_name() {
+    fn proc_stat_is_parsed_whatever_the_program_is_called() {
         let read = from_stat("7 (a) b (c)) S 3 5 5 34816 7 4194304 0");
         assert_eq!(read, Some(Process { pid: 7, group: 5, parent: 3 }));
         let own = i32::try_from(std::process::id()).unwrap();

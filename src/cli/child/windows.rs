@@ -1,10 +1,10 @@
-//! The processes of a command on Windows: their job, their process group, and console events.
+//! The processes of a command on Windows: job, process group and console events.
 //!
-//! A command that may have to be stopped runs in a job and in a process group of its own. It is asked to end by Ctrl-Break,
-//! the only event that can be sent to one group, and after the grace period its job is terminated. The system does not
-//! deliver Ctrl-C to such a group, so it is passed on as Ctrl-Break.
+//! A stoppable command runs in its own job and process group. It is asked to end by Ctrl-Break, the only
+//! event that can be sent to a single group; after the grace period its job is terminated. Windows does not
+//! deliver Ctrl-C to such a group, so Ctrl-C is forwarded as Ctrl-Break.
 //!
-//! Any other command shares our group. The console sends its events to both of us, as it would to the command alone.
+//! Any other command shares our group, and the console sends its events to both programs.
 
 use std::{
     ffi::OsString,
@@ -20,22 +20,22 @@ use crate::cli::{
     windows::{self, Job},
 };
 
-/// The events that do not end this program while the command runs.
+/// The events to catch, so that they do not end this program while the command runs.
 pub(in crate::cli) const SIGNALS: &[i32] = &[SIGINT, SIGBREAK, SIGHUP, SIGTERM];
 
-/// The exit code of a program that Ctrl-C or Ctrl-Break has ended, `STATUS_CONTROL_C_EXIT`.
+/// `STATUS_CONTROL_C_EXIT`, the exit code of a program ended by Ctrl-C or Ctrl-Break.
 const INTERRUPTED: u32 = 0xc000_013a;
 
-/// A command and what it started.
+/// A command and the processes it started.
 pub(super) struct Processes {
-    /// Kept open, so that the number of the process stays its own.
+    /// Kept open so that the system cannot reuse the process id.
     process: OwnedHandle,
-    /// The job of a command that may have to be stopped, and the number of its process group.
+    /// Job and process group id of a stoppable command.
     job: Option<(Job, u32)>,
 }
 
 impl Processes {
-    /// Starts a command. `stoppable` says whether it may have to be stopped.
+    /// Starts a command, in its own job if it is `stoppable`.
     pub(super) fn start(command: &mut Command, stoppable: bool) -> io::Result<(std::process::Child, Self)> {
         let (child, job) = match start(command, stoppable) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -52,7 +52,7 @@ impl Processes {
         Ok((child, Self { process, job }))
     }
 
-    /// Waits for the end of the command.
+    /// Returns a function that waits for the command to end.
     pub(super) fn wait(&self) -> impl FnOnce() + Send + 'static {
         let process = self.process.try_clone();
         move || {
@@ -62,25 +62,26 @@ impl Processes {
         }
     }
 
-    /// Passes an event on, unless the command got it too. A window that is closed tells everyone.
-    pub(super) fn pass_on(&mut self, received: Received) {
+    /// Forwards an event, unless the command has received it already. Closing the window notifies every
+    /// process.
+    pub(super) fn forward(&mut self, received: Received) {
         if [SIGINT, SIGBREAK].contains(&received.number) {
             self.ask(Request::Interrupt);
         }
     }
 
-    /// There is no suspending on Windows.
+    /// Does nothing: Windows cannot suspend programs from the console.
     pub(super) fn suspend_together(&mut self) {}
 
-    /// Asks the command and everything it started to end. A command in our group is not asked: it gets the events of the
-    /// console itself.
+    /// Asks the command and everything it started to end. A command in our group is not asked, since it
+    /// receives the console events itself.
     pub(super) fn ask(&mut self, request: Request) {
         let Some((job, group)) = &self.job else { return };
         let asked = match request {
             Request::Interrupt => windows::send_break(*group).is_ok(),
             Request::Terminate | Request::Kill => false,
         };
-        // If the command cannot be asked to stop, waiting would only cost money.
+        // If the request cannot be delivered, waiting would only cost money.
         if !asked {
             job.terminate(INTERRUPTED);
         }
@@ -95,8 +96,8 @@ fn start(command: &mut Command, stoppable: bool) -> io::Result<(std::process::Ch
     Ok((command.spawn()?, None))
 }
 
-/// The batch files that a command without an extension may mean. The system itself tries `.exe` alone, but what `npm` installs
-/// is a `.cmd`.
+/// The batch files that a command without an extension may refer to. Windows tries only `.exe`, but `npm`
+/// installs `.cmd` files.
 fn scripts(command: &Command) -> Vec<Command> {
     let program = command.get_program();
     if Path::new(program).extension().is_some() {
@@ -112,8 +113,8 @@ fn scripts(command: &Command) -> Vec<Command> {
     [".bat", ".cmd"].map(script).into()
 }
 
-/// The exit code in one byte. Larger numbers are 255, never their last byte, which may be 0; the end by Ctrl-C is that of a
-/// shell.
+/// Returns the exit code in one byte: 130 after Ctrl-C, as in a shell, and 255 for larger codes, whose last
+/// byte may be 0.
 pub(in crate::cli) fn code(status: ExitStatus) -> u8 {
     match status.code().map(i32::cast_unsigned) {
         Some(INTERRUPTED) => 130,

@@ -1,4 +1,4 @@
-//! The file of defaults: TOML taken apart into settings that know their lines.
+//! A configuration file: parses TOML into settings with their line numbers.
 
 use std::{
     borrow::Cow,
@@ -13,20 +13,20 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::setting::{Given, Origin, Setting};
+use super::setting::{Origin, Setting, SettingValue};
 use crate::{
     cli::plan::{MAX_CONFIG, read_text},
     error::Error,
     measure::{Prices, PricingError},
 };
 
-/// The table of the command that shall have prices, and holds those of models too.
+/// The table of the command `prices`, which also holds the prices of models.
 const PRICES: &str = "prices";
 
-/// Values of one option, at most: each becomes an argument, which takes far more memory than its text.
+/// Maximum values of one option: each becomes an argument, which takes far more memory than its text.
 const MAX_VALUES: usize = 1000;
 
-/// A file as it was read.
+/// The text of a configuration file.
 pub(super) struct File {
     path: PathBuf,
     text: String,
@@ -34,7 +34,7 @@ pub(super) struct File {
     line_ends: Vec<usize>,
 }
 
-/// The settings of one command; without a command, those of all.
+/// The settings for one command, or for all if `command` is `None`.
 pub(super) struct Table {
     pub(super) command: Option<String>,
     pub(super) settings: Vec<Setting>,
@@ -45,18 +45,17 @@ impl File {
         Ok(Self::of(path, &read_text(path, MAX_CONFIG)?))
     }
 
-    /// The same of a text that was read already.
     pub(super) fn of(path: &Path, text: &str) -> Self {
         let line_ends = memchr::memchr_iter(b'\n', text.as_bytes()).collect();
         Self { path: path.to_owned(), text: text.to_owned(), line_ends }
     }
 
-    /// Whether it can be understood. No JSON object is TOML too.
+    /// Whether the text is valid TOML. A JSON object never is.
     pub(super) fn is_toml(&self) -> bool {
         self.parsed().is_ok()
     }
 
-    /// Its tables, the one that holds for all commands first. A table is named after a command, or is a mistake.
+    /// The tables, the one for all commands first. Every other table must have the name of a command.
     pub(super) fn tables(&self, command: impl Fn(&str) -> Option<String>) -> Result<Vec<Table>, Error> {
         let root = self.parsed()?;
         let mut all = Table { command: None, settings: Vec::new() };
@@ -79,7 +78,7 @@ impl File {
                 (_, None) => all.settings.push(self.setting(key, value)?),
             }
         }
-        all.settings = Self::once(all.settings)?;
+        all.settings = Self::sorted_unique(all.settings)?;
         tables.insert(0, all);
         Ok(tables)
     }
@@ -87,47 +86,43 @@ impl File {
     fn parsed(&self) -> Result<Spanned<DeTable<'_>>, Error> {
         DeTable::parse(&self.text).map_err(|error| {
             let line = error.span().map_or(1, |span| self.line(&span));
-            Error::Usage(format!(
-                "cannot understand `{}`, line {line}: {}",
-                self.path.display(),
-                error.message()
-            ))
+            Error::Usage(format!("cannot parse `{}`, line {line}: {}", self.path.display(), error.message()))
         })
     }
 
-    /// The options in the table of a command; below that of prices tables are models.
+    /// The options in the table of a command. If it `has_models`, its subtables are prices of models.
     fn settings(&self, table: &DeTable<'_>, has_models: bool) -> Result<Vec<Setting>, Error> {
         let is_option = |value: &DeValue<'_>| !(has_models && value.is_table());
         let options = table.iter().filter(|(_, value)| is_option(value.get_ref()));
         let settings = options.map(|(key, value)| self.setting(key, value)).collect::<Result<Vec<_>, _>>()?;
-        Self::once(settings)
+        Self::sorted_unique(settings)
     }
 
     fn setting(&self, key: &Spanned<Cow<'_, str>>, value: &Spanned<DeValue<'_>>) -> Result<Setting, Error> {
         let origin = self.origin(key.get_ref(), self.line(&key.span()));
-        let given = match value.get_ref() {
-            DeValue::Boolean(on) => Given::Flag(*on),
+        let value = match value.get_ref() {
+            DeValue::Boolean(on) => SettingValue::Flag(*on),
             DeValue::Array(values) if values.len() > MAX_VALUES => {
                 return Err(Error::Usage(format!("{origin} has more than {MAX_VALUES} values")));
             }
             DeValue::Array(values) => {
                 let texts = values.iter().map(|value| self.scalar(value, &origin));
-                Given::Values(texts.collect::<Result<_, _>>()?)
+                SettingValue::List(texts.collect::<Result<_, _>>()?)
             }
-            // What a table of an unknown name is meant to be is said by whoever knows the names.
-            DeValue::Table(_) => Given::Values(Vec::new()),
-            _ => Given::Values(vec![self.scalar(value, &origin)?]),
+            // A table with an unknown name: the caller, who knows all names, reports it.
+            DeValue::Table(_) => SettingValue::List(Vec::new()),
+            _ => SettingValue::List(vec![self.scalar(value, &origin)?]),
         };
-        Ok(Setting { option: key.get_ref().replace('_', "-"), given, origin })
+        Ok(Setting { option: key.get_ref().replace('_', "-"), value, origin })
     }
 
-    /// A text or a number as it would be typed.
+    /// A text or number as it would be typed on the command line.
     fn scalar(&self, value: &Spanned<DeValue<'_>>, origin: &Origin) -> Result<OsString, Error> {
         let written = || self.text.get(value.span()).unwrap_or_default().replace('_', "");
         Ok(match value.get_ref() {
             DeValue::String(text) => text.as_ref().into(),
             DeValue::Integer(_) | DeValue::Float(_) => written().into(),
-            DeValue::Datetime(moment) => moment.to_string().into(),
+            DeValue::Datetime(time) => time.to_string().into(),
             DeValue::Boolean(on) => on.to_string().into(),
             DeValue::Array(_) | DeValue::Table(_) => {
                 return Err(Error::Usage(format!(
@@ -137,8 +132,8 @@ impl File {
         })
     }
 
-    /// In the order of the file; a key may be written with `-` or `_`, but not twice.
-    fn once(mut settings: Vec<Setting>) -> Result<Vec<Setting>, Error> {
+    /// Sorts settings by line. Fails if an option is set twice, once with `-` and once with `_`.
+    fn sorted_unique(mut settings: Vec<Setting>) -> Result<Vec<Setting>, Error> {
         settings.sort_by_key(|setting| match setting.origin {
             Origin::Key(_, _, line) => line,
             Origin::Variable(_) => 0,
@@ -146,16 +141,13 @@ impl File {
         let mut seen = HashMap::new();
         for setting in &settings {
             if let Some(before) = seen.insert(&*setting.option, setting) {
-                return Err(Error::Usage(format!(
-                    "{} is set a second time by {}",
-                    before.origin, setting.origin
-                )));
+                return Err(Error::Usage(format!("{} is set again by {}", before.origin, setting.origin)));
             }
         }
         Ok(settings)
     }
 
-    /// The prices of models that stand in the file, as a pricing file would have them.
+    /// The prices of models in this file, in the format of a price file.
     pub(super) fn prices(&self) -> Result<Option<String>, Error> {
         let root = self.parsed()?;
         let Some(DeValue::Table(table)) = root.get_ref().get(PRICES).map(Spanned::get_ref) else {
@@ -171,7 +163,7 @@ impl File {
         let Err(error) = Prices::built_in().with_file(&self.path.to_string_lossy(), &all) else {
             return Ok(Some(all));
         };
-        // The model that is wrong alone, so that the error names its line.
+        // Check the model alone, so that the error names its line.
         for (model, row) in rows().filter(|(model, _)| names(&error, model.get_ref())) {
             let alone = serde_json::json!({ "models": { model.get_ref().as_ref(): self.json(row) } });
             let place = format!("{}, line {}", self.path.display(), self.line(&model.span()));
@@ -185,7 +177,7 @@ impl File {
         match value.get_ref() {
             DeValue::String(text) => text.as_ref().into(),
             DeValue::Boolean(on) => (*on).into(),
-            DeValue::Datetime(moment) => moment.to_string().into(),
+            DeValue::Datetime(time) => time.to_string().into(),
             DeValue::Array(values) => values.iter().map(|value| self.json(value)).collect(),
             DeValue::Table(table) => serde_json::Value::Object(
                 table.iter().map(|(key, value)| (key.get_ref().to_string(), self.json(value))).collect(),
@@ -201,7 +193,7 @@ impl File {
         Origin::Key(key.to_owned(), self.path.clone(), line)
     }
 
-    /// Lines are counted from 1.
+    /// The line number of a span, from 1.
     fn line(&self, span: &Range<usize>) -> usize {
         self.line_ends.partition_point(|end| *end < span.start) + 1
     }
@@ -219,7 +211,7 @@ fn names(error: &PricingError, model: &str) -> bool {
     }
 }
 
-/// The same, with the keys as they stand in the file of defaults.
+/// Replaces the keys of a price file by those of a configuration file.
 fn renamed(error: PricingError) -> PricingError {
     let mut error = error;
     match &mut error {
@@ -233,10 +225,10 @@ fn renamed(error: PricingError) -> PricingError {
     error
 }
 
-/// Any text is a file of defaults or a mistake that is told: what is not TOML has neither settings nor prices, and every
-/// setting stands in a line that exists.
+/// Asserts what holds for any text: invalid TOML is an error for settings and prices, errors have a message,
+/// and every setting has an existing line.
 #[cfg(any(test, fuzzing))]
-pub(super) fn is_judged(text: &str) {
+pub(super) fn check(text: &str) {
     let file = File::of(Path::new("ccstat.toml"), text);
     let tables = file.tables(|key| ["summarize", "prices", "check"].contains(&key).then(|| key.to_owned()));
     let prices = file.prices();
@@ -247,8 +239,9 @@ pub(super) fn is_judged(text: &str) {
     for setting in tables.iter().flatten().flat_map(|table| &table.settings) {
         assert!(matches!(setting.origin, Origin::Key(_, _, line) if (1..=lines).contains(&line)), "{text:?}");
     }
-    for told in [tables.err().map(|error| error.to_string()), prices.err().map(|error| error.to_string())] {
-        assert_ne!(told.as_deref(), Some(""), "{text:?}");
+    for message in [tables.err().map(|error| error.to_string()), prices.err().map(|error| error.to_string())]
+    {
+        assert_ne!(message.as_deref(), Some(""), "{text:?}");
     }
 }
 
@@ -258,7 +251,7 @@ mod tests {
 
     use super::*;
 
-    /// What such files are made of, and what breaks them.
+    /// Pieces of valid and invalid files.
     const WORDS: &[&str] = &[
         "format",
         "max-cost",
@@ -306,12 +299,12 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn no_text_makes_the_reader_of_defaults_panic(
+        fn no_text_makes_the_parser_of_configuration_files_panic(
             words in prop::collection::vec(prop::sample::select(WORDS), 0..30),
             text in any::<String>(),
         ) {
-            is_judged(&words.concat());
-            is_judged(&text);
+            check(&words.concat());
+            check(&text);
         }
     }
 }

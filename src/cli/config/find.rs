@@ -1,4 +1,4 @@
-//! Which configuration files are read, and how far each is trusted.
+//! Finds the configuration files to read, and decides how far each is trusted.
 
 use std::{
     ffi::OsString,
@@ -7,13 +7,13 @@ use std::{
 
 use clap::ArgMatches;
 
-use super::setting::{Origin, no_switch, switch};
+use super::setting::{Origin, not_a_switch, parse_switch};
 use crate::{
     cli::plan::{PREFIX, Variables},
     error::Error,
 };
 
-/// The name of the file that is looked for in the current folder and above.
+/// Name of the file that is searched for in the current folder and above.
 const FILE: &str = "ccstat.toml";
 
 /// How far a configuration file is trusted.
@@ -21,17 +21,17 @@ const FILE: &str = "ccstat.toml";
 pub(super) enum Trust {
     /// The user wrote it or named it: the user configuration, or the file of `--config`.
     Chosen,
-    /// It was only found, and may have come with a cloned repository.
+    /// It was found automatically, and may have come with a cloned repository.
     Found,
 }
 
-/// The configuration files to read; the first that sets an option wins.
+/// The configuration files to read. The first one that sets an option wins.
 pub(super) fn files(typed: &ArgMatches, variables: &Variables) -> Result<Vec<(PathBuf, Trust)>, Error> {
     if typed.get_flag("no_config") {
         return Ok(Vec::new());
     }
     let named = typed.get_one::<PathBuf>("config").map(|path| (path.clone(), Trust::Chosen));
-    // A file that was typed is read whatever the variables say.
+    // A file given with --config is read even if `CCSTAT_NO_CONFIG` is on.
     if is_off(variables)? {
         return Ok(named.into_iter().collect());
     }
@@ -41,26 +41,27 @@ pub(super) fn files(typed: &ArgMatches, variables: &Variables) -> Result<Vec<(Pa
     Ok(project.into_iter().chain(user.map(|path| (path.to_owned(), Trust::Chosen))).collect())
 }
 
-/// Whether the variable for `--no-config` is on.
+/// Whether `CCSTAT_NO_CONFIG` is on.
 fn is_off(variables: &Variables) -> Result<bool, Error> {
     let Some(value) = variable(variables, "NO_CONFIG") else { return Ok(false) };
-    switch(value).ok_or_else(|| no_switch(&Origin::Variable(format!("{PREFIX}NO_CONFIG"))))
+    parse_switch(value).ok_or_else(|| not_a_switch(&Origin::Variable(format!("{PREFIX}NO_CONFIG"))))
 }
 
 fn variable<'v>(variables: &'v Variables, name: &str) -> Option<&'v OsString> {
-    let is_it = |(whole, _): &&(String, OsString)| whole.strip_prefix(PREFIX) == Some(name);
-    variables.options.iter().find(is_it).map(|(_, value)| value)
+    let has_name = |(whole, _): &&(String, OsString)| whole.strip_prefix(PREFIX) == Some(name);
+    variables.options.iter().find(has_name).map(|(_, value)| value)
 }
 
-/// The `ccstat.toml` in the current folder or in the nearest one above, with a relative path if it is here.
+/// The `ccstat.toml` in the current folder or the nearest one above. The path is relative if it is in the
+/// current folder.
 fn nearest() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     let folder = here.ancestors().find(|folder| exists(&folder.join(FILE)))?;
     Some(if folder == here { PathBuf::from(FILE) } else { folder.join(FILE) })
 }
 
-/// Whether there is anything of this name. If it is not a regular file, that is said when it is read: gates must not be
-/// passed over in silence.
+/// Whether anything with this name exists. If it is not a regular file, reading it fails: its gates must not
+/// be skipped silently.
 fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }

@@ -1,25 +1,26 @@
-//! The table of options: where each may be set besides on the command line.
+//! The table of options: where each may be set apart from the command line.
 //!
-//! A `ccstat.toml` that was only found may come with a cloned repository. Whoever wrote it must not be able to overwrite
-//! files, reveal content, or make ccstat read what lies elsewhere, wait for ever or take all memory.
+//! A `ccstat.toml` that was found automatically may come with a cloned repository. Its author must not be
+//! able to overwrite files, reveal content, or make ccstat read files elsewhere, wait forever or use all
+//! memory.
 
-/// The places besides the command line that may set an option.
+/// The sources apart from the command line that may set an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Accepted {
-    /// In variables and in every configuration file.
+    /// Variables and every configuration file.
     Anywhere,
-    /// The same, but in a `ccstat.toml` that was found only with paths below its folder.
+    /// Variables and every configuration file; a found `ccstat.toml` may only give paths below its folder.
     BelowFolder,
-    /// In variables, the user configuration and the file of `--config`, not in a `ccstat.toml` that was found.
+    /// Variables, the user configuration and the file of `--config`, but not a found `ccstat.toml`.
     Trusted,
-    /// In variables alone.
+    /// Variables only.
     Variable,
-    /// Nowhere else.
+    /// The command line only.
     Typed,
 }
 
 impl Accepted {
-    /// Whether it can be a key of a configuration file.
+    /// Whether the option can be a key of a configuration file.
     pub(super) fn is_key(self) -> bool {
         match self {
             Self::Anywhere | Self::BelowFolder | Self::Trusted => true,
@@ -27,17 +28,17 @@ impl Accepted {
         }
     }
 
-    /// The accepted places as a sentence.
+    /// A sentence for the man page, without a final period.
     fn sentence(self) -> &'static str {
         match self {
             Self::Anywhere => "May be set in variables and in every configuration file",
             Self::BelowFolder => {
-                "May be set in variables and in every configuration file; in a ccstat.toml that was found only with paths below \
-                 its folder"
+                "May be set in variables and in every configuration file; a ccstat.toml that was found automatically may only \
+                 give paths below its folder"
             }
             Self::Trusted => {
                 "May be set in variables, in the user configuration and in the file of --config, not in a ccstat.toml that was \
-                 found"
+                 found automatically"
             }
             Self::Variable => "May be set in variables, not in files",
             Self::Typed => "May be given on the command line only",
@@ -45,16 +46,16 @@ impl Accepted {
     }
 }
 
-/// Options that have the same effect, and may be set in the same places.
+/// Options that have the same effect and may be set in the same places.
 pub(super) struct Group {
     pub(super) accepted: Accepted,
-    /// The effect of each option.
+    /// A verb phrase that is true for each option.
     pub(super) effect: &'static str,
-    /// Long names.
+    /// Long names, sorted.
     pub(super) options: &'static [&'static str],
 }
 
-/// Every option of every command once. A new option is added here, and to the table of `docs/configuration.md`.
+/// Every option of every command, once. Add a new option here and to the table in `docs/configuration.md`.
 pub(super) const GROUPS: &[Group] = &[
     Group {
         accepted: Accepted::Anywhere,
@@ -160,7 +161,7 @@ pub(super) fn group(option: &str) -> Option<&'static Group> {
     GROUPS.iter().find(|group| group.options.contains(&option))
 }
 
-/// Options, and what they do and where they may be set, for the man page.
+/// For the man page: the options of each group, and a sentence about them.
 pub(in crate::cli) fn pairs() -> Vec<(String, String)> {
     let text = |group: &Group| format!("Each {}. {}.", group.effect, group.accepted.sentence());
     GROUPS.iter().map(|group| (group.options.join(", "), text(group))).collect()
@@ -174,8 +175,8 @@ mod tests {
 
     use super::*;
 
-    /// Whether it is accepted in a found `ccstat.toml`, in the other files, and in variables.
-    fn places(accepted: Accepted) -> [&'static str; 3] {
+    /// The cells for a found `ccstat.toml`, the other files, and variables.
+    fn cells(accepted: Accepted) -> [&'static str; 3] {
         match accepted {
             Accepted::Anywhere => ["yes", "yes", "yes"],
             Accepted::BelowFolder => ["paths below its folder", "yes", "yes"],
@@ -185,14 +186,14 @@ mod tests {
         }
     }
 
-    /// The table as `docs/configuration.md` has it.
+    /// The table as Markdown, as in `docs/configuration.md`.
     fn markdown() -> String {
         let mut text = String::from(
             "| options | each | found `ccstat.toml` | user configuration, `--config` | variables |\n|---|---|---|---|---|\n",
         );
         for group in GROUPS {
             let options: Vec<String> = group.options.iter().map(|option| format!("`{option}`")).collect();
-            let [found, files, variables] = places(group.accepted);
+            let [found, files, variables] = cells(group.accepted);
             let _ = writeln!(
                 text,
                 "| {} | {} | {found} | {files} | {variables} |",
@@ -203,7 +204,7 @@ mod tests {
         text
     }
 
-    /// The long names of all options, also of hidden ones and of commands below commands.
+    /// Collects the long names of all options, including hidden ones and those of nested commands.
     fn options(command: &Command, all: &mut BTreeSet<String>) {
         for arg in command.get_arguments() {
             all.extend(arg.get_long().map(str::to_owned));
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn every_option_of_every_command_is_once_in_the_table() {
+    fn every_option_of_every_command_is_listed_once() {
         let mut command = crate::cli::help::command();
         command.build();
         let mut all = BTreeSet::new();
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_manual_has_the_table() {
+    fn the_documentation_has_the_same_table() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/configuration.md");
         let page = std::fs::read_to_string(page).unwrap().replace("\r\n", "\n");
         assert!(page.contains(&markdown()), "put this into docs/configuration.md:\n{}", markdown());

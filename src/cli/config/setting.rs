@@ -1,4 +1,4 @@
-//! One default: which option, its value, and where it comes from.
+//! One default: an option, its value and its origin.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -14,9 +14,9 @@ use crate::{cli::output, error::Error};
 /// The origin of a default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum Origin {
-    /// A variable of this name.
+    /// An environment variable.
     Variable(String),
-    /// A key, in this file and line.
+    /// A key, its file and its line.
     Key(String, PathBuf, usize),
 }
 
@@ -36,40 +36,43 @@ impl fmt::Display for Origin {
 pub(super) struct Setting {
     /// Long name of the option.
     pub(super) option: String,
-    /// Its value.
-    pub(super) given: Given,
-    /// Its origin.
+    pub(super) value: SettingValue,
     pub(super) origin: Origin,
 }
 
-/// The value of an option.
+/// The value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Given {
-    /// On or off.
+pub(super) enum SettingValue {
+    /// `true` or `false` in a file.
     Flag(bool),
-    /// A text, or several.
-    Values(Vec<OsString>),
-    /// A text that may mean on or off, as variables have no types.
+    /// One or more texts in a file.
+    List(Vec<OsString>),
+    /// The text of a variable, which may mean on or off.
     Text(OsString),
 }
 
 impl Setting {
-    /// The values that say the same on a command line: `None` for a switch that is on, nothing for one that is off.
+    /// The values to give on the command line: `[None]` for a switch that is on, `[]` for one that is off.
     pub(super) fn values(&self, arg: &Arg) -> Result<Vec<Option<OsString>>, Error> {
         let is_flag = !arg.get_action().takes_values();
         let flag = |on: bool| if on { vec![None] } else { Vec::new() };
-        Ok(match &self.given {
-            Given::Flag(on) if is_flag => flag(*on),
-            Given::Text(text) if is_flag => flag(switch(text).ok_or_else(|| no_switch(&self.origin))?),
-            Given::Values(_) if is_flag => return Err(no_switch(&self.origin)),
-            Given::Flag(on) => vec![Some(OsString::from(if *on { "true" } else { "false" }))],
-            Given::Text(text) => vec![Some(text.clone())],
-            Given::Values(values) => values.iter().map(|value| Some(self.placed(arg, value))).collect(),
+        Ok(match &self.value {
+            SettingValue::Flag(on) if is_flag => flag(*on),
+            SettingValue::Text(text) if is_flag => {
+                flag(parse_switch(text).ok_or_else(|| not_a_switch(&self.origin))?)
+            }
+            SettingValue::List(_) if is_flag => return Err(not_a_switch(&self.origin)),
+            SettingValue::Flag(on) => vec![Some(OsString::from(if *on { "true" } else { "false" }))],
+            SettingValue::Text(text) => vec![Some(text.clone())],
+            SettingValue::List(values) => {
+                values.iter().map(|value| Some(self.resolve_path(arg, value))).collect()
+            }
         })
     }
 
-    /// A path in a file is meant from the folder of that file; a format may stand before it.
-    pub(super) fn placed(&self, arg: &Arg, value: &OsStr) -> OsString {
+    /// Makes a path relative to the folder of its file, also after `FORMAT=`. Other values are returned
+    /// unchanged.
+    pub(super) fn resolve_path(&self, arg: &Arg, value: &OsStr) -> OsString {
         let is_path =
             matches!(arg.get_value_hint(), ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath);
         let Origin::Key(_, file, _) = &self.origin else { return value.to_owned() };
@@ -77,18 +80,18 @@ impl Setting {
         match value.to_str() {
             Some(text) if is_path && text != "-" => {
                 let (format, path) = output::format_and_path(text);
-                let mut placed =
+                let mut resolved =
                     OsString::from(format.map(|format| format!("{format}=")).unwrap_or_default());
-                placed.push(folder.join(path));
-                placed
+                resolved.push(folder.join(path));
+                resolved
             }
             _ => value.to_owned(),
         }
     }
 }
 
-/// On or off, as variables say it.
-pub(super) fn switch(text: &OsStr) -> Option<bool> {
+/// Parses the value of a variable for a switch.
+pub(super) fn parse_switch(text: &OsStr) -> Option<bool> {
     match text.to_str()?.to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Some(true),
         "0" | "false" | "no" | "off" => Some(false),
@@ -96,6 +99,6 @@ pub(super) fn switch(text: &OsStr) -> Option<bool> {
     }
 }
 
-pub(super) fn no_switch(origin: &Origin) -> Error {
+pub(super) fn not_a_switch(origin: &Origin) -> Error {
     Error::Usage(format!("an option is on or off: write true or false for {origin}"))
 }

@@ -1,17 +1,17 @@
-//! What the help says of each command beside its arguments: reports bring it along, other commands have a row here.
+//! The help of each command apart from its arguments. Reports provide it in their specs; other commands have
+//! a row here.
 
 use crate::report::{CommandGroup, REPORTS, ReportSpec, SUMMARY};
 
-/// What the help says of a command.
+/// The help of a command.
 #[derive(Clone, Copy)]
 pub(in crate::cli) struct Topic {
-    /// The command.
     pub(in crate::cli) command: &'static str,
-    /// Where it is listed.
+    /// The group in which it is listed.
     pub(in crate::cli) group: CommandGroup,
-    /// What for, and what to type.
+    /// Descriptions and command lines.
     pub(in crate::cli) examples: &'static [(&'static str, &'static str)],
-    /// What it does, in a few words, and what else there is to know; `None` if that stands at its arguments.
+    /// Short and long description; `None` if they are at its arguments in `args.rs`.
     pub(in crate::cli) about: Option<(&'static str, &'static str)>,
 }
 
@@ -26,7 +26,7 @@ impl Topic {
 /// Every command once, in the order of the help.
 pub(in crate::cli) fn topics() -> impl Iterator<Item = Topic> {
     let of_report = |spec: &'static ReportSpec| {
-        // What starts a command writes the same report as what reads its output.
+        // `run` writes the same report as `summarize`.
         let other = (spec.name == SUMMARY.name).then_some(RUN);
         Topic::of(spec).into_iter().chain(other)
     };
@@ -38,7 +38,7 @@ const RUN: Topic = Topic {
     group: CommandGroup::Run,
     examples: &[
         (
-            "A job that fails if a call was denied or it cost more than two dollars",
+            "Fail a job if a call was denied or the run cost more than two dollars",
             "ccstat run --fail-on denial,no-result --max-cost 2 -- claude -p fix --output-format stream-json --verbose",
         ),
         (
@@ -46,21 +46,21 @@ const RUN: Topic = Topic {
             "ccstat run --max-duration 20m --stop-on-gate --tee run.jsonl -- ./agent.sh",
         ),
         (
-            "Read along in a terminal",
+            "Follow a run as readable text",
             "ccstat run --print text -- claude -p fix --output-format stream-json --verbose",
         ),
     ],
     about: None,
 };
 
-/// The commands that write no report of their own. A new one gets a row.
+/// The commands that have no report. Add a row for a new one.
 const OTHERS: &[Topic] = &[
     Topic {
         command: "schema",
         group: CommandGroup::Programs,
         examples: &[
-            ("The reports there are", "ccstat schema"),
-            ("What a program may rely on in the summary", "ccstat schema summary"),
+            ("List the reports", "ccstat schema"),
+            ("Print the schema of the summary", "ccstat schema summary"),
         ],
         about: None,
     },
@@ -69,11 +69,11 @@ const OTHERS: &[Topic] = &[
         group: CommandGroup::Programs,
         examples: &[
             (
-                "Every response of a month, for a spreadsheet",
+                "Export the responses of a month for a spreadsheet",
                 "ccstat export responses --since 30d ~/.claude/projects > responses.csv",
             ),
             (
-                "What tools were given and what they answered",
+                "Export tool calls with their inputs and results",
                 "ccstat export calls --include-content --format jsonl run.jsonl",
             ),
         ],
@@ -83,11 +83,8 @@ const OTHERS: &[Topic] = &[
         command: "redact",
         group: CommandGroup::Programs,
         examples: &[
-            ("A log for a bug report", "ccstat redact run.jsonl > shown.jsonl"),
-            (
-                "All sessions of a project, for a colleague",
-                "ccstat redact ~/.claude/projects/my-project -o shown/",
-            ),
+            ("Redact a log for a bug report", "ccstat redact run.jsonl > shown.jsonl"),
+            ("Redact all sessions of a project", "ccstat redact ~/.claude/projects/my-project -o shown/"),
         ],
         about: None,
     },
@@ -95,8 +92,8 @@ const OTHERS: &[Topic] = &[
         command: "generate",
         group: CommandGroup::Programs,
         examples: &[
-            ("Completions for this shell", "source <(ccstat generate completions bash)"),
-            ("Man pages where man finds them", "ccstat generate man ~/.local/share/man/man1"),
+            ("Load the completions into this shell", "source <(ccstat generate completions bash)"),
+            ("Install the man pages", "ccstat generate man ~/.local/share/man/man1"),
         ],
         about: None,
     },

@@ -1,4 +1,4 @@
-//! Which records are printed, and in which order: session by session, subagents below the calls that started them.
+//! Chooses and orders the records to print: session by session, subagents below the calls that started them.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Printer,
-    shelf::{Item, Shelf},
+    store::{Item, RecordStore},
 };
 use crate::{
     event::{ContentItem, Dialect, RecordContent, may_have_content, record_content},
@@ -20,23 +20,23 @@ use crate::{
     measure::Time,
 };
 
-/// The records of a ledger that are printed.
+/// The records of a ledger to print.
 pub(in crate::cli) struct Content {
     sessions: Vec<Session>,
-    /// Which parts of records; `None` for all.
-    chosen: Option<Chosen>,
-    /// Whether sessions have headings: there are several.
-    headed: bool,
+    /// The parts of records to print; `None` for all.
+    selection: Option<Selection>,
+    /// Whether sessions have headings, because there are several.
+    has_headings: bool,
 }
 
 /// The records of one session.
 #[derive(Default)]
 struct Session {
-    /// Its id, or the name of the source whose records name none.
+    /// The id, or the name of the source if its records have no session id.
     name: String,
     main: Vec<Item>,
     agents: Vec<Agent>,
-    /// Which agent each call started.
+    /// Index of the agent that each call started.
     started: HashMap<Name, usize>,
     /// For each source, whether it is a stream, and the earliest time of this session in it.
     sources: HashMap<SourceId, (bool, Option<Time>)>,
@@ -50,7 +50,7 @@ struct Agent {
 }
 
 /// The parts of records that filters for tools and models keep.
-struct Chosen {
+struct Selection {
     responses: HashSet<Name>,
     calls: HashSet<Name>,
     /// Tools that ran on the server, with the places of their records.
@@ -60,7 +60,7 @@ struct Chosen {
 }
 
 impl Content {
-    /// The records of a ledger. Tools and models must not have been chosen yet: records have neither.
+    /// All records of a ledger, before a filter for tools or models was applied: records have neither.
     pub(in crate::cli) fn of(ledger: &Ledger, names: &[Name]) -> Self {
         let mut sessions: Vec<Session> = Vec::new();
         for session in &ledger.sessions {
@@ -68,12 +68,12 @@ impl Content {
             let name = session.id.as_deref().map_or_else(source, str::to_owned);
             sessions.push(Session { name, ..Session::default() });
         }
-        // The index of each subagent within its session.
-        let mut places: Vec<Option<(usize, usize)>> = vec![None; ledger.agents.len()];
-        for (at, agent) in ledger.agents.iter().enumerate() {
+        // Session and index within it, for each subagent.
+        let mut positions: Vec<Option<(usize, usize)>> = vec![None; ledger.agents.len()];
+        for (index, agent) in ledger.agents.iter().enumerate() {
             let Some(number) = agent.session.map(SessionIndex::get) else { continue };
             let session = &mut sessions[number];
-            places[at] = Some((number, session.agents.len()));
+            positions[index] = Some((number, session.agents.len()));
             if let Some(id) = agent.call.and_then(|call| ledger.calls[call].id.clone()) {
                 session.started.entry(id).or_insert(session.agents.len());
             }
@@ -87,7 +87,7 @@ impl Content {
             let is_stream = record.dialect != Dialect::Transcript;
             let (_, first) = session.sources.entry(at.source).or_insert((is_stream, record.context.time));
             *first = first.iter().copied().chain(record.context.time).min();
-            match record.context.agent.map(|agent| places[agent.get()]) {
+            match record.context.agent.map(|agent| positions[agent.get()]) {
                 Some(Some((session, agent))) => sessions[session].agents[agent].items.push(item),
                 Some(None) => {}
                 None => session.main.push(item),
@@ -95,16 +95,16 @@ impl Content {
         }
         sessions.retain(|session| session.items().next().is_some());
         sessions.iter_mut().for_each(Session::sort);
-        let headed = sessions.len() > 1;
-        Self { sessions, chosen: None, headed }
+        let has_headings = sessions.len() > 1;
+        Self { sessions, selection: None, has_headings }
     }
 
-    /// The same, with only what filters for tools and models left of the ledger.
+    /// Keeps only the parts that are left in `ledger` after filters for tools and models.
     #[must_use]
-    pub(in crate::cli) fn choosing(mut self, ledger: &Ledger) -> Self {
+    pub(in crate::cli) fn selecting(mut self, ledger: &Ledger) -> Self {
         let turns = ledger.turns.iter().filter_map(|turn| turn.context.location);
         let server_uses = ledger.server_uses.iter();
-        self.chosen = Some(Chosen {
+        self.selection = Some(Selection {
             responses: ledger.responses.iter().filter_map(|one| one.id.clone()).collect(),
             calls: ledger.calls.iter().filter_map(|call| call.id.clone()).collect(),
             server_uses: server_uses
@@ -112,34 +112,34 @@ impl Content {
                 .collect(),
             turns: turns.map(|at| (at.source, at.offset)).collect(),
         });
-        self.headed = ledger.sessions.len() > 1;
+        self.has_headings = ledger.sessions.len() > 1;
         self
     }
 
-    /// Prints it.
+    /// Prints the records to standard output.
     pub(in crate::cli) fn print(
         mut self,
         printer: Printer,
-        shelf: &mut Shelf,
+        store: &mut RecordStore,
         sources: &[Source],
         limits: Limits,
     ) -> io::Result<()> {
         let items: Vec<Item> = self.sessions.iter().flat_map(Session::items).collect();
-        shelf.unpack(&items, sources, limits);
+        store.load_compressed(&items, sources, limits);
         drop(items);
-        let headed = self.headed;
+        let has_headings = self.has_headings;
         let sessions = std::mem::take(&mut self.sessions);
         let mut walk = Walk {
             printer,
-            shelf,
+            store,
             sources,
-            chosen: self.chosen,
+            selection: self.selection,
             heading: None,
             seen: HashSet::new(),
             hasher: RandomState::new(),
         };
         for session in sessions {
-            walk.heading = headed.then(|| session.name.clone());
+            walk.heading = has_headings.then(|| session.name.clone());
             walk.session(session)?;
         }
         Ok(())
@@ -147,8 +147,8 @@ impl Content {
 }
 
 impl Session {
-    /// Puts the records of several logs in order, log after log: saved sessions first, since a stream of the same session
-    /// has no prompts, then those that begin first.
+    /// Sorts the records log by log: transcripts first, since a stream of the same session has no prompts,
+    /// then by the first time in the log.
     fn sort(&mut self) {
         let Self { name: _, main, agents, started: _, sources } = self;
         let order = |item: &Item| {
@@ -164,9 +164,9 @@ impl Session {
     }
 }
 
-impl Chosen {
-    /// Whether a part of a record is left.
-    fn has(&self, item: Item, response: Option<&str>, content: &ContentItem) -> bool {
+impl Selection {
+    /// Whether this part of a record is selected.
+    fn contains(&self, item: Item, response: Option<&str>, content: &ContentItem) -> bool {
         match content {
             ContentItem::Text(_) | ContentItem::Thinking(_) => {
                 response.is_some_and(|id| self.responses.contains(id))
@@ -177,36 +177,36 @@ impl Chosen {
             }
             ContentItem::ToolResult { id, .. } => id.as_deref().is_some_and(|id| self.calls.contains(id)),
             ContentItem::TurnEnd { .. } => self.turns.contains(&item.key()),
-            // A filter for tools or models leaves these out.
+            // These have neither a tool nor a model.
             ContentItem::TurnStart { .. } | ContentItem::Prompt(_) | ContentItem::Retry(_) => false,
         }
     }
 }
 
-/// Walks over sessions and prints them.
+/// Visits sessions and prints them.
 struct Walk<'a> {
     printer: Printer,
-    shelf: &'a mut Shelf,
+    store: &'a mut RecordStore,
     sources: &'a [Source],
-    chosen: Option<Chosen>,
-    /// The heading of this session, until something of it is printed.
+    selection: Option<Selection>,
+    /// The heading of this session, until its first item is printed.
     heading: Option<String>,
-    /// Hashes of the identities of records that were printed: forks and the two dialects of one run repeat them.
+    /// Hashes of the uuids of printed records: forks and the two dialects of one run repeat them.
     seen: HashSet<u64>,
     hasher: RandomState,
 }
 
-/// Records that are printed one after another, at one depth.
+/// The records of one agent while they are printed.
 struct Frame {
     items: std::vec::IntoIter<Item>,
-    /// The record that is printed now.
+    /// The current record.
     item: Option<Item>,
     response: Option<String>,
     content: std::vec::IntoIter<ContentItem>,
     depth: usize,
-    /// Whether the record says that a subagent wrote it.
+    /// Whether the current record says that a subagent wrote it.
     is_subagent: bool,
-    /// Whose they are, until something is printed, if the call that started it is not.
+    /// The type of the subagent, until its first item is printed, if the call that started it is not printed.
     label: Option<String>,
 }
 
@@ -224,43 +224,44 @@ impl Frame {
         }
     }
 
-    /// How deep its record stands: one of a subagent that nothing more is known of stands below the main agent.
+    /// The depth of the current record: at least 1 if a subagent wrote it, even an unknown one.
     fn depth(&self) -> usize {
         self.depth.max(self.is_subagent.into())
     }
 }
 
 impl Walk<'_> {
-    /// The main agent with its subagents, then those that no call in the log started.
+    /// Prints the main agent with its subagents, then the subagents that no call in the log started.
     fn session(&mut self, mut session: Session) -> io::Result<()> {
         self.frames(Frame::of(std::mem::take(&mut session.main), 0, None), &mut session)?;
-        for at in 0..session.agents.len() {
-            let agent = std::mem::take(&mut session.agents[at]);
+        for index in 0..session.agents.len() {
+            let agent = std::mem::take(&mut session.agents[index]);
             self.frames(Frame::of(agent.items, 1, Some(label(agent.kind))), &mut session)?;
         }
         Ok(())
     }
 
-    /// A stack and no recursion: a log may nest subagents as deep as it likes.
+    /// Prints a frame and the subagents below it. Uses a stack instead of recursion, because a log may nest
+    /// subagents deeply.
     fn frames(&mut self, first: Frame, session: &mut Session) -> io::Result<()> {
         let mut stack = vec![first];
         while let Some(frame) = stack.last_mut() {
             if let (Some(content), Some(item)) = (frame.content.next(), frame.item) {
-                let is_chosen = self
-                    .chosen
+                let is_selected = self
+                    .selection
                     .as_ref()
-                    .is_none_or(|chosen| chosen.has(item, frame.response.as_deref(), &content));
-                if is_chosen {
-                    self.say(frame, &content);
+                    .is_none_or(|selection| selection.contains(item, frame.response.as_deref(), &content));
+                if is_selected {
+                    self.item(frame, &content);
                 }
                 let depth = frame.depth() + 1;
                 let ContentItem::ToolCall { id: Some(id), .. } = &content else { continue };
-                if let Some(at) = session.started.remove(&**id) {
-                    let Agent { kind, items } = std::mem::take(&mut session.agents[at]);
-                    stack.push(Frame::of(items, depth, (!is_chosen).then(|| label(kind))));
+                if let Some(index) = session.started.remove(&**id) {
+                    let Agent { kind, items } = std::mem::take(&mut session.agents[index]);
+                    stack.push(Frame::of(items, depth, (!is_selected).then(|| label(kind))));
                 }
             } else if let Some(item) = frame.items.next() {
-                let text = self.shelf.text(item, self.sources).unwrap_or_default();
+                let text = self.store.text(item, self.sources).unwrap_or_default();
                 let RecordContent { items, is_subagent, response, uuid } = record_content(&text);
                 if uuid.is_some_and(|uuid| !self.seen.insert(self.hasher.hash_one(uuid))) {
                     continue;
@@ -275,14 +276,14 @@ impl Walk<'_> {
         self.flush()
     }
 
-    fn say(&mut self, frame: &mut Frame, content: &ContentItem) {
+    fn item(&mut self, frame: &mut Frame, content: &ContentItem) {
         if let Some(heading) = self.heading.take() {
             self.printer.heading(&heading);
         }
         if let Some(label) = frame.label.take() {
             self.printer.subagent(&label, frame.depth());
         }
-        self.printer.say(content, frame.depth());
+        self.printer.item(content, frame.depth());
     }
 
     fn flush(&mut self) -> io::Result<()> {

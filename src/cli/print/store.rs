@@ -1,4 +1,4 @@
-//! The texts of records, found again by their places.
+//! Returns the text of a record by its place, after everything was read.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,13 +14,13 @@ use crate::{
     scan::{self, Observer, Options},
 };
 
-/// Bytes that are held in memory; beyond that a file without a name has them.
-const HELD: usize = 16 << 20;
+/// Bytes that are stored in memory; beyond that, an unnamed temporary file is used.
+const MAX_IN_MEMORY: usize = 16 << 20;
 
-/// Room for blanks before a record: its place is then where they begin.
+/// Extra bytes to read, for whitespace before a record: its offset is where the whitespace begins.
 const SLACK: u64 = 64;
 
-/// A record, as the ledger knows it.
+/// Place and length of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) source: SourceId,
@@ -34,52 +34,51 @@ impl Item {
     }
 }
 
-/// Keeps records of sources that cannot be read again, and reads those of files when they are wanted.
-pub(in crate::cli) struct Shelf {
+/// Stores the records of sources that cannot be read again, and reads the others from their files on demand.
+pub(in crate::cli) struct RecordStore {
     /// The sources that cannot be read again.
     once: HashSet<SourceId>,
-    /// If only these are wanted: their places.
+    /// Store only the records at these places.
     only: Option<HashSet<(SourceId, u64)>>,
     spool: SpooledTempFile,
-    /// The offset of each record in the spool, and its length.
-    kept: HashMap<(SourceId, u64), (u64, u64)>,
+    /// Offset in the spool and length of each stored record.
+    stored: HashMap<(SourceId, u64), (u64, u64)>,
     end: u64,
     /// The file that was read last.
     open: Option<(SourceId, File)>,
-    /// Why some record is missing.
+    /// The first reason why a record is missing.
     error: Option<io::Error>,
 }
 
-impl Shelf {
-    /// For these sources.
+impl RecordStore {
     pub(in crate::cli) fn new(sources: &[Source]) -> Self {
         let once = sources.iter().zip(0..).filter(|(source, _)| is_read_once(source));
         Self {
             once: once.map(|(_, id)| SourceId(id)).collect(),
             only: None,
-            spool: SpooledTempFile::new(HELD),
-            kept: HashMap::new(),
+            spool: SpooledTempFile::new(MAX_IN_MEMORY),
+            stored: HashMap::new(),
             end: 0,
             open: None,
             error: None,
         }
     }
 
-    /// Whether some source has to be kept while it is read.
-    pub(in crate::cli) fn keeps_some(&self) -> bool {
+    /// Whether a source has to be stored while it is read.
+    pub(in crate::cli) fn is_needed(&self) -> bool {
         !self.once.is_empty()
     }
 
-    /// Why some record could not be kept or found.
+    /// Takes the reason why a record could not be stored or found.
     pub(in crate::cli) fn error(&mut self) -> Option<io::Error> {
         self.error.take()
     }
 
-    /// Keeps those of these records that lie in packed files, which can only be read from front to back.
-    pub(super) fn unpack(&mut self, items: &[Item], sources: &[Source], limits: Limits) {
+    /// Stores those of these records that are in compressed files, which can only be read from front to back.
+    pub(super) fn load_compressed(&mut self, items: &[Item], sources: &[Source], limits: Limits) {
         let mut asked: HashMap<SourceId, HashSet<(SourceId, u64)>> = HashMap::new();
         for item in items.iter().filter(|item| !self.once.contains(&item.source)) {
-            // Alone it is the first source.
+            // Each file is scanned alone below, so its source id is 0 there.
             asked.entry(item.source).or_default().insert((SourceId(0), item.offset));
         }
         let options = Options { threads: 1, limits, ..Options::default() };
@@ -90,42 +89,42 @@ impl Shelf {
                 Ok(Bytes::Stream(_)) => {
                     let mut part = Self { only: Some(only), ..Self::new(&[]) };
                     scan::scan_observed(std::slice::from_ref(source), &options, &mut part);
-                    self.take_in(part, id);
+                    self.merge(part, id);
                 }
                 Err(error) => self.error = Some(error),
             }
         }
     }
 
-    /// Takes in what was read of one source.
-    fn take_in(&mut self, mut part: Self, id: SourceId) {
-        let kept: Vec<((SourceId, u64), (u64, u64))> =
-            part.kept.iter().map(|(&key, &at)| (key, at)).collect();
-        for ((_, offset), at) in kept {
+    /// Adds the records that were read from one source.
+    fn merge(&mut self, mut part: Self, id: SourceId) {
+        let stored: Vec<((SourceId, u64), (u64, u64))> =
+            part.stored.iter().map(|(&key, &at)| (key, at)).collect();
+        for ((_, offset), at) in stored {
             match part.spooled(at) {
-                Ok(text) => self.keep((id, offset), &text),
+                Ok(text) => self.store((id, offset), &text),
                 Err(error) => self.error = Some(error),
             }
         }
         self.error = self.error.take().or(part.error);
     }
 
-    fn keep(&mut self, key: (SourceId, u64), text: &[u8]) {
+    fn store(&mut self, key: (SourceId, u64), text: &[u8]) {
         if self.error.is_some() {
             return;
         }
         match self.spool.seek(SeekFrom::Start(self.end)).and_then(|_| self.spool.write_all(text)) {
             Ok(()) => {
-                self.kept.insert(key, (self.end, text.len() as u64));
+                self.stored.insert(key, (self.end, text.len() as u64));
                 self.end += text.len() as u64;
             }
             Err(error) => self.error = Some(error),
         }
     }
 
-    /// The text of a record; none if it is not there any more.
+    /// The text of a record; `None` if it cannot be found any more.
     pub(super) fn text(&mut self, item: Item, sources: &[Source]) -> Option<Vec<u8>> {
-        let text = match self.kept.get(&item.key()) {
+        let text = match self.stored.get(&item.key()) {
             Some(&at) => self.spooled(at),
             None if self.once.contains(&item.source) => return None,
             None => self.read(item, sources),
@@ -140,7 +139,7 @@ impl Shelf {
         Ok(text)
     }
 
-    /// Reads a record out of its file.
+    /// Reads a record from its file.
     fn read(&mut self, item: Item, sources: &[Source]) -> io::Result<Vec<u8>> {
         let mut file = match self.open.take() {
             Some((source, file)) if source == item.source => file,
@@ -148,7 +147,7 @@ impl Shelf {
                 let source = sources.get(item.source.0 as usize).ok_or(io::ErrorKind::NotFound)?;
                 match Bytes::open(&source.origin, &Stop::default())? {
                     Bytes::File(file) => file,
-                    Bytes::Stream(_) => return Ok(Vec::new()), // it was replaced meanwhile
+                    Bytes::Stream(_) => return Ok(Vec::new()), // the file was replaced meanwhile
                 }
             }
         };
@@ -160,7 +159,7 @@ impl Shelf {
     }
 }
 
-impl Observer for Shelf {
+impl Observer for RecordStore {
     fn record(&mut self, place: Place, event: &Event<'_>, text: &[u8]) {
         let key = (place.source, place.offset);
         let wanted = match &self.only {
@@ -168,14 +167,14 @@ impl Observer for Shelf {
             None => self.once.contains(&place.source) && may_have_content(&event.kind.name()),
         };
         if wanted {
-            self.keep(key, text);
+            self.store(key, text);
         }
     }
 
     fn batch_end(&mut self) {}
 }
 
-/// Standard input, a named pipe or a device.
+/// Whether a source is standard input, a named pipe or a device.
 fn is_read_once(source: &Source) -> bool {
     match &source.origin {
         Origin::Stdin => true,

@@ -1,4 +1,4 @@
-//! Questions narrowed: the options that say which rows count, and in which time zone days are days.
+//! The filter options, and the time zone for days.
 
 use clap::Args;
 
@@ -11,32 +11,32 @@ use crate::{
     report::{Agents, Filter, Pattern},
 };
 
-/// Which rows count. A filter means the same in every report.
+/// Filters. They mean the same in every report.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Filters")]
-pub struct Narrow {
+pub struct Filters {
     /// Count only what happened at this time or later, such as 7d, monday or 2026-06
     #[arg(long, value_name = "TIME", long_help = since_help())]
     pub since: Option<String>,
     /// Count only what happened before this time, or until the end of this day or month
     ///
-    /// Takes the forms of --since. Of a period such as a day, `last week` or `june` it means the end: --since 2026-06
-    /// --until 2026-06 is all of June.
+    /// Takes the forms of --since. For a period such as a day, `last week` or `june`, it means the end:
+    /// --since 2026-06 --until 2026-06 is all of June.
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
     /// Count only the latest N sessions
     #[arg(long, value_name = "N")]
     pub last: Option<usize>,
-    /// Count only projects whose folder has this in its path; * and ? match anything
+    /// Count only projects with this in the path of their folder; * and ? are wildcards
     #[arg(long, value_name = "PROJECT", value_parser = Pattern::new)]
     pub project: Vec<Pattern>,
-    /// Count only models with this in their name; * and ? match anything
+    /// Count only models with this in their name; * and ? are wildcards
     #[arg(long, value_name = "MODEL", value_parser = Pattern::new)]
     pub model: Vec<Pattern>,
     /// Count only sessions whose id begins with this
     #[arg(long, value_name = "ID", value_parser = Pattern::new)]
     pub session: Vec<Pattern>,
-    /// Count only calls of this tool, and the responses that make them; * and ? match anything
+    /// Count only calls of this tool and the responses with these calls; * and ? are wildcards
     #[arg(long, value_name = "TOOL", value_parser = Pattern::new)]
     pub tool: Vec<Pattern>,
     /// Count only the main agent
@@ -45,33 +45,34 @@ pub struct Narrow {
     /// Count only subagents
     #[arg(long)]
     pub subagents: bool,
-    /// Take days, and times without an offset, in this time zone
+    /// Use this time zone for days and for times without an offset
     ///
-    /// A name such as Europe/Berlin, an offset such as +02:00, UTC, or local. Without it TZ counts, else the zone of this
-    /// machine.
+    /// A name such as Europe/Berlin, an offset such as +02:00, UTC, or local. The default is TZ, or else the
+    /// zone of this machine.
     #[arg(long, value_name = "ZONE")]
     pub timezone: Option<String>,
 }
 
-impl Narrow {
-    /// Whether any filter was given. Times are not resolved here, since looking up the zone of this machine takes time.
-    pub(super) fn narrows(&self) -> Result<bool, Error> {
+impl Filters {
+    /// Whether any filter was given. Does not resolve times, since looking up the zone of this machine takes
+    /// time.
+    pub(super) fn is_filtered(&self) -> Result<bool, Error> {
         self.timezone.as_deref().map(Zone::named).transpose().map_err(Error::Usage)?;
         Ok(self.since.is_some() || self.until.is_some() || !self.filter_between(None, None).is_empty())
     }
 
-    /// The zone in which days are days.
+    /// The time zone for days.
     pub(super) fn zone(&self) -> Result<Zone, Error> {
         self.timezone.as_deref().map_or_else(|| Ok(Zone::system()), Zone::named).map_err(Error::Usage)
     }
 
-    /// The filter that was asked for; what is relative to now is resolved here, once.
+    /// The filter that was given. Relative times are resolved here, once.
     pub(super) fn filter(&self, zone: &Zone) -> Result<Filter, Error> {
         let now = calendar::now();
-        let moment = |text: &Option<String>, is_end| {
+        let time = |text: &Option<String>, is_end| {
             text.as_deref().map(|text| zone.parse_time(text, now, is_end)).transpose().map_err(Error::Usage)
         };
-        let (since, until) = (moment(&self.since, false)?, moment(&self.until, true)?);
+        let (since, until) = (time(&self.since, false)?, time(&self.until, true)?);
         if let (Some(from), Some(to)) = (since, until)
             && to < from
         {
@@ -106,14 +107,14 @@ impl Narrow {
     }
 }
 
-/// The one place that lists the forms of a time.
+/// The help of `--since`, with all forms of a time.
 fn since_help() -> String {
     let width = TIMES.iter().map(|(form, _)| form.len()).max().unwrap_or(0);
     let forms: String = TIMES.iter().map(|(form, meaning)| format!("  {form:width$}  {meaning}\n")).collect();
     format!(
         "Count only what happened at this time or later\n\n\
          {forms}\n\
-         Of a period such as a day or a month --since means the beginning, --until the end. Records without a time are \
+         For a period such as a day or a month, --since means the beginning, --until the end. Records without a time are \
          not counted."
     )
 }

@@ -1,4 +1,4 @@
-//! Commands that the reader can type next: those of reports, with the paths and options that were typed now.
+//! Spells the commands that reports suggest, with the paths and options of the current command line.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -9,50 +9,50 @@ use clap::{Arg, ArgMatches, Args, Command, CommandFactory, parser::ValueSource};
 use os_display::Quotable;
 
 use super::{
-    args::{Asked, Cli, Pricing},
-    narrow::Narrow,
+    args::{Cli, Pricing, Query},
+    filter::Filters,
     stdin,
 };
 use crate::report::{Choice, FollowUp, Report};
 
-/// Paths and options that are longer than this are not repeated: nobody reads a hint of a thousand paths.
-const LONGEST: usize = 400;
+/// Longer lists of paths are not repeated in hints.
+const MAX_LENGTH: usize = 400;
 
-/// The arguments as they were typed, to be typed again in other commands.
+/// The typed arguments, which hints repeat.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Again {
+pub(super) struct CommandHints {
     arguments: Vec<OsString>,
 }
 
-impl Again {
+impl CommandHints {
     pub(super) fn of(arguments: &[OsString]) -> Self {
         Self { arguments: arguments.to_vec() }
     }
 
-    /// The report with commands as they are typed. `whole` says that no filter left out a session.
-    pub(super) fn type_out(&self, report: Report, whole: bool) -> Report {
-        let mut typist = None;
-        let typist = std::cell::RefCell::new(&mut typist);
+    /// Spells out the commands in a report. `whole` says that no filter excluded a session.
+    pub(super) fn fill_in(&self, report: Report, whole: bool) -> Report {
+        let mut writer = None;
+        let writer = std::cell::RefCell::new(&mut writer);
         report.with_choices(&option_of).with_commands(&|ask| match ask {
             FollowUp::Typed(_) | FollowUp::FirstSession => ask.clone(),
             FollowUp::Report(_) | FollowUp::Prices | FollowUp::AllRows | FollowUp::Session { .. } => {
-                // Most reports have no command in them, and reading the arguments again takes a millisecond.
-                let mut typist = typist.borrow_mut();
-                let typist = typist.get_or_insert_with(|| Typist::of(&self.arguments));
-                typist
+                // Most reports have no hints, and parsing the arguments again takes a millisecond.
+                let mut writer = writer.borrow_mut();
+                let writer = writer.get_or_insert_with(|| CommandWriter::of(&self.arguments));
+                writer
                     .as_ref()
-                    .map_or_else(|| ask.clone(), |typist| FollowUp::Typed(typist.typed(ask, whole)))
+                    .map_or_else(|| ask.clone(), |writer| FollowUp::Typed(writer.typed(ask, whole)))
             }
         })
     }
 
-    /// A command as it is typed, for a message.
+    /// Spells a command for a message.
     pub(super) fn typed(&self, ask: &FollowUp) -> String {
-        Typist::of(&self.arguments).map_or_else(|| ask.to_string(), |typist| typist.typed(ask, false))
+        CommandWriter::of(&self.arguments).map_or_else(|| ask.to_string(), |writer| writer.typed(ask, false))
     }
 }
 
-/// How a choice is typed.
+/// The spelling of an option.
 fn option_of(choice: Choice) -> &'static str {
     match choice {
         Choice::AllRows => "--limit 0",
@@ -65,26 +65,26 @@ fn option_of(choice: Choice) -> &'static str {
     }
 }
 
-/// Knows what was typed, option by option.
-struct Typist {
+/// Writes commands that repeat typed arguments.
+struct CommandWriter {
     cli: Command,
     matches: ArgMatches,
 }
 
-/// Which typed arguments are repeated.
+/// The typed arguments that a command repeats.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Repeat {
-    /// The paths, the prices and the time zone.
+    /// Paths, price files and time zone.
     Logs,
-    /// The filters too.
+    /// Paths, price files, time zone and filters.
     Filtered,
-    /// The prices alone.
+    /// Price files only.
     Prices,
-    /// Everything but how many rows, and where they go.
+    /// Everything except the number of rows and the output options.
     Everything,
 }
 
-impl Typist {
+impl CommandWriter {
     fn of(arguments: &[OsString]) -> Option<Self> {
         let mut cli = Cli::command();
         let matches = cli.try_get_matches_from_mut(arguments).ok()?;
@@ -95,7 +95,8 @@ impl Typist {
         match ask {
             FollowUp::Report(words) => self.command(words, None, Repeat::Filtered),
             FollowUp::Prices => self.command("prices", None, Repeat::Prices),
-            // Filters are left out: it is shown in full. Then another session may begin with the same letters.
+            // Without filters the whole session is shown, but then another session may start with the same
+            // short id.
             FollowUp::Session { id, short } => {
                 let id = if whole { short } else { id };
                 self.command("show", Some(id), Repeat::Logs)
@@ -108,7 +109,7 @@ impl Typist {
         }
     }
 
-    /// A command of these words, perhaps about one session, and of what is repeated.
+    /// Spells a command: `words`, the repeated options, the session and the repeated paths.
     fn command(&self, words: &str, session: Option<&str>, repeat: Repeat) -> String {
         let Some((name, matches)) = self.matches.subcommand() else { return format!("ccstat {words}") };
         let Some(own) = self.cli.find_subcommand(name) else { return format!("ccstat {words}") };
@@ -119,19 +120,19 @@ impl Typist {
             target.is_some_and(|target| target.get_arguments().any(|other| other.get_id() == arg.get_id()))
         };
         let wanted = own.get_arguments().filter(typed).filter(fits).filter(|arg| repeat.has(arg));
-        let (places, options): (Vec<&Arg>, Vec<&Arg>) = wanted.partition(|arg| arg.is_positional());
+        let (positional, options): (Vec<&Arg>, Vec<&Arg>) = wanted.partition(|arg| arg.is_positional());
         let options: String = options.into_iter().map(|arg| option(arg, matches)).collect();
         let values = |arg: &&Arg| matches.get_raw(arg.get_id().as_str()).into_iter().flatten();
-        let places: Vec<&OsStr> = places.iter().flat_map(values).collect();
-        let input = if repeat == Repeat::Prices { Input::Repeatable(places) } else { input(matches, places) };
+        let paths: Vec<&OsStr> = positional.iter().flat_map(values).collect();
+        let input = if repeat == Repeat::Prices { Input::Repeatable(paths) } else { input(matches, paths) };
         let paths = match &input {
             Input::Repeatable(paths) => &paths[..],
             Input::Stdin | Input::Once => &[],
         };
-        let is_long = paths.iter().map(|path| path.len() + 1).sum::<usize>() > LONGEST;
+        let is_long = paths.iter().map(|path| path.len() + 1).sum::<usize>() > MAX_LENGTH;
         let paths = paths.iter().copied().filter(|_| !is_long);
-        let places = operands(&session.map(OsStr::new).into_iter().chain(paths).collect::<Vec<_>>());
-        let command = format!("ccstat {words}{options}{places}");
+        let operands = operands(&session.map(OsStr::new).into_iter().chain(paths).collect::<Vec<_>>());
+        let command = format!("ccstat {words}{options}{operands}");
         match input {
             Input::Stdin => format!("… | {command}"),
             Input::Repeatable(_) if !is_long => command,
@@ -140,13 +141,13 @@ impl Typist {
     }
 }
 
-/// Whether what was read can be read again by the same names.
-fn input<'a>(matches: &'a ArgMatches, places: Vec<&'a OsStr>) -> Input<'a> {
+/// Returns the kind of input; `paths` are the typed ones.
+fn input<'a>(matches: &'a ArgMatches, paths: Vec<&'a OsStr>) -> Input<'a> {
     let raw = |id: &str| matches.try_get_raw(id).ok().flatten().into_iter().flatten();
     // A stream that is passed on can be read again if a copy is kept.
     let mut copies = raw("tee").filter(|copy| !copy.is_empty());
     let list = raw("files_from").next();
-    // Whether an id exists clap knows only in debug builds, so values are looked at.
+    // clap checks only in debug builds whether an id exists, so look for values.
     let is_run = raw("command").next().is_some();
     if let Some(copy) = copies.next() {
         return Input::Repeatable(vec![copy]);
@@ -159,7 +160,7 @@ fn input<'a>(matches: &'a ArgMatches, places: Vec<&'a OsStr>) -> Input<'a> {
     match () {
         () if names().any(|name| name == "-") => Input::Stdin,
         () if names().any(is_read_once) => Input::Once,
-        () => Input::Repeatable(places),
+        () => Input::Repeatable(paths),
     }
 }
 
@@ -167,9 +168,9 @@ fn input<'a>(matches: &'a ArgMatches, places: Vec<&'a OsStr>) -> Input<'a> {
 enum Input<'a> {
     /// Standard input, or the output of a command.
     Stdin,
-    /// A pipe with a name that is good for one time.
+    /// A named pipe, which can be read only once.
     Once,
-    /// The saved sessions, or files by their names.
+    /// The saved sessions, or files that can be read again by these paths.
     Repeatable(Vec<&'a OsStr>),
 }
 
@@ -178,33 +179,35 @@ fn is_read_once(name: &OsStr) -> bool {
 }
 
 impl Repeat {
-    /// Whether an option, or what to read, is repeated.
+    /// Whether this argument is repeated.
     fn has(self, arg: &Arg) -> bool {
         let is_of = |group: fn(Command) -> Command| {
             group(Command::new("")).get_arguments().any(|own| own.get_id() == arg.get_id())
         };
-        // How fast it is read, and what is shown meanwhile, is the same for every command.
-        let is_manner = ["follow", "threads", "no_progress"].contains(&arg.get_id().as_str());
+        // These change how logs are read and what is shown meanwhile, not what is reported.
+        let is_incidental = ["follow", "threads", "no_progress"].contains(&arg.get_id().as_str());
         let is_config = ["config", "no_config"].contains(&arg.get_id().as_str());
-        let is_filter = is_of(Narrow::augment_args) && arg.get_id() != "timezone";
+        let is_filter = is_of(Filters::augment_args) && arg.get_id() != "timezone";
         match self {
             Self::Prices => is_config || is_of(Pricing::augment_args),
-            Self::Logs => is_config || (is_of(Asked::augment_args) && !is_manner && !is_filter),
-            Self::Filtered => is_config || (is_of(Asked::augment_args) && !is_manner),
-            Self::Everything => !is_manner && !["limit", "output", "quiet"].contains(&arg.get_id().as_str()),
+            Self::Logs => is_config || (is_of(Query::augment_args) && !is_incidental && !is_filter),
+            Self::Filtered => is_config || (is_of(Query::augment_args) && !is_incidental),
+            Self::Everything => {
+                !is_incidental && !["limit", "output", "quiet"].contains(&arg.get_id().as_str())
+            }
         }
     }
 }
 
-/// Sessions and paths as they are typed, with a blank before each; one that looks like an option must not be taken for it.
-fn operands(places: &[&OsStr]) -> String {
-    let dashed = places.iter().any(|place| place.as_encoded_bytes().starts_with(b"-"));
-    let places = places.iter().map(|place| format!(" {}", quoted(place)));
-    if dashed { std::iter::once(" --".to_owned()).chain(places).collect() } else { places.collect() }
+/// Spells operands, each after a space, and after `--` if one of them starts with a dash.
+fn operands(values: &[&OsStr]) -> String {
+    let dashed = values.iter().any(|value| value.as_encoded_bytes().starts_with(b"-"));
+    let values = values.iter().map(|value| format!(" {}", quoted(value)));
+    if dashed { std::iter::once(" --".to_owned()).chain(values).collect() } else { values.collect() }
 }
 
-/// A word as it is typed in a shell of this system. On Windows a session id needs no quotes, although it begins with a digit:
-/// PowerShell takes it as it is, and `cmd` would take the quotes for a part of it.
+/// Quotes a word for a shell of this system. On Windows, a plain word such as a session id is not quoted:
+/// PowerShell does not need it, and `cmd` would take the quotes as a part of the word.
 fn quoted(word: &OsStr) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:/\\".contains(byte);
     match word.to_str() {
@@ -215,7 +218,7 @@ fn quoted(word: &OsStr) -> String {
     }
 }
 
-/// An option as it is typed, with a blank before it.
+/// Spells an option with its values, after a space.
 fn option(arg: &Arg, matches: &ArgMatches) -> String {
     let Some(long) = arg.get_long() else { return String::new() };
     if !arg.get_action().takes_values() {
