@@ -1,31 +1,32 @@
-//! The words of a refused call, for versions whose records have no field that says so.
+//! Recognises denied calls by the text of their result, for versions without a field for it.
 //!
-//! From the recordings and from public logs; asked only of failed results whose record has none of the structured
-//! fields. A new sentence is one row.
+//! The sentences come from recordings and public logs. Only failed results without structured fields are
+//! checked. A new sentence is one row.
 
 use std::ops::Range;
 
 use smallvec::SmallVec;
 
 names! {
-    /// An obstacle that no allow rule can remove, with the reason in words and what would help.
+    /// A reason for a denial that no allow rule can remove, with its text in reports: the reason and a
+    /// remedy.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Obstacle {
-        /// A hook.
+        /// A hook denied it.
         Hook = "refused by a hook, which no rule overrides: change the hook",
-        /// A person or a host was asked, and refused.
+        /// A person or a host was asked, and denied it.
         Person = "refused by a person or a host who was asked",
-        /// A person refused it, or interrupted the run while it was asked for.
+        /// A person denied it, or interrupted the run at the prompt.
         Interrupt = "refused or interrupted by a person",
-        /// Plan mode.
+        /// Plan mode denied it.
         PlanMode = "refused by plan mode, which no rule overrides: leave plan mode",
-        /// A rule that denies or asks, which goes before rules that allow.
+        /// A deny or ask rule, which takes precedence over allow rules.
         Rule = "refused by a deny or ask rule, which goes before allow rules: change that rule",
     } => reason
 }
 
-/// The sentences: the text starts with the first part, and the others follow in this order. With each stands the obstacle
-/// that it names; without one the call lacked a permission, which a rule can give.
+/// Sentences of denials: the text starts with the first part, and the others follow in this order. `None`
+/// means that a permission was missing, which an allow rule can grant.
 const SENTENCES: &[(&[&str], Option<Obstacle>)] = {
     use Obstacle::{Hook, Interrupt, Person, PlanMode, Rule};
     &[
@@ -46,7 +47,7 @@ const SENTENCES: &[(&[&str], Option<Obstacle>)] = {
         (&["Contains shell syntax ", "cannot be statically analyzed"], None),
         (&["Newline followed by # inside a quoted argument"], None),
         (&["Execute skill: "], None),
-        // Refused calls of subagents, 2.1.20 to 2.1.50.
+        // Denied calls of subagents, 2.1.20 to 2.1.50.
         (&["Permission for this tool use was denied."], None),
         // Messages of deny and ask decisions in the program text of old versions.
         (&["Claude requested permissions to edit ", " which is a sensitive file"], None),
@@ -68,19 +69,19 @@ const SENTENCES: &[(&[&str], Option<Obstacle>)] = {
     ]
 };
 
-/// A whole question, given back as the result.
+/// Prompts that are returned as the result.
 const QUESTIONS: &[&str] = &["Answer questions?", "Exit plan mode?"];
 
-/// Ends of sentences that begin with a command and a quoted path: `cat in '/etc' was blocked. For security, …`.
+/// Ends of sentences that begin with a command and a quoted path, such as `cat in '/etc' was blocked. …`.
 const AFTER_QUOTED: &[&str] = &["' was blocked. For security, Claude Code", "' needs approval. "];
 
-/// How far from the start the quoted path of such a sentence may begin, in characters.
+/// Maximum number of characters before the quoted path.
 const QUOTE_WITHIN: usize = 80;
 
-/// Hook refusals: what stands before and after the name of the tool.
+/// Denials by hooks: text before and after the name of the tool.
 const HOOKS: &[(&str, &str)] = &[("PreToolUse:", " hook error:"), ("Hook PreToolUse:", " denied this tool")];
 
-/// Whether the text of a failed result is a refusal.
+/// Returns whether the text of a failed result is a denial.
 pub(super) fn is_refusal(text: &str) -> bool {
     SENTENCES.iter().any(|(sentence, _)| fixed_parts(text, sentence).is_some())
         || is_question(text)
@@ -88,16 +89,16 @@ pub(super) fn is_refusal(text: &str) -> bool {
         || is_hook(text)
 }
 
-/// The obstacle that the text of a refusal names, if it is one that no rule removes.
+/// Returns the obstacle that the text of a denial names, if there is one.
 pub(super) fn obstacle(text: &str) -> Option<Obstacle> {
     let found = SENTENCES.iter().find(|(sentence, _)| fixed_parts(text, sentence).is_some());
     found.and_then(|(_, obstacle)| *obstacle).or_else(|| is_hook(text).then_some(Obstacle::Hook))
 }
 
-/// Ranges of a text. No sentence has more than three fixed parts, so nothing is allocated.
+/// Ranges of a text. Sentences have at most three fixed parts, so nothing is allocated.
 type Parts = SmallVec<[Range<usize>; 3]>;
 
-/// The ranges of a sentence's parts in a text; `None` if they are not all there.
+/// Returns the ranges of the parts of a sentence in a text; `None` if a part is missing.
 fn fixed_parts(text: &str, sentence: &[&str]) -> Option<Parts> {
     let (first, others) = sentence.split_first()?;
     if !text.starts_with(first) {
@@ -122,7 +123,7 @@ fn is_blocked_path(text: &str) -> bool {
     blocked_path(text).is_some()
 }
 
-/// The quote that such a path begins with, and the sentence after it.
+/// Returns the ranges of the quote before such a path and of the sentence after it.
 fn blocked_path(text: &str) -> Option<[Range<usize>; 2]> {
     let quote = text.char_indices().skip(1).take(QUOTE_WITHIN).find(|&(_, letter)| letter == '\'');
     let (at, _) = quote?;
@@ -136,7 +137,7 @@ fn is_hook(text: &str) -> bool {
     hook(text).is_some()
 }
 
-/// The sentence of a hook, with the name of the tool.
+/// Returns the range of the sentence of a hook, with the name of the tool.
 fn hook(text: &str) -> Option<Range<usize>> {
     HOOKS.iter().find_map(|(start, end)| {
         let rest = text.strip_prefix(start)?;
@@ -145,7 +146,7 @@ fn hook(text: &str) -> Option<Range<usize>> {
     })
 }
 
-/// The parts of a text that make it a refusal; none if it is no such text.
+/// Returns the parts of a text that make it a denial; empty if it is not one.
 pub(super) fn parts(text: &str) -> Vec<Range<usize>> {
     let sentence =
         SENTENCES.iter().find_map(|(sentence, _)| fixed_parts(text, sentence)).map(Parts::into_vec);

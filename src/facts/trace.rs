@@ -1,6 +1,8 @@
-//! What the traces of a log come to: each hook, task, limit, server, request, decision, command and question once.
+//! Combines the traces of a log: each hook, task, limit, server, request, decision, command and question
+//! once.
 //!
-//! The records are decoded in [`event::trace`](crate::event::trace). Here their rows are joined, in the order they stand.
+//! The records are decoded in [`event::trace`](crate::event::trace). Here rows about the same thing are
+//! merged, in log order.
 
 pub mod command;
 pub mod control;
@@ -15,7 +17,7 @@ use std::collections::HashMap;
 
 use super::ledger::{Call, Ledger};
 
-/// The calls by their ids.
+/// Returns the calls by id.
 fn calls(ledger: &Ledger) -> HashMap<&str, &Call> {
     ledger.calls.iter().filter_map(|call| Some((call.id.as_deref()?, call))).collect()
 }

@@ -1,4 +1,4 @@
-//! Slash commands, skills and agents, as single records tell of them.
+//! Decodes offers and uses of slash commands, skills and agents.
 
 use super::{Decoder, Object, Text, Trace, Traces, content};
 use crate::event::{
@@ -7,12 +7,12 @@ use crate::event::{
 };
 
 names! {
-    /// What can be used.
+    /// Kind of a command.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum CommandKind {
         /// A slash command.
         Command = "command",
-        /// A skill. Each is a slash command too, and is not listed again as one.
+        /// A skill. Each skill is also a slash command, but is not listed as one.
         Skill = "skill",
         /// A type of subagent.
         Agent = "agent",
@@ -22,7 +22,7 @@ names! {
 /// Names that a record offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer<T> {
-    /// What they are.
+    /// Kind of the names.
     pub kind: CommandKind,
     /// The names.
     pub names: Vec<T>,
@@ -31,35 +31,36 @@ pub struct Offer<T> {
 /// A command that may have been typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Typed<T> {
-    /// How the record tells of it.
+    /// How the record shows it.
     pub form: Form,
     /// Its name, without a slash.
     pub name: T,
-    /// The record that it was first, where another one took it up.
+    /// Uuid of the original record, if this one repeats it.
     pub uuid: Option<T>,
 }
 
-/// How a record tells of a command. Where several tell of the same uses equally often, the first of these says where.
+/// How a record shows a command. If several forms show the same number of uses, the first in this order
+/// provides the context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Form {
     /// `<command-name>` in a user's message of a saved session.
     Marked,
-    /// A text that begins with a slash and a name.
+    /// Text that begins with a slash and a name.
     Text,
     /// `system/local_command`, which names it in `commandRun`, before 2.1.300 in `<command-name>`.
     Local,
     /// `local_command` of the result of a turn that the CLI answered itself.
     Ended,
-    /// A summary that a person asked for: before 2.1.197 a stream tells of `/compact` by nothing else.
+    /// A manual compaction: before 2.1.197 a stream has no other trace of `/compact`.
     Compacted,
-    /// A message that came while a turn was running.
+    /// A message that arrived while a turn was running.
     Folded,
-    /// A message that waits for its turn.
+    /// A queued message.
     Queued,
 }
 
 impl Form {
-    /// Whether it is a field or a tag that says that this is a command; else it may be any text.
+    /// Returns whether a field or tag marks it as a command; otherwise it may be any text.
     pub fn is_sure(self) -> bool {
         match self {
             Self::Marked | Self::Local | Self::Ended | Self::Compacted => true,
@@ -68,7 +69,8 @@ impl Form {
     }
 }
 
-/// Records that list what there is: the member that does, and of what kind. The lists hold names, or objects with a `name`.
+/// Records that list names: kind of record, member, kind of the names. The lists contain names, or objects
+/// with a `name`.
 const LISTS: &[(&str, &str, CommandKind)] = &[
     ("system/init", "slash_commands", CommandKind::Command),
     ("system/init", "skills", CommandKind::Skill),
@@ -78,8 +80,8 @@ const LISTS: &[(&str, &str, CommandKind)] = &[
     ("attachment/agent_listing_delta", "addedTypes", CommandKind::Agent),
 ];
 
-/// Tools through which the model uses one: the keys of the name in their input, and of what kind it is if it was never
-/// offered. `SlashCommand` is of 1.0.123 to 2.0, `Task` became `Agent` in 2.1.
+/// Tools that use commands: keys of the name in the input, and the kind if the name was never offered.
+/// `SlashCommand` exists from 1.0.123 to 2.0; `Task` became `Agent` in 2.1.
 const TOOLS: &[(&str, &[&str], CommandKind)] = &[
     ("Skill", &["skill", "command"], CommandKind::Skill),
     ("SlashCommand", &["command"], CommandKind::Command),
@@ -87,7 +89,7 @@ const TOOLS: &[(&str, &[&str], CommandKind)] = &[
     ("Task", &["subagent_type"], CommandKind::Agent),
 ];
 
-/// What a call of this tool uses, and its name as far as the input says it; `None` for most tools.
+/// Returns the kind and the name of what a call uses, as far as the input has it; `None` for most tools.
 pub fn used<'a>(tool: &str, input: Option<&'a str>) -> Option<(CommandKind, Option<Text<'a>>)> {
     let (_, keys, kind) = TOOLS.iter().find(|(name, ..)| *name == tool)?;
     let input = input.and_then(|input| json::object(input).ok()).unwrap_or_default();
@@ -95,9 +97,10 @@ pub fn used<'a>(tool: &str, input: Option<&'a str>) -> Option<(CommandKind, Opti
     Some((*kind, said.and_then(|said| name(&said).map(|name| name.to_owned().into()))))
 }
 
-/// A name as it is typed or told: with or without a slash, and with what follows it.
+/// Parses a name, with or without a slash, and ignores what follows it.
 ///
-/// A name is made of letters, digits, `-`, `_` and `:`. A path is none: a slash follows, or a dot.
+/// A name consists of letters, digits, `-`, `_` and `:`. A path is not a name: it contains another slash or a
+/// dot.
 fn name(said: &str) -> Option<&str> {
     let said = said.trim_start();
     let name = said.strip_prefix('/').unwrap_or(said).split(char::is_whitespace).next()?;
@@ -105,7 +108,7 @@ fn name(said: &str) -> Option<&str> {
     (!name.is_empty() && name.chars().all(plain)).then_some(name)
 }
 
-/// The name in `<command-name>`. Before 1.0.100 it had no slash.
+/// Returns the name in `<command-name>`. Before 1.0.100 it had no slash.
 fn tagged(said: &str) -> Option<&str> {
     let (_, rest) = said.split_once("<command-name>")?;
     name(rest.split_once("</command-name>")?.0)
@@ -116,7 +119,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
         for &(_, key, kind) in LISTS.iter().filter(|(list, ..)| *list == kind) {
             let Some(all) = lists.get(key).and_then(Json::array) else { continue };
             let said = |one: Json<'a>| one.text().or_else(|| one.object()?.text(&["name"]));
-            // A listing that was shortened says so in words, and words are no name.
+            // A shortened list ends with a note, which is not a name.
             let known = |one: &Text<'a>| name(one).is_some_and(|plain| plain.len() == one.len());
             let names = all.into_iter().filter_map(said).filter(known).map(|one| (self.own)(one)).collect();
             self.found.push(Trace::Offer(Offer { kind, names }));
@@ -129,13 +132,13 @@ impl<'a, T> Decoder<'_, 'a, T> {
         self.found.push(Trace::Typed(Typed { form, name, uuid }));
     }
 
-    /// A text that may be a command.
+    /// Decodes a text that may be a command.
     pub(super) fn typed(&mut self, form: Form, text: &str, uuid: Option<Text<'a>>) {
         let typed = Some(text).filter(|text| text.starts_with('/')).and_then(name);
         self.use_of(form, typed, uuid);
     }
 
-    /// A message of a user that is no answer of a tool.
+    /// Decodes a user message that is not a tool result.
     pub(super) fn said(&mut self, record: &Object<'a>) {
         let Some(message) = record.object("message") else { return };
         let Some(json) = message.get("content") else { return };
@@ -144,7 +147,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
         {
             self.notice(&text);
         }
-        // What the CLI adds by itself was not typed, such as the text of a skill that the model called.
+        // Text that the CLI adds was not typed, such as the text of a skill that the model called.
         let added = record.is_true("isMeta")
             || record.is_true("isSynthetic")
             || record.get("sourceToolUseID").is_some_and(|source| !source.is_null());
@@ -170,7 +173,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
         self.use_of(Form::Local, run, None);
     }
 
-    /// A turn that the CLI answered itself.
+    /// Decodes a turn that the CLI answered itself.
     pub(super) fn ended(&mut self, record: &Object<'a>) {
         let command = record.text(&["local_command"]);
         self.use_of(Form::Ended, command.as_deref().and_then(name), None);

@@ -1,4 +1,4 @@
-//! Requests between the CLI and its host, and between a bridge and its client, record by record.
+//! Decodes requests and responses between the CLI and its host, and between a bridge and its client.
 
 use super::{Decoder, Object, QUESTION_TOOL, Text, Trace, Traces, hook::blocks};
 use crate::event::json::Json;
@@ -8,17 +8,17 @@ use crate::event::json::Json;
 pub struct Request<T> {
     /// `request_id`.
     pub id: T,
-    /// What for.
+    /// Its subtype.
     pub subtype: Option<T>,
-    /// The tool that it is about.
+    /// Name of the tool it is about.
     pub tool: Option<T>,
-    /// The call that it is about.
+    /// Id of the call it is about.
     pub call: Option<T>,
-    /// Why the CLI asks.
+    /// Why the CLI asks for permission.
     pub reason: Option<T>,
-    /// The rule that makes it ask.
+    /// The matched ask rule.
     pub rule: Option<T>,
-    /// The questions to people that are to be allowed, as JSON.
+    /// The input of a question tool, as JSON.
     pub questions: Option<T>,
 }
 
@@ -27,59 +27,59 @@ pub struct Request<T> {
 pub struct Response<T> {
     /// `request_id`.
     pub id: T,
-    /// What it says.
+    /// Its verdict.
     pub verdict: Verdict,
-    /// Whether a tool may run from then on, too.
+    /// Whether the tool is allowed from then on.
     pub always: bool,
-    /// The request that alone is answered like this.
+    /// Subtype of the only request with such a response.
     pub answers: Option<&'static str>,
-    /// Whether a hook that the host ran blocks, where it may be the answer of one.
+    /// Whether a hook that the host ran blocks, if it may be the response of one.
     pub blocks: Option<bool>,
     /// The answers of people, as JSON.
     pub given: Option<T>,
 }
 
-/// What a response says.
+/// The verdict of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The tool may run.
     Allow,
     /// The tool may not run.
     Deny,
-    /// It was done.
+    /// The request succeeded.
     Success,
-    /// It failed.
+    /// The request failed.
     Error,
 }
 
-/// A bridge asks for approval, or its client answers.
+/// A request of a bridge for approval, or the answer of its client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval<T> {
-    /// The call.
+    /// Id of the call.
     pub call: T,
     /// Its tool.
     pub tool: Option<T>,
-    /// What is asked or answered.
+    /// Request or answer.
     pub step: ApprovalStep,
 }
 
 /// A step of an approval over a bridge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApprovalStep {
-    /// The bridge asks.
+    /// The bridge requests approval.
     Asked,
-    /// The client allows it.
+    /// The client allows the call.
     Approved,
-    /// The client allows it from then on.
+    /// The client allows the tool from then on.
     ApprovedAlways,
-    /// The client refuses it.
+    /// The client denies the call.
     Rejected,
     /// People answered a question.
     Answered,
 }
 
-/// The kinds of records that are a step of an approval.
-const STEPS: &[(&str, ApprovalStep)] = &[
+/// Kinds of records that are a step of an approval.
+const APPROVAL_STEPS: &[(&str, ApprovalStep)] = &[
     ("permission_request", ApprovalStep::Asked),
     ("approve", ApprovalStep::Approved),
     ("approve_always", ApprovalStep::ApprovedAlways),
@@ -87,43 +87,44 @@ const STEPS: &[(&str, ApprovalStep)] = &[
     ("answer", ApprovalStep::Answered),
 ];
 
-/// A client asks its bridge for something, or the bridge answers.
+/// A request of a client to its bridge, or a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bridge {
-    /// The client asks.
-    Wish {
+    /// A request of the client.
+    Request {
         /// The kind of the record.
         kind: &'static str,
-        /// The kinds of records that answer it.
+        /// Kinds of records that reply to it.
         answers: &'static [&'static str],
         /// Whether it names a session.
         names_session: bool,
     },
-    /// A record that may be an answer, by its kind.
+    /// A record that may be a reply, by its kind.
     Reply(&'static str),
 }
 
 impl Bridge {
-    /// The kind of the record that says that a wish failed.
+    /// Kind of the record that reports a failed request.
     pub const FAILED: &'static str = "error";
 }
 
-/// How a bridge answers when it begins a session.
-const BEGUN: &[&str] = &["system/session_created", "system/init"];
+/// Replies of a bridge that starts a session.
+const SESSION_STARTED: &[&str] = &["system/session_created", "system/init"];
 
-/// What a client asks of its bridge, and the kinds of records that answer it. Some are answered by nothing that has a name.
-const WISHES: &[(&str, &[&str])] = &[
-    ("start", BEGUN),
-    ("resume_session", BEGUN),
+/// Requests of a client to its bridge, and the kinds of records that reply. Some have no reply of their own
+/// kind.
+const BRIDGE_REQUESTS: &[(&str, &[&str])] = &[
+    ("start", SESSION_STARTED),
+    ("resume_session", SESSION_STARTED),
     ("get_history", &["history"]),
     ("stop_session", &[]),
     ("list_sessions", &[]),
     ("list_recent_sessions", &[]),
 ];
 
-/// What tells a request by its response: a member that the response has, whether it must be the only one, and the request
-/// that is answered like this (recordings 53, 54 and 80).
-const ANSWERS: &[(&str, bool, &str)] = &[
+/// Identifies a request by its response: a member of the response, whether it must be the only one, and the
+/// subtype of the request (recordings 53, 54 and 80).
+const RESPONSE_SHAPES: &[(&str, bool, &str)] = &[
     ("behavior", false, "can_use_tool"),
     ("commands", false, "initialize"),
     ("still_queued", true, "interrupt"),
@@ -172,51 +173,52 @@ impl<'a, T> Decoder<'_, 'a, T> {
     fn response(&mut self, record: &Object<'a>) {
         let Some(response) = record.object("response") else { return };
         let subtype = response.text(&["subtype"]);
-        let told = response.object("response");
-        if let Some(told) = &told
+        let payload = response.object("response");
+        if let Some(payload) = &payload
             && self.wants(Traces::SERVERS)
         {
-            self.servers(record, told);
+            self.servers(record, payload);
         }
         let others = Traces::CONTROL | Traces::DECISIONS | Traces::QUESTIONS | Traces::HOOKS;
         let Some(id) = self.text(&response, &["request_id"]).filter(|_| self.wants(others)) else { return };
         let succeeded = subtype.as_deref() == Some("success");
-        let told = told.unwrap_or_default();
-        let verdict = match (subtype.as_deref(), told.text(&["behavior"]).as_deref()) {
+        let payload = payload.unwrap_or_default();
+        let verdict = match (subtype.as_deref(), payload.text(&["behavior"]).as_deref()) {
             (Some("error"), _) => Verdict::Error,
             (_, Some("allow")) => Verdict::Allow,
             (_, Some("deny")) => Verdict::Deny,
             _ => Verdict::Success,
         };
         let fits = |&&(name, alone, _): &&(&str, bool, &str)| {
-            told.get(name).is_some() && (!alone || told.len() == 1)
+            payload.get(name).is_some() && (!alone || payload.len() == 1)
         };
-        let given = || told.object("updatedInput")?.get("answers").filter(|answers| answers.is_object());
+        let given = || payload.object("updatedInput")?.get("answers").filter(|answers| answers.is_object());
         let given = if self.wants(Traces::QUESTIONS) { given() } else { None };
         let response = Response {
             id,
             verdict,
-            always: verdict == Verdict::Allow && !told.list("updatedPermissions").is_empty(),
-            answers: ANSWERS.iter().find(fits).map(|&(.., subtype)| subtype),
-            blocks: (succeeded && response.get("response").is_some()).then(|| blocks(&told)),
+            always: verdict == Verdict::Allow && !payload.list("updatedPermissions").is_empty(),
+            answers: RESPONSE_SHAPES.iter().find(fits).map(|&(.., subtype)| subtype),
+            blocks: (succeeded && response.get("response").is_some()).then(|| blocks(&payload)),
             given: given.map(|answers| self.json(answers)),
         };
         self.found.push(Trace::Response(Box::new(response)));
     }
 
-    /// A line between a bridge and its client, or one that may answer it.
+    /// Decodes a line between a bridge and its client, or one that may reply to it.
     pub(super) fn bridge(&mut self, kind: &str, record: &Object<'a>) {
-        if let Some(&(_, step)) = STEPS.iter().find(|(name, _)| *name == kind) {
+        if let Some(&(_, step)) = APPROVAL_STEPS.iter().find(|(name, _)| *name == kind) {
             return self.approval(step, record);
         }
         if !self.wants(Traces::CONTROL) {
             return;
         }
-        if let Some(&(kind, answers)) = WISHES.iter().find(|(name, _)| *name == kind) {
+        if let Some(&(kind, answers)) = BRIDGE_REQUESTS.iter().find(|(name, _)| *name == kind) {
             let names_session = record.text(&["sessionId"]).is_some();
-            self.found.push(Trace::Bridge(Bridge::Wish { kind, answers, names_session }));
+            self.found.push(Trace::Bridge(Bridge::Request { kind, answers, names_session }));
         }
-        let replies = WISHES.iter().flat_map(|(_, answers)| answers.iter().copied()).chain([Bridge::FAILED]);
+        let replies =
+            BRIDGE_REQUESTS.iter().flat_map(|(_, answers)| answers.iter().copied()).chain([Bridge::FAILED]);
         let reply = replies.into_iter().find(|reply| *reply == kind);
         self.found.extend(reply.map(|reply| Trace::Bridge(Bridge::Reply(reply))));
     }
@@ -227,7 +229,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
         if step == ApprovalStep::Answered && self.wants(Traces::QUESTIONS) {
             let result = record.get("result").unwrap_or(Json::checked("null"));
             let (call, answers) = ((self.own)(call.clone()), self.json(result));
-            self.found.push(Trace::Given(super::Given { call, answers }));
+            self.found.push(Trace::GivenAnswers(super::GivenAnswers { call, answers }));
         }
         if self.wants(Traces::CONTROL | Traces::DECISIONS) {
             let (call, tool) = ((self.own)(call), self.text(record, &["toolName"]));

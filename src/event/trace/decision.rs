@@ -1,4 +1,4 @@
-//! Who allowed or refused a call, as single records tell it.
+//! Decodes permission decisions.
 
 use super::{Decoder, Object, ToolResult, Trace, content};
 use crate::event::{
@@ -9,14 +9,14 @@ use crate::event::{
     record::Parser,
 };
 
-/// What one record says of the decision about a call.
+/// A decision about a call, as one record has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision<T> {
-    /// The call.
+    /// Id of the call.
     pub call: T,
     /// Whether it was allowed.
     pub allowed: Option<bool>,
-    /// Whether the record is the answer of the call, which knows more than a notice about it.
+    /// Whether the record is the result of the call, which has more data than a notice about it.
     pub is_answer: bool,
     /// Who decided: `config`, `hook`, `user_temporary`, `user_reject` and so on.
     pub source: Option<T>,
@@ -24,14 +24,14 @@ pub struct Decision<T> {
     pub reason: Option<T>,
     /// The rule, or the scope of the rule.
     pub rule: Option<T>,
-    /// What kind of refusal it is: `user-rejected`, `permission-rule`.
+    /// Kind of the denial: `user-rejected`, `permission-rule`.
     pub refusal: Option<T>,
-    /// The obstacle that the text of a refusal names.
+    /// The obstacle that the text of a denial names.
     pub obstacle: Option<Obstacle>,
 }
 
 impl<'a, T> Decoder<'_, 'a, T> {
-    /// What the answer of a call says of its permission.
+    /// Decodes the decision in the result of a call.
     pub(super) fn decided(&mut self, answer: &ToolResult<'a>) {
         let Some(id) = &answer.id else { return };
         let decision =

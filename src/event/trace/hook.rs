@@ -1,4 +1,4 @@
-//! Runs of hooks, as single records tell of them.
+//! Decodes runs of hooks.
 
 use super::{Decoder, Object, Text, ToolResult, Trace, content};
 use crate::{
@@ -11,64 +11,65 @@ use crate::{
     measure::Millis,
 };
 
-/// What one record says of a run of a hook.
+/// A run of a hook, as one record has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook<T> {
-    /// What kind of record it is.
-    pub sign: HookSign,
-    /// The id of the run, or of what caused it: a call, or the event.
+    /// Kind of the record.
+    pub record_kind: HookRecordKind,
+    /// Id of the run, or of its cause: a call, or the event.
     pub id: Option<T>,
-    /// What it waited for: `PreToolUse`, `Stop` and so on.
+    /// Event of the hook: `PreToolUse`, `Stop` and so on.
     pub event: Option<T>,
-    /// The event, and what of it: `PreToolUse:Bash`.
+    /// Event and matcher: `PreToolUse:Bash`.
     pub name: Option<T>,
-    /// What ran.
+    /// Its command.
     pub command: Option<T>,
-    /// How long.
+    /// Its duration.
     pub took: Option<Millis>,
     /// How it ended.
     pub end: HookEnd,
-    /// The session that a request names in what it passes on.
+    /// Session in the input of a request to the host.
     pub session: Option<T>,
 }
 
-/// What kind of record tells of a run. Each but the last two tells of a run once, so two of one kind are two runs.
+/// Kind of a record about a run. A run has at most one record of each kind except the last two, so two
+/// records of one kind are two runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HookSign {
-    /// A line of the CLI's output, or a request to the host that runs the hook: under an id of the run.
+pub enum HookRecordKind {
+    /// A printed line, or a request to the host that runs the hook. It has the id of the run.
     Printed,
-    /// It began.
+    /// The start of a run.
     Beginning,
-    /// It ended.
+    /// The end of a run.
     Ending,
-    /// It was among those at the end of a turn.
+    /// An entry of the summary at the end of a turn.
     Summary,
-    /// It refused a call. A call is refused once, however often that is told.
+    /// A denied call. A call is denied once, however many records repeat it.
     Refusal,
-    /// It added something, or stopped something.
-    Beside,
+    /// The hook added context, or stopped the run.
+    SideEffect,
 }
 
 names! {
-    /// How a run of a hook ended. Of two records about a run the later one in this order knows more.
+    /// How a run of a hook ended. If records differ, the greater value counts.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum HookEnd {
-        /// No end was seen.
+        /// There is no record of its end.
         Open = "open",
-        /// It let things go on.
+        /// It did not block.
         Ok = "ok",
-        /// It failed or was cancelled, and things went on.
+        /// It failed or was cancelled, without blocking.
         Failed = "failed",
-        /// It blocked what it was asked about.
+        /// It blocked the event.
         Blocked = "blocked",
     }
 }
 
 impl<'a, T> Decoder<'_, 'a, T> {
-    fn hook(&mut self, sign: HookSign, end: HookEnd, own: Own<'a>) {
-        let Own { id, event, name, command, took, session } = own;
+    fn hook(&mut self, record_kind: HookRecordKind, end: HookEnd, fields: HookFields<'a>) {
+        let HookFields { id, event, name, command, took, session } = fields;
         let hook = Hook {
-            sign,
+            record_kind,
             id: self.own(id),
             name: self.own(name.or_else(|| event.clone())),
             event: self.own(event),
@@ -80,7 +81,8 @@ impl<'a, T> Decoder<'_, 'a, T> {
         self.found.push(Trace::Hook(Box::new(hook)));
     }
 
-    /// `system/hook_started`, `hook_progress` and `hook_response`, and the hooks at the end of a turn.
+    /// Decodes Decodes `system/hook_started`, `hook_progress` and `hook_response`, and the summary at the end
+    /// of a turn. `hook_response`, and the summary at the end of a turn.
     pub(super) fn printed_hook(&mut self, sub: &str, record: &Object<'a>) {
         if sub == "stop_hook_summary" {
             return self.hook_summary(record);
@@ -94,20 +96,25 @@ impl<'a, T> Decoder<'_, 'a, T> {
             return;
         };
         let name = record.text(&["hook_name"]);
-        self.hook(HookSign::Printed, end, Own { id: Some(id), event: Some(event), name, ..Own::default() });
+        self.hook(
+            HookRecordKind::Printed,
+            end,
+            HookFields { id: Some(id), event: Some(event), name, ..HookFields::default() },
+        );
     }
 
-    /// A hook that the host runs. Its request names the session only in what it passes on.
+    /// Decodes a hook that the host runs. Its request has the session only in the input.
     pub(super) fn hook_callback(&mut self, id: Text<'a>, request: &Object<'a>) {
         let Some(input) = request.object("input") else { return };
         let Some(event) = input.text(&["hook_event_name"]) else { return };
         let name = input.text(&["tool_name"]).map(|tool| format!("{event}:{tool}").into());
         let session = input.text(&["session_id"]);
-        let own = Own { id: Some(id), event: Some(event), name, session, ..Own::default() };
-        self.hook(HookSign::Printed, HookEnd::Open, own);
+        let fields = HookFields { id: Some(id), event: Some(event), name, session, ..HookFields::default() };
+        self.hook(HookRecordKind::Printed, HookEnd::Open, fields);
     }
 
-    /// The hooks at the end of a turn, or of a subagent's: which of the two the rest of the log says.
+    /// Decodes the hooks at the end of a turn. Whether it is the turn of the main agent or a subagent follows
+    /// from other records.
     fn hook_summary(&mut self, record: &Object<'a>) {
         let infos: Vec<Object<'a>> = record.list("hookInfos").into_iter().filter_map(Json::object).collect();
         let errors: Vec<Text<'a>> = record.list("hookErrors").into_iter().filter_map(Json::string).collect();
@@ -117,48 +124,53 @@ impl<'a, T> Decoder<'_, 'a, T> {
             let named =
                 || errors.iter().any(|error| command.as_ref().is_some_and(|one| error.contains(&**one)));
             let end = match () {
-                // Which of several it was the summary does not say: the first stands for it.
+                // The summary does not say which hook blocked, so the first is taken.
                 () if prevented && at == 0 => HookEnd::Blocked,
                 () if !errors.is_empty() && (infos.len() == 1 || named()) => HookEnd::Failed,
                 () => HookEnd::Ok,
             };
-            let own = Own { id: record.text(&["toolUseID"]), took: took(info), command, ..Own::default() };
-            self.hook(HookSign::Summary, end, own);
+            let fields = HookFields {
+                id: record.text(&["toolUseID"]),
+                took: took(info),
+                command,
+                ..HookFields::default()
+            };
+            self.hook(HookRecordKind::Summary, end, fields);
         }
     }
 
-    /// A hook that began, as older versions saved it.
+    /// Decodes the start of a hook, as older versions saved it.
     pub(super) fn progress(&mut self, record: &Object<'a>) {
         let Some(data) = record.object("data") else { return };
         let Some(event) = data.text(&["hookEvent"]) else { return };
-        let own = Own {
+        let fields = HookFields {
             id: record.text(&["toolUseID"]),
             event: Some(event),
             name: data.text(&["hookName"]),
             command: data.text(&["command"]),
-            ..Own::default()
+            ..HookFields::default()
         };
-        self.hook(HookSign::Beginning, HookEnd::Open, own);
+        self.hook(HookRecordKind::Beginning, HookEnd::Open, fields);
     }
 
-    /// An attachment of a saved session about a hook.
+    /// Decodes an attachment of a saved session about a hook.
     pub(super) fn saved_hook(&mut self, sub: &str, attachment: &Object<'a>) {
         let Some(event) = attachment.text(&["hookEvent"]) else { return };
-        let (end, sign) = match sub {
-            "hook_success" | "async_hook_response" => (ended(attachment), HookSign::Ending),
-            "hook_blocking_error" => (HookEnd::Blocked, HookSign::Ending),
+        let (end, record_kind) = match sub {
+            "hook_success" | "async_hook_response" => (ended(attachment), HookRecordKind::Ending),
+            "hook_blocking_error" => (HookEnd::Blocked, HookRecordKind::Ending),
             "hook_non_blocking_error" | "hook_error_during_execution" | "hook_cancelled" => {
-                (HookEnd::Failed, HookSign::Ending)
+                (HookEnd::Failed, HookRecordKind::Ending)
             }
-            "hook_stopped_continuation" => (HookEnd::Blocked, HookSign::Beside),
+            "hook_stopped_continuation" => (HookEnd::Blocked, HookRecordKind::SideEffect),
             "hook_permission_decision" if attachment.text(&["decision"]).as_deref() == Some("deny") => {
-                (HookEnd::Blocked, HookSign::Beside)
+                (HookEnd::Blocked, HookRecordKind::SideEffect)
             }
-            // Context and messages that a hook added: it ran, and let things go on.
-            _ => (HookEnd::Ok, HookSign::Beside),
+            // Context and messages that a hook added: it ran and did not block.
+            _ => (HookEnd::Ok, HookRecordKind::SideEffect),
         };
         let inner = || attachment.object("blockingError")?.text(&["command"]);
-        let own = Own {
+        let fields = HookFields {
             id: attachment.text(&["toolUseID"]),
             event: Some(event),
             name: attachment.text(&["hookName"]),
@@ -166,10 +178,10 @@ impl<'a, T> Decoder<'_, 'a, T> {
             took: took(attachment),
             session: None,
         };
-        self.hook(sign, end, own);
+        self.hook(record_kind, end, fields);
     }
 
-    /// A call that a hook refused: by the fields that say who decided, or by the sentence of the answer.
+    /// Decodes a call that a hook denied: by the fields of the decision, or by the sentence in the result.
     pub(super) fn hook_refusal(&mut self, answer: &ToolResult<'a>) {
         let Some(id) = answer.id.clone() else { return };
         let by_hook = answer
@@ -190,7 +202,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
         let event = said.map(|(name, _)| name.split(':').next().unwrap_or(name).to_owned().into());
         let coded = || Some(code.as_deref()?.strip_prefix("hook:")?.to_owned().into());
         let hook = Hook {
-            sign: HookSign::Refusal,
+            record_kind: HookRecordKind::Refusal,
             id: Some((self.own)(id)),
             event: self.own(event.or_else(coded)),
             // Without the sentence the name follows from the tool of the call.
@@ -204,9 +216,9 @@ impl<'a, T> Decoder<'_, 'a, T> {
     }
 }
 
-/// What a record says of a run, before it is owned.
+/// Borrowed fields of a run.
 #[derive(Default)]
-struct Own<'a> {
+struct HookFields<'a> {
     id: Option<Text<'a>>,
     event: Option<Text<'a>>,
     name: Option<Text<'a>>,
@@ -219,7 +231,7 @@ fn took(object: &Object<'_>) -> Option<Millis> {
     object.member(&["durationMs"])?.number().map(Millis::from_f64)
 }
 
-/// How a run ended that says its exit code, its outcome or what it wrote.
+/// Returns how a run ended, by its exit code, its outcome or its output.
 fn ended(record: &Object<'_>) -> HookEnd {
     let exit: Option<i64> =
         record.member(&["exit_code", "exitCode"]).and_then(|exit| exit.source().parse().ok());
@@ -227,7 +239,7 @@ fn ended(record: &Object<'_>) -> HookEnd {
         .text(&["stdout"])
         .is_some_and(|text| json::object(&text).is_ok_and(|decision| blocks(&decision)));
     match (exit, record.text(&["outcome"]).as_deref()) {
-        // Two is the exit code of a hook that blocks.
+        // Exit code 2 means that the hook blocks.
         (Some(2), _) => HookEnd::Blocked,
         _ if blocks => HookEnd::Blocked,
         (_, Some("error" | "cancelled")) => HookEnd::Failed,
@@ -236,7 +248,7 @@ fn ended(record: &Object<'_>) -> HookEnd {
     }
 }
 
-/// Whether what a hook answered stops what it was asked about.
+/// Returns whether the output of a hook blocks the event.
 pub(super) fn blocks(decision: &Object<'_>) -> bool {
     let is = |object: &Object<'_>, name: &str, value: &str| object.text(&[name]).as_deref() == Some(value);
     let specific = decision.object("hookSpecificOutput").unwrap_or_default();
@@ -246,9 +258,10 @@ pub(super) fn blocks(decision: &Object<'_>) -> bool {
         || specific.object("decision").is_some_and(|own| is(&own, "behavior", "deny"))
 }
 
-/// Name and command out of `PreToolUse:Bash hook error: [command]: …` and `Hook PreToolUse:Bash denied this tool`.
+/// Parses name and command from `PreToolUse:Bash hook error: [command]: …` and `Hook PreToolUse:Bash denied
+/// this tool`.
 fn sentence(text: &str) -> Option<(&str, Option<&str>)> {
-    // What else a tool wrote before these words is no name: it may be anything.
+    // Other output of a tool before these words is not the name of a hook.
     let plain = |name: &&str| {
         let event = name.split(':').next().unwrap_or_default();
         event.starts_with(|letter: char| letter.is_ascii_uppercase())
@@ -270,8 +283,8 @@ mod tests {
 
     #[test]
     fn a_sentence_of_a_refused_call_names_the_hook_and_its_command() {
-        let told = sentence("PreToolUse:Bash hook error: [echo no >&2; exit 2]: no");
-        assert_eq!(told, Some(("PreToolUse:Bash", Some("echo no >&2; exit 2"))));
+        let parsed = sentence("PreToolUse:Bash hook error: [echo no >&2; exit 2]: no");
+        assert_eq!(parsed, Some(("PreToolUse:Bash", Some("echo no >&2; exit 2"))));
         assert_eq!(sentence("PreToolUse:Bash hook error: no"), Some(("PreToolUse:Bash", None)));
         assert_eq!(sentence("Hook PreToolUse:Write denied this tool"), Some(("PreToolUse:Write", None)));
         assert_eq!(sentence("the log says: x hook error: [a]: b"), None);

@@ -1,4 +1,4 @@
-//! Limits, as single records tell of them.
+//! Decodes limits that were reached.
 
 use super::{Decoder, Object, Trace, Traces};
 use crate::{
@@ -6,56 +6,56 @@ use crate::{
     measure::{Millis, Time},
 };
 
-/// What one record says of a limit.
+/// A limit, as one record has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit<T> {
-    /// What kind of limit, or how many responses were stopped.
+    /// Kind of limit, or number of stopped responses.
     pub kind: LimitKind,
     /// Status, trigger, category or subtype.
     pub what: Option<T>,
-    /// The model that was asked.
+    /// The model that was requested.
     pub model: Option<T>,
-    /// The model that was asked instead.
+    /// The model that was used instead.
     pub fallback: Option<T>,
-    /// Tokens of the conversation before.
+    /// Tokens of the conversation before a compaction.
     pub before: Option<u64>,
-    /// The same after.
+    /// Tokens of the conversation after it.
     pub after: Option<u64>,
-    /// How long it took.
+    /// Duration.
     pub took: Option<Millis>,
-    /// When the limit is lifted.
+    /// When the limit resets.
     pub resets: Option<Time>,
-    /// How much of it is used, 1 for all of it.
+    /// Used share of the limit; 1 is all of it.
     pub used: Option<f64>,
-    /// Ids under which other records tell of it, beside the record's own.
+    /// Other ids under which records repeat it, besides the uuid.
     pub ids: Vec<T>,
 }
 
-/// What kind of limit a record tells of.
+/// Kind of limit in a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitKind {
-    /// What a subscription may use in a window of time.
+    /// A rate limit of the subscription.
     RateLimit,
-    /// A model was not to be had, and another one answered.
+    /// A model was not available, and another one answered.
     Fallback,
     /// A model refused to answer, or its answer was stopped.
     Refusal,
-    /// A summary of the conversation failed. Those that succeeded are compactions.
+    /// A compaction failed. Successful ones are [`Compaction`](crate::event::Compaction)s.
     FailedCompaction,
     /// Old results of tools were dropped from the conversation.
     Microcompaction,
-    /// The turns that were granted came to an end.
+    /// The maximum number of turns was reached.
     MaxTurns,
-    /// An event ended a response with a refusal, but names no response.
+    /// A stream event ended a response with a refusal, without naming the response.
     StoppedEvent,
-    /// So many responses of a turn were stopped.
+    /// Number of stopped responses of a turn.
     StoppedResponses(u64),
 }
 
-/// A response that was refused: of all responses only these leave a trace.
+/// Stop reason of a refusal. Only these responses have a trace.
 const REFUSED: &[u8] = br#""stop_reason":"refusal""#;
 
-/// Whether a response may be refused. The words may also stand in what the model wrote.
+/// Returns whether a response may be a refusal. The text may also be in what the model wrote.
 pub(super) fn is_refused(event: &Event<'_>) -> bool {
     memchr::memmem::find(event.text.as_bytes(), REFUSED).is_some()
 }
@@ -75,7 +75,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
             }
             "attachment/max_turns_reached" => Some(blank(LimitKind::MaxTurns)),
             "system/microcompact_boundary" => Some(self.microcompaction(record)),
-            // A compaction that succeeded has a boundary.
+            // A successful compaction has a `compact_boundary` record.
             "system/status" => (record.text(&["compact_result"]).as_deref() == Some("failed"))
                 .then(|| blank(LimitKind::FailedCompaction)),
             _ if name.starts_with("result") => stopped(record).map(blank),
@@ -87,7 +87,8 @@ impl<'a, T> Decoder<'_, 'a, T> {
         self.found.extend(limit.map(|limit| Trace::Limit(Box::new(limit))));
     }
 
-    /// A response that ended with a refusal. A line about the model that was asked instead may name the same request.
+    /// Decodes a response that ended with a refusal. A record about the fallback model may have the same
+    /// request id.
     fn refused(&mut self, record: &Object<'a>, message: &Object<'a>) -> Option<Limit<T>> {
         if message.text(&["stop_reason"]).as_deref() != Some("refusal") {
             return None;
@@ -118,16 +119,16 @@ impl<'a, T> Decoder<'_, 'a, T> {
     }
 
     fn microcompaction(&mut self, record: &Object<'a>) -> Limit<T> {
-        let told = record.member(&["microcompact_metadata", "microcompactMetadata"]);
-        let told = told.and_then(Json::object).unwrap_or_default();
-        let before = told.count(&["pre_tokens", "preTokens"]);
-        let saved = told.count(&["tokens_saved", "tokensSaved"]);
+        let metadata = record.member(&["microcompact_metadata", "microcompactMetadata"]);
+        let metadata = metadata.and_then(Json::object).unwrap_or_default();
+        let before = metadata.count(&["pre_tokens", "preTokens"]);
+        let saved = metadata.count(&["tokens_saved", "tokensSaved"]);
         let rest = before.zip(saved).map(|(before, saved)| before.saturating_sub(saved));
-        let took = told.member(&["duration_ms", "durationMs"]).and_then(Json::number);
+        let took = metadata.member(&["duration_ms", "durationMs"]).and_then(Json::number);
         Limit {
-            what: self.text(&told, &["trigger"]),
+            what: self.text(&metadata, &["trigger"]),
             before,
-            after: told.count(&["post_tokens", "postTokens"]).or(rest),
+            after: metadata.count(&["post_tokens", "postTokens"]).or(rest),
             took: took.map(Millis::from_f64),
             ..blank(LimitKind::Microcompaction)
         }
@@ -149,7 +150,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
     }
 }
 
-/// How many responses of the turn were stopped: at least the last one, if the turn ended with it.
+/// Returns how many responses of the turn were stopped: at least the last one, if the turn ended with it.
 fn stopped(record: &Object<'_>) -> Option<LimitKind> {
     let last = u64::from(record.text(&["stop_reason"]).as_deref() == Some("refusal"));
     let stops = record.count(&["safety_stops"]).unwrap_or(0).max(last);

@@ -1,7 +1,8 @@
-//! What records say beside what is counted: hooks, tasks, limits, servers, requests, decisions, commands and questions.
+//! Decodes traces: what records say about hooks, tasks, limits, servers, requests, decisions, commands and
+//! questions.
 //!
-//! One table says which kinds of records leave which traces. A record is decoded only if a report asks for a trace that its
-//! kind can leave.
+//! One table lists which kinds of records have which traces. A record is decoded only if a report needs a
+//! trace that its kind can have.
 
 mod command;
 mod control;
@@ -17,11 +18,11 @@ use std::{ops::BitOr, sync::LazyLock};
 pub use command::{CommandKind, Form, Offer, Typed, used};
 pub use control::{Approval, ApprovalStep, Bridge, Request, Response, Verdict};
 pub use decision::Decision;
-pub use hook::{Hook, HookEnd, HookSign};
+pub use hook::{Hook, HookEnd, HookRecordKind};
 pub use limit::{Limit, LimitKind};
-pub use question::{Asked, Given, QUESTION_TOOL};
+pub use question::{DeniedQuestion, GivenAnswers, QUESTION_TOOL};
 pub use server::{Server, Servers};
-pub use task::{Task, TaskOutcome, TaskSign, TaskUsage};
+pub use task::{Task, TaskOutcome, TaskRecordKind, TaskUsage};
 
 use super::{
     Body, Event, Kind, KindId, Text, ToolPart, ToolResult,
@@ -33,31 +34,29 @@ use super::{
 pub struct Traces(u8);
 
 impl Traces {
-    /// None.
+    /// The empty set.
     pub const NONE: Self = Self(0);
     /// Runs of hooks.
     pub const HOOKS: Self = Self(1);
     /// Tasks.
     pub const TASKS: Self = Self(1 << 1);
-    /// Limits that were met.
+    /// Limits that were reached.
     pub const LIMITS: Self = Self(1 << 2);
     /// MCP servers and their tools.
     pub const SERVERS: Self = Self(1 << 3);
     /// Requests between the CLI, its host and a bridge.
     pub const CONTROL: Self = Self(1 << 4);
-    /// Decisions about calls, and permission modes.
+    /// Permission decisions and modes.
     pub const DECISIONS: Self = Self(1 << 5);
     /// Slash commands, skills and agents.
     pub const COMMANDS: Self = Self(1 << 6);
     /// Questions to people.
     pub const QUESTIONS: Self = Self(1 << 7);
 
-    /// The set with these bits.
     pub(crate) const fn from_bits(bits: u8) -> Self {
         Self(bits)
     }
 
-    /// Its bits.
     pub(crate) const fn bits(self) -> u8 {
         self.0
     }
@@ -66,7 +65,7 @@ impl Traces {
         Self(self.0 | other.0)
     }
 
-    /// Whether both have a flag in common.
+    /// Returns whether both have a flag in common.
     pub fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -80,7 +79,7 @@ impl BitOr for Traces {
     }
 }
 
-/// Which kinds of records leave which traces. A `*` stands for any end of a name; every row that fits counts.
+/// Kinds of records and the traces they can have. A `*` matches any suffix; all rows that match apply.
 const KINDS: &[(&str, Traces)] = {
     use Traces as T;
     &[
@@ -134,7 +133,7 @@ const KINDS: &[(&str, Traces)] = {
     ]
 };
 
-/// The table by row of the table of kinds.
+/// The traces of each known kind.
 static BY_ID: LazyLock<Vec<Traces>> =
     LazyLock::new(|| KindId::all().map(|id| of_name(id.row().name)).collect());
 
@@ -146,7 +145,7 @@ fn of_name(name: &str) -> Traces {
     KINDS.iter().filter(|(pattern, _)| fits(pattern)).fold(Traces::NONE, |all, (_, one)| all | *one)
 }
 
-/// The traces that a kind of records can leave.
+/// Returns the traces that a kind of records can have.
 fn of_kind(kind: &Kind<'_>) -> Traces {
     match kind {
         Kind::Known(id) => BY_ID[id.index()],
@@ -154,44 +153,44 @@ fn of_kind(kind: &Kind<'_>) -> Traces {
     }
 }
 
-/// What a record says beside what is counted. `T` is the type of its texts: borrowed from the record, or owned.
+/// A decoded trace. `T` is the type of its texts: borrowed from the record, or owned.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trace<T> {
-    /// A hook ran, or a hook refused a call.
+    /// A hook ran, or denied a call.
     Hook(Box<Hook<T>>),
-    /// A task began, went on or ended.
+    /// A task started, progressed or ended.
     Task(Box<Task<T>>),
     /// A tool returned something about tasks.
     TaskOutcome(Box<TaskOutcome<T>>),
-    /// A limit was met.
+    /// A limit was reached.
     Limit(Box<Limit<T>>),
     /// MCP servers and tools.
     Servers(Box<Servers<T>>),
-    /// One side of the control protocol asks.
+    /// A request of the control protocol.
     Request(Box<Request<T>>),
-    /// The other side answers.
+    /// A response of the control protocol.
     Response(Box<Response<T>>),
-    /// A request with this id was taken back.
+    /// A request with this id was cancelled.
     Cancel(T),
-    /// A bridge asks for approval, or its client answers.
+    /// A bridge requests approval, or its client answers.
     Approval(Approval<T>),
-    /// A client asks its bridge, or the bridge answers.
+    /// A request of a client to its bridge, or a reply.
     Bridge(Bridge),
-    /// A call was allowed or refused.
+    /// A call was allowed or denied.
     Decision(Box<Decision<T>>),
-    /// The permission mode from here on.
+    /// The permission mode of the following records.
     Mode(T),
     /// Commands, skills or agents that can be used.
     Offer(Offer<T>),
     /// A command may have been typed.
     Typed(Typed<T>),
-    /// A call asked people something, as another record says.
-    Asked(Box<Asked<T>>),
+    /// A question was denied, as the end of the turn lists it.
+    DeniedQuestion(Box<DeniedQuestion<T>>),
     /// People answered.
-    Given(Given<T>),
+    GivenAnswers(GivenAnswers<T>),
 }
 
-/// Decodes the wanted traces of a record. `own` makes texts into what the rows keep.
+/// Decodes the wanted traces of a record. `own` converts texts to the type that rows keep.
 pub fn traces<'a, T>(event: &Event<'a>, wanted: Traces, own: &mut dyn FnMut(Text<'a>) -> T) -> Vec<Trace<T>> {
     let wanted = Traces(of_kind(&event.kind).0 & wanted.0);
     if wanted == Traces::NONE {
@@ -202,7 +201,7 @@ pub fn traces<'a, T>(event: &Event<'a>, wanted: Traces, own: &mut dyn FnMut(Text
     decoder.found
 }
 
-/// The id of a record, also of kinds that may repeat one. Events of the API have none that is of use.
+/// Returns the uuid of a record, also for kinds that repeat uuids. Stream events have none that is useful.
 pub fn uuid<'a>(event: &Event<'a>) -> Option<Text<'a>> {
     let known = event.uuid.clone();
     known.or_else(|| {
@@ -211,7 +210,7 @@ pub fn uuid<'a>(event: &Event<'a>) -> Option<Text<'a>> {
     })
 }
 
-/// One record while its traces are decoded.
+/// Decodes the traces of one record.
 struct Decoder<'d, 'a, T> {
     event: &'d Event<'a>,
     wanted: Traces,
@@ -228,13 +227,13 @@ impl<'a, T> Decoder<'_, 'a, T> {
         text.map(|text| (self.own)(text))
     }
 
-    /// The text of a member, owned.
+    /// Returns the text of a member, owned.
     fn text(&mut self, object: &Object<'a>, names: &[&str]) -> Option<T> {
         let text = object.text(names);
         self.own(text)
     }
 
-    /// JSON text, owned, that every parser takes.
+    /// Returns JSON text, owned, without lone surrogates.
     fn json(&mut self, json: Json<'a>) -> T {
         (self.own)(super::surrogate::replace_lone_surrogates(json.source()))
     }
@@ -268,14 +267,15 @@ impl<'a, T> Decoder<'_, 'a, T> {
         }
     }
 
-    /// Two thirds of all bytes: what the answers of tools say is decoded already, and texts are short.
+    /// Decodes `user` records, which are two thirds of all bytes. Fields of tool results are already decoded,
+    /// and other texts are short.
     fn user(&mut self) {
         let Body::Message(message) = &self.event.body else { return };
         let answers = message.blocks.iter().filter_map(|block| match &block.tool_part {
             ToolPart::Result(answer) => Some(answer),
             _ => None,
         });
-        // A record says once what a tool returned: it is the outcome of its first answer.
+        // A record has one outcome: that of its first result.
         if let Some(answer) = answers.clone().find(|answer| answer.id.is_some())
             && self.wants(Traces::TASKS | Traces::QUESTIONS)
         {
@@ -348,7 +348,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
         }
     }
 
-    /// The mode in which a session begins or goes on.
+    /// Decodes the permission mode.
     fn mode(&mut self, record: &Object<'a>) {
         if !self.wants(Traces::DECISIONS) {
             return;
@@ -361,7 +361,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
     }
 }
 
-/// The text of a message or of an answer: itself, or its first block of text.
+/// Returns the text of a message or a result: the string itself, or its first text block.
 fn content<'a>(content: Json<'a>) -> Option<Text<'a>> {
     match content.string() {
         Some(text) => Some(text),

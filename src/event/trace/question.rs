@@ -1,4 +1,4 @@
-//! Questions to people, as records beside their calls tell of them.
+//! Decodes questions to people in records other than their calls.
 
 use super::{Decoder, Object, Trace};
 use crate::event::json::Json;
@@ -6,26 +6,26 @@ use crate::event::json::Json;
 /// The tool that asks people.
 pub const QUESTION_TOOL: &str = "AskUserQuestion";
 
-/// A call that asked and was refused, as the end of a turn lists it.
+/// A call of the question tool that was denied, as the end of a turn lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked<T> {
-    /// The call.
+pub struct DeniedQuestion<T> {
+    /// Id of the call.
     pub call: T,
     /// Its input, as JSON.
     pub input: Option<T>,
 }
 
-/// What people answered.
+/// Answers of people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given<T> {
-    /// The call that asked.
+pub struct GivenAnswers<T> {
+    /// Id of the call.
     pub call: T,
     /// The answers, as JSON.
     pub answers: T,
 }
 
 impl<'a, T> Decoder<'_, 'a, T> {
-    /// The questions among the refused calls of a turn.
+    /// Decodes the questions among the denied calls of a turn.
     pub(super) fn denied_questions(&mut self, record: &Object<'a>) {
         for denial in record.list("permission_denials").into_iter().filter_map(Json::object) {
             if denial.text(&["tool_name"]).as_deref() != Some(QUESTION_TOOL) {
@@ -33,7 +33,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
             }
             let Some(call) = self.text(&denial, &["tool_use_id"]) else { continue };
             let input = denial.get("tool_input").map(|input| self.json(input));
-            self.found.push(Trace::Asked(Box::new(Asked { call, input })));
+            self.found.push(Trace::DeniedQuestion(Box::new(DeniedQuestion { call, input })));
         }
     }
 }

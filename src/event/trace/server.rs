@@ -1,4 +1,4 @@
-//! MCP servers, as a process lists them when it begins, or a host is answered.
+//! Decodes lists of MCP servers in `init` records and in responses to hosts.
 
 use super::{Decoder, Object, Trace};
 use crate::event::json::Json;
@@ -17,17 +17,17 @@ pub struct Servers<T> {
 pub struct Server<T> {
     /// Its name.
     pub name: T,
-    /// How it is.
+    /// Its status.
     pub status: Option<T>,
     /// The tools that are listed with it.
     pub tools: Option<Vec<T>>,
 }
 
-/// How the names of tools of MCP servers begin.
+/// Prefix of the tool names of MCP servers.
 const PREFIX: &str = "mcp__";
 
 impl<'a, T> Decoder<'_, 'a, T> {
-    /// The servers in `listing`, and the tools beside them in the record.
+    /// Decodes the servers in `listing`, and the tools in the record.
     pub(super) fn servers(&mut self, record: &Object<'a>, listing: &Object<'a>) {
         let listed = listing.member(&["mcp_servers", "mcpServers"]).and_then(Json::array).unwrap_or_default();
         let servers: Vec<Server<T>> =

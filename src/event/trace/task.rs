@@ -1,4 +1,4 @@
-//! Tasks, as single records tell of them.
+//! Decodes tasks.
 
 use super::{Decoder, Form, Object, Text, ToolResult, Trace, Traces, question};
 use crate::{
@@ -12,35 +12,35 @@ use crate::{
     measure::{Millis, Time},
 };
 
-/// What one record says of a task.
+/// A task, as one record has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task<T> {
-    /// What kind of record it is.
-    pub sign: TaskSign,
+    /// Kind of the record.
+    pub record_kind: TaskRecordKind,
     /// Its id.
     pub id: T,
-    /// The call that began it.
+    /// Id of the call that started it.
     pub call: Option<T>,
     /// `bash`, `agent`, `workflow` and so on.
     pub kind: Option<T>,
     /// The type of a subagent.
     pub agent_type: Option<T>,
-    /// What it used.
+    /// Its usage.
     pub usage: TaskUsage,
-    /// Whether the turn went on without it.
+    /// Whether it runs in the background.
     pub background: Option<bool>,
-    /// How it is.
+    /// Its status.
     pub status: Option<T>,
     /// When it ended.
     pub ended: Option<Time>,
 }
 
-/// What kind of record tells of a task.
+/// Kind of a record about a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TaskSign {
+pub enum TaskRecordKind {
     /// A line about one task.
     Line,
-    /// The same while it runs: its figures grow.
+    /// Progress of a running task: its counts grow.
     Progress,
     /// The list of tasks in the background.
     Listed,
@@ -48,37 +48,37 @@ pub enum TaskSign {
     Notice,
 }
 
-/// What a task used.
+/// Usage of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskUsage {
-    /// Tokens of its last prompt and answer.
+    /// Tokens of its last prompt and response.
     pub tokens: Option<u64>,
-    /// Tools that it called.
+    /// Number of tool calls.
     pub tool_uses: Option<u64>,
-    /// How long it ran.
+    /// Duration.
     pub took: Option<Millis>,
 }
 
-/// What a tool returned to the CLI about tasks. What it means depends on the tool, which another record names.
+/// What a tool returned to the CLI about tasks. The meaning depends on the tool, which another record names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskOutcome<T> {
-    /// The call that it answers.
+    /// Id of the call.
     pub call: T,
-    /// A command that went to the background.
+    /// Id of a command in the background.
     pub background: Option<T>,
-    /// A subagent.
+    /// Id of a subagent.
     pub agent: Option<T>,
-    /// Its type.
+    /// Type of the subagent.
     pub agent_type: Option<T>,
-    /// Whether it was only started.
+    /// Whether the subagent was only launched.
     pub launched: bool,
-    /// How it is.
+    /// Its status.
     pub status: Option<T>,
-    /// What it used.
+    /// Its usage.
     pub usage: TaskUsage,
-    /// Whether it counts the tools it called: versions before 2.0 gave subagents no id.
+    /// Whether it has a number of tool calls: versions before 2.0 gave subagents no id.
     pub counts_tools: bool,
-    /// The task whose output was asked for, and how it is.
+    /// The task whose output was read, and its status.
     pub output: Option<(T, T)>,
     /// The task that was stopped.
     pub stopped: Option<T>,
@@ -89,21 +89,23 @@ pub struct TaskOutcome<T> {
 }
 
 impl<'a, T> Decoder<'_, 'a, T> {
-    /// Lines about tasks.
+    /// Decodes `system` records about tasks.
     pub(super) fn task(&mut self, sub: &str, record: &Object<'a>) {
         match sub {
             "background_tasks_changed" => {
                 for entry in record.list("tasks").into_iter().filter_map(Json::object) {
-                    self.task_line(TaskSign::Listed, &entry);
+                    self.task_line(TaskRecordKind::Listed, &entry);
                 }
             }
-            "task_progress" => self.task_line(TaskSign::Progress, record),
-            "task_started" | "task_updated" | "task_notification" => self.task_line(TaskSign::Line, record),
+            "task_progress" => self.task_line(TaskRecordKind::Progress, record),
+            "task_started" | "task_updated" | "task_notification" => {
+                self.task_line(TaskRecordKind::Line, record)
+            }
             _ => {}
         }
     }
 
-    fn task_line(&mut self, sign: TaskSign, line: &Object<'a>) {
+    fn task_line(&mut self, record_kind: TaskRecordKind, line: &Object<'a>) {
         let Some(id) = self.text(line, &["task_id"]) else { return };
         let kind = line.text(&["task_type"]).map(|kind| match kind.strip_prefix("local_") {
             Some(kind) => kind.to_owned().into(),
@@ -115,7 +117,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
         let ended = patch.get("end_time").and_then(|json| json.source().parse::<i64>().ok());
         let background = patch.get("is_backgrounded").and_then(flag);
         let task = Task {
-            sign,
+            record_kind,
             id,
             call: self.text(line, &["tool_use_id"]),
             kind: self.own(kind),
@@ -128,14 +130,14 @@ impl<'a, T> Decoder<'_, 'a, T> {
                     .and_then(Json::number)
                     .map(Millis::from_f64),
             },
-            background: if sign == TaskSign::Listed { Some(true) } else { background },
+            background: if record_kind == TaskRecordKind::Listed { Some(true) } else { background },
             status: self.text(patch, &["status"]),
             ended: ended.map(|ms| Time::from_micros(ms.saturating_mul(1000))),
         };
         self.found.push(Trace::Task(Box::new(task)));
     }
 
-    /// A message that may be a notice about a task, or a command that someone typed.
+    /// Decodes a message that may be a notice about a task, or a typed command.
     pub(super) fn message(&mut self, text: Option<Text<'a>>, form: Form, uuid: Option<Text<'a>>) {
         let Some(text) = text else { return };
         if self.wants(Traces::TASKS) && form != Form::Text {
@@ -146,13 +148,13 @@ impl<'a, T> Decoder<'_, 'a, T> {
         }
     }
 
-    /// What the model is told when a task ends.
+    /// Decodes the message that the model gets when a task ends.
     pub(super) fn notice(&mut self, message: &str) {
         let Some(notice) = message.trim_start().strip_prefix(TASK_NOTICE) else { return };
-        // What the task itself wrote may hold tags too, and stands behind the others.
+        // The output of the task may contain tags too, and follows the others.
         let head = notice.split("<result>").next().unwrap_or(notice);
         let usage = notice.rsplit_once("<usage>").map_or("", |(_, usage)| usage);
-        // Some tasks tell of what they saw while they go on.
+        // Some tasks send notices while they run.
         let (Some(id), Some(status)) = (tag(head, "task-id"), tag(head, "status")) else { return };
         let number = |names: &[&str]| names.iter().find_map(|name| tag(usage, name)?.parse::<u64>().ok());
         let usage = TaskUsage {
@@ -162,7 +164,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
         };
         let mut own = |text: &str| (self.own)(text.to_owned().into());
         let task = Task {
-            sign: TaskSign::Notice,
+            record_kind: TaskRecordKind::Notice,
             id: own(id),
             call: tag(head, "tool-use-id").map(&mut own),
             kind: None,
@@ -175,10 +177,10 @@ impl<'a, T> Decoder<'_, 'a, T> {
         self.found.push(Trace::Task(Box::new(task)));
     }
 
-    /// What the answer of a call tells: tools say more to the CLI than to the model.
+    /// Decodes the outcome of a call: tools return more to the CLI than to the model.
     pub(super) fn outcome(&mut self, answer: &ToolResult<'a>) {
         let (Some(call), Some(outcome)) = (&answer.id, answer.outcome) else { return };
-        // To look for one key is faster than to walk over all of them.
+        // Searching for one key is faster than parsing all of them.
         let answers = || memchr::memmem::find(outcome.as_bytes(), b"\"answers\"").is_some();
         if !self.wants(Traces::TASKS) && !answers() {
             return;
@@ -198,7 +200,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
         use OutcomeKey as Key;
         let inner = fields.get(Key::Task).map(|json| json.object().unwrap_or_default());
         let text = |key| fields.text(key);
-        // A task in the answer says more than the answer around it.
+        // A task inside the outcome has more data than the outcome around it.
         let (shown, status) = match &inner {
             Some(task) => (task.text(&["task_id", "shellId"]), task.text(&["status"])),
             None => (text(Key::SnakeTask).or_else(|| text(Key::CamelShell)), text(Key::Status)),
@@ -254,7 +256,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
 
     fn given(&mut self, call: Text<'a>, answers: Json<'a>) {
         let (call, answers) = ((self.own)(call), self.json(answers));
-        self.found.push(Trace::Given(question::Given { call, answers }));
+        self.found.push(Trace::GivenAnswers(question::GivenAnswers { call, answers }));
     }
 }
 
@@ -266,7 +268,7 @@ fn flag(json: Json<'_>) -> Option<bool> {
     }
 }
 
-/// The text between a tag and its end.
+/// Returns the text between a tag and its end.
 fn tag<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     rest.split_once(&format!("</{name}>")).map(|(inner, _)| inner.trim())

@@ -1,4 +1,5 @@
-//! Slash commands, skills and agents: what was offered, what was used, and what each use began.
+//! Slash commands, skills and agents: which were offered, which were used, and which responses each use led
+//! to.
 
 mod turn;
 mod typed;
@@ -18,49 +19,49 @@ use typed::Evidence;
 /// One use of a command, a skill or an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
-    /// What it is.
+    /// Command, skill or agent.
     pub kind: CommandKind,
-    /// Its name, without a slash; of an agent perhaps not known.
+    /// Its name without a slash. Unknown for some agents.
     pub name: Option<Name>,
-    /// When and where.
+    /// Session, agent, time and location.
     pub context: Context,
-    /// The call that used it; a person typed it where there is none.
+    /// The call that used it; `None` if a person typed it.
     pub call: Option<CallIndex>,
-    /// Whether that call was refused or failed.
+    /// Whether that call was denied or failed.
     pub failed: bool,
-    /// Indices of the responses that it began.
+    /// The responses that it led to.
     pub responses: Vec<ResponseIndex>,
 }
 
-/// Everything that was offered or used.
+/// All commands, skills and agents that were offered or used.
 #[derive(Clone, Debug, Default)]
 pub struct Commands {
-    /// The sessions that each was offered in.
+    /// For each, the sessions that offered it.
     pub offers: BTreeMap<(CommandKind, Name), BTreeSet<SessionIndex>>,
-    /// Uses, in the order they stand.
+    /// Uses, in log order.
     pub uses: Vec<Use>,
 }
 
-/// What was offered and what was used.
+/// Returns the offers and uses of a ledger.
 pub fn commands(ledger: &Ledger) -> Commands {
     let mut offers = Offers::default();
-    let mut told = Vec::new();
+    let mut evidence = Vec::new();
     for row in &ledger.traces {
         match &row.trace {
             Trace::Offer(offer) => offers.read(row.context.session, offer),
-            Trace::Typed(typed) => told.extend(Evidence::of(row, typed)),
+            Trace::Typed(typed) => evidence.extend(Evidence::of(row, typed)),
             _ => {}
         }
     }
     let mut uses = called(ledger, &offers);
     offers.learn(&uses);
-    let typed = typed::typed(ledger, told, &offers, &uses);
-    turn::begin(ledger, &typed, &mut uses, &offers);
+    let typed = typed::typed(ledger, evidence, &offers, &uses);
+    turn::add_typed(ledger, &typed, &mut uses, &offers);
     uses.sort_by_key(|one| one.context.location);
     Commands { offers: offers.listed(), uses }
 }
 
-/// The uses that are calls. What a subagent answered that a call started was begun by it.
+/// Returns the uses by calls. The responses of a subagent belong to the call that started it.
 fn called(ledger: &Ledger, offers: &Offers) -> Vec<Use> {
     let starts = ledger.agents.iter().filter_map(|agent| Some((agent.call?, agent)));
     let started: HashMap<CallIndex, &Agent> = starts.collect();
@@ -88,20 +89,20 @@ fn called(ledger: &Ledger, offers: &Offers) -> Vec<Use> {
     uses
 }
 
-/// What was offered.
+/// Commands, skills and agents that were offered.
 #[derive(Default)]
 struct Offers {
     all: BTreeMap<(CommandKind, Name), BTreeSet<SessionIndex>>,
-    /// Names that the model called as skills: a saved session may list none.
+    /// Names that the model called as skills: a saved session may not list its skills.
     skills: BTreeSet<Name>,
-    /// Sessions whose commands are all known.
-    told: BTreeSet<Option<SessionIndex>>,
+    /// Sessions that list their commands.
+    listed_sessions: BTreeSet<Option<SessionIndex>>,
 }
 
 impl Offers {
     fn read(&mut self, session: Option<SessionIndex>, offer: &trace::Offer<Name>) {
         if offer.kind == CommandKind::Command {
-            self.told.insert(session);
+            self.listed_sessions.insert(session);
         }
         for name in &offer.names {
             self.all.entry((offer.kind, Name::clone(name))).or_default().extend(session);
@@ -112,27 +113,28 @@ impl Offers {
         self.all.contains_key(&(kind, Name::clone(name)))
     }
 
-    /// Whether a text that begins with this name is a command: it is offered, or nobody knows what is.
+    /// Returns whether a text that begins with this name is a command: it is offered, or the session does not
+    /// list its commands.
     fn allows(&self, session: Option<SessionIndex>, name: &Name) -> bool {
-        !self.told.contains(&session)
+        !self.listed_sessions.contains(&session)
             || self.has(CommandKind::Command, name)
             || self.has(CommandKind::Skill, name)
     }
 
-    /// Takes in which names turned out to be skills.
+    /// Adds the names that were used as skills.
     fn learn(&mut self, uses: &[Use]) {
         let skills = uses.iter().filter(|one| one.kind == CommandKind::Skill && !one.failed);
         self.skills.extend(skills.filter_map(|one| one.name.clone()));
     }
 
-    /// What a name is: as it was offered, else as the model called it, else as it was used.
+    /// Returns the kind of a name: as offered, else as the model called it, else as used.
     fn kind_of(&self, name: Option<&Name>, used: CommandKind) -> CommandKind {
         let is = |kind: &CommandKind| name.is_some_and(|name| self.has(*kind, name));
         let called = || name.is_some_and(|name| self.skills.contains(name)).then_some(CommandKind::Skill);
         [CommandKind::Skill, CommandKind::Command].into_iter().find(is).or_else(called).unwrap_or(used)
     }
 
-    /// Each name once: a skill is not listed again as a command.
+    /// Returns the offers. A skill is not listed again as a command.
     fn listed(self) -> BTreeMap<(CommandKind, Name), BTreeSet<SessionIndex>> {
         let skills: BTreeSet<Name> = self
             .all

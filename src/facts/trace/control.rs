@@ -1,4 +1,4 @@
-//! Who asked whom for what, and how it was decided: requests of the CLI, of its host, and over a bridge.
+//! Requests of the CLI, of its host and over a bridge, and how each was decided.
 
 mod bridge;
 mod pair;
@@ -19,7 +19,7 @@ use crate::{
 };
 
 names! {
-    /// Who asks whom.
+    /// Who sends a request to whom.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Direction {
         /// The CLI asks its host.
@@ -34,20 +34,20 @@ names! {
 }
 
 names! {
-    /// What became of a request.
+    /// How a request was decided.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Decision {
         /// The tool may run.
         Allow = "allow",
         /// The tool may not run.
         Deny = "deny",
-        /// It was done.
+        /// The request succeeded.
         Success = "success",
-        /// It failed.
+        /// The request failed.
         Error = "error",
-        /// Who asked took it back.
+        /// The sender cancelled it.
         Cancelled = "cancelled",
-        /// No response was seen.
+        /// There is no response.
         Unanswered = "unanswered",
     }
 }
@@ -64,7 +64,7 @@ impl Decision {
 }
 
 names! {
-    /// Which halves of a request stand in what was read.
+    /// Which lines of an exchange the logs contain.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Seen {
         /// Both.
@@ -76,55 +76,55 @@ names! {
     }
 }
 
-/// One request, with what became of it.
+/// One request and its decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Who asks whom.
+    /// Who sends the request to whom.
     pub direction: Direction,
-    /// What for. Of a response alone it is known where nothing else is answered like this.
+    /// Its subtype. Without the request it is known only if no other request has such a response.
     pub subtype: Option<Name>,
-    /// The tool that is asked about.
+    /// The tool that it is about.
     pub tool: Option<Name>,
-    /// How it was decided; nothing where the protocol knows no response.
+    /// The decision; `None` if the protocol has no response to it.
     pub decision: Option<Decision>,
-    /// Whether a tool may run from then on, too.
+    /// Whether the tool is allowed from then on.
     pub always: bool,
-    /// Time from the request to what decided it.
+    /// Time from the request to the response or cancellation.
     pub latency: Option<Millis>,
-    /// What pairs it: `request_id`, or the id of a call.
+    /// Id that matches request and response: `request_id`, or the id of a call.
     pub id: Option<Name>,
-    /// Its session, where that is clear.
+    /// Its session, if known.
     pub session: Option<SessionIndex>,
-    /// When it was asked, else when it was answered.
+    /// Time of the request, else of the response.
     pub time: Option<Time>,
-    /// Where it stands, else where its response does.
+    /// Location of the request, else of the response.
     pub location: Option<Location>,
-    /// Which halves were seen.
+    /// Which lines the logs contain.
     pub seen: Seen,
 }
 
-/// Every request once, in the order of time where all say when, else in the order they stand.
+/// Returns every request once, in time order if all have a time, else in log order.
 pub fn requests(ledger: &Ledger) -> Vec<Request> {
-    let scene = Scene::of(ledger);
-    let mut all: Vec<Request> = pair::paired(ledger.traces.iter().filter_map(Half::of).collect())
+    let lookup = Lookup::of(ledger);
+    let mut all: Vec<Request> = pair::exchanges(ledger.traces.iter().filter_map(ControlLine::of).collect())
         .iter()
-        .map(|pair| scene.control(pair))
-        .chain(bridge::requests(&scene))
+        .map(|pair| lookup.control(pair))
+        .chain(bridge::requests(&lookup))
         .collect();
-    // Two logs of one run tell it from two sides: only times put them in one order.
+    // If two logs show one run from two sides, only times give a common order.
     let timed = all.iter().all(|request| request.time.is_some());
     all.sort_by_key(|request| (request.time.filter(|_| timed), request.location));
     all
 }
 
-/// One line of the control protocol.
-struct Half<'a> {
+/// A request, response or cancellation of the control protocol.
+struct ControlLine<'a> {
     row: &'a Traced,
     /// `request_id`.
     id: &'a Name,
 }
 
-impl<'a> Half<'a> {
+impl<'a> ControlLine<'a> {
     fn of(row: &'a Traced) -> Option<Self> {
         let id = match &row.trace {
             Trace::Request(request) => &request.id,
@@ -136,25 +136,25 @@ impl<'a> Half<'a> {
     }
 }
 
-/// The halves of one request.
-struct Pair<'a> {
-    request: Option<Half<'a>>,
-    response: Option<Half<'a>>,
-    cancel: Option<Half<'a>>,
+/// A request with its response and its cancellation.
+struct Exchange<'a> {
+    request: Option<ControlLine<'a>>,
+    response: Option<ControlLine<'a>>,
+    cancel: Option<ControlLine<'a>>,
 }
 
-/// What is around requests: calls, and the sessions that run.
-struct Scene<'a> {
+/// Finds the calls and sessions that requests belong to.
+struct Lookup<'a> {
     ledger: &'a Ledger,
     calls: HashMap<&'a str, &'a Call>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> Lookup<'a> {
     fn of(ledger: &'a Ledger) -> Self {
         Self { ledger, calls: calls(ledger) }
     }
 
-    /// The session that a record is of: the one it names, else the one that runs around it.
+    /// Returns the session of a record: the one it names, else the one of the records around it.
     fn session(&self, context: &Context) -> Option<SessionIndex> {
         if let Some(session) = self.ledger.named_session(context) {
             return Some(session);
@@ -168,7 +168,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Whether a tool was allowed to run, by how its call ended: a log of one side alone has no response.
+    /// Returns the decision that follows from how the call ended: a log of one side has no response.
     fn ended(&self, call: Option<&str>) -> Option<Decision> {
         match self.calls.get(call?)?.end {
             End::Denied => Some(Decision::Deny),
@@ -177,20 +177,24 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// A request of the control protocol.
-    fn control(&self, pair: &Pair<'a>) -> Request {
-        let Pair { request, response, cancel } = pair;
+    /// Builds a request of the control protocol.
+    fn control(&self, pair: &Exchange<'a>) -> Request {
+        let Exchange { request, response, cancel } = pair;
         let (asked, answered) = (request.as_ref(), response.as_ref());
         let first = asked.or(answered).or(cancel.as_ref()).map(|half| half.row);
         let (subtype, tool, call) = match asked.map(|half| &half.row.trace) {
-            Some(Trace::Request(told)) => (told.subtype.clone(), told.tool.clone(), told.call.as_deref()),
+            Some(Trace::Request(decoded)) => {
+                (decoded.subtype.clone(), decoded.tool.clone(), decoded.call.as_deref())
+            }
             _ => (None, None, None),
         };
         let (answer, always, known) = match answered.map(|half| &half.row.trace) {
-            Some(Trace::Response(told)) => (Some(Decision::of(told.verdict)), told.always, told.answers),
+            Some(Trace::Response(decoded)) => {
+                (Some(Decision::of(decoded.verdict)), decoded.always, decoded.answers)
+            }
             _ => (None, false, None),
         };
-        // What was cancelled was still waiting: a response that stands beside it came too late.
+        // A cancelled request was still open, so a response beside the cancellation came too late.
         let cancelled = cancel.as_ref().map(|_| Decision::Cancelled);
         let decision = cancelled.or(answer).or_else(|| self.ended(call)).unwrap_or(Decision::Unanswered);
         let end = cancel.as_ref().or(answered).and_then(|half| half.row.context.time);
@@ -217,15 +221,15 @@ impl<'a> Scene<'a> {
         }
     }
 
-    fn direction(&self, pair: &Pair<'_>) -> Direction {
+    fn direction(&self, pair: &Exchange<'_>) -> Direction {
         let is_hosts = |row: &Traced| {
             row.dialect == Dialect::Input
                 || row.context.location.is_some_and(|at| self.ledger.hosts.contains(&at.source))
         };
         let asked_by_host = match pair {
-            Pair { request: Some(request), .. } => request.row.dialect == Dialect::Input,
-            Pair { response: Some(response), .. } => !is_hosts(response.row),
-            Pair { cancel, .. } => cancel.as_ref().is_some_and(|half| is_hosts(half.row)),
+            Exchange { request: Some(request), .. } => request.row.dialect == Dialect::Input,
+            Exchange { response: Some(response), .. } => !is_hosts(response.row),
+            Exchange { cancel, .. } => cancel.as_ref().is_some_and(|half| is_hosts(half.row)),
         };
         if asked_by_host { Direction::ToCli } else { Direction::ToHost }
     }

@@ -1,17 +1,17 @@
-//! Runs of hooks, each once, whichever records tell of it.
+//! Runs of hooks, each once, from three kinds of records.
 //!
-//! Three kinds of records do. The CLI's output has a start and an end under an id of the hook, but says neither the call nor
-//! the command. A saved session says event, call and command. And a call that a hook refused says so in its answer, often
-//! the only trace of that hook. Call and event join the last two. The first has nothing in common with them but session,
-//! event and name, so its runs are joined in order, those that ended alike first: of hooks that ran at the same time the
-//! command and the duration of one may go to the other, but each is counted once.
+//! The printed stream has a start and an end with an id of the run, but neither the call nor the command. A
+//! saved session has event, call and command. The result of a call that a hook denied says so, and is often
+//! the only trace of that hook. The last two are matched by call and event. The first has only session, event
+//! and name in common with them, so its runs are matched in order, those with the same end first. If hooks
+//! ran at the same time, command and duration of one may be assigned to the other, but each is counted once.
 
 use std::collections::HashMap;
 
 use super::calls;
 pub use crate::event::trace::HookEnd;
 use crate::{
-    event::trace::{self, HookSign, Response, Trace},
+    event::trace::{self, HookRecordKind, Response, Trace},
     facts::{
         Name,
         key::Id,
@@ -23,45 +23,49 @@ use crate::{
 /// One run of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// When and where it is first told of.
+    /// Context of the first record about it.
     pub context: Context,
-    /// What it waited for: `PreToolUse`, `Stop` and so on.
+    /// Event of the hook: `PreToolUse`, `Stop` and so on.
     pub event: Name,
-    /// The event, and what of it: `PreToolUse:Bash`.
+    /// Event and matcher: `PreToolUse:Bash`.
     pub name: Name,
-    /// What ran, where the log says so.
+    /// Its command, if the log has it.
     pub command: Option<Name>,
-    /// How long, where the log says so.
+    /// Its duration, if the log has it.
     pub took: Option<Millis>,
     /// How it ended.
     pub end: HookEnd,
 }
 
 impl Hook {
-    /// What one record says. The end of a turn is that of the main agent or of a subagent.
-    fn of(context: &Context, told: &trace::Hook<Name>, calls: &HashMap<&str, &Call>) -> Self {
-        let event = told.event.clone().unwrap_or_else(|| {
-            Name::from(match told.sign {
-                HookSign::Summary if context.agent.is_some() => "SubagentStop",
-                HookSign::Summary => "Stop",
+    /// Builds a run from one record. A summary at the end of a turn is about the main agent or a subagent.
+    fn of(context: &Context, decoded: &trace::Hook<Name>, calls: &HashMap<&str, &Call>) -> Self {
+        let event = decoded.event.clone().unwrap_or_else(|| {
+            Name::from(match decoded.record_kind {
+                HookRecordKind::Summary if context.agent.is_some() => "SubagentStop",
+                HookRecordKind::Summary => "Stop",
                 _ => "PreToolUse",
             })
         });
-        let tool = told.id.as_deref().filter(|_| told.sign == HookSign::Refusal).and_then(|id| calls.get(id));
+        let tool = decoded
+            .id
+            .as_deref()
+            .filter(|_| decoded.record_kind == HookRecordKind::Refusal)
+            .and_then(|id| calls.get(id));
         let of_tool = || Some(Name::from(format!("{event}:{}", tool?.tool)));
-        let name = told.name.clone().or_else(of_tool).unwrap_or_else(|| Name::clone(&event));
-        let trace::Hook { command, took, end, .. } = told;
+        let name = decoded.name.clone().or_else(of_tool).unwrap_or_else(|| Name::clone(&event));
+        let trace::Hook { command, took, end, .. } = decoded;
         Self { context: context.clone(), event, name, command: command.clone(), took: *took, end: *end }
     }
 
-    /// Whether both may be one run: a name without a matcher goes with any.
+    /// Returns whether both may be the same run. A name without a matcher fits any.
     fn goes_with(&self, other: &Self) -> bool {
         let bare = |hook: &Self| hook.name == hook.event;
         self.event == other.event && (self.name == other.name || bare(self) || bare(other))
     }
 
-    /// Learns what another telling of the same run knows.
-    fn learn(&mut self, other: Self) {
+    /// Adds what another record about the same run knows.
+    fn merge(&mut self, other: Self) {
         let Self { context, event: _, name, command, took, end } = other;
         if self.name == self.event {
             self.name = name;
@@ -69,7 +73,7 @@ impl Hook {
         self.command = self.command.take().or(command);
         self.took = self.took.or(took);
         self.end = self.end.max(end);
-        // A fork tells again what its origin did.
+        // A fork repeats records of its original session.
         self.context.prefer_earlier_session(&context);
         self.context.time = self.context.time.into_iter().chain(context.time).min();
         if context.location < self.context.location {
@@ -78,15 +82,15 @@ impl Hook {
     }
 }
 
-/// What one record tells of a run that belongs to a call or to something else with an id.
-struct Telling {
+/// A record about a run that belongs to a call or an event.
+struct HookEvidence {
     hook: Hook,
-    /// The call, or an id that stands for the event.
+    /// The call, or the id of the event.
     cause: Option<Name>,
-    by: HookSign,
+    record_kind: HookRecordKind,
 }
 
-/// The runs of all hooks, in the order they are first told of.
+/// Returns the runs of all hooks, in log order.
 pub fn hooks(ledger: &Ledger) -> Vec<Hook> {
     let calls = calls(ledger);
     let mut runs = saved(ledger, &calls);
@@ -95,7 +99,7 @@ pub fn hooks(ledger: &Ledger) -> Vec<Hook> {
     runs
 }
 
-/// Runs that the CLI's output tells of, by the id of each.
+/// Returns the runs in the printed stream.
 fn printed(ledger: &Ledger, calls: &HashMap<&str, &Call>) -> Vec<Hook> {
     let sessions: HashMap<&str, SessionIndex> =
         SessionIndex::each(&ledger.sessions).filter_map(|(at, one)| Some((one.id.as_deref()?, at))).collect();
@@ -103,7 +107,7 @@ fn printed(ledger: &Ledger, calls: &HashMap<&str, &Call>) -> Vec<Hook> {
     let mut runs: Vec<Hook> = Vec::new();
     for Traced { context, trace, .. } in &ledger.traces {
         match trace {
-            // Most answers are to other requests; a callback's says what the hook decided.
+            // Most responses belong to other requests; that of a callback has the decision of the hook.
             Trace::Response(answer) => {
                 let Response { id, blocks, .. } = &**answer;
                 if let (Some(&at), Some(blocks)) = (index.get(id), blocks) {
@@ -111,14 +115,14 @@ fn printed(ledger: &Ledger, calls: &HashMap<&str, &Call>) -> Vec<Hook> {
                     runs[at].end = runs[at].end.max(end);
                 }
             }
-            Trace::Hook(told) if told.sign == HookSign::Printed => {
-                let Some(id) = &told.id else { continue };
-                let mut hook = Hook::of(context, told, calls);
-                if let Some(&session) = told.session.as_deref().and_then(|id| sessions.get(id)) {
+            Trace::Hook(decoded) if decoded.record_kind == HookRecordKind::Printed => {
+                let Some(id) = &decoded.id else { continue };
+                let mut hook = Hook::of(context, decoded, calls);
+                if let Some(&session) = decoded.session.as_deref().and_then(|id| sessions.get(id)) {
                     hook.context.session = Some(session);
                 }
                 match index.get(id) {
-                    Some(&at) => runs[at].learn(hook),
+                    Some(&at) => runs[at].merge(hook),
                     None => {
                         index.insert(id, runs.len());
                         runs.push(hook);
@@ -131,69 +135,71 @@ fn printed(ledger: &Ledger, calls: &HashMap<&str, &Call>) -> Vec<Hook> {
     runs
 }
 
-/// Runs that saved sessions and the answers of calls tell of.
+/// Returns the runs in saved sessions and in results of calls.
 fn saved(ledger: &Ledger, calls: &HashMap<&str, &Call>) -> Vec<Hook> {
-    let mut tellings: Vec<Telling> = Vec::new();
-    // Forks and files that are given twice tell the same again.
+    let mut all: Vec<HookEvidence> = Vec::new();
+    // Forks and files that are given twice repeat records.
     let mut seen: HashMap<Id, &Context> = HashMap::new();
     for Traced { context, uuid, trace, .. } in &ledger.traces {
-        let Trace::Hook(told) = trace else { continue };
-        if told.sign == HookSign::Printed {
+        let Trace::Hook(decoded) = trace else { continue };
+        if decoded.record_kind == HookRecordKind::Printed {
             continue;
         }
         let is_new = uuid.is_none_or(|uuid| seen.entry(uuid).or_insert(context).location == context.location);
-        if is_new || told.sign == HookSign::Refusal {
-            tellings.push(Telling {
-                hook: Hook::of(context, told, calls),
-                cause: told.id.clone(),
-                by: told.sign,
+        if is_new || decoded.record_kind == HookRecordKind::Refusal {
+            all.push(HookEvidence {
+                hook: Hook::of(context, decoded, calls),
+                cause: decoded.id.clone(),
+                record_kind: decoded.record_kind,
             });
         }
     }
-    let is_beside = |telling: &Telling| telling.by == HookSign::Beside;
-    let (beside, plain): (Vec<Telling>, Vec<Telling>) = tellings.into_iter().partition(is_beside);
+    let is_side_effect = |evidence: &HookEvidence| evidence.record_kind == HookRecordKind::SideEffect;
+    let (side_effects, plain): (Vec<HookEvidence>, Vec<HookEvidence>) =
+        all.into_iter().partition(is_side_effect);
     let mut runs = Runs::default();
-    plain.into_iter().chain(beside).for_each(|telling| runs.add(telling));
+    plain.into_iter().chain(side_effects).for_each(|evidence| runs.add(evidence));
     runs.all.into_iter().map(|(hook, _)| hook).collect()
 }
 
-/// Runs by event and by what caused them, each with those who tell of it.
+/// Runs by event and cause, each with the kinds of records about it.
 #[derive(Default)]
 struct Runs {
-    all: Vec<(Hook, Vec<HookSign>)>,
+    all: Vec<(Hook, Vec<HookRecordKind>)>,
     index: HashMap<(Name, Name), Vec<usize>>,
 }
 
 impl Runs {
-    fn add(&mut self, telling: Telling) {
-        let Telling { hook, cause, by } = telling;
-        let Some(cause) = cause else { return self.all.push((hook, vec![by])) };
+    fn add(&mut self, evidence: HookEvidence) {
+        let HookEvidence { hook, cause, record_kind } = evidence;
+        let Some(cause) = cause else { return self.all.push((hook, vec![record_kind])) };
         let same = self.index.entry((Name::clone(&hook.event), cause)).or_default();
         let fits = |at: &&usize| {
-            let (known, told) = &self.all[**at];
+            let (known, seen) = &self.all[**at];
             let alike = known.command.is_none() || hook.command.is_none() || known.command == hook.command;
-            match by {
-                HookSign::Printed | HookSign::Beginning | HookSign::Ending | HookSign::Summary => {
-                    alike && !told.contains(&by)
-                }
-                HookSign::Refusal | HookSign::Beside => alike,
+            match record_kind {
+                HookRecordKind::Printed
+                | HookRecordKind::Beginning
+                | HookRecordKind::Ending
+                | HookRecordKind::Summary => alike && !seen.contains(&record_kind),
+                HookRecordKind::Refusal | HookRecordKind::SideEffect => alike,
             }
         };
         match same.iter().find(fits) {
             Some(&at) => {
-                let (known, told) = &mut self.all[at];
-                known.learn(hook);
-                told.push(by);
+                let (known, seen) = &mut self.all[at];
+                known.merge(hook);
+                seen.push(record_kind);
             }
             None => {
                 same.push(self.all.len());
-                self.all.push((hook, vec![by]));
+                self.all.push((hook, vec![record_kind]));
             }
         }
     }
 }
 
-/// Adds the runs that the CLI's output tells of to those of saved sessions, each once.
+/// Merges the runs of the printed stream into those of saved sessions.
 fn join(runs: &mut Vec<Hook>, printed: Vec<Hook>) {
     let mut free: HashMap<(Option<SessionIndex>, Name), Vec<Option<Hook>>> = HashMap::new();
     for hook in printed {
@@ -206,7 +212,7 @@ fn join(runs: &mut Vec<Hook>, printed: Vec<Hook>) {
             let fits = |hook: &Hook| run.goes_with(hook) && (!alike || run.end == hook.end);
             let Some(found) = same.iter_mut().find(|slot| slot.as_ref().is_some_and(fits)) else { continue };
             if let Some(hook) = found.take() {
-                run.learn(hook);
+                run.merge(hook);
                 *alone = false;
             }
         }

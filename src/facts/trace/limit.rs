@@ -1,4 +1,4 @@
-//! Where a run met a limit: of the subscription, of the model, of the context, of what was asked for.
+//! Limits that a run reached: of the subscription, the model, the context, or the options of the run.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -12,46 +12,46 @@ use crate::{
     measure::{Millis, Time},
 };
 
-/// One moment at which a limit was met.
+/// One limit that was reached.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// When and where.
+    /// Session, agent, time and location.
     pub context: Context,
-    /// What kind of limit.
+    /// Kind of limit.
     pub kind: Kind,
-    /// What the log says of it: status, trigger, category or subtype.
+    /// Details from the log: status, trigger, category or subtype.
     pub what: Option<Name>,
-    /// The model that was asked.
+    /// The model that was requested.
     pub model: Option<Name>,
-    /// The model that was asked instead.
+    /// The model that was used instead.
     pub fallback: Option<Name>,
-    /// Tokens of the conversation before.
+    /// Tokens of the conversation before a compaction.
     pub before: Option<u64>,
-    /// The same after.
+    /// Tokens of the conversation after it.
     pub after: Option<u64>,
-    /// How long it took.
+    /// Duration.
     pub took: Option<Millis>,
-    /// When the limit is lifted.
+    /// When the limit resets.
     pub resets: Option<Time>,
-    /// How much of it is used, 1 for all of it.
+    /// Used share of the limit; 1 is all of it.
     pub used: Option<f64>,
 }
 
 names! {
-    /// What kind of limit.
+    /// Kind of limit.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Kind {
-        /// What a subscription may use in a window of time.
+        /// A rate limit of the subscription.
         RateLimit = "rate_limit",
-        /// A model was not to be had, and another one answered.
+        /// A model was not available, and another one answered.
         Fallback = "fallback",
         /// A model refused to answer, or its answer was stopped.
         Refusal = "refusal",
-        /// The conversation was too long, and was summarised.
+        /// The conversation was compacted.
         Compaction = "compaction",
         /// Old results of tools were dropped from the conversation.
         Microcompaction = "microcompaction",
-        /// The turns or the money that were granted came to an end.
+        /// The maximum number of turns or the budget was reached.
         Stop = "stop",
     }
 }
@@ -72,9 +72,9 @@ impl Limit {
         }
     }
 
-    fn of(context: &Context, kind: Kind, told: &trace::Limit<Name>) -> Self {
+    fn of(context: &Context, kind: Kind, decoded: &trace::Limit<Name>) -> Self {
         let trace::Limit { kind: decoded, what, model, fallback, before, after, took, resets, used, ids: _ } =
-            told.clone();
+            decoded.clone();
         let what = if decoded == LimitKind::FailedCompaction { Some(Name::from("failed")) } else { what };
         Self { context: context.clone(), kind, what, model, fallback, before, after, took, resets, used }
     }
@@ -84,8 +84,8 @@ impl Limit {
         Self { before, after, took, ..Self::new(&context, Kind::Compaction, trigger.as_deref()) }
     }
 
-    /// Learns what another telling of the same moment knows.
-    fn learn(&mut self, other: Self) {
+    /// Adds what another record about the same limit knows.
+    fn merge(&mut self, other: Self) {
         let Self { context, kind: _, what, model, fallback, before, after, took, resets, used } = other;
         self.what = self.what.take().or(what);
         self.model = self.model.take().or(model);
@@ -100,15 +100,15 @@ impl Limit {
     }
 }
 
-/// Every moment at which a limit was met, once, in the order they stand.
+/// Returns every limit that was reached, once, in log order.
 pub fn limits(ledger: &Ledger) -> Vec<Limit> {
-    let mut met = Met::default();
+    let mut table = LimitTable::default();
     let mut reached: Vec<Limit> = Vec::new();
     let mut seen: HashSet<Id> = HashSet::new();
-    let mut stopped = Stopped::default();
+    let mut stopped = StoppedCounts::default();
     for Traced { context, uuid, trace, .. } in &ledger.traces {
-        let Trace::Limit(told) = trace else { continue };
-        let kind = match told.kind {
+        let Trace::Limit(decoded) = trace else { continue };
+        let kind = match decoded.kind {
             LimitKind::RateLimit => Kind::RateLimit,
             LimitKind::Fallback => Kind::Fallback,
             LimitKind::Refusal => Kind::Refusal,
@@ -129,30 +129,30 @@ pub fn limits(ledger: &Ledger) -> Vec<Limit> {
                 continue;
             }
         };
-        let ids = told.ids.iter().map(|id| Id::of(id)).chain(*uuid).collect();
-        met.add(Limit::of(context, kind, told), ids);
+        let ids = decoded.ids.iter().map(|id| Id::of(id)).chain(*uuid).collect();
+        table.add(Limit::of(context, kind, decoded), ids);
     }
-    met.stopped(stopped);
-    let mut all = met.all;
+    table.stopped(stopped);
+    let mut all = table.all;
     all.extend(ledger.compactions.iter().map(Limit::of_compaction));
     all.extend(stops(ledger, reached));
     all.sort_by_key(|limit| limit.context.location);
     all
 }
 
-/// What was met, by the ids under which it is told again.
+/// Limits, indexed by the ids under which other records repeat them.
 #[derive(Default)]
-struct Met {
+struct LimitTable {
     all: Vec<Limit>,
     index: HashMap<Id, usize>,
 }
 
-impl Met {
+impl LimitTable {
     fn add(&mut self, limit: Limit, ids: Vec<Id>) {
         let known = ids.iter().find_map(|id| self.index.get(id).copied());
         let at = known.unwrap_or(self.all.len());
         match known {
-            Some(at) => self.all[at].learn(limit),
+            Some(at) => self.all[at].merge(limit),
             None => self.all.push(limit),
         }
         for id in ids {
@@ -160,8 +160,8 @@ impl Met {
         }
     }
 
-    /// Adds responses that were stopped and of which nothing else tells.
-    fn stopped(&mut self, stopped: Stopped) {
+    /// Adds stopped responses that have no other record.
+    fn stopped(&mut self, stopped: StoppedCounts) {
         for (session, (events, stops, context)) in stopped.0 {
             let refusals =
                 self.all.iter().filter(|one| one.kind == Kind::Refusal && one.context.session == session);
@@ -172,12 +172,13 @@ impl Met {
     }
 }
 
-/// How many responses of each session were stopped, as the CLI's output tells it: by events that name no response, and by a
-/// count at the end of a turn. Whether that counts the turn or the process no recording shows, so the largest one stands.
+/// Number of stopped responses per session in the printed stream: by events without a message id, and by a
+/// count at the end of a turn. No recording shows whether that count is per turn or per process, so the
+/// maximum is taken.
 #[derive(Default)]
-struct Stopped(BTreeMap<Option<SessionIndex>, (u64, u64, Context)>);
+struct StoppedCounts(BTreeMap<Option<SessionIndex>, (u64, u64, Context)>);
 
-impl Stopped {
+impl StoppedCounts {
     fn add(&mut self, context: &Context, events: u64, stops: u64) {
         let known = self.0.entry(context.session).or_insert_with(|| (0, 0, context.clone()));
         known.0 += events;
@@ -185,14 +186,14 @@ impl Stopped {
     }
 }
 
-/// Turns that were stopped. A saved session has no results: what it says counts where no result does.
+/// Returns the turns that were stopped. Records of saved sessions count only if the session has no result.
 fn stops(ledger: &Ledger, mut reached: Vec<Limit>) -> Vec<Limit> {
     let is_stop = |subtype: &str| matches!(subtype, "error_max_turns" | "error_max_budget_usd");
     let turns = ledger.turns.iter().filter(|turn| turn.counted && is_stop(&turn.subtype));
-    let told: Vec<Limit> = turns
+    let stops: Vec<Limit> = turns
         .map(|turn| Limit::new(&turn.context, Kind::Stop, turn.subtype.strip_prefix("error_")))
         .collect();
     let ended: HashSet<SessionIndex> = ledger.turns.iter().filter_map(|turn| turn.context.session).collect();
     reached.retain(|limit| limit.context.session.is_none_or(|session| !ended.contains(&session)));
-    told.into_iter().chain(reached).collect()
+    stops.into_iter().chain(reached).collect()
 }

@@ -1,4 +1,4 @@
-//! Who allowed or refused each call, and in which mode.
+//! Permission decisions: who allowed or denied each call, and in which mode.
 
 use std::collections::BTreeMap;
 
@@ -14,43 +14,43 @@ use crate::{
     },
 };
 
-/// What is known of the decision about one call.
+/// The decision about one call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether it was allowed; nothing where it never came to a decision, or the log does not say.
+    /// Whether it was allowed; `None` if there was no decision, or the log does not have it.
     pub allowed: Option<bool>,
-    /// Whether someone was asked: a person or a host.
+    /// Whether a person or a host was asked.
     pub asked: bool,
-    /// Who decided, as the log writes it: `config`, `hook`, `user_temporary`, `user_reject`, `host` …
+    /// Who decided, as written in the log: `config`, `hook`, `user_temporary`, `user_reject`, `host` …
     pub source: Option<Name>,
-    /// Why, as the log writes it: `rule`, `mode`, `hook`, `subcommandResults` …
+    /// Why, as written in the log: `rule`, `mode`, `hook`, `subcommandResults` …
     pub reason: Option<Name>,
-    /// The rule, or the scope of the rule, that decided, where the log says it.
+    /// The rule that decided, or its scope, if the log has it.
     pub rule: Option<Name>,
-    /// The mode in force when it was asked.
+    /// The permission mode at the time of the call.
     pub mode: Option<Name>,
-    /// The obstacle that no allow rule could have removed.
+    /// Set if no allow rule could have allowed the call.
     pub obstacle: Option<Obstacle>,
 }
 
-/// A session goes on in another mode, or begins in one.
+/// The first permission mode of a session, or a change of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModeChange {
-    /// When and where.
+    /// Session, agent, time and location.
     pub context: Context,
     /// The mode.
     pub mode: Name,
 }
 
-/// What a call was made with, in one line: its command, file, address or question.
+/// Returns the main input of a call, in one line: its command, file, address or question.
 pub fn subject(call: &Call) -> Option<String> {
     let line = event::main_input_of(call.input_text.as_deref()?)?;
     line.lines().next().map(str::to_owned).filter(|line| !line.is_empty())
 }
 
-/// The decision about each call of the ledger, and the modes that were in force.
+/// Returns the decision about each call of the ledger, and the changes of mode.
 pub fn decisions(ledger: &Ledger) -> (Vec<Decision>, Vec<ModeChange>) {
-    let mut told = Told {
+    let mut collector = Collector {
         calls: ledger
             .calls
             .iter()
@@ -63,8 +63,8 @@ pub fn decisions(ledger: &Ledger) -> (Vec<Decision>, Vec<ModeChange>) {
         answers: Vec::new(),
         modes: Vec::new(),
     };
-    ledger.traces.iter().for_each(|row| told.read(&row.context, &row.trace));
-    let Told { mut decisions, refusals, requests, answers, mut modes, .. } = told;
+    ledger.traces.iter().for_each(|row| collector.read(&row.context, &row.trace));
+    let Collector { mut decisions, refusals, requests, answers, mut modes, .. } = collector;
     for (request, allowed) in answers {
         if let Some(&call) = requests.get(request) {
             let decision = &mut decisions[call];
@@ -73,7 +73,7 @@ pub fn decisions(ledger: &Ledger) -> (Vec<Decision>, Vec<ModeChange>) {
         }
     }
     for (decision, call) in decisions.iter_mut().zip(&ledger.calls) {
-        // A call that answered was allowed, whoever did it; one that failed may never have come so far.
+        // A call that succeeded was allowed. A call that failed may have failed before the decision.
         decision.allowed = match call.end {
             End::Ok => Some(true),
             End::Denied => Some(false),
@@ -90,37 +90,37 @@ pub fn decisions(ledger: &Ledger) -> (Vec<Decision>, Vec<ModeChange>) {
     (decisions, modes)
 }
 
-/// The answer to a refused call.
+/// The result of a denied call.
 #[derive(Clone, Debug, Default)]
 struct Refusal {
     /// `non_execution_kind` of a stream, `toolDenialKind` of a saved session.
     kind: Option<Name>,
-    /// What its text says.
+    /// The obstacle that its text names.
     said: Option<Obstacle>,
 }
 
-struct Told<'l> {
+struct Collector<'l> {
     calls: Hashed<&'l Name, usize>,
     decisions: Vec<Decision>,
     refusals: Vec<Refusal>,
     /// The call that each request of the control protocol asks about.
     requests: Hashed<&'l Name, usize>,
-    /// What was answered to requests: they may stand before them, in another log.
+    /// Responses to requests. They may be before the requests, in another log.
     answers: Vec<(&'l Name, bool)>,
     modes: Vec<ModeChange>,
 }
 
-impl<'l> Told<'l> {
+impl<'l> Collector<'l> {
     fn read(&mut self, context: &Context, trace: &'l Trace<Name>) {
         match trace {
-            Trace::Decision(told) => self.decided(told),
-            Trace::Request(told) => self.asked(told),
-            Trace::Response(told) => match told.verdict {
-                Verdict::Allow => self.answers.push((&told.id, true)),
-                Verdict::Deny => self.answers.push((&told.id, false)),
+            Trace::Decision(decoded) => self.decided(decoded),
+            Trace::Request(decoded) => self.asked(decoded),
+            Trace::Response(decoded) => match decoded.verdict {
+                Verdict::Allow => self.answers.push((&decoded.id, true)),
+                Verdict::Deny => self.answers.push((&decoded.id, false)),
                 Verdict::Success | Verdict::Error => {}
             },
-            Trace::Approval(told) => self.approved(told),
+            Trace::Approval(decoded) => self.approved(decoded),
             Trace::Mode(mode) => {
                 self.modes.push(ModeChange { context: context.clone(), mode: Name::clone(mode) });
             }
@@ -128,39 +128,39 @@ impl<'l> Told<'l> {
         }
     }
 
-    fn decided(&mut self, told: &trace::Decision<Name>) {
-        let Some(&call) = self.calls.get(&told.call) else { return };
+    fn decided(&mut self, decoded: &trace::Decision<Name>) {
+        let Some(&call) = self.calls.get(&decoded.call) else { return };
         let (decision, refusal) = (&mut self.decisions[call], &mut self.refusals[call]);
-        if told.is_answer {
-            decision.allowed = told.allowed.or(decision.allowed);
-            decision.source = told.source.clone().or(decision.source.take());
+        if decoded.is_answer {
+            decision.allowed = decoded.allowed.or(decision.allowed);
+            decision.source = decoded.source.clone().or(decision.source.take());
         } else {
-            decision.allowed = decision.allowed.or(told.allowed);
+            decision.allowed = decision.allowed.or(decoded.allowed);
         }
         // `user_temporary`, `user_permanent`, `user_reject`: a person or a host was asked.
-        decision.asked |= told.source.as_ref().is_some_and(|source| source.starts_with("user"));
-        set(&mut decision.reason, &told.reason);
-        set(&mut decision.rule, &told.rule);
-        set(&mut refusal.kind, &told.refusal);
-        refusal.said = refusal.said.or(told.obstacle);
+        decision.asked |= decoded.source.as_ref().is_some_and(|source| source.starts_with("user"));
+        set(&mut decision.reason, &decoded.reason);
+        set(&mut decision.rule, &decoded.rule);
+        set(&mut refusal.kind, &decoded.refusal);
+        refusal.said = refusal.said.or(decoded.obstacle);
     }
 
-    fn asked(&mut self, told: &'l trace::Request<Name>) {
-        if told.subtype.as_deref() != Some("can_use_tool") {
+    fn asked(&mut self, decoded: &'l trace::Request<Name>) {
+        if decoded.subtype.as_deref() != Some("can_use_tool") {
             return;
         }
-        let Some(&call) = told.call.as_ref().and_then(|call| self.calls.get(call)) else { return };
+        let Some(&call) = decoded.call.as_ref().and_then(|call| self.calls.get(call)) else { return };
         let decision = &mut self.decisions[call];
         decision.asked = true;
-        set(&mut decision.reason, &told.reason);
-        set(&mut decision.rule, &told.rule);
-        self.requests.insert(&told.id, call);
+        set(&mut decision.reason, &decoded.reason);
+        set(&mut decision.rule, &decoded.rule);
+        self.requests.insert(&decoded.id, call);
     }
 
-    fn approved(&mut self, told: &trace::Approval<Name>) {
-        let Some(&call) = self.calls.get(&told.call) else { return };
+    fn approved(&mut self, decoded: &trace::Approval<Name>) {
+        let Some(&call) = self.calls.get(&decoded.call) else { return };
         let decision = &mut self.decisions[call];
-        let allowed = match told.step {
+        let allowed = match decoded.step {
             ApprovalStep::Asked => {
                 decision.asked = true;
                 return;
@@ -172,20 +172,20 @@ impl<'l> Told<'l> {
         decision.asked = true;
         decision.allowed.get_or_insert(allowed);
         decision.source.get_or_insert_with(|| Name::from("user"));
-        if told.step == ApprovalStep::ApprovedAlways {
+        if decoded.step == ApprovalStep::ApprovedAlways {
             decision.rule.get_or_insert_with(|| Name::from("session"));
         }
     }
 }
 
-/// Takes what is not known yet.
-fn set(known: &mut Option<Name>, told: &Option<Name>) {
+/// Sets a value that is not known yet.
+fn set(known: &mut Option<Name>, decoded: &Option<Name>) {
     if known.is_none() {
-        known.clone_from(told);
+        known.clone_from(decoded);
     }
 }
 
-/// The obstacle that the fields of a decision name.
+/// Returns the obstacle that the fields of a decision name.
 fn obstacle(decision: &Decision, kind: Option<&str>) -> Option<Obstacle> {
     let (source, reason) = (decision.source.as_deref(), decision.reason.as_deref());
     let starts = |text: Option<&str>, start: &str| text.is_some_and(|text| text.starts_with(start));
@@ -202,7 +202,7 @@ fn obstacle(decision: &Decision, kind: Option<&str>) -> Option<Obstacle> {
     }
 }
 
-/// Leaves the first mode of each session and those that differ from the one before.
+/// Keeps the first mode of each session and the changes.
 fn keep_changes(modes: &mut Vec<ModeChange>) {
     let mut last: BTreeMap<Option<SessionIndex>, Name> = BTreeMap::new();
     modes.retain(|change| {
@@ -210,22 +210,22 @@ fn keep_changes(modes: &mut Vec<ModeChange>) {
     });
 }
 
-/// Finds the mode that each call was asked in: the last one of its session that stands before it.
+/// Sets the mode of each decision: the last one of its session before the call.
 fn in_force(decisions: &mut [Decision], ledger: &Ledger, modes: &[ModeChange]) {
     let mut by_session: Hashed<Option<SessionIndex>, Vec<&ModeChange>> = Hashed::default();
     for change in modes {
         by_session.entry(change.context.session).or_default().push(change);
     }
-    let stands = |at: Option<Location>| at.map(|at| (at.source, at.offset));
+    let position = |at: Option<Location>| at.map(|at| (at.source, at.offset));
     for (decision, call) in decisions.iter_mut().zip(&ledger.calls) {
         let Some(own) = by_session.get(&call.context.session) else { continue };
-        // Changes are in the order they stand.
-        let next =
-            own.partition_point(|change| stands(change.context.location) <= stands(call.context.location));
+        // Changes are in log order.
+        let next = own
+            .partition_point(|change| position(change.context.location) <= position(call.context.location));
         let source = |context: &Context| context.location.map(|at| at.source);
         let before = next.checked_sub(1).map(|last| own[last]);
         let same = before.filter(|change| source(&change.context) == source(&call.context));
-        // A subagent's own file says no mode: that of its session holds.
+        // The file of a subagent has no mode: the mode of the session applies.
         decision.mode = same.or(own.first().copied()).map(|change| Name::clone(&change.mode));
     }
 }
@@ -253,7 +253,7 @@ mod tests {
             (decision("user_reject", None, "default"), rule, Some(Obstacle::Person)),
             (decision("host", None, "default"), None, Some(Obstacle::Person)),
             (decision("config", Some("mode"), "plan"), automatic, Some(Obstacle::PlanMode)),
-            // `dontAsk` refuses what no rule allows, and a rule helps.
+            // `dontAsk` denies what no rule allows, so an allow rule helps.
             (decision("config", Some("mode"), "dontAsk"), automatic, None),
         ] {
             assert_eq!(obstacle(&decision, kind), named, "{decision:?} {kind:?}");

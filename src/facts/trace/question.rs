@@ -1,4 +1,4 @@
-//! What the model asked people, and what became of it.
+//! Questions of the model to people, and their answers.
 
 use std::collections::HashMap;
 
@@ -17,14 +17,14 @@ use crate::{
 };
 
 names! {
-    /// What became of a question.
+    /// The outcome of a question.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Fate {
         /// It was answered.
         Answered = "answered",
-        /// The call was refused.
+        /// The call was denied.
         Denied = "denied",
-        /// No answer was seen, or others of the same call were answered.
+        /// There is no answer, or only other questions of the same call were answered.
         Unanswered = "unanswered",
         /// The tool does not exist in this mode, so nobody was asked.
         NotAvailable = "not available",
@@ -36,58 +36,59 @@ names! {
 /// One question. A call asks up to four.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// When and where it was asked.
+    /// Session, agent, time and location of the call.
     pub context: Context,
     /// Id of the call.
     pub call: Option<Name>,
     /// Its short label.
     pub header: Option<String>,
-    /// Its words.
+    /// Its text.
     pub question: Option<String>,
     /// The labels to choose from.
     pub options: Vec<String>,
     /// Whether several may be chosen.
     pub multi_select: Option<bool>,
-    /// What was chosen or written.
+    /// The chosen labels or the written text.
     pub answer: Option<String>,
-    /// What became of it.
+    /// Its outcome.
     pub fate: Fate,
-    /// Time from the question to what became of it.
+    /// Time from the question to its outcome.
     pub wait: Option<Millis>,
 }
 
-/// Every question, in the order they stand.
+/// Returns all questions, in log order.
 pub fn questions(ledger: &Ledger) -> Vec<Question> {
-    let calls = ledger.calls.iter().filter(|call| call.tool == QUESTION_TOOL).map(Asked::of);
-    let mut told = Told::default();
-    calls.for_each(|asked| told.ask(asked));
-    ledger.traces.iter().for_each(|row| told.read(&row.context, &row.trace));
-    for (request, denied, answers) in std::mem::take(&mut told.replies) {
-        let Some(&call) = told.requests.get(request) else { continue };
+    let calls = ledger.calls.iter().filter(|call| call.tool == QUESTION_TOOL).map(QuestionCall::of);
+    let mut collector = Collector::default();
+    calls.for_each(|asked| collector.ask(asked));
+    ledger.traces.iter().for_each(|row| collector.read(&row.context, &row.trace));
+    for (request, denied, answers) in std::mem::take(&mut collector.replies) {
+        let Some(&call) = collector.requests.get(request) else { continue };
         if denied {
-            told.refused.push(Name::clone(call));
+            collector.refused.push(Name::clone(call));
         }
         if let Some(answers) = answers {
-            told.give(call, answers);
+            collector.give(call, answers);
         }
     }
-    let mut questions: Vec<Question> = told.asked.iter().flat_map(|asked| told.questions(asked)).collect();
+    let mut questions: Vec<Question> =
+        collector.asked.iter().flat_map(|asked| collector.questions(asked)).collect();
     questions.sort_by_key(|question| question.context.location);
     questions
 }
 
-/// JSON text opened; `null` if there is none.
+/// Parses JSON text; `null` if there is none.
 fn opened(json: Option<&str>) -> Value {
     json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
 }
 
-/// A string that is not empty.
+/// Returns a string that is not empty.
 fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())
 }
 
-/// A call that asks.
-struct Asked {
+/// A call of the question tool.
+struct QuestionCall {
     id: Option<Name>,
     context: Context,
     input: Value,
@@ -96,7 +97,7 @@ struct Asked {
     wait: Option<Millis>,
 }
 
-impl Asked {
+impl QuestionCall {
     fn of(call: &Call) -> Self {
         Self {
             id: call.id.clone(),
@@ -108,31 +109,33 @@ impl Asked {
         }
     }
 
-    /// A call of which only another record tells: a request of the control protocol, or the list of what was refused.
-    fn told(id: &Name, context: &Context, input: Option<&str>, end: End) -> Self {
+    /// Creates a call that only another record shows: a request of the control protocol, or the list of
+    /// denied calls.
+    fn from_record(id: &Name, context: &Context, input: Option<&str>, end: End) -> Self {
         let (id, context) = (Some(Name::clone(id)), context.clone());
         Self { id, context, input: opened(input), output: Value::Null, end, wait: None }
     }
 }
 
 #[derive(Default)]
-struct Told<'l> {
-    asked: Vec<Asked>,
-    /// Where each call stands in that list.
+struct Collector<'l> {
+    asked: Vec<QuestionCall>,
+    /// Index of each call in `asked`.
     calls: HashMap<Name, usize>,
-    /// What was answered, by call: the first that tells it as a field, before any text.
+    /// Answers by call. An answer in a field is preferred to text.
     given: HashMap<Name, Value>,
     /// The call that each request of the control protocol asks about.
     requests: HashMap<&'l Name, &'l Name>,
-    /// What a host answered to requests, and whether it refused: it may stand before them, in another log.
+    /// Responses of a host to requests, and whether it denied. They may be before the requests, in another
+    /// log.
     replies: Vec<(&'l Name, bool, Option<&'l Name>)>,
-    /// Calls that a host refused.
+    /// Calls that a host denied.
     refused: Vec<Name>,
 }
 
-impl<'l> Told<'l> {
-    /// Each call once.
-    fn ask(&mut self, asked: Asked) {
+impl<'l> Collector<'l> {
+    /// Adds a call, once.
+    fn ask(&mut self, asked: QuestionCall) {
         if let Some(id) = &asked.id {
             if self.calls.contains_key(id) {
                 return;
@@ -144,32 +147,37 @@ impl<'l> Told<'l> {
 
     fn read(&mut self, context: &Context, trace: &'l Trace<Name>) {
         match trace {
-            Trace::Given(told) => self.give(&told.call, &told.answers),
-            Trace::Request(told) => self.request(context, told),
-            Trace::Response(told) => {
-                self.replies.push((&told.id, told.verdict == Verdict::Deny, told.given.as_ref()));
+            Trace::GivenAnswers(decoded) => self.give(&decoded.call, &decoded.answers),
+            Trace::Request(decoded) => self.request(context, decoded),
+            Trace::Response(decoded) => {
+                self.replies.push((&decoded.id, decoded.verdict == Verdict::Deny, decoded.given.as_ref()));
             }
-            Trace::Asked(told) => {
-                self.ask(Asked::told(&told.call, context, told.input.as_deref(), End::Denied));
+            Trace::DeniedQuestion(decoded) => {
+                self.ask(QuestionCall::from_record(
+                    &decoded.call,
+                    context,
+                    decoded.input.as_deref(),
+                    End::Denied,
+                ));
             }
             _ => {}
         }
     }
 
-    fn request(&mut self, context: &Context, told: &'l Request<Name>) {
-        let is_question =
-            told.subtype.as_deref() == Some("can_use_tool") && told.tool.as_deref() == Some(QUESTION_TOOL);
-        let Some(call) = told.call.as_ref().filter(|_| is_question) else { return };
-        self.requests.insert(&told.id, call);
-        self.ask(Asked::told(call, context, told.questions.as_deref(), End::Open));
+    fn request(&mut self, context: &Context, decoded: &'l Request<Name>) {
+        let is_question = decoded.subtype.as_deref() == Some("can_use_tool")
+            && decoded.tool.as_deref() == Some(QUESTION_TOOL);
+        let Some(call) = decoded.call.as_ref().filter(|_| is_question) else { return };
+        self.requests.insert(&decoded.id, call);
+        self.ask(QuestionCall::from_record(call, context, decoded.questions.as_deref(), End::Open));
     }
 
     fn give(&mut self, call: &Name, answers: &str) {
         self.given.entry(Name::clone(call)).or_insert_with(|| opened(Some(answers)));
     }
 
-    /// The questions of a call; one without words if its input cannot be read.
-    fn questions(&self, asked: &Asked) -> Vec<Question> {
+    /// Returns the questions of a call; one without text if its input cannot be parsed.
+    fn questions(&self, asked: &QuestionCall) -> Vec<Question> {
         let given = asked.id.as_ref().and_then(|id| self.given.get(id));
         let refused = asked.id.as_ref().is_some_and(|id| self.refused.contains(id));
         let end = if refused && asked.end == End::Open { End::Denied } else { asked.end };
@@ -184,7 +192,7 @@ impl<'l> Told<'l> {
                 call: asked.id.clone(),
                 header: text(&value["header"]).map(str::to_owned),
                 question: text(&value["question"]).map(str::to_owned),
-                // A label is what is asked for; a plain string is one too.
+                // An option is an object with a label, or a plain string.
                 options: options
                     .filter_map(|option| text(&option["label"]).or(text(option)))
                     .map(str::to_owned)
@@ -199,7 +207,7 @@ impl<'l> Told<'l> {
     }
 }
 
-/// The answer to a question, and what became of it.
+/// Returns the answer to a question and its outcome.
 fn fate(
     end: End,
     given: Option<&Value>,
@@ -219,15 +227,15 @@ fn fate(
         Some(given) => answer_in(given, question, alone),
         None => answer_in(&said, question, alone),
     };
-    // Words that answer several questions at once, in no form that says which.
+    // Text that answers several questions at once, without saying which.
     let together =
         given.unwrap_or(&said).as_str().is_some_and(|said| !said.is_empty() && !said.contains("\"=\""));
     let fate = if answer.is_some() || together { Fate::Answered } else { Fate::Unanswered };
     (answer, fate)
 }
 
-/// The answer to a question: by its words or its header, or as the CLI writes it for the model. Words that answer a
-/// single question are its answer.
+/// Finds the answer to a question: by its text or its header, or in the sentence that the CLI writes for the
+/// model. Other text is the answer if there is a single question.
 fn answer_in(given: &Value, question: &Value, alone: bool) -> Option<String> {
     let keys = ["question", "header"].map(|key| text(&question[key]));
     let keys = keys.into_iter().flatten();
@@ -247,7 +255,7 @@ fn answer_in(given: &Value, question: &Value, alone: bool) -> Option<String> {
     }
 }
 
-/// What was chosen: a label, labels with commas between them, or a list.
+/// Returns the choice: a label, several labels joined by commas, or a list.
 fn choice(value: &Value) -> Option<String> {
     match value {
         Value::Array(all) => {
@@ -259,11 +267,11 @@ fn choice(value: &Value) -> Option<String> {
     }
 }
 
-/// What may stand after the quote that ends an answer: the sentence goes on, or the person added something.
+/// Text that may follow the quote that ends an answer: the rest of the sentence, or notes of the person.
 const AFTER: &[&str] = &["\". You can now", "\" user notes:", "\" selected preview:"];
 
-/// `"question"="answer"`, as 2.0 and later tell the model. An answer may hold quotes: it ends before the next pair, or
-/// where the sentence goes on.
+/// Parses `"question"="answer"`, as 2.0 and later write it for the model. An answer may contain quotes: it
+/// ends before the next pair, or before the rest of the sentence.
 fn written(said: &str, question: &str) -> Option<String> {
     let start = format!("\"{question}\"=\"");
     let rest = &said[said.find(&start)? + start.len()..];
@@ -273,7 +281,7 @@ fn written(said: &str, question: &str) -> Option<String> {
     Some(rest[..end].to_owned()).filter(|answer| !answer.is_empty())
 }
 
-/// The text of an answer, which is a string or blocks of which some are texts.
+/// Returns the text of a result, which is a string or a list of blocks.
 fn words(content: &Value) -> String {
     match content {
         Value::String(said) => said.clone(),

@@ -1,4 +1,4 @@
-//! MCP servers: how each was when it was last told, and what it offered.
+//! MCP servers: the last known status and the offered tools of each.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,51 +12,51 @@ use crate::{
     measure::Time,
 };
 
-/// What a log says of an MCP server.
+/// An MCP server in the logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Where it is told last.
+    /// Context of the last record about it.
     pub context: Context,
-    /// How it was then: `connected`, `failed`, `needs-auth`, `pending` and others.
+    /// Its last status: `connected`, `failed`, `needs-auth`, `pending` and others.
     pub status: Option<Name>,
-    /// All tools that it ever offered, where the log lists tools.
+    /// All tools that it offered, if the log lists tools.
     pub tools: Option<BTreeSet<Name>>,
 }
 
-/// The name of a server as it stands in the names of its tools.
+/// Returns the name of a server as it is written in the names of its tools.
 pub fn plain_name(server: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
     server.chars().map(|letter| if plain(letter) { letter } else { '_' }).collect()
 }
 
-/// Server and tool out of `mcp__server__tool`. Of the servers that are known the longest name that fits is taken, because a
-/// name may hold the context that parts it from the tool.
+/// Splits `mcp__server__tool` into server and tool. The longest known server that fits is taken, because the
+/// name of a server may contain the separator `__`.
 pub fn parts(tool: &str, is_known: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
     let rest = tool.strip_prefix("mcp__")?;
-    let mut contexts = (0..rest.len()).rev().filter(|&at| rest.as_bytes()[at..].starts_with(b"__"));
-    match contexts.find(|&at| is_known(&rest[..at])) {
+    let mut separators = (0..rest.len()).rev().filter(|&at| rest.as_bytes()[at..].starts_with(b"__"));
+    match separators.find(|&at| is_known(&rest[..at])) {
         Some(at) => Some((&rest[..at], &rest[at + 2..])),
         None => rest.split_once("__"),
     }
 }
 
-/// The servers that the beginnings of processes and the answers to hosts list, by name.
+/// Returns the servers that `init` records and responses to hosts list, by name.
 pub fn servers(ledger: &Ledger) -> BTreeMap<Name, Listed> {
-    let begun = begun(ledger);
-    let mut told: Vec<(&Context, &Servers<Name>)> = ledger
+    let last_start = last_start(ledger);
+    let mut listings: Vec<(&Context, &Servers<Name>)> = ledger
         .traces
         .iter()
         .filter_map(|row| match &row.trace {
-            Trace::Servers(told) => Some((&row.context, &**told)),
+            Trace::Servers(listed) => Some((&row.context, &**listed)),
             _ => None,
         })
         .collect();
-    // The last one says how a server is: the source that has the latest session, and then the last record of it.
-    told.sort_by_key(|(context, _)| {
-        (context.location.and_then(|at| begun.get(&at.source).copied()).flatten(), context.location)
+    // The last record decides the status: that of the source with the latest session, then the last in it.
+    listings.sort_by_key(|(context, _)| {
+        (context.location.and_then(|at| last_start.get(&at.source).copied()).flatten(), context.location)
     });
     let mut servers: BTreeMap<Name, Listed> = BTreeMap::new();
-    for (context, listed) in told {
+    for (context, listed) in listings {
         for Server { name, status, tools } in &listed.servers {
             let new = || Listed { context: context.clone(), status: None, tools: None };
             let known = servers.entry(Name::clone(name)).or_insert_with(new);
@@ -73,7 +73,7 @@ pub fn servers(ledger: &Ledger) -> BTreeMap<Name, Listed> {
     servers
 }
 
-/// What a process can call at its beginning, by the servers that it lists there: those without a tool offer none.
+/// Assigns the tools of an `init` record to the servers that it lists. Servers without a tool offer none.
 fn offer(servers: &mut BTreeMap<Name, Listed>, listed: &[Server<Name>], tools: &[Name]) {
     let plain: BTreeSet<String> = listed.iter().map(|one| plain_name(&one.name)).collect();
     let mut own: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -87,8 +87,8 @@ fn offer(servers: &mut BTreeMap<Name, Listed>, listed: &[Server<Name>], tools: &
     }
 }
 
-/// When the last session of each source began.
-fn begun(ledger: &Ledger) -> HashMap<SourceId, Option<Time>> {
+/// Returns when the last session of each source started.
+fn last_start(ledger: &Ledger) -> HashMap<SourceId, Option<Time>> {
     let last =
         |sessions: &[SessionIndex]| sessions.iter().filter_map(|&at| ledger.sessions[at].started).max();
     ledger.sources.iter().map(|source| (source.id, last(&source.sessions))).collect()

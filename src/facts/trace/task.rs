@@ -1,10 +1,11 @@
-//! Tasks: commands and subagents in the background and in the foreground, workflows, and what is on the model's own list.
+//! Tasks: commands and subagents in the background and in the foreground, workflows, and the model's own
+//! list.
 
 use std::collections::HashMap;
 
 use super::calls;
 use crate::{
-    event::trace::{self, TaskOutcome, TaskSign, TaskUsage, Trace},
+    event::trace::{self, TaskOutcome, TaskRecordKind, TaskUsage, Trace},
     facts::{
         Name,
         ledger::{Call, Context, End, Ledger, SessionIndex, Traced},
@@ -15,49 +16,51 @@ use crate::{
 /// One task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
-    /// Where it is first told of.
+    /// Context of the first record about it.
     pub context: Context,
-    /// Its id, where the log says it.
+    /// Its id, if the log has it.
     pub id: Option<Name>,
     /// `bash`, `agent`, `workflow` and so on; `todo` for an entry of the model's own list.
     pub kind: Option<Name>,
     /// The type of a subagent.
     pub agent_type: Option<Name>,
-    /// The id of the call that began it.
+    /// Id of the call that started it.
     pub call: Option<Name>,
     /// The tool of that call.
     pub tool: Option<Name>,
-    /// Whether the turn went on without it.
+    /// Whether it ran in the background.
     pub background: Option<bool>,
-    /// How it is, as it was told last; `running` if no end was seen.
+    /// Its last status; `running` without an end.
     pub status: Name,
-    /// When it began.
+    /// When it started.
     pub started: Option<Time>,
-    /// When it ended first: one that is resumed may end again.
+    /// When it first ended: a resumed task may end again.
     pub ended: Option<Time>,
-    /// How long it ran.
+    /// Duration.
     pub took: Option<Millis>,
-    /// Tokens of its last prompt and answer.
+    /// Tokens of its last prompt and response.
     pub tokens: Option<u64>,
-    /// Tools that it called.
+    /// Number of tool calls.
     pub tool_uses: Option<u64>,
 }
 
-/// What a task is that is running.
+/// Status of a running task.
 const RUNNING: &str = "running";
 
-/// The kind of what is on the model's own list.
+/// Kind of an entry of the model's own list.
 pub const LIST_ENTRY: &str = "todo";
 
-/// All tasks, in the order they are first told of.
+/// Returns all tasks, in log order.
 pub fn tasks(ledger: &Ledger) -> Vec<Task> {
     let calls = calls(ledger);
     let mut known = Known::default();
     for Traced { context, trace, .. } in &ledger.traces {
         match trace {
-            Trace::Task(told) if told.sign == TaskSign::Notice => known.notice(context, told),
-            Trace::Task(told) => known.told(context, told),
-            Trace::TaskOutcome(told) => answered(&mut known, context, told, &calls),
+            Trace::Task(decoded) if decoded.record_kind == TaskRecordKind::Notice => {
+                known.notice(context, decoded)
+            }
+            Trace::Task(decoded) => known.line(context, decoded),
+            Trace::TaskOutcome(decoded) => answered(&mut known, context, decoded, &calls),
             _ => {}
         }
     }
@@ -67,7 +70,7 @@ pub fn tasks(ledger: &Ledger) -> Vec<Task> {
     tasks
 }
 
-/// Tasks by their ids, and by the calls that began them.
+/// Tasks, indexed by id and by the call that started them.
 #[derive(Default)]
 struct Known {
     tasks: Vec<Task>,
@@ -76,7 +79,8 @@ struct Known {
 }
 
 impl Known {
-    /// The task with this id or of this call, perhaps a new one. Ids of lists count from 1 in every session, calls do not.
+    /// Returns the task with this id or of this call, and creates it if needed. List ids count from 1 in
+    /// every session, while call ids are unique.
     fn task(&mut self, context: &Context, id: Option<&Name>, call: Option<&Name>, todo: bool) -> &mut Task {
         // An entry of a list and a command may have the same id.
         let key = |id: &Name| (context.session, todo, Name::clone(id));
@@ -99,23 +103,23 @@ impl Known {
         task
     }
 
-    /// A line about one task, or an entry of the list of those in the background.
-    fn told(&mut self, context: &Context, told: &trace::Task<Name>) {
-        let task = self.task(context, Some(&told.id), told.call.as_ref(), false);
-        task.kind = task.kind.take().or(told.kind.clone());
-        task.agent_type = task.agent_type.take().or(told.agent_type.clone());
-        task.usage(&told.usage, told.sign != TaskSign::Progress);
-        task.background = told.background.or(task.background);
-        told.status.iter().for_each(|status| task.is(status));
-        task.ends(told.ended);
+    /// Adds a line about one task, or an entry of the list of background tasks.
+    fn line(&mut self, context: &Context, decoded: &trace::Task<Name>) {
+        let task = self.task(context, Some(&decoded.id), decoded.call.as_ref(), false);
+        task.kind = task.kind.take().or(decoded.kind.clone());
+        task.agent_type = task.agent_type.take().or(decoded.agent_type.clone());
+        task.usage(&decoded.usage, decoded.record_kind != TaskRecordKind::Progress);
+        task.background = decoded.background.or(task.background);
+        decoded.status.iter().for_each(|status| task.is(status));
+        task.ends(decoded.ended);
     }
 
-    /// What the model is told when a task ends.
-    fn notice(&mut self, context: &Context, told: &trace::Task<Name>) {
-        let task = self.task(context, Some(&told.id), told.call.as_ref(), false);
-        told.status.iter().for_each(|status| task.is(status));
+    /// Adds the message that the model gets when a task ends.
+    fn notice(&mut self, context: &Context, decoded: &trace::Task<Name>) {
+        let task = self.task(context, Some(&decoded.id), decoded.call.as_ref(), false);
+        decoded.status.iter().for_each(|status| task.is(status));
         task.ends(context.time);
-        let TaskUsage { tokens, tool_uses, took } = told.usage;
+        let TaskUsage { tokens, tool_uses, took } = decoded.usage;
         task.tokens = task.tokens.or(tokens);
         task.tool_uses = task.tool_uses.or(tool_uses);
         task.took = task.took.or(took);
@@ -128,7 +132,7 @@ impl Task {
         Self { context: context.clone(), status: Name::from(RUNNING), ..Self::default() }
     }
 
-    /// An end is not undone by a record that tells of the beginning: the other dialect tells all of it again.
+    /// Sets the status. `running` does not replace an end: the other dialect repeats the whole history.
     fn is(&mut self, status: &str) {
         if status != RUNNING {
             self.status = Name::from(status);
@@ -139,7 +143,7 @@ impl Task {
         self.ended = self.ended.into_iter().chain(time).min();
     }
 
-    /// What it used; while it runs the figures grow.
+    /// Adds usage. Counts grow while the task runs.
     fn usage(&mut self, usage: &TaskUsage, last: bool) {
         self.tokens = usage.tokens.max(self.tokens);
         self.tool_uses = usage.tool_uses.max(self.tool_uses);
@@ -149,58 +153,58 @@ impl Task {
     }
 }
 
-/// What a tool returned to the CLI, by the tool.
-fn answered(known: &mut Known, context: &Context, told: &TaskOutcome<Name>, calls: &HashMap<&str, &Call>) {
-    match calls.get(&*told.call).map_or("", |call| &*call.tool) {
-        "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" => listed(known, context, told),
+/// Adds the outcome of a tool call, depending on the tool.
+fn answered(known: &mut Known, context: &Context, decoded: &TaskOutcome<Name>, calls: &HashMap<&str, &Call>) {
+    match calls.get(&*decoded.call).map_or("", |call| &*call.tool) {
+        "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" => listed(known, context, decoded),
         "TaskOutput" | "AgentOutputTool" | "BashOutput" => {
-            if let Some((id, status)) = &told.output {
+            if let Some((id, status)) = &decoded.output {
                 known.task(context, Some(id), None, false).is(status);
             }
         }
         "TaskStop" | "KillShell" | "KillBash" => {
-            let Some(id) = &told.stopped else { return };
+            let Some(id) = &decoded.stopped else { return };
             let task = known.task(context, Some(id), None, false);
             task.is("killed");
             task.ends(context.time);
         }
-        _ => began(known, context, told),
+        _ => began(known, context, decoded),
     }
 }
 
-/// A command that went to the background, or a subagent: launched, or run to its end.
-fn began(known: &mut Known, context: &Context, told: &TaskOutcome<Name>) {
-    if let Some(id) = &told.background {
-        let task = known.task(context, Some(id), Some(&told.call), false);
+/// Adds a command in the background, or a subagent: launched, or run to its end.
+fn began(known: &mut Known, context: &Context, decoded: &TaskOutcome<Name>) {
+    if let Some(id) = &decoded.background {
+        let task = known.task(context, Some(id), Some(&decoded.call), false);
         task.kind = Some(Name::from("bash"));
         task.background = Some(true);
         return;
     }
     // Versions before 2.0 gave subagents no id.
-    if told.agent.is_none() && !told.counts_tools {
+    if decoded.agent.is_none() && !decoded.counts_tools {
         return;
     }
-    let task = known.task(context, told.agent.as_ref(), Some(&told.call), false);
+    let task = known.task(context, decoded.agent.as_ref(), Some(&decoded.call), false);
     task.kind = task.kind.take().or(Some(Name::from("agent")));
-    task.agent_type = task.agent_type.take().or(told.agent_type.clone());
-    task.background = task.background.or(Some(told.launched));
-    if !told.launched {
-        task.usage(&told.usage, true);
-        task.is(told.status.as_deref().unwrap_or("completed"));
+    task.agent_type = task.agent_type.take().or(decoded.agent_type.clone());
+    task.background = task.background.or(Some(decoded.launched));
+    if !decoded.launched {
+        task.usage(&decoded.usage, true);
+        task.is(decoded.status.as_deref().unwrap_or("completed"));
         task.ends(context.time);
     }
 }
 
-/// Entries of the model's own list.
-fn listed(known: &mut Known, context: &Context, told: &TaskOutcome<Name>) {
-    if let Some((id, status)) = &told.changed {
+/// Adds entries of the model's own list.
+fn listed(known: &mut Known, context: &Context, decoded: &TaskOutcome<Name>) {
+    if let Some((id, status)) = &decoded.changed {
         entry(known, context, id, status);
     }
-    for (id, status) in &told.entries {
+    for (id, status) in &decoded.entries {
         match status {
             Some(status) => entry(known, context, id, status),
             None => {
-                let task = known.task(context, Some(id), Some(&told.call), true);
+                let task = known.task(context, Some(id), Some(&decoded.call), true);
                 task.started = task.started.into_iter().chain(context.time).min();
                 if &*task.status == RUNNING {
                     task.status = Name::from("pending");
@@ -218,7 +222,7 @@ fn entry(known: &mut Known, context: &Context, id: &Name, status: &Name) {
     }
 }
 
-/// What the call that began a task knows of it.
+/// Completes a task with data of the call that started it.
 fn settle(task: &mut Task, calls: &HashMap<&str, &Call>) {
     let call = task.call.as_deref().and_then(|id| calls.get(id));
     if let Some(call) = call {
@@ -228,7 +232,7 @@ fn settle(task: &mut Task, calls: &HashMap<&str, &Call>) {
             task.agent_type = call.used.clone();
         }
         let answered = call.context.time.zip(call.latency).map(|(asked, took)| asked.plus(took));
-        // The turn waits for what is in the foreground, so the call ends when the task does.
+        // The turn waits for a task in the foreground, so the call ends when the task does.
         if task.background == Some(false) && call.end != End::Open {
             task.ended = task.ended.or(answered);
             if &*task.status == RUNNING {

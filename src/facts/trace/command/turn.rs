@@ -1,4 +1,4 @@
-//! The turns that typed commands began: which responses are theirs.
+//! Assigns responses to the typed commands that started their turn.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -10,26 +10,26 @@ use crate::{
     measure::Time,
 };
 
-/// What stands in a session, as far as turns begin and end with it.
+/// A row of a session that starts, continues or ends a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    /// A person asks, with a command or without.
+    /// A prompt, with the index of its use if it is a command.
     Prompt(Option<usize>),
-    /// The model answers.
+    /// A response.
     Response(ResponseIndex),
-    /// A turn ends, perhaps that of a command of which nothing else tells.
+    /// The end of a turn, with the index of the use if only this record shows the command.
     End(Option<usize>),
 }
 
-/// When and where a step stands.
-struct Stand {
+/// A step with its time and location.
+struct TimedStep {
     time: Option<Time>,
-    at: Option<Location>,
+    location: Option<Location>,
     step: Step,
 }
 
-/// Adds the uses that were typed, each with the responses up to the next prompt or result of its session.
-pub(super) fn begin(ledger: &Ledger, typed: &Typed, uses: &mut Vec<Use>, offers: &Offers) {
+/// Adds the typed uses, each with the responses up to the next prompt or result of its session.
+pub(super) fn add_typed(ledger: &Ledger, typed: &Typed, uses: &mut Vec<Use>, offers: &Offers) {
     let first = uses.len();
     uses.extend(typed.uses.iter().map(|one| Use {
         kind: offers.kind_of(Some(&one.name), CommandKind::Command),
@@ -42,27 +42,27 @@ pub(super) fn begin(ledger: &Ledger, typed: &Typed, uses: &mut Vec<Use>, offers:
     let mut sessions = steps(ledger, typed, first);
     for steps in sessions.values_mut() {
         order(steps);
-        walk(steps, uses);
+        assign_responses(steps, uses);
     }
 }
 
-/// What stands in each session that a command was typed in.
-fn steps(ledger: &Ledger, typed: &Typed, first: usize) -> BTreeMap<Option<SessionIndex>, Vec<Stand>> {
-    let mut sessions: BTreeMap<Option<SessionIndex>, Vec<Stand>> = BTreeMap::new();
+/// Returns the steps of each session with a typed command.
+fn steps(ledger: &Ledger, typed: &Typed, first: usize) -> BTreeMap<Option<SessionIndex>, Vec<TimedStep>> {
+    let mut sessions: BTreeMap<Option<SessionIndex>, Vec<TimedStep>> = BTreeMap::new();
     let mut ends: BTreeMap<Location, usize> = BTreeMap::new();
     for (index, one) in typed.uses.iter().enumerate() {
         let own = sessions.entry(one.context.session).or_default();
         match (one.form, one.context.location) {
             (Form::Ended, Some(at)) => drop(ends.insert(at, first + index)),
-            _ => own.push(stand(&one.context, Step::Prompt(Some(first + index)))),
+            _ => own.push(timed(&one.context, Step::Prompt(Some(first + index)))),
         }
     }
     let mut add = |session: Option<SessionIndex>, context: &Context, step: Step| {
         if let Some(own) = sessions.get_mut(&session) {
-            own.push(stand(context, step));
+            own.push(timed(context, step));
         }
     };
-    // What a command's own records tell is no other prompt.
+    // The records of a command itself are not prompts.
     let others = |context: &&Context| context.location.is_none_or(|at| !typed.places.contains(&at));
     for context in ledger.prompts.iter().filter(others) {
         add(context.session, context, Step::Prompt(None));
@@ -78,12 +78,12 @@ fn steps(ledger: &Ledger, typed: &Typed, first: usize) -> BTreeMap<Option<Sessio
     sessions
 }
 
-fn stand(context: &Context, step: Step) -> Stand {
-    Stand { time: context.time, at: context.location, step }
+fn timed(context: &Context, step: Step) -> TimedStep {
+    TimedStep { time: context.time, location: context.location, step }
 }
 
-/// Where the main agent made the call that a subagent's response goes back to; agents of which that is known are not followed
-/// again.
+/// Returns the context of the main agent's call that led to a response of a subagent. Agents that are already
+/// resolved are not followed again.
 fn root<'l>(
     ledger: &'l Ledger,
     context: &'l Context,
@@ -97,7 +97,7 @@ fn root<'l>(
         }
         let Some(call) = ledger.agents[agent].call else { break };
         context = &ledger.calls[call].context;
-        // Two that each claim to have started the other are in no tree: the second time it is known.
+        // If two agents claim to have started each other, the second visit ends the loop.
         roots.insert(agent, context);
         passed.push(agent);
     }
@@ -107,19 +107,21 @@ fn root<'l>(
     context
 }
 
-/// In one log by place; where several tell of a session by time, and what has none stands with what is before it.
-fn order(steps: &mut [Stand]) {
-    steps.sort_by_key(|stand| (stand.at, stand.step));
-    let sources: BTreeSet<SourceId> = steps.iter().filter_map(|stand| stand.at).map(|at| at.source).collect();
+/// Sorts steps by location; with several logs by time. A step without a time takes that of the step before
+/// it.
+fn order(steps: &mut [TimedStep]) {
+    steps.sort_by_key(|timed| (timed.location, timed.step));
+    let sources: BTreeSet<SourceId> =
+        steps.iter().filter_map(|timed| timed.location).map(|at| at.source).collect();
     if sources.len() < 2 {
         return;
     }
     let mut last: Option<(SourceId, Time)> = None;
-    for stand in steps.iter_mut() {
-        let source = stand.at.map(|at| at.source);
+    for timed in steps.iter_mut() {
+        let source = timed.location.map(|at| at.source);
         let before = last.filter(|(of, _)| Some(*of) == source).map(|(_, time)| time);
-        stand.time = stand.time.or(before);
-        last = source.zip(stand.time).or(last);
+        timed.time = timed.time.or(before);
+        last = source.zip(timed.time).or(last);
     }
     // A result has the time of the last response before it.
     let rank = |step: Step| match step {
@@ -127,15 +129,15 @@ fn order(steps: &mut [Stand]) {
         Step::Response(_) => 1,
         Step::End(_) => 2,
     };
-    steps.sort_by_key(|stand| (stand.time, rank(stand.step), stand.at));
+    steps.sort_by_key(|timed| (timed.time, rank(timed.step), timed.location));
 }
 
-/// Gives each response to the command that began its turn.
-fn walk(steps: &[Stand], uses: &mut [Use]) {
+/// Assigns each response to the command that started its turn.
+fn assign_responses(steps: &[TimedStep], uses: &mut [Use]) {
     let mut owner: Option<usize> = None;
     let mut since: Vec<ResponseIndex> = Vec::new();
-    for stand in steps {
-        match stand.step {
+    for timed in steps {
+        match timed.step {
             Step::Prompt(command) => {
                 owner = command;
                 since.clear();

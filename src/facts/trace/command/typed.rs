@@ -1,4 +1,4 @@
-//! Commands that a person typed, each once, however many records tell of it.
+//! Commands that a person typed, each once, however many records show it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -16,7 +16,7 @@ use crate::{
     measure::{Millis, Time},
 };
 
-/// A record tells that a command was typed.
+/// A record that shows a typed command.
 #[derive(Clone, Debug)]
 pub(super) struct Evidence {
     pub(super) form: Form,
@@ -26,35 +26,35 @@ pub(super) struct Evidence {
     uuid: Option<Id>,
 }
 
-/// What was typed.
+/// The typed commands.
 pub(super) struct Typed {
-    /// One for each use.
+    /// One record for each use.
     pub(super) uses: Vec<Evidence>,
-    /// Where every record stands that tells of one.
+    /// Locations of all records that show a command.
     pub(super) places: BTreeSet<Location>,
 }
 
-/// What ends a session: it waits in one and is run in the next.
+/// `/clear` ends a session: it is queued in one session and runs in the next.
 const CLEAR: &str = "clear";
 
-/// How far apart these two can be.
-const MOMENT: Millis = Millis::new(60_000);
+/// Maximum time between the queued command and its run.
+const MAX_GAP: Millis = Millis::new(60_000);
 
-/// Commands that were typed, of what the records tell.
-pub(super) fn typed(ledger: &Ledger, told: Vec<Evidence>, offers: &Offers, called: &[Use]) -> Typed {
-    let mut all = told;
-    all.iter_mut().for_each(|one| one.context.session = home(ledger, &one.context));
+/// Returns the typed commands from the records that show them.
+pub(super) fn typed(ledger: &Ledger, evidence: Vec<Evidence>, offers: &Offers, called: &[Use]) -> Typed {
+    let mut all = evidence;
+    all.iter_mut().for_each(|one| one.context.session = session_of(ledger, &one.context));
     all.retain(|one| one.form.is_sure() || offers.allows(one.context.session, &one.name));
     all.retain(|one| one.form != Form::Marked || !is_loaded(ledger, one, called));
     let places = all.iter().filter_map(|one| one.context.location).collect();
-    date(&mut all, ledger);
+    fill_times(&mut all, ledger);
     all.sort_by_key(|one| (one.context.session, one.context.location));
-    once(&mut all, ledger);
-    Typed { uses: counted(all, ledger), places }
+    remove_copies(&mut all, ledger);
+    Typed { uses: merge_forms(all, ledger), places }
 }
 
 impl Evidence {
-    /// What a record tells. What a subagent is told was typed by nobody.
+    /// Converts a trace. Messages to a subagent were not typed by a person.
     pub(super) fn of(row: &Traced, typed: &trace::Typed<Name>) -> Option<Self> {
         let trace::Typed { form, name, uuid } = typed;
         let uuid = match (form, uuid) {
@@ -71,12 +71,13 @@ impl Evidence {
     }
 }
 
-/// Whether a context only shows that the model called the command: no response stands between the call and it.
-fn is_loaded(ledger: &Ledger, context: &Evidence, called: &[Use]) -> bool {
-    let Some(at) = context.context.location else { return false };
+/// Returns whether the record only shows that the model called the command: there is no response between the
+/// call and the record.
+fn is_loaded(ledger: &Ledger, evidence: &Evidence, called: &[Use]) -> bool {
+    let Some(at) = evidence.context.location else { return false };
     let calls = called
         .iter()
-        .filter(|one| one.name.as_ref() == Some(&context.name))
+        .filter(|one| one.name.as_ref() == Some(&evidence.name))
         .filter_map(|one| one.context.location);
     let last = calls.filter(|call| call.source == at.source && *call < at).max();
     let between = |call: Location| {
@@ -86,8 +87,9 @@ fn is_loaded(ledger: &Ledger, context: &Evidence, called: &[Use]) -> bool {
     last.is_some_and(|call| !between(call))
 }
 
-/// A result says no time of its own: that of its turn is the one of the last row before it.
-fn date(all: &mut [Evidence], ledger: &Ledger) {
+/// Sets missing times. A result without a time takes that of its turn, which is the time of the last row
+/// before it.
+fn fill_times(all: &mut [Evidence], ledger: &Ledger) {
     let turns: BTreeMap<Location, Time> =
         ledger.turns.iter().filter_map(|turn| Some((turn.context.location?, turn.context.time?))).collect();
     for one in all.iter_mut().filter(|one| one.context.time.is_none()) {
@@ -95,12 +97,12 @@ fn date(all: &mut [Evidence], ledger: &Ledger) {
     }
 }
 
-/// Leaves each record once: of a fork, of a file that was copied, and of what a host wrote and a session saved.
-fn once(all: &mut Vec<Evidence>, ledger: &Ledger) {
+/// Removes copies of a record: in a fork, in a copied file, or written by a host and saved by the session.
+fn remove_copies(all: &mut Vec<Evidence>, ledger: &Ledger) {
     let named = |context: &Context| ledger.named_session(context).is_some();
     let known: HashSet<Id> =
         all.iter().filter(|one| named(&one.context)).filter_map(|one| one.uuid).collect();
-    // Of a record without a uuid: its session, time and name.
+    // Key of records without a uuid: session, time and name.
     let mut seen = BTreeSet::new();
     let mut seen_uuids = BTreeSet::new();
     all.retain(|one| {
@@ -112,33 +114,33 @@ fn once(all: &mut Vec<Evidence>, ledger: &Ledger) {
             }
             (None, None) => false,
         };
-        let told = !named(&one.context) && one.uuid.is_some_and(|uuid| known.contains(&uuid));
-        !again && !told
+        let is_known = !named(&one.context) && one.uuid.is_some_and(|uuid| known.contains(&uuid));
+        !again && !is_known
     });
 }
 
-/// What tells of a command in a session: each form of each dialect by itself.
+/// Records that show a command in a session, by form and dialect.
 type Forms = BTreeMap<(Form, u8), Vec<Evidence>>;
 
-/// A session, and a moment in it.
-type Moment = (Option<SessionIndex>, Option<Time>);
+/// A session and a time in it.
+type SessionTime = (Option<SessionIndex>, Option<Time>);
 
-/// One for each use: of the forms that tell of a command in a session, the one that tells of the most.
-fn counted(all: Vec<Evidence>, ledger: &Ledger) -> Vec<Evidence> {
-    let mut told: BTreeMap<(Option<SessionIndex>, Name), Forms> = BTreeMap::new();
+/// Keeps one record per use: of the forms that show a command in a session, the one with the most records.
+fn merge_forms(all: Vec<Evidence>, ledger: &Ledger) -> Vec<Evidence> {
+    let mut by_name: BTreeMap<(Option<SessionIndex>, Name), Forms> = BTreeMap::new();
     for one in all {
-        let same = told.entry((one.context.session, one.name.clone())).or_default();
+        let same = by_name.entry((one.context.session, one.name.clone())).or_default();
         same.entry((one.form, one.dialect as u8)).or_default().push(one);
     }
-    // A session that a command begins has no row before it.
-    let moment = |context: &Context| -> Moment {
+    // A session that starts with a command has no row before it.
+    let time_of = |context: &Context| -> SessionTime {
         let begun = ledger.session(context).and_then(|session| session.started);
         (context.session, context.time.or(begun))
     };
     let (mut uses, mut waiting): (Vec<Evidence>, Vec<Evidence>) = Default::default();
-    // Uses of which nothing tells that they waited, in case that stands in another session.
-    let mut sudden: BTreeMap<Name, Vec<Moment>> = BTreeMap::new();
-    for ((_, name), mut forms) in told {
+    // Uses that were not queued in their session; they may be queued in another.
+    let mut unqueued: BTreeMap<Name, Vec<SessionTime>> = BTreeMap::new();
+    for ((_, name), mut forms) in by_name {
         if name == CLEAR {
             let queued = forms.extract_if(.., |(form, _), _| *form == Form::Queued);
             waiting.extend(queued.flat_map(|(_, all)| all));
@@ -151,28 +153,29 @@ fn counted(all: Vec<Evidence>, ledger: &Ledger) -> Vec<Evidence> {
             continue;
         }
         if !was_queued {
-            sudden.entry(name).or_default().extend(best.iter().map(|one| moment(&one.context)));
+            unqueued.entry(name).or_default().extend(best.iter().map(|one| time_of(&one.context)));
         }
         uses.extend(best);
     }
     waiting.retain(|one| {
-        let near = |elsewhere: &Moment| is_near(*elsewhere, moment(&one.context));
-        let run = sudden.get_mut(&one.name).and_then(|all| Some(all.swap_remove(all.iter().position(near)?)));
+        let near = |elsewhere: &SessionTime| is_near(*elsewhere, time_of(&one.context));
+        let run =
+            unqueued.get_mut(&one.name).and_then(|all| Some(all.swap_remove(all.iter().position(near)?)));
         run.is_none()
     });
     uses.extend(waiting);
     uses
 }
 
-/// Whether two moments of different sessions can be one.
-fn is_near(one: Moment, two: Moment) -> bool {
+/// Returns whether two times of different sessions can be the same use.
+fn is_near(one: SessionTime, two: SessionTime) -> bool {
     let (Some(first), Some(second)) = (one.1.min(two.1), one.1.max(two.1)) else { return false };
-    one.0 != two.0 && second.since(first) <= MOMENT
+    one.0 != two.0 && second.since(first) <= MAX_GAP
 }
 
-/// The session that a record names, else the one before it in its source, else the next: what a host writes belongs to the
-/// session that it talks to.
-fn home(ledger: &Ledger, context: &Context) -> Option<SessionIndex> {
+/// Returns the session that a record names, else the one before it in its source, else the next: what a host
+/// writes belongs to the session that it talks to.
+fn session_of(ledger: &Ledger, context: &Context) -> Option<SessionIndex> {
     let around = || {
         let (before, next) = ledger.spans_around(context.location?);
         before.or(next).map(|span| span.session)

@@ -1,8 +1,8 @@
-//! Requests over a bridge: a tool needs approval, a question needs an answer, a session is started or stopped.
+//! Requests over a bridge: approvals, answers to questions, and starting or stopping sessions.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Decision, Direction, Request, Scene, Seen};
+use super::{Decision, Direction, Lookup, Request, Seen};
 use crate::{
     event::trace::{ApprovalStep, Bridge, Trace},
     facts::{
@@ -12,38 +12,38 @@ use crate::{
     input::SourceId,
 };
 
-/// Every request of both directions.
-pub(super) fn requests(scene: &Scene<'_>) -> Vec<Request> {
-    let mut all = approvals(scene);
-    all.extend(wishes(scene));
+/// Returns the requests of both directions.
+pub(super) fn requests(lookup: &Lookup<'_>) -> Vec<Request> {
+    let mut all = approvals(lookup);
+    all.extend(client_requests(lookup));
     all
 }
 
-/// The halves of a request for approval.
+/// A request for approval and its answer.
 #[derive(Clone, Copy, Default)]
 struct Approval<'a> {
     asked: Option<(&'a Context, Option<&'a Name>)>,
     answered: Option<(&'a Context, ApprovalStep)>,
 }
 
-fn approvals(scene: &Scene<'_>) -> Vec<Request> {
+fn approvals(lookup: &Lookup<'_>) -> Vec<Request> {
     let mut by_call: BTreeMap<&Name, Approval<'_>> = BTreeMap::new();
-    for Traced { context, trace, .. } in &scene.ledger.traces {
-        let Trace::Approval(told) = trace else { continue };
-        let approval = by_call.entry(&told.call).or_default();
-        match told.step {
-            ApprovalStep::Asked => _ = approval.asked.get_or_insert((context, told.tool.as_ref())),
+    for Traced { context, trace, .. } in &lookup.ledger.traces {
+        let Trace::Approval(decoded) = trace else { continue };
+        let approval = by_call.entry(&decoded.call).or_default();
+        match decoded.step {
+            ApprovalStep::Asked => _ = approval.asked.get_or_insert((context, decoded.tool.as_ref())),
             step => _ = approval.answered.get_or_insert((context, step)),
         }
     }
-    by_call.into_iter().filter_map(|(call, approval)| approved(scene, call, approval)).collect()
+    by_call.into_iter().filter_map(|(call, approval)| approved(lookup, call, approval)).collect()
 }
 
-fn approved(scene: &Scene<'_>, id: &Name, approval: Approval<'_>) -> Option<Request> {
+fn approved(lookup: &Lookup<'_>, id: &Name, approval: Approval<'_>) -> Option<Request> {
     let Approval { asked, answered } = approval;
-    let call = scene.calls.get(&**id).copied();
+    let call = lookup.calls.get(&**id).copied();
     let (answer, step) = answered.unzip();
-    // A question is asked by its call; a bridge may ask for approval besides.
+    // A question is asked by its call; a bridge may request approval in addition.
     let question = step == Some(ApprovalStep::Answered) && asked.is_none();
     let first = asked.map(|(context, _)| context);
     let context = match call.filter(|_| question) {
@@ -55,9 +55,9 @@ fn approved(scene: &Scene<'_>, id: &Name, approval: Approval<'_>) -> Option<Requ
         Some(_) if question => Decision::Success,
         Some(ApprovalStep::Rejected) => Decision::Deny,
         Some(_) => Decision::Allow,
-        None => scene.ended(Some(id)).unwrap_or(Decision::Unanswered),
+        None => lookup.ended(Some(id)).unwrap_or(Decision::Unanswered),
     };
-    let own = |context: &Context| scene.session(context);
+    let own = |context: &Context| lookup.session(context);
     Some(Request {
         direction: Direction::ToClient,
         subtype: Some(Name::from(if question { "answer" } else { "permission_request" })),
@@ -65,7 +65,7 @@ fn approved(scene: &Scene<'_>, id: &Name, approval: Approval<'_>) -> Option<Requ
         decision: Some(decision),
         always: step == Some(ApprovalStep::ApprovedAlways),
         latency: asked_at.zip(answer.and_then(|context| context.time)).map(|(from, to)| to.since(from)),
-        session: answer.and_then(own).or_else(|| first.and_then(own)).or_else(|| scene.session(context)),
+        session: answer.and_then(own).or_else(|| first.and_then(own)).or_else(|| lookup.session(context)),
         time: context.time,
         location: context.location,
         seen: match (first.is_some() || (question && call.is_some()), answer.is_some()) {
@@ -77,20 +77,21 @@ fn approved(scene: &Scene<'_>, id: &Name, approval: Approval<'_>) -> Option<Requ
     })
 }
 
-/// What a client wants of its bridge. Nothing pairs these but their order in a source.
-fn wishes(scene: &Scene<'_>) -> Vec<Request> {
+/// Returns the requests of clients to their bridge. They have no id, so replies are matched by their order in
+/// a source.
+fn client_requests(lookup: &Lookup<'_>) -> Vec<Request> {
     let mut all: Vec<Request> = Vec::new();
     let mut waiting: BTreeMap<SourceId, VecDeque<(usize, &[&str])>> = BTreeMap::new();
-    for Traced { context, trace, .. } in &scene.ledger.traces {
-        let (Trace::Bridge(told), Some(at)) = (trace, context.location) else { continue };
+    for Traced { context, trace, .. } in &lookup.ledger.traces {
+        let (Trace::Bridge(decoded), Some(at)) = (trace, context.location) else { continue };
         let waiting = waiting.entry(at.source).or_default();
-        let reply = match *told {
-            Bridge::Wish { kind, answers, names_session } => {
+        let reply = match *decoded {
+            Bridge::Request { kind, answers, names_session } => {
                 if !answers.is_empty() {
                     waiting.push_back((all.len(), answers));
                 }
-                let session = if names_session { scene.session(context) } else { None };
-                all.push(Request { session, ..wish(context, kind, !answers.is_empty()) });
+                let session = if names_session { lookup.session(context) } else { None };
+                all.push(Request { session, ..client_request(context, kind, !answers.is_empty()) });
                 continue;
             }
             Bridge::Reply(reply) => reply,
@@ -105,14 +106,14 @@ fn wishes(scene: &Scene<'_>) -> Vec<Request> {
         request.latency = request.time.zip(context.time).map(|(from, to)| to.since(from));
         request.seen = Seen::Both;
         if !failed {
-            request.session = request.session.or_else(|| scene.session(context));
+            request.session = request.session.or_else(|| lookup.session(context));
         }
     }
     all
 }
 
-/// A wish that names no session is not about the one that runs: it may begin another.
-fn wish(context: &Context, kind: &str, is_answered: bool) -> Request {
+/// A request without a session is not about the running session: it may start another one.
+fn client_request(context: &Context, kind: &str, is_answered: bool) -> Request {
     Request {
         direction: Direction::ToBridge,
         subtype: Some(Name::from(kind)),

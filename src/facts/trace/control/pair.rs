@@ -1,25 +1,25 @@
-//! Requests find their responses by `request_id`, in either order and across sources.
+//! Matches requests and responses by `request_id`, in any order and across sources.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{Half, Pair};
+use super::{ControlLine, Exchange};
 use crate::{
     event::{Dialect, trace::Trace},
     facts::Name,
     input::SourceId,
 };
 
-/// Every request with its response, and what has only one of them.
-pub(super) fn paired(halves: Vec<Half<'_>>) -> Vec<Pair<'_>> {
-    let mut groups: BTreeMap<&Name, Vec<Half<'_>>> = BTreeMap::new();
+/// Returns every exchange, complete or not.
+pub(super) fn exchanges(halves: Vec<ControlLine<'_>>) -> Vec<Exchange<'_>> {
+    let mut groups: BTreeMap<&Name, Vec<ControlLine<'_>>> = BTreeMap::new();
     for half in halves {
         groups.entry(half.id).or_default().push(half);
     }
     let sides = Sides::of(&groups);
-    groups.into_values().flat_map(|group| group_paired(group, &sides)).collect()
+    groups.into_values().flat_map(|group| group_exchanges(group, &sides)).collect()
 }
 
-fn group_paired<'a>(group: Vec<Half<'a>>, sides: &Sides) -> Vec<Pair<'a>> {
+fn group_exchanges<'a>(group: Vec<ControlLine<'a>>, sides: &Sides) -> Vec<Exchange<'a>> {
     let (mut requests, mut responses, mut cancels) = (Vec::new(), Vec::new(), Vec::new());
     for half in group {
         match &half.row.trace {
@@ -28,56 +28,60 @@ fn group_paired<'a>(group: Vec<Half<'a>>, sides: &Sides) -> Vec<Pair<'a>> {
             _ => cancels.push(half),
         }
     }
-    // The CLI makes up an id that nobody else has, so whatever else has it is a half or a copy of the same. Hosts count
-    // from 1 in every run.
+    // The CLI creates unique ids, so every line with the same id is part of the same exchange or a copy.
+    // Hosts count from 1 in every run.
     if requests.iter().any(|half| half.row.dialect == Dialect::Stream) {
-        let pair = Pair { request: first(requests), response: first(responses), cancel: first(cancels) };
+        let pair = Exchange { request: first(requests), response: first(responses), cancel: first(cancels) };
         return vec![pair];
     }
-    let mut pairs = met(requests, responses, sides);
+    let mut pairs = match_responses(requests, responses, sides);
     for cancel in cancels {
-        let waits = |pair: &&mut Pair<'_>| pair.cancel.is_none() && pair.request.is_some();
-        match pairs.iter_mut().find(waits) {
+        let open = |pair: &&mut Exchange<'_>| pair.cancel.is_none() && pair.request.is_some();
+        match pairs.iter_mut().find(open) {
             Some(pair) => pair.cancel = Some(cancel),
-            None => pairs.push(Pair { request: None, response: None, cancel: Some(cancel) }),
+            None => pairs.push(Exchange { request: None, response: None, cancel: Some(cancel) }),
         }
     }
     pairs
 }
 
-fn first(halves: Vec<Half<'_>>) -> Option<Half<'_>> {
+fn first(halves: Vec<ControlLine<'_>>) -> Option<ControlLine<'_>> {
     halves.into_iter().next()
 }
 
-/// The requests and responses of one id: those of a source first, then those of sources that are two sides of a run, then
-/// the rest where it comes out even.
-fn met<'a>(requests: Vec<Half<'a>>, responses: Vec<Half<'a>>, sides: &Sides) -> Vec<Pair<'a>> {
-    let mut waiting: Vec<Option<Half<'a>>> = responses.into_iter().map(Some).collect();
-    let mut pairs: Vec<Pair<'a>> = requests
+/// Matches requests and responses with the same id: first within a source, then between sources that are two
+/// sides of a run, then the rest if there are equally many of both.
+fn match_responses<'a>(
+    requests: Vec<ControlLine<'a>>,
+    responses: Vec<ControlLine<'a>>,
+    sides: &Sides,
+) -> Vec<Exchange<'a>> {
+    let mut pending: Vec<Option<ControlLine<'a>>> = responses.into_iter().map(Some).collect();
+    let mut pairs: Vec<Exchange<'a>> = requests
         .into_iter()
-        .map(|request| Pair { request: Some(request), response: None, cancel: None })
+        .map(|request| Exchange { request: Some(request), response: None, cancel: None })
         .collect();
     let same = |asked: SourceId, answered: SourceId| asked == answered;
     let sided = |asked: SourceId, answered: SourceId| sides.are(asked, answered);
-    meet(&mut pairs, &mut waiting, &same);
-    meet(&mut pairs, &mut waiting, &sided);
+    assign(&mut pairs, &mut pending, &same);
+    assign(&mut pairs, &mut pending, &sided);
     let open = pairs.iter().filter(|pair| pair.response.is_none()).count();
-    if open == waiting.iter().flatten().count() {
-        meet(&mut pairs, &mut waiting, &|_, _| true);
+    if open == pending.iter().flatten().count() {
+        assign(&mut pairs, &mut pending, &|_, _| true);
     }
-    let alone = |response| Pair { request: None, response: Some(response), cancel: None };
-    pairs.extend(waiting.into_iter().flatten().map(alone));
+    let alone = |response| Exchange { request: None, response: Some(response), cancel: None };
+    pairs.extend(pending.into_iter().flatten().map(alone));
     pairs
 }
 
-/// Gives each request that has none the first response of a source that fits its own.
-fn meet<'a>(
-    pairs: &mut [Pair<'a>],
-    waiting: &mut [Option<Half<'a>>],
+/// Assigns to each request without a response the first pending response of a source that `fit` accepts.
+fn assign<'a>(
+    pairs: &mut [Exchange<'a>],
+    pending: &mut [Option<ControlLine<'a>>],
     fit: &dyn Fn(SourceId, SourceId) -> bool,
 ) {
     let mut by_source: BTreeMap<SourceId, VecDeque<usize>> = BTreeMap::new();
-    for (at, half) in waiting.iter().enumerate() {
+    for (at, half) in pending.iter().enumerate() {
         if let Some(source) = half.as_ref().and_then(source) {
             by_source.entry(source).or_default().push_back(at);
         }
@@ -86,20 +90,20 @@ fn meet<'a>(
         let Some(asked) = pair.request.as_ref().and_then(source) else { continue };
         let mut fitting = by_source.iter_mut().filter(|(answered, _)| fit(asked, **answered));
         let found = fitting.find_map(|(_, queue)| queue.pop_front());
-        pair.response = found.and_then(|at| waiting[at].take());
+        pair.response = found.and_then(|at| pending[at].take());
     }
 }
 
-fn source(half: &Half<'_>) -> Option<SourceId> {
+fn source(half: &ControlLine<'_>) -> Option<SourceId> {
     half.row.context.location.map(|at| at.source)
 }
 
-/// Sources that are the two sides of a run: they share an id that no third one has.
+/// Pairs of sources that are two sides of a run: they share an id that no third source has.
 struct Sides(BTreeSet<(SourceId, SourceId)>);
 
 impl Sides {
-    fn of(groups: &BTreeMap<&Name, Vec<Half<'_>>>) -> Self {
-        let pair = |group: &Vec<Half<'_>>| {
+    fn of(groups: &BTreeMap<&Name, Vec<ControlLine<'_>>>) -> Self {
+        let pair = |group: &Vec<ControlLine<'_>>| {
             let sources: BTreeSet<SourceId> = group.iter().filter_map(source).collect();
             match sources.into_iter().collect::<Vec<_>>()[..] {
                 [one, other] => Some((one, other)),
