@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_of_every_version_are_recognised() {
+    fn denials_of_every_version_are_recognised() {
         for text in [
             "The user doesn't want to proceed with this tool use. The tool use was rejected",
             "Claude requested permissions to write to /x, but you haven't granted it yet.",
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn other_failures_are_not_refusals() {
+    fn other_failures_are_not_denials() {
         for text in [
             "Exit code 1\nThis command requires approval",
             "Permission to speak",
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_says_what_no_rule_overrides() {
+    fn the_text_of_a_denial_names_the_obstacle() {
         for (text, named) in [
             ("PreToolUse:Bash hook error: [exit 2]: no", Obstacle::Hook),
             ("Hook PreToolUse:Bash denied this tool", Obstacle::Hook),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lack_of_permission_is_no_obstacle() {
+    fn a_missing_permission_is_not_an_obstacle() {
         for text in [
             "Claude requested permissions to write to /x, but you haven't granted it yet.",
             "This command requires approval",

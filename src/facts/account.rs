@@ -35,9 +35,9 @@ pub struct Account {
     pub turns: Turns,
     /// Tool calls.
     pub tools: Tools,
-    /// Refused calls.
+    /// Denied tool calls.
     pub denials: Denials,
-    /// Failures.
+    /// Failures of tools, turns and API calls.
     pub errors: Errors,
     /// Tokens and searches that were charged.
     pub tokens: Tokens,
@@ -91,7 +91,7 @@ pub struct Interrupted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InvalidPlace {
-    /// Which source.
+    /// Source that contains it.
     pub source: SourceId,
     /// Line, from 1.
     pub line: u64,
@@ -171,7 +171,7 @@ pub struct ToolCount {
 pub struct Latencies {
     /// Number of calls with a known latency.
     pub count: u64,
-    /// Their sum.
+    /// Sum of the latencies.
     pub total: Millis,
     /// Median.
     pub p50: Millis,
@@ -202,7 +202,7 @@ impl Latencies {
     }
 }
 
-/// Refused calls.
+/// Denied tool calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Denials {

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_runs_from_its_ask_to_its_first_answer() {
+    fn a_call_runs_from_its_tool_use_to_its_first_result() {
         let ask = |id: &str| {
             format!(
                 r#"{{"type":"assistant","session_id":"s","message":{{"role":"assistant","content":[{{"type":"tool_use","id":"{id}","name":"Bash","input":{{}}}}]}}}}"#

@@ -70,7 +70,7 @@ impl Detail {
     /// How the cost of each session is computed, step by step. Rows without a session then keep their own figures.
     pub const COST_STEPS: Self = Self(1 << 31);
 
-    /// Everything but the steps of costs, which change whose the rows without a session are.
+    /// All rows except the steps of costs, which would change the session of rows without a session id.
     pub const ALL: Self = Self(u32::MAX >> 1);
 
     /// Returns the union; a `const` form of `|`.
@@ -154,9 +154,7 @@ pub(crate) enum AgentRef {
 pub(crate) struct Agent {
     /// The call that started it.
     pub(crate) call: First<Name>,
-    /// Its type.
     pub(crate) kind: First<Name>,
-    /// Its id.
     pub(crate) id: First<Name>,
 }
 
@@ -267,7 +265,6 @@ pub(crate) struct SessionEvent {
 /// Rows with ids, merged and sorted at the end: a map would need a lookup per row.
 pub(crate) type RowsById<T> = Vec<(Id, T)>;
 
-/// One record.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     pub(crate) context: EventContext,

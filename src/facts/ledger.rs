@@ -33,7 +33,7 @@ pub struct Ledger {
     pub input: Input,
     /// Sessions, by the time they started.
     pub sessions: Vec<Session>,
-    /// Subagents.
+    /// Subagents of all sessions.
     pub agents: Vec<Agent>,
     /// Responses, in log order.
     pub responses: Vec<Response>,
@@ -109,7 +109,7 @@ pub struct Location {
     pub offset: u64,
 }
 
-/// One session.
+/// A session: the records with one session id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// Its id. Records without a session id form one session per source, without an id.
@@ -143,7 +143,7 @@ impl Session {
     }
 }
 
-/// One subagent.
+/// A subagent of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
     /// Its session, if known.
@@ -158,7 +158,7 @@ pub struct Agent {
     pub parent: Option<AgentIndex>,
 }
 
-/// One API response.
+/// An API response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
     /// Session, agent, time and location.
@@ -224,7 +224,7 @@ names! {
     }
 }
 
-/// One tool call.
+/// A tool call and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
     /// Session, agent, time and location of the `tool_use`.
@@ -279,7 +279,7 @@ pub struct Turn {
     pub api: Option<Millis>,
     /// Time until the first token.
     pub first_token: Option<Millis>,
-    /// What it cost.
+    /// Cost of the turn.
     pub cost: Option<Usd>,
     /// Cost by model, if the record has it.
     pub models: Option<Vec<(Name, Usd)>>,

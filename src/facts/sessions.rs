@@ -10,7 +10,7 @@ use crate::{
     measure::{Millis, Time, Tokens, Usd},
 };
 
-/// One session.
+/// A session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Session {
     /// Earliest time of a record.
@@ -132,7 +132,7 @@ pub(crate) struct TurnEnd {
     pub(crate) wall: Option<Millis>,
     /// Time of the record, if it has one.
     pub(crate) time: Option<Time>,
-    /// How it ended.
+    /// `subtype` of the record.
     pub(crate) subtype: Option<Name>,
     /// `is_error` of the record.
     pub(crate) is_error: bool,

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_no_command() {
+    fn a_path_is_not_a_command() {
         assert_eq!(name("/compact now, please"), Some("compact"));
         assert_eq!(name("plugin:review"), Some("plugin:review"));
         for none in ["/tmp/x is full", "/", "/ x", "//x", "/etc.", "", "/a,b"] {

@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sentence_of_a_refused_call_names_the_hook_and_its_command() {
+    fn the_sentence_of_a_denied_call_names_the_hook_and_its_command() {
         let parsed = sentence("PreToolUse:Bash hook error: [echo no >&2; exit 2]: no");
         assert_eq!(parsed, Some(("PreToolUse:Bash", Some("echo no >&2; exit 2"))));
         assert_eq!(sentence("PreToolUse:Bash hook error: no"), Some(("PreToolUse:Bash", None)));
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_blocks_by_its_exit_code_or_by_what_it_answers() {
+    fn a_hook_blocks_by_its_exit_code_or_its_output() {
         let end = |text: &str| ended(&json::object(text).unwrap());
         assert_eq!(end(r#"{"exit_code":0,"outcome":"success"}"#), HookEnd::Ok);
         assert_eq!(end(r#"{"exit_code":2,"outcome":"error"}"#), HookEnd::Blocked);

@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn half_an_emoji_costs_no_trace() {
+    fn a_lone_surrogate_does_not_lose_the_trace() {
         let record = r#"{"type":"permission-mode","mode":"plan \ud83d","sessionId":"s"}"#;
         assert_eq!(traced(record, Traces::DECISIONS), [Trace::Mode("plan \u{fffd}".to_owned())]);
     }

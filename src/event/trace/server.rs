@@ -12,7 +12,7 @@ pub struct Servers<T> {
     pub tools: Option<Vec<T>>,
 }
 
-/// One server.
+/// A server in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server<T> {
     /// Its name.

@@ -59,7 +59,8 @@ pub struct TaskUsage {
     pub took: Option<Millis>,
 }
 
-/// What a tool returned to the CLI about tasks. The meaning depends on the tool, which another record names.
+/// Data that a tool returned to the CLI about tasks. The meaning depends on the tool, which another record
+/// names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskOutcome<T> {
     /// Id of the call.
@@ -279,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_is_the_text_between_its_ends() {
+    fn a_tag_contains_the_text_up_to_its_end() {
         assert_eq!(tag("<a>1</a><status> completed </status>", "status"), Some("completed"));
         assert_eq!(tag("<status>completed", "status"), None);
         assert_eq!(tag("", "status"), None);

@@ -94,12 +94,12 @@ impl RecordAbsorber<'_, '_, '_> {
         details.last = Some(last);
         // Each id leads to the other, for the dialect that has only one of them.
         for key in [&call, &id].into_iter().flatten() {
-            let told = Agent {
+            let agent = Agent {
                 call: First::at(place, call.clone()),
                 kind: First::at(place, kind.clone()),
                 id: First::at(place, id.clone()),
             };
-            details.agents.insert(Id::of(key), told);
+            details.agents.insert(Id::of(key), agent);
         }
     }
 
@@ -123,12 +123,12 @@ impl RecordAbsorber<'_, '_, '_> {
         let (keeps_calls, id) = (details.kept.contains(Detail::CALLS), ask.id.as_deref());
         let id = id.filter(|_| keeps_agents && (keeps_calls || kind.is_some())).map(Name::from);
         if kind.is_some() {
-            let told = Agent {
+            let agent = Agent {
                 kind: First::at(place, kind),
                 call: First::at(place, id.clone()),
                 ..Agent::default()
             };
-            details.agents.insert(call, told);
+            details.agents.insert(call, agent);
         }
         if keeps_calls {
             let input = if keeps_agents { fingerprint(ask.input.unwrap_or_default()) } else { 0 };
@@ -194,12 +194,12 @@ impl RecordAbsorber<'_, '_, '_> {
         }
         if let Some((id, kind, started)) = agent {
             for key in [Id::of(&id), call] {
-                let told = Agent {
+                let agent = Agent {
                     call: First::at(place, started.clone()),
                     kind: First::at(place, kind.clone()),
                     id: First::at(place, Some(Name::clone(&id))),
                 };
-                details.agents.insert(key, told);
+                details.agents.insert(key, agent);
             }
         }
     }

@@ -36,9 +36,9 @@ pub(crate) struct SessionSpan {
 /// Who wrote a source.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Writers {
-    /// A host.
+    /// Whether a host wrote to it.
     pub(crate) host: bool,
-    /// The CLI or a bridge.
+    /// Whether the CLI or a bridge wrote to it.
     pub(crate) others: bool,
 }
 

@@ -40,7 +40,7 @@ mod tests {
     use super::divide;
 
     #[test]
-    fn parts_follow_their_weights_and_nothing_is_lost() {
+    fn parts_are_proportional_to_weights_and_add_up() {
         assert_eq!(divide(10, [1u128, 1, 2].into_iter()), [2, 3, 5]);
         assert_eq!(divide(-10, [1u128, 1, 2].into_iter()), [-2, -3, -5]);
         assert_eq!(divide(7, [0u128, 0].into_iter()), [3, 4]);

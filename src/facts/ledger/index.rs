@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_index_may_be_missing_at_no_cost_in_memory() {
+    fn an_optional_index_is_as_small_as_a_usize() {
         assert_eq!(size_of::<Option<SessionIndex>>(), size_of::<usize>());
         assert_eq!(SessionIndex::new(0).get(), 0);
         assert_eq!(CallIndex::new(41).get(), 41);

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_say_who_refused_it() {
+    fn the_fields_of_a_decision_name_the_obstacle() {
         let decision = |source: &str, reason: Option<&str>, mode: &str| Decision {
             source: Some(source.into()),
             reason: reason.map(Name::from),

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_in_words_ends_where_the_next_begins() {
+    fn an_answer_in_a_sentence_ends_before_the_next_pair() {
         let said = "User has answered your questions: \"A?\"=\"one\", \"B?\"=\"say \"two\", or so\" user notes: soon, \"D?\"=\"the \"cart\" one\". You can now go on.";
         assert_eq!(written(said, "A?").as_deref(), Some("one"));
         assert_eq!(written(said, "B?").as_deref(), Some("say \"two\", or so"));

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_belongs_to_the_longest_server_that_fits() {
+    fn a_tool_belongs_to_the_longest_known_server_name() {
         let none = |_: &str| false;
         assert_eq!(parts("mcp__demo__add", none), Some(("demo", "add")));
         assert_eq!(parts("mcp__a__b__c", none), Some(("a", "b__c")));

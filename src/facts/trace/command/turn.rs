@@ -15,7 +15,6 @@ use crate::{
 enum Step {
     /// A prompt, with the index of its use if it is a command.
     Prompt(Option<usize>),
-    /// A response.
     Response(ResponseIndex),
     /// The end of a turn, with the index of the use if only this record shows the command.
     End(Option<usize>),
