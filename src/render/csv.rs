@@ -69,14 +69,11 @@ fn text(value: &Value, escape: Escape) -> io::Result<Cow<'_, str>> {
         Value::List(_) | Value::Map(_) | Value::Bar(..) => {
             escape(&compact(&Tree(value))?).into_owned().into()
         }
-        Value::Count(_)
-        | Value::Bytes(_)
-        | Value::Number(_)
-        | Value::Usd(_)
-        | Value::Millis(_)
-        | Value::Share(_)
-        | Value::Change(_)
-        | Value::Flag(_) => compact(&Tree(value))?.into(),
+        Value::Count(count) | Value::Bytes(count) => count.to_string().into(),
+        Value::Flag(flag) => Cow::Borrowed(if *flag { "true" } else { "false" }),
+        Value::Number(_) | Value::Usd(_) | Value::Millis(_) | Value::Share(_) | Value::Change(_) => {
+            compact(&Tree(value))?.into()
+        }
     })
 }
 
