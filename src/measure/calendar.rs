@@ -2,7 +2,7 @@
 
 mod period;
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use jiff::{
     SignedDuration, Span, Timestamp, ToSpan, Zoned,
@@ -73,6 +73,40 @@ impl Zone {
     /// are set back.
     pub fn hour(&self, time: Time) -> Option<String> {
         Some(self.zoned(time)?.strftime("%Y-%m-%dT%H:00%:z").to_string())
+    }
+
+    /// Returns the times around this one that have the same day and the same UTC offset, and so the same week and month. Empty before 1970.
+    pub fn same_day(&self, time: Time) -> Range<Time> {
+        self.same(time, SignedDuration::from_hours(24))
+    }
+
+    /// Returns the times around this one that have the same hour and the same UTC offset. Empty before 1970.
+    pub fn same_hour(&self, time: Time) -> Range<Time> {
+        self.same(time, SignedDuration::from_hours(1))
+    }
+
+    /// Returns the period of this length that the time is in, counted from midnight, as far as no clock changes in it.
+    fn same(&self, time: Time, length: SignedDuration) -> Range<Time> {
+        let micros = time.micros();
+        // Before 1970 jiff rounds parts of a second up, so a range would not be exact.
+        let Some(timestamp) = Timestamp::from_microsecond(micros).ok().filter(|_| micros >= 0) else {
+            return time..time;
+        };
+        let (offset, length) =
+            (i64::from(self.0.to_offset(timestamp).seconds()) * 1_000_000, length.as_micros() as i64);
+        let start = (micros + offset).div_euclid(length) * length - offset;
+        let Range { mut start, mut end } = start..start + length;
+        // A change at this very time applies to it already.
+        let after = timestamp.checked_add(SignedDuration::from_secs(1)).unwrap_or(timestamp);
+        let mut earlier = self.0.preceding(after).map(|change| change.timestamp());
+        if let Some(change) = earlier.find(|change| *change <= timestamp) {
+            start = start.max(change.as_microsecond());
+        }
+        let mut later = self.0.following(timestamp).map(|change| change.timestamp());
+        if let Some(change) = later.find(|change| *change > timestamp) {
+            end = end.min(change.as_microsecond());
+        }
+        Time::from_micros(start)..Time::from_micros(end)
     }
 
     /// Formats day and minute: `2026-11-15 23:42`.
@@ -176,6 +210,8 @@ const WINDOW: SignedDuration = SignedDuration::from_hours(5);
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn time(text: &str) -> Time {
@@ -196,6 +232,55 @@ mod tests {
             Some("2026-11-15T22:00-01:30")
         );
         assert!(Zone::named("Mars/Olympus").is_err());
+    }
+
+    /// Zones with odd offsets and odd changes of clocks: St. John's set clocks back from 00:01 to 23:01 of the day before, Lord Howe
+    /// changes by half an hour, Apia left out a day, Santiago skips midnight.
+    const ODD_ZONES: [&str; 8] = [
+        "UTC",
+        "Europe/Berlin",
+        "America/St_Johns",
+        "Australia/Lord_Howe",
+        "Pacific/Apia",
+        "America/Santiago",
+        "Asia/Kathmandu",
+        "-01:30",
+    ];
+
+    proptest! {
+        #[test]
+        fn times_of_one_range_have_the_same_names(
+            zone in proptest::sample::select(&ODD_ZONES[..]),
+            second in -100_000_000i64..4_000_000_000,
+            nudge in -90_000i64..90_000,
+            part in 0.0..1.0f64,
+        ) {
+            let zone = Zone::named(zone).expect("a zone");
+            // Half of the times are near a change of clocks.
+            let timestamp = Timestamp::from_second(second).expect("in range");
+            let change = zone.0.following(timestamp).next().filter(|_| second % 2 == 0);
+            let base = change.map_or(timestamp, |change| change.timestamp());
+            for micros in [base.as_microsecond(), base.as_microsecond() + nudge * 1_000_000] {
+                let time = Time::from_micros(micros);
+                for (range, name) in [
+                    (zone.same_day(time), Zone::day as fn(&Zone, Time) -> Option<String>),
+                    (zone.same_day(time), Zone::week),
+                    (zone.same_day(time), Zone::month),
+                    (zone.same_hour(time), Zone::hour),
+                ] {
+                    prop_assert!(range.contains(&time) || micros < 0, "{range:?} {time:?}");
+                    if range.is_empty() {
+                        continue;
+                    }
+                    let length = range.end.micros() - range.start.micros();
+                    let within = Time::from_micros(range.start.micros() + (length as f64 * part) as i64);
+                    let last = Time::from_micros(range.end.micros() - 1);
+                    for other in [range.start, within, last] {
+                        prop_assert_eq!(name(&zone, other), name(&zone, time));
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,17 +1,27 @@
 //! What it cost, by whatever one asks: days, projects, models, tools, agents.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
+
+use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Preset, Report, ReportSpec, Table, Tone, Unit, Value, View,
+    Column, CommandGroup, CommandSpec, Line, Preset, Report, ReportSpec, Table, Text, Tone, Unit, Value,
+    View,
     column::columns,
     heads,
     sessions::cost_notes,
     spec::PERIOD,
-    sum::{HasCost, Sum, cost_columns, has, share, text},
+    sum::{HasCost, Sum, cost_columns, has, share},
 };
 use crate::{
-    facts::ledger::{Charge, SessionIndex},
+    facts::{
+        Name,
+        ledger::{Charge, SessionIndex},
+    },
     measure::{Time, Tokens, Usd, calendar},
 };
 
@@ -184,7 +194,9 @@ struct Row {
     keys: BTreeMap<By, Value>,
     sum: Sum,
     sessions: BTreeSet<SessionIndex>,
-    models: BTreeSet<String>,
+    models: BTreeSet<Name>,
+    last_session: Option<SessionIndex>,
+    last_model: Option<Name>,
     whole: Option<Usd>,
 }
 
@@ -199,12 +211,13 @@ impl Row {
 
     fn add(&mut self, charge: &Charge) {
         self.sum.add(charge);
-        self.sessions.extend(charge.context.session);
-        if let Some(model) = &charge.model
-            && !self.models.contains(model.as_str())
-        {
-            self.models.insert(model.to_string());
+        // Charges of one session and one model follow each other.
+        if (self.last_session, &self.last_model) == (charge.context.session, &charge.model) {
+            return;
         }
+        (self.last_session, self.last_model) = (charge.context.session, charge.model.clone());
+        self.sessions.extend(charge.context.session);
+        self.models.extend(charge.model.clone());
     }
 }
 
@@ -219,7 +232,7 @@ fn columns(by: &[By]) -> Vec<Column<Row>> {
         usd cache_saved_usd "Cache saved" [wide] "What the same prompts would have cost without a cache, less what they did."
             => row.sum.saved;
         list models "Models" [data] "Models that were charged."
-            => Value::List(row.models.iter().map(|model| Value::text(&**model)).collect());
+            => Value::List(row.models.iter().map(Value::text).collect());
     }
 }
 
@@ -250,7 +263,7 @@ fn blocks(view: &View<'_>) -> Report {
 
 fn divided(name: &'static str, title: &'static str, view: &View<'_>, by: &[By]) -> Report {
     let mut keys = Keys::new(view, by);
-    let mut rows: BTreeMap<Vec<Option<String>>, Row> = BTreeMap::new();
+    let mut rows: HashMap<Key, Row, foldhash::fast::RandomState> = HashMap::default();
     let mut total = Row::default();
     for charge in &view.ledger.charges {
         let key = by.iter().map(|by| keys.of(*by, charge)).collect();
@@ -258,9 +271,13 @@ fn divided(name: &'static str, title: &'static str, view: &View<'_>, by: &[By]) 
         total.add(charge);
     }
     total.whole = total.sum.cost;
-    let mut rows: Vec<Row> = rows
+    let mut rows: Vec<(Key, Row)> = rows
         .into_iter()
         .filter(|(key, row)| !(row.is_nothing() && key.iter().any(Option::is_none)))
+        .collect();
+    rows.sort_unstable_by(|(one, _), (two, _)| one.cmp(two));
+    let mut rows: Vec<Row> = rows
+        .into_iter()
         .map(|(key, row)| {
             let key = by.iter().zip(key).map(|(by, key)| (*by, shown(*by, key)));
             Row { keys: key.collect(), whole: total.whole, ..row }
@@ -279,11 +296,14 @@ fn divided(name: &'static str, title: &'static str, view: &View<'_>, by: &[By]) 
     Report::of(name, table, notes)
 }
 
-fn shown(by: By, key: Option<String>) -> Value {
+/// One part for each thing that cost is divided by; `None` if it is not known.
+type Key = SmallVec<[Option<Text>; 2]>;
+
+fn shown(by: By, key: Option<Text>) -> Value {
     match (by, key) {
         (_, None) => Value::Missing,
         (By::Window, Some(key)) => Time::parse(&key).into(),
-        (_, Some(key)) => key.into(),
+        (_, Some(key)) => Value::Text(key),
     }
 }
 
@@ -301,8 +321,8 @@ struct Keys<'a> {
     view: &'a View<'a>,
     /// Begins of windows, if they are asked for.
     windows: Vec<Time>,
-    /// The last moment looked at and its text: charges of one response, and of one day, follow each other.
-    last: BTreeMap<By, (Time, Option<String>)>,
+    /// The last period and its name: charges of one period follow each other.
+    last: BTreeMap<By, (Range<Time>, Option<Text>)>,
 }
 
 impl<'a> Keys<'a> {
@@ -312,44 +332,47 @@ impl<'a> Keys<'a> {
         Self { view, windows, last: BTreeMap::new() }
     }
 
-    fn of(&mut self, by: By, charge: &Charge) -> Option<String> {
+    fn of(&mut self, by: By, charge: &Charge) -> Option<Text> {
         let own = |value: Value| match value {
-            Value::Text(text) => Some(text.to_string()),
+            Value::Text(text) => Some(text),
             _ => None,
         };
         match by {
-            By::Day | By::Week | By::Month | By::Hour | By::Window => self.time(by, charge.context.time?),
+            By::Day | By::Week | By::Month | By::Hour | By::Window => self.period(by, charge.context.time?),
             By::Project => own(self.view.project(&charge.context)),
             By::Session => own(self.view.session_id(&charge.context)),
-            By::Model => own(text(charge.model.as_deref())),
-            By::Tool => own(text(charge.tool.as_deref())),
-            By::Agent => charge.response.map(|_| self.view.agent(&charge.context).to_owned()),
+            By::Model => charge.model.as_ref().map(Text::from),
+            By::Tool => charge.tool.as_ref().map(Text::from),
+            By::Agent => charge.response.and_then(|_| own(self.view.agent_text(&charge.context))),
             By::Version => {
-                let session =
-                    self.view.session(&charge.context).and_then(|session| session.version.as_deref());
-                charge.context.version.as_deref().or(session).map(str::to_owned)
+                let session = self.view.session(&charge.context).and_then(|session| session.version.as_ref());
+                charge.context.version.as_ref().or(session).map(Text::from)
             }
         }
     }
 
-    fn time(&mut self, by: By, time: Time) -> Option<String> {
-        if let Some((last, text)) = self.last.get(&by)
-            && *last == time
+    /// The name of the period that a time is in.
+    fn period(&mut self, by: By, time: Time) -> Option<Text> {
+        if let Some((range, name)) = self.last.get(&by)
+            && range.contains(&time)
         {
-            return text.clone();
+            return name.clone();
         }
         let zone = self.view.zone;
-        let text = match by {
-            By::Day => zone.day(time),
-            By::Week => zone.week(time),
-            By::Month => zone.month(time),
-            By::Hour => zone.hour(time),
+        let (range, name) = match by {
+            By::Day => (zone.same_day(time), zone.day(time)),
+            By::Week => (zone.same_day(time), zone.week(time)),
+            By::Month => (zone.same_day(time), zone.month(time)),
+            By::Hour => (zone.same_hour(time), zone.hour(time)),
             _ => {
                 let after = self.windows.partition_point(|&start| start <= time);
-                after.checked_sub(1).map(|at| self.windows[at].to_string())
+                let start = self.windows[..after].last()?;
+                let end = self.windows.get(after).copied().unwrap_or(Time::from_micros(i64::MAX));
+                (*start..end, Some(start.to_string()))
             }
         };
-        self.last.insert(by, (time, text.clone()));
-        text
+        let name = name.map(Text::from);
+        self.last.insert(by, (range, name.clone()));
+        name
     }
 }

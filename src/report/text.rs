@@ -1,6 +1,11 @@
 //! The words of a cell, shared with the rows of the ledger where they stand already.
 
-use std::{fmt, ops::Deref};
+use std::{
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+    ops::Deref,
+};
 
 use crate::facts::Name;
 
@@ -37,6 +42,26 @@ impl Deref for Text {
 impl PartialEq for Text {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
+    }
+}
+
+impl Eq for Text {}
+
+impl PartialOrd for Text {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Text {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl Hash for Text {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
     }
 }
 
