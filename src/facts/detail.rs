@@ -33,7 +33,7 @@ impl Detail {
     pub const CALLS: Self = Self(1);
     /// Rows of responses.
     pub const RESPONSES: Self = Self(1 << 1);
-    /// The agent of each row, and ids and input hashes of calls.
+    /// The agent of each row, ids of responses and calls, and input hashes of calls.
     pub const AGENTS: Self = Self(1 << 2);
     /// Prompts, denials, API failures, compactions, durations of interactive turns and tools of the server.
     pub const EVENTS: Self = Self(1 << 3);

@@ -216,7 +216,8 @@ impl RecordAbsorber<'_, '_, '_> {
             row.context.time.merge(context.time);
             return;
         }
-        details.responses.push((response, ResponseRow { context, id: id.map(Name::from) }));
+        let id = id.filter(|_| details.kept.contains(Detail::AGENTS)).map(Name::from);
+        details.responses.push((response, ResponseRow { context, id }));
     }
 
     pub(in crate::facts) fn detail_denial(&mut self, call: Id) {

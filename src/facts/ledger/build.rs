@@ -381,8 +381,8 @@ pub(super) fn merged_rows<'m, T>(
     context: impl Fn(&'m T) -> &'m EventContext,
     owners: &Owners<'_>,
 ) -> Vec<(Id, Merged<'m>, &'m T)> {
-    let mut index: Hashed<Id, usize> = Hashed::default();
-    let mut merged_rows: Vec<(Id, Merged<'m>, &'m T)> = Vec::new();
+    let mut index: Hashed<Id, usize> = Hashed::with_capacity_and_hasher(rows.len(), Default::default());
+    let mut merged_rows: Vec<(Id, Merged<'m>, &'m T)> = Vec::with_capacity(rows.len());
     for (at, (id, row)) in rows.iter().enumerate() {
         match index.entry(*id) {
             Entry::Occupied(known) => {

@@ -1,6 +1,9 @@
 //! Adds the rows besides responses and calls: ends of turns, denials, failures, traces and records.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    cell::LazyCell,
+    collections::{HashMap, HashSet},
+};
 
 use super::{
     ApiFailure, CallIndex, Compaction, Context, Denial, End, InteractiveTurn, Ledger, Record, Server,
@@ -21,12 +24,14 @@ use crate::{
 
 impl LedgerBuilder<'_> {
     pub(super) fn turns(&mut self) {
-        let clock = Clock::of(&self.ledger);
+        // Most logs say the time of every turn.
+        let clock = LazyCell::new(|| Clock::of(&self.ledger));
+        let mut turns = Vec::new();
         for turn in self.settled.turns() {
             let (one, end) = (turn.difference, turn.difference.end);
             let session = self.sessions.get(&end.session).copied();
             let models = one.models.as_ref();
-            self.ledger.turns.push(Turn {
+            turns.push(Turn {
                 context: Context {
                     session,
                     agent: None,
@@ -45,6 +50,7 @@ impl LedgerBuilder<'_> {
                 models: models.map(|all| all.iter().map(|one| (Name::clone(&one.model), one.cost)).collect()),
             });
         }
+        self.ledger.turns = turns;
     }
 
     pub(super) fn denials(&mut self) {

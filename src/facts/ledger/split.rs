@@ -13,7 +13,7 @@ use crate::{
         cost::{Bill, Paid, Reported, added},
         sessions::ModelUse,
     },
-    measure::{Prices, Terms, Tokens, Usd, canonical},
+    measure::{Price, Prices, Terms, Tokens, Usd, canonical},
 };
 
 /// A response of the session that is divided.
@@ -63,7 +63,15 @@ impl Split<'_> {
     fn computed(&mut self) {
         for part in std::mem::take(&mut self.parts) {
             let tokens = if part.has_usage { part.response.tokens } else { Tokens::default() };
-            self.response(&part, Some(Name::clone(&part.response.model)), tokens, part.computed, false);
+            let price = self.prices.find(&part.response.model);
+            self.response(
+                &part,
+                Some(Name::clone(&part.response.model)),
+                price,
+                tokens,
+                part.computed,
+                false,
+            );
         }
     }
 
@@ -78,11 +86,12 @@ impl Split<'_> {
         for (part, cost) in parts.iter().zip(costs) {
             let tokens = if part.has_usage { part.response.tokens } else { Tokens::default() };
             let (model, cost) = (Some(Name::clone(&part.response.model)), Some(Usd::from_nanos(cost)));
+            let price = self.prices.find(&part.response.model);
             if models == 1 {
-                self.response(part, model, tokens, cost, true);
+                self.response(part, model, price, tokens, cost, true);
             } else {
-                self.response(part, model, tokens, None, true);
-                self.response(part, None, Tokens::default(), cost, true);
+                self.response(part, model, price, tokens, None, true);
+                self.response(part, None, None, Tokens::default(), cost, true);
             }
         }
     }
@@ -98,7 +107,7 @@ impl Split<'_> {
                 Some(at) => of[at].push(part),
                 // Tokens are those of `modelUsage`, which does not have this model: the response has neither
                 // tokens nor cost.
-                None => self.response(part, None, Tokens::default(), None, true),
+                None => self.response(part, None, None, Tokens::default(), None, true),
             }
         }
         for (one, parts) in uses.iter().zip(of) {
@@ -120,14 +129,16 @@ impl Split<'_> {
         let costs = divide(one.cost.nanos(), parts.iter().map(|part| weight(part)));
         let own: Vec<Tokens> = parts.iter().map(|part| part.response.tokens).collect();
         let tokens = divide_tokens(&one.tokens, &own);
+        let price = self.prices.find(&one.model);
         for ((part, cost), tokens) in parts.iter().zip(costs).zip(tokens) {
-            self.response(part, model.clone(), tokens, Some(Usd::from_nanos(cost)), true);
+            self.response(part, model.clone(), price, tokens, Some(Usd::from_nanos(cost)), true);
         }
     }
 
     /// Adds a charge without a response.
     fn alone(&mut self, model: Option<Name>, tokens: Tokens, cost: Option<Usd>) {
-        let saved = model.as_deref().and_then(|model| saved(self.prices, model, &tokens, Terms::default()));
+        let price = model.as_deref().and_then(|model| self.prices.find(model));
+        let saved = price.map(|price| saved(price, &tokens, Terms::default()));
         let context = Context { session: Some(self.session), ..Context::default() };
         self.charges.push(Charge {
             context,
@@ -148,11 +159,12 @@ impl Split<'_> {
         &mut self,
         part: &Part<'_>,
         model: Option<Name>,
+        price: Option<&Price>,
         tokens: Tokens,
         cost: Option<Usd>,
         reported: bool,
     ) {
-        let saved = model.as_deref().and_then(|model| saved(self.prices, model, &tokens, part.terms));
+        let saved = price.map(|price| saved(price, &tokens, part.terms));
         let whole = Charge {
             context: part.response.context.clone(),
             response: Some(part.index),
@@ -218,7 +230,7 @@ impl<'u> Places<'u> {
 /// Divides each field in proportion to the same field of the parts.
 fn divide_tokens(whole: &Tokens, parts: &[Tokens]) -> Vec<Tokens> {
     let mut divided = vec![Tokens::default().fields(); parts.len()];
-    for (field, count) in whole.fields().into_iter().enumerate() {
+    for (field, count) in whole.fields().into_iter().enumerate().filter(|&(_, count)| count > 0) {
         let weights = parts.iter().map(|part| u128::from(part.fields()[field]));
         for (fields, share) in divided.iter_mut().zip(divide(i128::from(count), weights)) {
             fields[field] = u64::try_from(share).unwrap_or(0);
@@ -228,10 +240,9 @@ fn divide_tokens(whole: &Tokens, parts: &[Tokens]) -> Vec<Tokens> {
 }
 
 /// Returns the cost of the same tokens without a cache, minus their actual cost.
-fn saved(prices: &Prices, model: &str, tokens: &Tokens, terms: Terms) -> Option<Usd> {
-    let price = prices.find(model)?;
+fn saved(price: &Price, tokens: &Tokens, terms: Terms) -> Usd {
     let uncached =
         Tokens { input: tokens.prompt(), cache_read: 0, cache_write_5m: 0, cache_write_1h: 0, ..*tokens };
     let [without, with] = [&uncached, tokens].map(|tokens| price.cost(tokens, terms));
-    Some(Usd::from_nanos(without.nanos() - with.nanos()))
+    Usd::from_nanos(without.nanos() - with.nanos())
 }
