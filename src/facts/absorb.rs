@@ -136,7 +136,7 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
                     let id = self.call_id(ask.id.as_deref(), index);
                     self.facts.calls.insert(id, Call::asked(self.compact_place, tool, time));
                     if self.keeps(Detail::CALLS) || self.keeps(Detail::AGENTS) {
-                        self.detail_ask(id, ask, response, time);
+                        self.detail_tool_use(id, ask, response, time);
                     }
                 }
                 ToolPart::Result(answer) => self.answer(answer, time, index),
@@ -203,7 +203,7 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         let id = self.call_id(answer.id.as_deref(), index);
         self.facts.calls.insert(id, Call::answered(self.compact_place, answer.is_error, time));
         if self.keeps(Detail::CALLS) || self.keeps(Detail::AGENTS) {
-            self.detail_answer(id, answer, time);
+            self.detail_tool_result(id, answer, time);
         }
         if answer.denied {
             self.denial(answer.id.as_deref(), None);

@@ -140,8 +140,8 @@ impl<'a> Settled<'a> {
         bills(self.facts, &self.differences, prices)
     }
 
-    /// Returns the location of a place.
-    pub(super) fn at(&self, place: Place) -> Location {
+    /// Returns the location of a place: its line counts from the start of the source.
+    pub(super) fn location(&self, place: Place) -> Location {
         let Place { source, offset, unit: _, line } = place;
         Location { source, line: self.lines.get(source, offset, line), offset }
     }
@@ -150,7 +150,7 @@ impl<'a> Settled<'a> {
     /// there.
     pub(super) fn unknown(&self, count: u64, place: Place, version: Option<&Name>) -> Unknown {
         let version = version.map(Name::as_str).or_else(|| self.versions.version(place));
-        let Location { source, line, offset: _ } = self.at(place);
+        let Location { source, line, offset: _ } = self.location(place);
         Unknown { count, source, line, version: version.map(str::to_owned) }
     }
 
@@ -161,7 +161,7 @@ impl<'a> Settled<'a> {
         let dialects =
             Dialect::ALL.into_iter().map(|dialect| (dialect.name(), facts.dialects[dialect as usize]));
         let place = |invalid: &super::Invalid| {
-            let Location { source, line, offset } = self.at(invalid.place);
+            let Location { source, line, offset } = self.location(invalid.place);
             InvalidPlace { source, line, offset, reason: invalid.reason.clone() }
         };
         Input {

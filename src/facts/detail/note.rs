@@ -29,10 +29,10 @@ fn fingerprint(text: &str) -> u64 {
 }
 
 /// Maximum length of the answer to a question, in bytes.
-const SHORT: usize = 2048;
+const MAX_ANSWER_BYTES: usize = 2048;
 
 /// Tools whose input names a type of subagent.
-const STARTERS: [&str; 2] = ["Agent", "Task"];
+const AGENT_TOOLS: [&str; 2] = ["Agent", "Task"];
 
 impl RecordAbsorber<'_, '_, '_> {
     /// Returns whether all of `detail` is kept.
@@ -103,7 +103,7 @@ impl RecordAbsorber<'_, '_, '_> {
         }
     }
 
-    pub(in crate::facts) fn detail_ask(
+    pub(in crate::facts) fn detail_tool_use(
         &mut self,
         call: Id,
         ask: &event::ToolUse<'_>,
@@ -113,7 +113,7 @@ impl RecordAbsorber<'_, '_, '_> {
         let (context, place) = (self.context(time), self.compact_place);
         let keeps_agents = self.keeps(Detail::AGENTS);
         let kind = match (ask.tool.as_deref(), ask.input) {
-            (Some(tool), Some(input)) if keeps_agents && STARTERS.contains(&tool) => {
+            (Some(tool), Some(input)) if keeps_agents && AGENT_TOOLS.contains(&tool) => {
                 event::agent_of_input(input)
             }
             _ => None,
@@ -165,7 +165,7 @@ impl RecordAbsorber<'_, '_, '_> {
         }
     }
 
-    pub(in crate::facts) fn detail_answer(
+    pub(in crate::facts) fn detail_tool_result(
         &mut self,
         call: Id,
         answer: &event::ToolResult<'_>,
@@ -188,7 +188,9 @@ impl RecordAbsorber<'_, '_, '_> {
         let may_tell =
             details.kept.traces().intersects(Traces::QUESTIONS) && !details.unanswered.remove(&call);
         let whole = details.kept.contains(Detail::OUTPUTS);
-        if let Some(content) = answer.content.filter(|text| whole || may_tell && text.len() <= SHORT) {
+        if let Some(content) =
+            answer.content.filter(|text| whole || may_tell && text.len() <= MAX_ANSWER_BYTES)
+        {
             let output = First::at(place, Some(content.into()));
             details.contents.insert(call, Content { output, ..Content::default() });
         }

@@ -54,7 +54,7 @@ impl Facts {
             builder.records(rows, records);
         }
         builder.traces(traces);
-        builder.agents_tree();
+        builder.link_agents();
         builder.sources();
         let mut ledger = Ledger { input, ..builder.ledger };
         if !explained {
@@ -146,13 +146,13 @@ impl<'a> LedgerBuilder<'a> {
         Context {
             session,
             time: time.get(),
-            location: self.at(first.place),
+            location: self.location(first.place),
             version: first.version.as_ref().or(began).cloned(),
             agent: self.agent(session, &first.agent),
         }
     }
 
-    pub(super) fn at(&self, place: LinePlace) -> Option<Location> {
+    pub(super) fn location(&self, place: LinePlace) -> Option<Location> {
         place.compact.is_somewhere().then(|| {
             let (source, offset) = (place.source(), place.compact.offset());
             Location { source, line: self.settled.lines.get(source, offset, u64::from(place.line)), offset }
@@ -333,7 +333,7 @@ impl<'a> LedgerBuilder<'a> {
     }
 
     /// Sets the call and the parent of each subagent.
-    fn agents_tree(&mut self) {
+    fn link_agents(&mut self) {
         for ((_, agent_ref), &index) in &self.agents {
             let AgentRef::Started(call) = agent_ref else { continue };
             let Some(&call) = self.calls.get(&Id::of(call)) else { continue };

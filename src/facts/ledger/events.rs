@@ -36,7 +36,7 @@ impl LedgerBuilder<'_> {
                     session,
                     agent: None,
                     time: end.time.or_else(|| clock.before(session?, end.place)),
-                    location: self.at(LinePlace::from(end.place)),
+                    location: self.location(LinePlace::from(end.place)),
                     version: session.and_then(|session| self.ledger.sessions[session].version.clone()),
                 },
                 counted: turn.is_counted(),
@@ -151,7 +151,7 @@ impl LedgerBuilder<'_> {
         for detail::Traced { context, uuid, dialect, trace } in traces {
             let session = self.sessions.get(&context.session).copied();
             let agent = self.agent(session, &context.agent);
-            let at = self.at(context.place);
+            let at = self.location(context.place);
             let context =
                 Context { session, agent, time: context.time.get(), location: at, version: context.version };
             self.ledger.traces.push(Traced { context, uuid, dialect, trace });
@@ -208,7 +208,7 @@ impl LedgerBuilder<'_> {
                     session,
                     agent,
                     time: context.time.get(),
-                    location: self.at(context.place),
+                    location: self.location(context.place),
                     version,
                 },
                 kind: record.kind,

@@ -180,11 +180,11 @@ impl LedgerBuilder<'_> {
     }
 
     fn result(&self, one: &Difference<'_>, counts: bool, steps: &mut Vec<Step>) {
-        let location = self.at(LinePlace::from(one.end.place));
+        let location = self.location(LinePlace::from(one.end.place));
         let said = one.end.since_last.is_some();
         steps.push(Step { location, ..Step::new(StepKind::Result, one.end.total) });
         if let (false, Some((before, total))) = (said, one.before) {
-            let location = self.at(LinePlace::from(before.place));
+            let location = self.location(LinePlace::from(before.place));
             steps.push(Step { location, ..Step::new(StepKind::Before, Some(total)) });
         }
         if one.cost.is_some() {
@@ -193,7 +193,7 @@ impl LedgerBuilder<'_> {
     }
 
     fn saved(&self, bill: &Bill<'_>, state: &CostState, counts: bool, steps: &mut Vec<Step>) {
-        let location = self.at(LinePlace::from(state.place));
+        let location = self.location(LinePlace::from(state.place));
         steps.push(Step { location, counts, ..Step::new(StepKind::Saved, Some(state.total)) });
         let copied = &bill.share.copied;
         if copied.is_empty() {

@@ -28,12 +28,12 @@ impl LedgerBuilder<'_> {
         }
         for place in facts.invalids.first.iter().rev().map(|invalid| invalid.place) {
             if let Some(source) = sources.get_mut(&place.source) {
-                source.first_invalid = Some(self.settled.at(place));
+                source.first_invalid = Some(self.settled.location(place));
             }
         }
         for place in facts.tails.places() {
             if let Some(source) = sources.get_mut(&place.source) {
-                source.truncated = Some(self.settled.at(place));
+                source.truncated = Some(self.settled.location(place));
             }
         }
         self.ledger.sources = sources.into_values().collect();
