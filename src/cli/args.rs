@@ -39,7 +39,7 @@ pub struct Cli {
     /// Use colours
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     pub color: ColorChoice,
-    /// Read this configuration file instead of the nearest ccstat.toml
+    /// Read this configuration file, not the nearest ccstat.toml
     ///
     /// Defaults of options are taken from variables such as CCSTAT_FORMAT, then from this file or else the
     /// nearest ccstat.toml in the current folder or above, then from the user configuration:
