@@ -245,6 +245,54 @@ fn simd_json_new_tape(log: &Log) -> Totals {
     totals
 }
 
+/// Decoding the runs of hooks, which only some reports ask for, from records whose event is decoded already. The other two parsers
+/// read the same members from the text of the record.
+fn traces(criterion: &mut Criterion) {
+    let all = Log::new(Shape::Transcript);
+    let lines: Vec<&str> = all.text.lines().filter(|line| line.contains(r#""type":"hook_"#)).collect();
+    // Enough records that a sample takes milliseconds.
+    let text = format!("{}\n", lines.join("\n")).repeat(20);
+    let log = Log::named("hooks", text, all.answer);
+    let events = events(&log);
+    let runs = events.len();
+    assert!(runs > 1000, "the corpus has {runs} runs of hooks");
+    let mut group = group(criterion, "trace");
+    row(&mut group, "lazy view", &log, &runs, |_| {
+        let decode = |(_, event): &(Place, Event<'_>)| {
+            event::trace::traces(event, event::trace::Traces::HOOKS, &mut |text| text.len()).len()
+        };
+        events.iter().map(decode).sum()
+    });
+    row(&mut group, "serde_json value", &log, &runs, |log| {
+        let read = |line: &[u8]| serde_json::from_slice::<serde_json::Value>(line).expect("a record");
+        let is_run = |record: serde_json::Value| hook_members(|key| record["attachment"].get(key).is_some());
+        log.lines().filter(|line| is_run(read(line))).count()
+    });
+    row(&mut group, "simd-json tape", &log, &runs, |log| {
+        let (mut copy, mut buffers) = (Vec::new(), simd_json::Buffers::default());
+        let mut tape = simd_json::Tape::null();
+        let mut count = 0;
+        for line in log.lines() {
+            copy.clear();
+            copy.extend_from_slice(line);
+            copy.resize(line.len() + simd_json::INPUT_PADDING, 0);
+            let mut filled = tape.reset();
+            simd_json::fill_tape_padded(&mut copy, line.len(), &mut buffers, &mut filled).expect("a record");
+            let value = filled.as_value();
+            let hook = value.get("attachment").expect("an attachment");
+            count += usize::from(hook_members(|key| hook.get(key).is_some()));
+            tape = filled.reset();
+        }
+        count
+    });
+}
+
+/// Reads the members of a hook's run that the decoder reads; whether it is one.
+fn hook_members(mut has: impl FnMut(&str) -> bool) -> bool {
+    let members = ["hookName", "toolUseID", "exitCode", "stdout", "command", "durationMs"];
+    members.into_iter().filter(|key| black_box(has(key))).count() > 0 && has("hookEvent")
+}
+
 /// Events → facts, and facts merged and settled.
 fn events_to_facts(criterion: &mut Criterion) {
     let mut group = group(criterion, "facts");
@@ -363,5 +411,5 @@ fn obvious_street(file: &NamedTempFile) -> (u64, u64) {
     render_counts(&facts.settle(&Prices::built_in()))
 }
 
-criterion_group!(street, bytes_to_lines, lines_to_events, kernels, events_to_facts, bytes_to_text);
+criterion_group!(street, bytes_to_lines, lines_to_events, kernels, traces, events_to_facts, bytes_to_text);
 criterion_main!(street);

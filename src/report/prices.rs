@@ -32,7 +32,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     command: Some(CommandSpec {
         group: CommandGroup::Programs,
         about: "Print the table of prices in force",
-        details: "HasCost that the CLI did not report are computed from tokens with these prices.",
+        details: "Costs that the CLI did not report are computed from tokens with these prices.",
         examples: &[
             ("The most expensive models", "ccstat prices --sort output --limit 5"),
             (
