@@ -1,20 +1,20 @@
-//! Markdown for a comment on a pull request: the answer on top, the tables folded, and never too long to be posted.
+//! Markdown for a comment on a pull request: the headline on top, the tables collapsed, within GitHub's size limit.
 
 use std::io::{self, Write};
 
 use super::{at, human, markdown};
 use crate::report::{Data, Line, Part, Report, Section, Table, Tone, Value, Verdict};
 
-/// What GitHub takes is 65,536; the rest is for what a bot puts around it.
+/// GitHub accepts 65,536 characters; the rest is left for text that a bot adds.
 const LIMIT: usize = 65_000;
 
-/// Letters of a name or a path before it is cut: nobody reads more, and one name must not take the room of all others.
+/// Maximum length of a name or path, so that one name cannot take all the room.
 const MAX_CHARS: usize = 100;
 
-/// Gates that are listed.
+/// Maximum number of gates listed.
 const MAX_GATES: usize = 20;
 
-/// The figures that are seen at once: heading, and where it stands in the summary.
+/// Figures shown on top: heading, and path in the summary.
 const FIGURES: &[(&str, &str)] = &[
     ("Cost", "cost.total_usd"),
     ("Input", "tokens.input"),
@@ -28,13 +28,13 @@ const FIGURES: &[(&str, &str)] = &[
 ];
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    // By this a bot finds the comment that it wrote before. What judges a run has one, every other report its own.
+    // A bot finds its earlier comment by this marker. Reports that judge a run share one, every other report has its own.
     let judges = ["summary", "check"].contains(&report.name);
     let marker = if judges { String::new() } else { format!(" {}", report.name) };
     writeln!(out, "<!-- ccstat{marker} -->\n{}", folded(report))
 }
 
-/// The same without the line by which a bot finds it, and without a line end.
+/// The comment without the marker for bots and without a final newline.
 pub fn folded(report: &Report) -> String {
     let mut page = Page::default();
     for section in &report.screen {
@@ -69,7 +69,7 @@ fn gates(verdicts: &[Verdict], page: &mut Page) {
     page.put_lines(&items);
 }
 
-/// One gate that failed: what was found, where, and what to do.
+/// A failed gate: description, location and hint.
 fn gate(verdict: &Verdict) -> String {
     let said = |line: &Line| markdown::sentence(&Line { tone: Tone::Plain, ..short_line(line) });
     let value = |value: &Value| markdown::cell(&short(value));
@@ -96,7 +96,7 @@ fn figures(data: &Data, page: &mut Page) {
     if known.is_empty() {
         return;
     }
-    // An amount that lacks something is a lower bound, as it is in the first line.
+    // An incomplete cost is a lower bound, as in the headline.
     let is_low = at(data, "cost.complete") == Some(&Value::Flag(false));
     let cell = |value: &Value| match value {
         Value::Usd(_) if is_low => format!("at least {}", human::value(value)),
@@ -120,7 +120,7 @@ fn tables(report: &Report, page: &mut Page) {
     }
 }
 
-/// Paragraphs within the limit: what has no room any more is left out, and that is said.
+/// Paragraphs within the size limit. Says so if the rest is left out.
 #[derive(Default)]
 struct Page {
     text: String,
@@ -129,10 +129,10 @@ struct Page {
 }
 
 impl Page {
-    /// Room for the sentence that says that there is no more.
+    /// Room for the sentence that says that the rest is left out.
     const RESERVE: usize = 100;
 
-    /// Letters as the site counts them.
+    /// Length as GitHub counts it, in UTF-16 code units.
     fn length(text: &str) -> usize {
         text.chars().map(char::len_utf16).sum()
     }
@@ -147,7 +147,7 @@ impl Page {
         }
         self.is_full = Self::length(paragraph) > self.left();
         let paragraph =
-            if self.is_full { "The rest is left out: it is too long for a comment." } else { paragraph };
+            if self.is_full { "The rest is left out: too long for a comment." } else { paragraph };
         let blank = if self.text.is_empty() { "" } else { "\n\n" };
         self.text.push_str(blank);
         self.text.push_str(paragraph);
@@ -165,7 +165,7 @@ impl Page {
         }
     }
 
-    /// A table that one opens, with as many of its rows as there is room for.
+    /// A collapsed table with as many rows as there is room for.
     fn fold(&mut self, table: &Table) {
         let mut table = table.clone();
         table.rows.iter_mut().flatten().for_each(|cell| *cell = short(cell));
@@ -193,7 +193,7 @@ impl Page {
         let mut text = [&[open][..], &kept].concat().join("\n");
         if cut > 0 && kept.len() > head {
             let which = if table.keeps_last { "earlier" } else { "more" };
-            text += &format!("\n\nand {cut} {which}, for which a comment has no room");
+            text += &format!("\n\nand {cut} {which} (no room in this comment)");
         } else if let Some(more) = &table.more {
             text += &format!("\n\n{}", markdown::sentence(more));
         }
@@ -205,14 +205,14 @@ fn short_line(line: &Line) -> Line {
     let part = |part: &Part| match part {
         Part::Word(word) => Part::Word(word),
         Part::Value(value) => Part::Value(short(value)),
-        Part::FollowUp(command) => Part::FollowUp(command.clone()), // half a command is none
+        Part::FollowUp(command) => Part::FollowUp(command.clone()), // a command is never cut
         Part::Choice(choice) => Part::Choice(*choice),
         Part::Verbatim(text) => Part::Verbatim(text.clone()),
     };
     Line { tone: line.tone, parts: line.parts.iter().map(part).collect() }
 }
 
-/// A text that is not longer than a person reads.
+/// Shortens long texts.
 fn short(value: &Value) -> Value {
     match value {
         Value::Text(text) if text.chars().nth(MAX_CHARS).is_some() => {

@@ -1,4 +1,4 @@
-//! CSV: a line of keys, then the rows; exact values, and nothing that a spreadsheet would run.
+//! CSV: a line of keys, then the rows, with exact values and without spreadsheet formulas.
 
 use std::{
     borrow::Cow,
@@ -15,10 +15,10 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     write_with(csv::WriterBuilder::new(), cell, report, out)
 }
 
-/// A piece of text as it stands in a cell.
+/// Escapes the text of a cell.
 type Escape = fn(&str) -> Cow<'_, str>;
 
-/// Writes the keys and the rows with this writer; a report with keys of its own is one row.
+/// Writes the keys and the rows. A report that is an object is one row.
 pub(super) fn write_with(
     builder: csv::WriterBuilder,
     escape: Escape,
@@ -65,7 +65,7 @@ fn text(value: &Value, escape: Escape) -> io::Result<Cow<'_, str>> {
         Value::Missing => Cow::Borrowed(""),
         Value::Text(text) => escape(text),
         Value::Time(time) | Value::Local(time, _) => time.to_string().into(),
-        // Lists are JSON text, with escapes that the next reader must find as they are.
+        // Lists are JSON text, whose escapes must reach the reader unchanged.
         Value::List(_) | Value::Map(_) | Value::Bar(..) => {
             escape(&compact(&Tree(value))?).into_owned().into()
         }
@@ -77,7 +77,7 @@ fn text(value: &Value, escape: Escape) -> io::Result<Cow<'_, str>> {
     })
 }
 
-/// Text out of a log as a cell: harmless to a terminal, and to a spreadsheet that takes some beginnings for a formula.
+/// Makes text from a log safe for terminals, and for spreadsheets, which treat some first characters as a formula.
 fn cell(text: &str) -> Cow<'_, str> {
     let runs = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     if text.starts_with(runs) {
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_spreadsheet_would_run_is_defused() {
+    fn spreadsheet_formulas_are_defused() {
         for text in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"] {
             assert!(cell(text).starts_with('\''), "{text:?}");
         }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_number_is_no_text() {
+    fn a_negative_number_is_not_escaped() {
         let values = [Value::Usd(crate::measure::Usd::from_dollars(-0.5)), Value::Missing];
         assert_eq!(values.each_ref().map(|value| text(value, cell).unwrap()), ["-0.5", ""]);
     }

@@ -1,14 +1,14 @@
-//! Foreign text made harmless: which letters of a log are never written raw, whatever the format. What a format itself
-//! would obey, its own file escapes besides.
+//! Escapes text from logs: characters that are never written raw, in any format. Each format additionally escapes its
+//! own markup.
 
 use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar;
 
-/// So many marks may stand on one letter; no script needs more, and more would reach into the lines above and below.
+/// Maximum number of combining marks on one character. No script needs more, and more would overlap other lines.
 const MAX_MARKS: usize = 4;
 
-/// Text out of a log, safe for a terminal and for the log of a build. Borrows when there is nothing to escape.
+/// Escapes text from a log for terminals and build logs. Borrows if there is nothing to escape.
 pub fn text(text: &str) -> Cow<'_, str> {
     let mut found = unsafe_chars(text).peekable();
     if found.peek().is_none() {
@@ -24,12 +24,12 @@ pub fn text(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// The letters of a text that must not be written as they are, and where they stand.
+/// Characters that must be escaped, with their byte offsets.
 pub(super) fn unsafe_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
     let text = if is_plain(text) { "" } else { text };
     let (mut marks, mut is_first) = (MAX_MARKS, true);
     text.char_indices().filter(move |&(at, letter)| {
-        // A mark that has no letter of this text below it would change what stands before the text.
+        // A combining mark at the start of the text would modify the character before it.
         let is_mark = !letter.is_ascii() && letter.width() == Some(0);
         marks = if is_mark { marks + 1 } else { 0 };
         let is_unsafe = is_unseen(letter) || marks > MAX_MARKS || commands(letter, is_first, &text[at..]);
@@ -43,7 +43,7 @@ fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b':' && byte != b'#')
 }
 
-/// Whether a letter changes what a reader sees around it, or whether nobody sees it.
+/// Whether a character is invisible or changes the text around it.
 fn is_unseen(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
@@ -61,8 +61,8 @@ fn is_unseen(letter: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Whether what begins here would be a command to a CI system that reads it in the log of a build: `::error::` where
-/// a line begins, which after a blank may be here, and `##[error]`, `##vso[…]`, `##teamcity[…]` anywhere.
+/// Whether a command for a CI system starts here: `::error::` at the start of a line or after whitespace, and
+/// `##[error]`, `##vso[…]` or `##teamcity[…]` anywhere.
 fn commands(letter: char, is_first: bool, rest: &str) -> bool {
     match letter {
         ':' => is_first && rest.starts_with("::"),
@@ -86,14 +86,14 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_is_shown() {
+    fn invisible_characters_are_shown() {
         for unseen in ['\u{3164}', '\u{ffa0}', '\u{e0041}', '\u{e0101}', '\u{fe00}', '\u{34f}', '\u{feff}'] {
             assert_eq!(text(&format!("a{unseen}b")), format!("a{}b", unseen.escape_unicode()));
         }
     }
 
     #[test]
-    fn marks_stand_on_letters_of_their_own_text_and_are_few() {
+    fn combining_marks_are_limited_and_need_a_base_character() {
         assert!(matches!(text("cafe\u{301} e\u{301}\u{327}"), Cow::Borrowed(_)));
         assert_eq!(text("\u{301}a"), "\\u{301}a");
         let marks = "\u{301}".repeat(6);

@@ -1,4 +1,4 @@
-//! Values as people read them.
+//! Formats values for people.
 
 pub use super::foreign::text;
 use crate::{
@@ -6,10 +6,10 @@ use crate::{
     report::{Line, Part, Value},
 };
 
-/// Stands for what is not known.
+/// Placeholder for unknown values.
 pub const MISSING: &str = "–";
 
-/// A sentence as a person reads it.
+/// Formats a line.
 pub fn words(line: &Line) -> String {
     let word = |part: &Part| match part {
         Part::Word(word) => (*word).to_owned(),
@@ -21,7 +21,7 @@ pub fn words(line: &Line) -> String {
     line.parts.iter().map(word).collect()
 }
 
-/// A value as a person reads it.
+/// Formats a value.
 pub fn value(value: &Value) -> String {
     match value {
         Value::Missing => MISSING.to_owned(),
@@ -46,14 +46,14 @@ pub fn value(value: &Value) -> String {
     }
 }
 
-/// What is more has a plus; what is less has its minus already, and what is the same has no sign.
+/// Formats a difference with its sign; zero has none.
 fn change(amount: &Value) -> String {
     let shown = value(amount);
     let is_signed = shown.starts_with('-') || !shown.contains(|digit| matches!(digit, '1'..='9'));
     if is_signed { shown } else { format!("+{shown}") }
 }
 
-/// The same where room is short: large counts with three digits and a unit.
+/// Formats a value for narrow columns: large counts are abbreviated, such as `1.2M`.
 pub fn short_value(value: &Value) -> String {
     match value {
         Value::Count(count) if *count >= 100_000 => scaled(*count, &["k", "M", "G", "T", "P", "E"], ""),
@@ -70,17 +70,17 @@ pub fn short_value(value: &Value) -> String {
     }
 }
 
-/// `2026-11-15 23:42`, in UTC: the one place that decides how a moment looks to people.
+/// `2026-11-15 23:42`, in UTC.
 fn time(time: Time) -> String {
     let whole = time.to_string();
     let (day, hour) = whole.split_once('T').unwrap_or((&whole, ""));
     format!("{day} {}", hour.get(..5).unwrap_or(hour))
 }
 
-/// How many characters a bar is drawn in.
+/// Width of a bar in characters.
 const BAR: usize = 20;
 
-/// `   ███▌      `: where a part of a whole begins and ends; never nothing.
+/// `   ███      `: a bar from `from` to `to`, at least one character wide.
 fn bar(from: f64, to: f64) -> String {
     #[expect(
         clippy::cast_possible_truncation,
@@ -105,7 +105,7 @@ fn grouped(count: u64) -> String {
     text
 }
 
-/// `1,234`, `-3`, `2.33`: with the decimals that a number of its size needs.
+/// `1,234`, `-3`, `2.33`: two decimals below 100, none above.
 fn number(number: f64) -> String {
     let size = number.abs();
     let decimals = if size < 100.0 { 2 } else { 0 };
@@ -117,13 +117,13 @@ fn number(number: f64) -> String {
     format!("{sign}{digits}{}{part}", if part.is_empty() { "" } else { "." })
 }
 
-/// The nearest count to a number that is not negative.
+/// Rounds a non-negative number to a count.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float cast saturates")]
 fn whole(number: f64) -> u64 {
     number.round() as u64
 }
 
-/// Dollars with as many decimals as an amount of that size needs, and two at least.
+/// Dollars with at least two decimals, more for small amounts.
 fn usd(amount: Usd) -> String {
     let nanos = amount.nanos();
     let decimals: u32 = match nanos.unsigned_abs() {
@@ -172,7 +172,7 @@ fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A number of at least a thousand with one decimal and the unit of its size.
+/// A number of at least 1000 with one decimal and a unit prefix.
 fn scaled(number: u64, units: &[&str], blank: &str) -> String {
     #[expect(clippy::cast_precision_loss, reason = "for showing, with one decimal")]
     let mut amount = number as f64 / 1000.0;
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_shown_to_the_minute() {
+    fn a_time_is_shown_to_the_minute() {
         let moment = Time::parse("2026-11-15T23:42:40.014Z").unwrap();
         assert_eq!(value(&Value::Time(moment)), "2026-11-15 23:42");
     }

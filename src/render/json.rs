@@ -1,4 +1,4 @@
-//! JSON: one object, exact numbers, nothing that a terminal would obey.
+//! JSON: one object with exact numbers and without terminal control characters.
 
 use std::io::{self, Write};
 
@@ -11,17 +11,17 @@ use serde_json::{
 use super::{foreign, human::words};
 use crate::report::{Data, Head, Report, Table, Value, gates};
 
-/// Raised when a documented key changes its name or meaning.
+/// Incremented when a documented key changes its name or meaning.
 pub(super) const SCHEMA_VERSION: u64 = 1;
 
-/// What wrote a report.
+/// Program and version, written to every report.
 const GENERATOR: &str = concat!("ccstat ", env!("CARGO_PKG_VERSION"));
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     pretty(&Envelope(report), out)
 }
 
-/// On several lines, for people too.
+/// Writes indented JSON.
 pub(super) fn pretty(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     value.serialize(&mut serde_json::Serializer::with_formatter(
         &mut *out,
@@ -30,14 +30,14 @@ pub(super) fn pretty(value: &impl Serialize, out: &mut dyn Write) -> io::Result<
     out.write_all(b"\n")
 }
 
-/// On one line.
+/// Returns JSON on one line.
 pub(super) fn compact(value: &impl Serialize) -> io::Result<String> {
     let mut out = Vec::new();
     value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Escaping(CompactFormatter)))?;
     String::from_utf8(out).map_err(io::Error::other)
 }
 
-/// A report with all that is around its rows.
+/// A report with its envelope: schema version, name, generator, notes and gates.
 pub(super) struct Envelope<'a>(pub(super) &'a Report);
 
 impl Serialize for Envelope<'_> {
@@ -71,7 +71,7 @@ impl Serialize for Envelope<'_> {
     }
 }
 
-/// One row under these columns.
+/// One row as an object.
 pub(super) struct Row<'a> {
     pub(super) heads: &'a [(usize, &'a Head)],
     pub(super) cells: &'a [Value],
@@ -83,7 +83,7 @@ impl Serialize for Row<'_> {
     }
 }
 
-/// What all rows come to, of the columns that can be added up.
+/// Totals of the columns that have a sum.
 struct Totals<'a>(&'a Table);
 
 impl Serialize for Totals<'_> {
@@ -98,7 +98,7 @@ impl Serialize for Totals<'_> {
     }
 }
 
-/// A value, or a tree of them.
+/// A value of a report.
 pub(super) struct Tree<'a>(pub(super) &'a Value);
 
 impl Serialize for Tree<'_> {
@@ -122,12 +122,12 @@ impl Serialize for Tree<'_> {
     }
 }
 
-/// A number to the sixth decimal, where nothing is nothing and has no sign.
+/// Rounds to six decimals and turns -0 into 0.
 fn short(number: f64) -> f64 {
     (number * 1e6).round() / 1e6 + 0.0
 }
 
-/// A number with the decimals it has: through a float, `0.0000001` would be written `1e-7`.
+/// Writes a number with all its decimals. As a float, `0.0000001` would be written as `1e-7`.
 fn exact<S: Serializer>(number: &dyn std::fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
     match RawValue::from_string(number.to_string()) {
         Ok(raw) => raw.serialize(serializer),
@@ -135,7 +135,7 @@ fn exact<S: Serializer>(number: &dyn std::fmt::Display, serializer: S) -> Result
     }
 }
 
-/// Escapes what serde_json lets through and a terminal or a build log would obey.
+/// Escapes characters that serde_json does not, but that terminals or build logs interpret.
 struct Escaping<F>(F);
 
 /// Hands these methods on to the formatter inside.
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_obeys_is_escaped() {
+    fn terminal_control_characters_are_escaped() {
         assert_eq!(
             written(Value::text("a\u{1b}b\u{9b}c\u{202e}d\u{e0001}é\"")),
             r#""k": "a\u001bb\u009bc\u202ed\udb40\udc01é\"""#

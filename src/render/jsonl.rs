@@ -1,4 +1,4 @@
-//! JSON lines: the rows alone, one compact object a line; a report with keys of its own is one line.
+//! JSON lines: one compact object per row, without the envelope. A report that is an object is one line.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! JUnit's XML, which every CI system reads: a suite for each run, with a test for how it ended and one for each gate.
+//! JUnit XML, which CI systems read: a suite per run, with one test for its outcome and one for each gate.
 
 use std::{
     collections::HashMap,
@@ -31,30 +31,29 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</testsuites>")
 }
 
-/// What one run is judged by.
+/// Tests of one run.
 struct Suite<'a> {
-    /// The run, or the report where all that was read is one run.
+    /// Name of the run, or of the report if everything is one run.
     name: &'a str,
     wall: Option<Millis>,
-    /// The test of the run itself; comparisons have none beside their gates.
+    /// The test of the run itself; `None` for comparisons, which only have gates.
     run: Option<RunTest<'a>>,
     verdicts: Vec<&'a Verdict>,
-    /// What a person reads first.
+    /// Headline and findings, for `system-out`.
     words: Vec<String>,
 }
 
-/// How the test of the run itself ends.
+/// Result of the test of the run itself.
 #[derive(Clone, Copy)]
 enum RunTest<'a> {
-    /// It passes.
     Passed,
-    /// The run failed: a turn failed, or it never ended.
+    /// A turn failed, or the run has no result.
     Failed(&'a Line),
-    /// There were no records, so nothing can be said to be well.
+    /// There were no records, so the run cannot pass.
     NothingRead,
 }
 
-/// The runs in the order in which they come, each with its verdicts.
+/// Suites in the order of the runs, each with its verdicts.
 fn suites(report: &Report) -> Vec<Suite<'_>> {
     let mut suites: Vec<Suite<'_>> = Vec::with_capacity(report.run_outcomes.len());
     let mut of_run: HashMap<Option<&str>, usize> = HashMap::new();
@@ -65,7 +64,7 @@ fn suites(report: &Report) -> Vec<Suite<'_>> {
     }
     for verdict in &report.verdicts {
         let run = suite_of(&mut suites, &mut of_run, report, verdict.run.as_deref());
-        // `run` measured the duration itself, which is more exact than the log.
+        // `ccstat run` measures the duration itself, which is more exact than the log.
         run.wall = verdict.wall.or(run.wall);
         run.verdicts.push(verdict);
     }
@@ -77,7 +76,7 @@ fn suites(report: &Report) -> Vec<Suite<'_>> {
     suites
 }
 
-/// The suite of a run, which is made if there is none yet.
+/// Returns the suite of a run, and creates it if needed.
 fn suite_of<'s, 'a>(
     suites: &'s mut Vec<Suite<'a>>,
     of_run: &mut HashMap<Option<&'a str>, usize>,
@@ -145,7 +144,7 @@ impl<'a> Suite<'a> {
 }
 
 impl Suite<'_> {
-    /// The test of the run itself.
+    /// Writes the test of the run itself.
     fn write_run(&self, name: &str, out: &mut dyn Write) -> io::Result<()> {
         let open = format!(r#"    <testcase classname="{name}" name="run" time="0""#);
         let problem = match self.run {
@@ -163,7 +162,7 @@ impl Suite<'_> {
     }
 }
 
-/// One gate. Judging takes no time; the run's own is at its suite.
+/// Writes the test of one gate. Its time is 0; the duration of the run is at its suite.
 fn test(class: &str, verdict: &Verdict, out: &mut dyn Write) -> io::Result<()> {
     let gate = escaped(verdict.gate);
     let open = format!(r#"    <testcase classname="{class}" name="{gate}" time="0""#);
@@ -182,13 +181,13 @@ fn escaped_lines(lines: &[String]) -> String {
     lines.iter().map(|line| escaped(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// `time="0.409"`, in seconds; nothing where it is not known.
+/// ` time="0.409"` in seconds; empty if unknown.
 fn time(wall: Option<Millis>) -> String {
     let seconds = |wall: Millis| Usd::from_nanos(i128::from(wall.micros()) * 1000);
     wall.map(|wall| format!(" time=\"{}\"", seconds(wall))).unwrap_or_default()
 }
 
-/// Text that is no markup and holds nothing that XML cannot.
+/// Escapes markup and characters that XML cannot contain.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len() + 8);
     for letter in human::text(text).chars() {

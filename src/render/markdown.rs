@@ -1,4 +1,4 @@
-//! Markdown: what a screen shows, as headings, lists and pipe tables; foreign text is never markup.
+//! Markdown: the screen as headings, lists and pipe tables. Text from logs is never markup.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             (Section::Table(table), _) | (Section::Rows, Data::Rows(table)) => {
                 paragraphs.extend(drawn(&table.for_people()));
             }
-            (Section::Rows, Data::Tree(_) | Data::Bare(_)) => {} // keys of its own are no rows
+            (Section::Rows, Data::Tree(_) | Data::Bare(_)) => {} // an object has no rows
         }
     }
     if !report.verdicts.is_empty() {
@@ -49,7 +49,7 @@ pub(super) fn sentence(line: &Line) -> String {
         match part {
             Part::Word(word) => text += word,
             Part::Value(value) => text += &cell(value),
-            // The words around it may have made it code already.
+            // The text before it may have opened a code span already.
             Part::FollowUp(command) if text.ends_with('`') => text += &human::text(&command.to_string()),
             Part::FollowUp(command) => text += &code(&human::text(&command.to_string())),
             Part::Choice(choice) => text += choice.words(),
@@ -59,7 +59,7 @@ pub(super) fn sentence(line: &Line) -> String {
     text
 }
 
-/// Text as code, which nothing in it ends: its fence is longer than every run of backticks in it.
+/// A code span whose fence is longer than any run of backticks in the text.
 fn code(text: &str) -> String {
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
@@ -67,13 +67,13 @@ fn code(text: &str) -> String {
     format!("{fence}{room}{text}{room}{fence}")
 }
 
-/// The title, the table, and what was left out of it.
+/// The title, the table, and the line about rows left out.
 fn drawn(table: &Table) -> Vec<String> {
     let more = table.more.iter().map(sentence);
     [format!("### {}", table.title), pipes(table).join("\n")].into_iter().chain(more).collect()
 }
 
-/// The lines of a table: its head, the rule below it, the rows.
+/// The lines of a table: header, separator, rows.
 pub(super) fn pipes(table: &Table) -> Vec<String> {
     let row = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
     let rule = |head: &Head| if head.unit.is_numeric() { "--:" } else { ":--" };
@@ -94,16 +94,16 @@ fn bold(text: &str) -> String {
 pub(super) fn cell(value: &Value) -> String {
     match value {
         Value::Text(_) | Value::List(_) | Value::Map(_) => text(&human::value(value)),
-        // A bar is drawn with blanks, which Markdown would take away.
+        // A bar contains spaces, which Markdown would collapse.
         Value::Bar(..) => format!("`{}`", human::value(value)),
         other => human::value(other),
     }
 }
 
-/// An empty comment: it keeps apart what would be made a link or a mention even where it is escaped.
+/// An empty comment, which prevents links and mentions where escaping does not.
 const APART: &str = "<!-- -->";
 
-/// Text that is shown as it is: no link, no image, no HTML, no emphasis, no end of a cell.
+/// Escapes text so that it is shown literally: no link, image, HTML, emphasis or cell separator.
 fn text(text: &str) -> String {
     let letters: Vec<char> = human::text(text).chars().collect();
     let mut safe = String::with_capacity(text.len() + 8);
@@ -123,9 +123,9 @@ fn text(text: &str) -> String {
 fn is_markup(letter: char, at: usize, letters: &[char]) -> bool {
     match letter {
         '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '|' | '~' | '$' | '&' | '!' => true,
-        // Only a beginning makes a list, a heading or a line of them.
+        // Only at the start do these make a list, heading or rule.
         '-' | '+' | '=' | '#' => at == 0,
-        // `snake_case` and `mcp__server__tool` are no emphasis, and easier to read without backslashes.
+        // `snake_case` and `mcp__server__tool` are not emphasis, and easier to read without backslashes.
         '_' => {
             let inner = |side: Option<&char>| side.is_some_and(|side| side.is_alphanumeric());
             let before = letters[..at].iter().rfind(|&&letter| letter != '_');
@@ -138,7 +138,7 @@ fn is_markup(letter: char, at: usize, letters: &[char]) -> bool {
     }
 }
 
-/// Whether this is the last letter of `www`, of which a link could be made.
+/// Whether this is the last letter of `www`, which GitHub turns into a link.
 fn ends_www(at: usize, letters: &[char]) -> bool {
     at >= 2 && letters[at - 2..=at].iter().all(|letter| letter.eq_ignore_ascii_case(&'w'))
 }
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_text_is_no_markup() {
+    fn text_from_a_log_is_not_markup() {
         assert_eq!(text("mcp__docs__get_page"), "mcp__docs__get_page");
         assert_eq!(text("_a_ __b__ *c*"), r"\_a\_ \_\_b\_\_ \*c\*");
         assert_eq!(text("![x](y)|<b>&amp;"), r"\!\[x\](y)\|\<b\>\&amp;");

@@ -1,4 +1,4 @@
-//! Reports become text: how it looks, never what it says.
+//! Writes reports in all formats. Decides how a report looks, never its content.
 
 mod comment;
 mod csv;
@@ -21,7 +21,7 @@ pub use schema::schema;
 
 use crate::report::{Data, Report, ReportSpec, Value, Verdict};
 
-/// The formats, each once.
+/// Output formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 #[non_exhaustive]
@@ -31,7 +31,7 @@ pub enum Format {
     Table,
     /// One JSON object
     Json,
-    /// The rows as JSON, one object a line
+    /// The rows as JSON, one object per line
     Jsonl,
     /// The rows as comma-separated values, under a line of keys
     Csv,
@@ -40,9 +40,9 @@ pub enum Format {
     /// Markdown for people: headings, lists and pipe tables
     #[cfg_attr(feature = "cli", value(alias = "md"))]
     Markdown,
-    /// Markdown for a comment on a pull request: the answer, and the tables folded
+    /// Markdown for a comment on a pull request: the headline, with collapsed tables
     Comment,
-    /// JUnit XML for CI systems: a test for each gate, of reports that can have gates
+    /// JUnit XML for CI systems: a test for each gate, for reports that accept gates
     Junit,
     /// Metrics for Prometheus: a gauge for each number, in base units
     #[cfg_attr(feature = "cli", value(alias = "prom"))]
@@ -50,7 +50,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// How the names of files in this format end.
+    /// File name extensions of this format.
     pub fn extensions(self) -> &'static [&'static str] {
         match self {
             #[cfg(feature = "cli")]
@@ -66,7 +66,7 @@ impl Format {
         }
     }
 
-    /// Whether people read it: numbers are rounded, and long tables cut.
+    /// Whether it is for people: numbers are rounded, and long tables shortened.
     pub fn is_for_people(self) -> bool {
         match self {
             #[cfg(feature = "cli")]
@@ -76,32 +76,32 @@ impl Format {
         }
     }
 
-    /// Whether a report of this name can be written so. `ccusage` is the shape of another program.
+    /// Whether a report can be written in this format.
     pub fn fits(self, report: &str) -> bool {
         match self {
             #[cfg(feature = "cli")]
             Self::Table => true,
             Self::Json | Self::Jsonl | Self::Csv | Self::Tsv | Self::Markdown => true,
-            // Only these can carry verdicts, and a test is a verdict.
+            // Tests are verdicts, which only these reports have.
             Self::Junit => ReportSpec::named(report).is_some_and(|spec| spec.is_gated),
-            // It has neither a screen to fold nor keys that are explained.
+            // `ccusage` has neither a screen nor described keys.
             Self::Comment | Self::Prometheus => report != "ccusage",
         }
     }
 }
 
-/// How text for people is laid out.
+/// Layout of text for people.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Columns to stay within; `None` for no limit.
+    /// Width in columns; `None` for no limit.
     pub width: Option<u16>,
-    /// Whether colours may be used. No meaning is in the colour alone.
+    /// Whether to use colours. Meaning is never conveyed by colour alone.
     pub color: bool,
 }
 
 /// Writes a report.
 pub fn render(report: &Report, format: Format, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let _ = style; // only a screen has one
+    let _ = style; // used by tables only
     match format {
         #[cfg(feature = "cli")]
         Format::Table => table::write(report, style, out),
@@ -116,7 +116,7 @@ pub fn render(report: &Report, format: Format, style: Style, out: &mut dyn Write
     }
 }
 
-/// The value at a path such as `cost.total_usd` of a report with keys of its own.
+/// The value at a path such as `cost.total_usd` in a report that is an object.
 fn at<'a>(data: &'a Data, path: &str) -> Option<&'a Value> {
     let Data::Tree(members) = data else { return None };
     let find = |members: &'a [(String, Value)], key: &str| {
@@ -130,7 +130,7 @@ fn at<'a>(data: &'a Data, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// What a gate that failed has to say, a line each: what was found, how much of what is allowed, where, what to do.
+/// Lines about a failed gate: description, value and limit, location, hint.
 pub fn gate_lines(verdict: &Verdict) -> Vec<String> {
     let figures = (verdict.limit != Value::Missing).then(|| {
         format!("found {}, allowed {}", human::value(&verdict.figure), human::value(&verdict.limit))
@@ -140,7 +140,7 @@ pub fn gate_lines(verdict: &Verdict) -> Vec<String> {
     lines.into_iter().flatten().collect()
 }
 
-/// A verdict for tests: it holds, and nothing more is known of it.
+/// A verdict for tests: it held, everything else is empty.
 #[cfg(test)]
 pub(crate) fn held(gate: &'static str, run: Option<&str>) -> Verdict {
     Verdict {

@@ -1,4 +1,4 @@
-//! Prometheus' text exposition: every number is a gauge in base units, every text a label.
+//! Prometheus text format: every number is a gauge in base units, every text a label.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,7 +12,7 @@ use crate::{
     report::{Data, Head, Key, Keys, Report, ReportSpec, Shape, Table, Unit, Value},
 };
 
-/// Numbers and moments that say which row it is, and so are labels.
+/// Numbers and times that identify a row, and therefore are labels.
 const IDENTITIES: &[&str] = &["line", "offset", "window"];
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -21,15 +21,15 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     match (&report.data, ReportSpec::named(report.name).map(|spec| spec.shape)) {
         (Data::Rows(table), _) => families.rows(table, &path),
         (Data::Tree(members), Some(Shape::Tree(keys))) => families.object(keys, members, &Node::root(path)),
-        // Keys that are not promised have no unit and no meaning to give.
+        // Keys without a schema have no unit and no help text.
         (Data::Tree(_), _) => {}
-        (Data::Bare(_), _) => return Err(io::Error::other("a shape of another program has no metrics")),
+        (Data::Bare(_), _) => return Err(io::Error::other("the format of another program has no metrics")),
     }
     families.gates(report);
     families.write(out)
 }
 
-/// Where a value stands in a tree: what its name begins with, what is said of it, and its labels.
+/// Position in an object: prefix of the metric name, help text and labels.
 struct Node {
     path: String,
     doc: &'static str,
@@ -41,7 +41,7 @@ impl Node {
         Self { path, doc: "", labels: Labels::default() }
     }
 
-    /// What stands under a key. `latency_ms` as a part of a name would be followed by another unit.
+    /// The node of a key. Drops `_ms` inside a name, since another unit follows at its end.
     fn below(&self, key: &str, doc: &'static str) -> Self {
         let path = self.path.strip_suffix("_ms").unwrap_or(&self.path);
         Self { path: format!("{path}_{key}"), doc, labels: self.labels.clone() }
@@ -54,7 +54,7 @@ impl Node {
     }
 }
 
-/// Names and values of one series, as they are written between the braces. All families of a row share them.
+/// Labels of one series, as written between the braces. All metrics of a row share them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Labels(Rc<String>);
 
@@ -64,12 +64,12 @@ impl Labels {
         if !text.is_empty() {
             text.push(',');
         }
-        // After `human` there are no line ends left, which are the third thing to escape.
+        // `human::text` has already escaped newlines, the third character to escape.
         let value = human::text(value).replace('\\', r"\\").replace('"', "\\\"");
         text.push_str(&format!("{name}=\"{value}\""));
     }
 
-    /// The same for a value of a report; what is missing has no label, which is what an empty one means.
+    /// Adds a label from a value. Missing values get no label, which is equivalent to an empty one.
     fn push_value(&mut self, name: &str, value: &Value) {
         let text = match value {
             Value::Missing | Value::Bar(..) | Value::List(_) | Value::Map(_) => return,
@@ -87,7 +87,7 @@ impl Labels {
         }
     }
 
-    /// The same, told apart from those that were there before it: the second of them is `nth="2"`.
+    /// Makes repeated labels unique: the second gets `nth="2"`.
     fn distinct(mut self, before: &mut HashMap<Self, u64>) -> Self {
         let count = before.entry(self.clone()).or_default();
         *count += 1;
@@ -99,7 +99,7 @@ impl Labels {
     }
 }
 
-/// All series of one name.
+/// A metric with all its series.
 struct Family {
     name: String,
     help: String,
@@ -107,7 +107,7 @@ struct Family {
     labels: HashSet<Labels>,
 }
 
-/// The families in the order in which they were first seen.
+/// All metrics, in order of first use.
 #[derive(Default)]
 struct Families {
     all: Vec<Family>,
@@ -127,7 +127,7 @@ impl Families {
             });
         }
         let Family { samples, labels: known, .. } = &mut self.all[at];
-        // Two names of a log can look the same once they are harmless.
+        // Two names from a log can be equal once they are escaped.
         let mut labels = labels.clone();
         let mut nth = 1u64;
         let plain = labels.clone();
@@ -139,7 +139,8 @@ impl Families {
         samples.push((labels, number));
     }
 
-    /// The rows of a table. Sums are left to the reader, and so are lists: one that grows would be another series.
+    /// Adds the rows of a table. Leaves out totals, which queries can compute, and lists, since a longer list would be
+    /// another series.
     fn rows(&mut self, table: &Table, path: &str) {
         let heads = table.for_programs();
         let is_label = |head: &Head| head.unit == Unit::Text || IDENTITIES.contains(&head.key);
@@ -157,14 +158,14 @@ impl Families {
         for &(at, head) in heads.iter().filter(|(_, head)| !is_label(head)) {
             let name = name(&format!("{path}_{}", head.key), head.unit);
             for (row, labels) in table.rows.iter().zip(&labels) {
-                // Where each row has a unit of its own, a label says it, and the number is the one of all data.
+                // If each row has its own unit, a label names it, and the number is the same as in JSON.
                 let value = if head.unit == Unit::Number { plain(&row[at]) } else { row[at].clone() };
                 self.sample(name.clone(), head.doc, labels, &value);
             }
         }
     }
 
-    /// The keys of an object: its texts say of what the numbers beside them are.
+    /// Adds an object. Its texts are labels of its numbers.
     fn object(&mut self, keys: Keys, members: &[(String, Value)], node: &Node) {
         let found = |key: &str| members.iter().find(|(name, _)| name == key).map(|(_, value)| value);
         let is_label = |key: &str, what: Key| unit(what) == Some(Unit::Text) || IDENTITIES.contains(&key);
@@ -202,7 +203,7 @@ impl Families {
             (Key::List(key), Value::List(values)) => {
                 values.iter().for_each(|value| self.value(*key, value, node, above));
             }
-            // Missing, or not what the schema says, which a test looks after.
+            // Missing. A test ensures that values match the schema.
             (Key::Object(_) | Key::ByName(_) | Key::List(_), _) => {}
         }
     }
@@ -213,12 +214,7 @@ impl Families {
             labels.push("gate", verdict.gate);
             labels.push_value("run", &verdict.run.clone().into());
             let held = Value::Flag(verdict.held);
-            self.sample(
-                "ccstat_gate_held".to_owned(),
-                "Whether a gate that was asked for held.",
-                &labels,
-                &held,
-            );
+            self.sample("ccstat_gate_held".to_owned(), "Whether the gate held.", &labels, &held);
         }
     }
 
@@ -237,7 +233,7 @@ impl Families {
     }
 }
 
-/// The unit of a single value.
+/// Unit of a single value.
 fn unit(key: Key) -> Option<Unit> {
     match key {
         Key::One(unit) => Some(unit),
@@ -246,13 +242,13 @@ fn unit(key: Key) -> Option<Unit> {
     }
 }
 
-/// `tools_by_name` is by `name`, `models` is by `model`.
+/// Label of a key: `name` for `tools_by_name`, `model` for `models`.
 fn singular(path: &str) -> &str {
     let last = path.rsplit('_').next().unwrap_or(path);
     last.strip_suffix('s').unwrap_or(last)
 }
 
-/// A name that ends with its base unit, and with nothing that is kept for counters and histograms.
+/// Metric name with its base unit, without suffixes reserved for counters and histograms.
 fn name(path: &str, unit: Unit) -> String {
     let without = |suffix: &str| path.strip_suffix(suffix).unwrap_or(path).to_owned();
     match unit {
@@ -261,7 +257,7 @@ fn name(path: &str, unit: Unit) -> String {
         Unit::Bytes => without("_bytes") + "_bytes",
         Unit::Share => without("_rate") + "_ratio",
         Unit::Time => without("_time") + "_timestamp_seconds",
-        // Beside the mean there is its total: both are gauges.
+        // The total beside a mean; both are gauges.
         Unit::Number if path.ends_with("_total") => without("_total") + "_all",
         Unit::Count | Unit::Number | Unit::Flag | Unit::Text | Unit::List | Unit::Bar => {
             match path.strip_suffix("_count") {
@@ -272,7 +268,7 @@ fn name(path: &str, unit: Unit) -> String {
     }
 }
 
-/// `All.` says nothing without what it is all of.
+/// Help text. Includes the description of the parent, since `All.` alone is meaningless.
 fn help(above: &str, doc: &str) -> String {
     let Some(above) = above.strip_suffix('.') else { return doc.to_owned() };
     let mut letters = doc.chars();
@@ -283,7 +279,7 @@ fn help(above: &str, doc: &str) -> String {
     }
 }
 
-/// A number as it is in data, without its unit.
+/// The number as in JSON, without its unit.
 fn plain(value: &Value) -> Value {
     match value {
         Value::Millis(duration) => Value::Number(duration.as_f64()),
@@ -292,7 +288,7 @@ fn plain(value: &Value) -> Value {
     }
 }
 
-/// A number in base units; nothing for what is missing or no number.
+/// The number in base units; `None` for values that are missing or not numbers.
 fn number(value: &Value) -> Option<String> {
     let seconds = |micros: i64| Usd::from_nanos(i128::from(micros) * 1000).to_string();
     Some(match value {
@@ -331,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_look_the_same_stay_apart_and_what_is_missing_has_no_sample() {
+    fn equal_rows_stay_distinct_and_missing_values_have_no_sample() {
         type Row = (&'static str, Option<u64>);
         let columns: &[Column<Row>] = &[
             Column::new(Unit::Text, "tool", "Tool", "Name.", |row| row.0.into()),

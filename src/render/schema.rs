@@ -1,4 +1,4 @@
-//! JSON Schema, draft 2020-12: what a program may rely on in a report, made of the columns themselves.
+//! JSON Schema (draft 2020-12) of reports, generated from their columns and keys.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ pub fn schema(spec: &ReportSpec, out: &mut dyn Write) -> io::Result<()> {
     let mut properties = vec![
         ("schema_version", object([("const", Value::Count(SCHEMA_VERSION))])),
         ("report", object([("const", spec.name.into())])),
-        ("generator", described(of_unit(Unit::Text), "What wrote it: `ccstat` and its version.")),
+        ("generator", described(of_unit(Unit::Text), "Program that wrote it: `ccstat` and its version.")),
     ];
     match spec.shape {
         Shape::Tree(keys) => {
@@ -21,7 +21,7 @@ pub fn schema(spec: &ReportSpec, out: &mut dyn Write) -> io::Result<()> {
             properties.push(("rows", rows(&heads)));
             properties.push(("totals", totals(&heads)));
             let notes = list(of_unit(Unit::Text));
-            properties.push(("notes", described(notes, "What is worth knowing about the figures.")));
+            properties.push(("notes", described(notes, "Remarks about the figures.")));
         }
     }
     let mut whole = vec![
@@ -31,11 +31,7 @@ pub fn schema(spec: &ReportSpec, out: &mut dyn Write) -> io::Result<()> {
     ];
     let mut members = members(properties);
     if spec.is_gated {
-        optional(
-            &mut members,
-            "gates",
-            described(of_key(GATES), "How each gate that was asked for turned out."),
-        );
+        optional(&mut members, "gates", described(of_key(GATES), "Results of the requested gates."));
     }
     whole.extend(members);
     pretty(&Tree(&Value::map(whole)), out)
@@ -47,14 +43,14 @@ fn object(members: impl IntoIterator<Item = (&'static str, Value)>) -> Members {
     members.into_iter().collect()
 }
 
-/// An object with these keys, all of them always there. New keys may come, so others are not forbidden.
+/// An object with these keys, all required. Other keys are allowed, since new ones may be added.
 fn members(properties: Vec<(&'static str, Members)>) -> Members {
     let required = Value::List(properties.iter().map(|(key, _)| (*key).into()).collect());
     let properties = Value::map(properties.into_iter().map(|(key, schema)| (key, Value::map(schema))));
     object([("type", "object".into()), ("properties", properties), ("required", required)])
 }
 
-/// Adds a key that need not be there.
+/// Adds an optional key.
 fn optional(members: &mut Members, key: &str, schema: Members) {
     let properties = members.iter_mut().find(|(name, _)| *name == "properties");
     if let Some((_, Value::Map(all))) = properties {
@@ -68,20 +64,20 @@ fn rows(heads: &[Head]) -> Members {
     let always = heads.iter().filter(|head| is_data(head) && !head.optional).map(|head| head.key.into());
     row.retain(|(key, _)| *key != "required");
     row.push(("required", Value::List(always.collect())));
-    described(list(row), "The rows; with `--columns` only the keys that were asked for.")
+    described(list(row), "The rows; with `--columns`, only the selected keys.")
 }
 
-/// Programs get it without asking.
+/// Whether the column is in data by default.
 fn is_data(head: &Head) -> bool {
     head.shown != crate::report::Shown::Screen
 }
 
-/// A total is there unless the report has none, so no key of it is promised.
+/// Totals. No key is required, since some reports have none.
 fn totals(heads: &[Head]) -> Members {
     let sums = heads.iter().filter(|head| head.adds && is_data(head));
     let sums = sums.map(|head| (head.key, Value::map(maybe(of_unit(head.unit)))));
     let totals = object([("type", "object".into()), ("properties", Value::map(sums))]);
-    described(totals, "What all rows come to, also those that `--limit` left out.")
+    described(totals, "Totals of all rows, including those that `--limit` left out.")
 }
 
 fn of_head(head: &Head) -> Members {
@@ -102,7 +98,7 @@ fn of_key(key: Key) -> Members {
     }
 }
 
-/// How a value of this unit is written.
+/// Schema of a value of this unit.
 fn of_unit(unit: Unit) -> Members {
     let number = |name: &str| object([("type", name.into()), ("minimum", Value::Count(0))]);
     match unit {
@@ -126,7 +122,7 @@ fn described(mut schema: Members, doc: &str) -> Members {
     schema
 }
 
-/// The same, or null.
+/// Allows null.
 fn maybe(mut schema: Members) -> Members {
     for (_, value) in schema.iter_mut().filter(|(key, _)| *key == "type") {
         *value = Value::List(vec![value.clone(), "null".into()]);

@@ -1,4 +1,4 @@
-//! Tables for people, within the width of their terminal.
+//! Tables for terminals, fitted to their width.
 
 use std::io::{self, Write};
 
@@ -11,13 +11,13 @@ use crate::report::{
     Data, FollowUp, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, gate_lines,
 };
 
-/// Narrower than this a name says nothing any more.
+/// Minimum width of a shortened name.
 const NARROWEST_NAME: usize = 12;
 
-/// No borders, and a line below the heads.
+/// No borders, and a line below the header.
 const LOOK: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
 
-/// Columns between two columns.
+/// Spaces between two columns.
 const GAP: usize = 2;
 
 pub(super) fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -33,7 +33,7 @@ pub(super) fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::R
             (Section::Table(table), _) | (Section::Rows, Data::Rows(table)) => {
                 write_table(table.for_people(), style, out)?;
             }
-            (Section::Rows, Data::Tree(_) | Data::Bare(_)) => {} // keys of its own are no rows
+            (Section::Rows, Data::Tree(_) | Data::Bare(_)) => {} // an object has no rows
         }
     }
     if !report.verdicts.is_empty() {
@@ -70,7 +70,7 @@ fn write_marked(mark: &str, paint: Paint, line: &Line, style: Style, out: &mut d
     let text = unbroken(line);
     let width = style.width.map(|width| usize::from(width) - indent.len());
     for (index, row) in wrap(&text, width).iter().enumerate() {
-        // Text to be pasted that is wider than the screen is alone in its row, and has no blanks before it.
+        // Text to copy that is wider than the screen has its own row without indentation.
         let pasted = row.contains(UNBROKEN) && width.is_some_and(|width| row.width() > width);
         if index == 0 {
             painted(mark, paint, style, out)?;
@@ -86,10 +86,10 @@ fn painted(text: &str, paint: Paint, style: Style, out: &mut dyn Write) -> io::R
     if style.color { write!(out, "{paint}{text}{paint:#}") } else { write!(out, "{text}") }
 }
 
-/// Stands for a blank at which a line must not be cut; no text has it.
+/// Placeholder for a space at which a line must not be broken. A noncharacter, so no text contains it.
 const UNBROKEN: char = '\u{fdd0}';
 
-/// A sentence whose commands and other text to be pasted stay in one piece.
+/// The text of a line in which commands and text to copy are not broken.
 fn unbroken(line: &Line) -> String {
     let whole = |text: &str| text.replace(' ', &UNBROKEN.to_string());
     let mut line = line.clone();
@@ -103,7 +103,7 @@ fn unbroken(line: &Line) -> String {
     human::words(&line)
 }
 
-/// Cuts a text into rows at blanks; a word that is wider than a row stands alone.
+/// Wraps text at spaces. A word wider than a row gets its own row.
 fn wrap(text: &str, width: Option<usize>) -> Vec<String> {
     let Some(width) = width else { return vec![text.to_owned()] };
     let mut rows: Vec<String> = Vec::new();
@@ -125,7 +125,7 @@ fn write_table(table: Table, style: Style, out: &mut dyn Write) -> io::Result<()
     let (table, rows) = laid_out(table, style.width.map(usize::from));
     let mut lines = grid(&table, &rows);
     if table.total_shown().is_some() {
-        // The line below the heads again, above the last row.
+        // Repeat the line below the header above the total.
         lines.insert(lines.len() - 1, lines[1].clone());
     }
     for line in lines {
@@ -137,7 +137,7 @@ fn write_table(table: Table, style: Style, out: &mut dyn Write) -> io::Result<()
     }
 }
 
-/// Heads, a line, and the rows, each in one line.
+/// Header, separator and rows, one line each.
 fn grid(table: &Table, rows: &[Vec<String>]) -> Vec<String> {
     let cell = |(at, text): (usize, &String)| {
         let alignment =
@@ -158,8 +158,8 @@ fn grid(table: &Table, rows: &[Vec<String>]) -> Vec<String> {
     grid.lines().map(|line| line.to_string()).collect()
 }
 
-/// The cells as text that fits. What goes first: columns for roomy screens; then letters of long names; then digits of
-/// large counts; then more letters; then columns, from the right.
+/// Fits the table to the width. Removes, in this order: columns for wide screens, characters of long names, digits of
+/// large counts, more characters, then columns from the right.
 fn laid_out(mut table: Table, width: Option<usize>) -> (Table, Vec<Vec<String>>) {
     let exact = cells(&table, human::value);
     let Some(width) = width else { return (table, exact) };
@@ -191,21 +191,21 @@ fn laid_out(mut table: Table, width: Option<usize>) -> (Table, Vec<Vec<String>>)
     }
 }
 
-/// The column to do without: the last, unless it is the only one with money, which most people look for.
+/// The column to remove next: the last, unless it is the only cost column, which most readers look for.
 fn least(table: &Table) -> usize {
     let is_money = |at: usize| table.columns[at].unit == Unit::Usd;
     let last = table.columns.len() - 1;
     if is_money(last) && !(0..last).any(is_money) { last - 1 } else { last }
 }
 
-/// How a value becomes text.
+/// Formats a value.
 type Show = fn(&Value) -> String;
 
 fn cells(table: &Table, show: Show) -> Vec<Vec<String>> {
     table.rows.iter().chain(table.total_shown()).map(|row| row.iter().map(show).collect()).collect()
 }
 
-/// How wide the columns are.
+/// Widths of the columns.
 fn widths(table: &Table, rows: &[Vec<String>]) -> Vec<usize> {
     let mut widths: Vec<usize> = table.columns.iter().map(|column| column.head.width()).collect();
     for row in rows {
@@ -214,18 +214,18 @@ fn widths(table: &Table, rows: &[Vec<String>]) -> Vec<usize> {
     widths
 }
 
-/// How wide the table is.
+/// Width of the table.
 fn needed(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
 
-/// Takes from the widest columns of words, a letter at a time, until the table fits or none is wider than this.
+/// Narrows the widest text columns, one character at a time, until the table fits or all are at their minimum.
 fn cut_widths(table: &Table, mut widths: Vec<usize>, narrowest: usize, width: usize) -> Vec<usize> {
     let words = |at: &usize| matches!(table.columns[*at].unit, Unit::Text | Unit::List);
     while needed(&widths) > width {
         let floor = |at: usize| narrowest.max(table.columns[at].head.width());
         let wide = (0..widths.len()).filter(words).filter(|&at| widths[at] > floor(at));
-        // Of equally wide ones the last, as the first column says what the row is about.
+        // If several are equally wide, the last, since the first column names the row.
         let Some(widest) = wide.max_by_key(|&at| widths[at]) else { break };
         widths[widest] -= 1;
     }
@@ -242,7 +242,7 @@ fn cut(table: &Table, rows: &mut [Vec<String>], widths: &[usize]) {
     }
 }
 
-/// Both ends of a name tell more than its middle: `mcp__very-lo…get_page`.
+/// Shortens a name in the middle, since both ends matter more: `mcp__very-lo…get_page`.
 fn cut_middle(name: &str, room: usize) -> String {
     if name.width() <= room {
         return name.to_owned();
@@ -267,7 +267,7 @@ mod tests {
     use super::*;
     use crate::report::Column;
 
-    /// A project, a session, and how many.
+    /// Project, session and a count.
     type Row = (&'static str, &'static str, u64);
 
     const COLUMNS: &[Column<Row>] = &[
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_for_roomy_screens_go_first_and_from_the_right() {
+    fn columns_for_wide_screens_are_removed_first_from_the_right() {
         assert_eq!(heads(140), ["Project", "Session", "Records", "Bytes", "Lines", "Blank"]);
         assert_eq!(heads(100), ["Project", "Session", "Records", "Bytes", "Lines"]);
         assert_eq!(heads(85), ["Project", "Session", "Records", "Lines"]);

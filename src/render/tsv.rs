@@ -1,5 +1,4 @@
-//! TSV: as CSV, without quotes: a tab is the end of a cell, a newline the end of a row, and inside of texts both are
-//! written as `\t` and `\n`.
+//! TSV: like CSV without quotes. Tabs and newlines within a text are written as `\t` and `\n`.
 
 use std::{
     borrow::Cow,
@@ -15,7 +14,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     write_with(builder, cell, report, out)
 }
 
-/// Text out of a log as a cell: harmless to a terminal, and within its row.
+/// Makes text from a log safe for terminals and keeps it within its cell.
 fn cell(text: &str) -> Cow<'_, str> {
     if !text.contains(['\\', '\t', '\n', '\r']) {
         return human::text(text);

@@ -1,4 +1,4 @@
-//! The tree of subagents: what each of them did by itself.
+//! The tree of subagents, with the activity of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,16 +22,16 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     command: Some(CommandSpec {
         group: CommandGroup::Inside,
         about: "Show the tree of subagents: calls, tokens, time and cost",
-        details: "What an agent did by itself, without those that it started. Sessions without subagents are one row.",
+        details: "Shows each agent's own activity, without the agents that it started. Sessions without subagents are one row.",
         examples: &[
-            ("Who did what in a run", "ccstat agents run.jsonl"),
+            ("The agents of a run", "ccstat agents run.jsonl"),
             ("The subagents of one session", "ccstat agents ~/.claude/projects --session 0002 --subagents"),
         ],
         ..CommandSpec::DEFAULT
     }),
     ..ReportSpec::rows(
         "agents",
-        "The tree of subagents: calls, tokens, time and cost of each by itself.",
+        "The tree of subagents: each agent's own calls, tokens, time and cost.",
         || heads(&columns()),
     )
 };
@@ -55,24 +55,25 @@ has! { HasCalls for Row: calls -> ToolCount }
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text tree "Agent" [screen] "Who started whom." => &row.tree;
-        text agent "Agent" [data] "`main`, or the type of the subagent; missing for what no response shows."
+        text tree "Agent" [screen] "The agent below the one that started it." => &row.tree;
+        text agent "Agent" [data] "`main`, or the type of the subagent; missing for charges without a response."
             => &row.agent;
         text id "Id" [data] "Id of the subagent." => &row.id;
-        count depth "Depth" [no_sum, nullable, data] "0 for the main agent, 1 for those it started." => row.depth;
-        text session "Session" "Id of its session." => &row.session;
-        time started "Started" [wide] "Its first response or call." => row.started;
-        millis wall_ms "Wall" [nullable, no_sum] "How long the call took that started it; for one in the background, from its first to its last row."
+        count depth "Depth" [no_sum, nullable, data] "0 for the main agent, 1 for agents that it started, and so on." => row.depth;
+        text session "Session" "Session id." => &row.session;
+        time started "Started" [wide] "Time of its first response or call." => row.started;
+        millis wall_ms "Wall" [nullable, no_sum] "Latency of the call that started it; for a background agent, the time between its first and last row."
             => row.wall;
         ..call_columns();
         ..cost_columns();
     }
 }
 
-/// Levels of agents that a screen shows; a log may tell of a thousand times as many.
+/// Maximum indentation on screen; a log may contain far more levels.
 const MAX_DEPTH: usize = 32;
 
-/// Owner rows they are: a session's agent, or, in sessions without subagents, all of them together.
+/// Row to which calls and charges belong: an agent of a session, charges without a response, or all sessions without
+/// subagents together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Owner {
     Agent(Option<SessionIndex>, Option<AgentIndex>),
@@ -80,7 +81,7 @@ enum Owner {
     WithoutSubagents,
 }
 
-/// One row an agent, below the one that started it.
+/// One row per agent, below the agent that started it.
 pub fn agents(view: &View<'_>) -> Report {
     let ledger = view.ledger;
     let with: BTreeSet<Option<SessionIndex>> =
@@ -134,13 +135,13 @@ pub fn agents(view: &View<'_>) -> Report {
     Report::of(SPEC.name, table, none.into_iter().chain(cost_notes(ledger)).collect())
 }
 
-/// Session by session, each agent below the one that started it, with how deep it is, and the rest at the end.
+/// Order of the rows with their depth: by session, each agent below its parent, then the remaining rows.
 fn order(ledger: &Ledger, sessions: &BTreeSet<Option<SessionIndex>>) -> Vec<(Owner, usize)> {
     let mut children: BTreeMap<(Option<SessionIndex>, Option<AgentIndex>), Vec<AgentIndex>> = BTreeMap::new();
     for (at, agent) in AgentIndex::each(&ledger.agents) {
         children.entry((agent.session, agent.parent)).or_default().push(at);
     }
-    // The last first, as they are taken from the end.
+    // Reversed, since they are popped from the end.
     children.values_mut().for_each(|all| {
         all.sort_by_key(|&at| ledger.agents[at].call);
         all.reverse();
@@ -161,7 +162,7 @@ fn order(ledger: &Ledger, sessions: &BTreeSet<Option<SessionIndex>>) -> Vec<(Own
             }
             open.extend(below.into_iter().map(|at| (Some(at), depth + 1)));
         }
-        // Two that each claim to have started the other are in no tree.
+        // Agents in a cycle of parents are not in any tree.
         order.extend(lost.into_iter().map(|at| (Owner::Agent(session, Some(at)), 1)));
     }
     order.extend([(Owner::NoResponse, 0), (Owner::WithoutSubagents, 0)]);
@@ -176,7 +177,7 @@ fn named(view: &View<'_>, owner: Owner, depth: usize, span: Option<(Time, Time)>
     let started = span.map(|(first, _)| first);
     let lasted = span.map(|(first, last)| last.since(first));
     match owner {
-        Owner::NoResponse => Row { tree: "shown by no response".into(), ..Row::default() },
+        Owner::NoResponse => Row { tree: "charges without a response".into(), ..Row::default() },
         Owner::WithoutSubagents => Row {
             tree: "sessions without subagents".into(),
             agent: MAIN.into(),
@@ -196,7 +197,7 @@ fn named(view: &View<'_>, owner: Owner, depth: usize, span: Option<(Time, Time)>
             let agent = &ledger.agents[at];
             let kind = agent.kind.as_deref().unwrap_or(SOME_AGENT);
             let call = agent.call.map(|call| &ledger.calls[call]);
-            // A call that starts a subagent in the background is answered at once, long before it is done.
+            // The call that starts a background agent returns at once, long before the agent is done.
             let wall = call.and_then(|call| call.latency).into_iter().chain(lasted).max();
             Row {
                 tree: format!("{}└ {kind}", "  ".repeat((depth - 1).min(MAX_DEPTH))).into(),

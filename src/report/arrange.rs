@@ -1,38 +1,38 @@
-//! The order of rows, how many, and which columns: asked for by key, the same for every report of rows.
+//! `--sort`, `--limit` and `--columns`: order, number of rows and selection of columns, for every report of rows.
 
 use std::cmp::Ordering;
 
 use super::{Data, FollowUp, Head, Report, Shown, Table, Value};
 
-/// Rows that a person reads of a report that leaves out others than these in its own order.
+/// Rows on screen once a table with its own screen limit is sorted.
 const USUAL_ROWS: usize = 30;
 
-/// What was asked of the rows of a report.
+/// Requested order, number of rows and columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrangement {
-    /// By which column to sort; `None` for the report's own order.
+    /// Column to sort by; `None` for the report's own order.
     pub sort: Option<Sort>,
-    /// How many rows, 0 for all; `None` for all in data, and as many as fit a screen for people.
+    /// Maximum number of rows, 0 for all; `None` for all rows in data and a screenful for people.
     pub limit: Option<usize>,
-    /// Which columns, in this order; `None` for those that the format shows by itself.
+    /// Keys of the columns, in this order; `None` for the default columns of the format.
     pub columns: Option<Vec<String>>,
 }
 
 /// A column to sort by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sort {
-    /// Its key.
+    /// Key of the column.
     pub key: String,
-    /// Which end comes first; `None` for what its unit suggests: numbers and times from above, texts from A.
+    /// Order; `None` for the default of the unit: numbers and times descending, texts ascending.
     pub order: Option<Order>,
 }
 
-/// Which end comes first.
+/// Sort order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The smallest.
+    /// Smallest first.
     Ascending,
-    /// The largest.
+    /// Largest first.
     Descending,
 }
 
@@ -46,31 +46,31 @@ impl std::str::FromStr for Sort {
             Some((key, "asc")) => (key, Some(Order::Ascending)),
             Some((key, "desc")) => (key, Some(Order::Descending)),
             Some((key, other)) => {
-                return Err(format!("no order `{other}`, write `{key}:asc` or `{key}:desc`"));
+                return Err(format!("unknown order `{other}`; use `{key}:asc` or `{key}:desc`"));
             }
         };
         Ok(Self { key: key.to_owned(), order })
     }
 }
 
-/// A key that no column has.
+/// A requested column does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no column `{key}`{}; there are {}",
-    nearest.map(|key| format!(", the nearest is `{key}`")).unwrap_or_default(),
+    "unknown column `{key}`{}; available: {}",
+    nearest.map(|key| format!(" (did you mean `{key}`?)")).unwrap_or_default(),
     keys.join(", ")
 )]
 pub struct UnknownColumn {
-    /// What was asked for.
+    /// The requested key.
     pub key: String,
-    /// What may have been meant.
+    /// The most similar key, if any is similar.
     pub nearest: Option<&'static str>,
-    /// What there is.
+    /// All keys.
     pub keys: Vec<&'static str>,
 }
 
 impl Arrangement {
-    /// Whether all columns that it names are among these; asked before a log is read.
+    /// Checks that all named columns exist. Called before any log is read.
     pub fn check(&self, heads: &[Head]) -> Result<(), UnknownColumn> {
         let sort = self.sort.iter().map(|sort| &sort.key);
         sort.chain(self.columns.iter().flatten()).try_for_each(|key| position(heads, key).map(drop))
@@ -78,7 +78,7 @@ impl Arrangement {
 }
 
 impl Report {
-    /// The same, with its rows as asked for. A report that is no table has no rows to arrange.
+    /// Sorts, limits and selects columns. Reports without rows are returned unchanged.
     pub fn arranged(mut self, arrangement: &Arrangement) -> Result<Self, UnknownColumn> {
         let table = match self.data {
             Data::Rows(table) => table.sorted(arrangement)?,
@@ -106,7 +106,7 @@ impl Table {
         Ok(self)
     }
 
-    /// The rows and columns that were asked for.
+    /// Applies the limit and selects columns.
     fn cut(mut self, arrangement: &Arrangement) -> Result<Self, UnknownColumn> {
         if let Some(limit) = arrangement.limit {
             self.limit(limit);
@@ -117,7 +117,7 @@ impl Table {
         }
     }
 
-    /// The session of the first row that has one, and the beginning of its id that no other row's has: eight letters at least.
+    /// The session of the first row that has one, with the shortest unique prefix of its id (at least 8 characters).
     fn first_session(&self) -> Option<FollowUp> {
         let at = position(&self.columns, "session").ok()?;
         let mut ids = self.rows.iter().filter_map(|row| match &row[at] {
@@ -130,10 +130,10 @@ impl Table {
         Some(FollowUp::Session { id: id.to_owned(), short: id.get(..length).unwrap_or(id).to_owned() })
     }
 
-    /// Equal rows keep their order; what is missing comes last either way.
+    /// Sorts the rows. The sort is stable; missing values come last in both orders.
     fn sort(&mut self, sort: &Sort) -> Result<(), UnknownColumn> {
         let at = position(&self.columns, &sort.key)?;
-        // In another order other rows are left out, and as many stay as of any report.
+        // The report's own limit belongs to its own order.
         if self.rest.take().is_some() {
             self.screen_rows = Some(USUAL_ROWS);
         }
@@ -150,7 +150,7 @@ impl Table {
         Ok(())
     }
 
-    /// The total stays that of all rows.
+    /// Limits the rows. The total still covers all of them.
     fn limit(&mut self, limit: usize) {
         (self.screen_rows, self.rest) = (None, None);
         let left_out = self.rows.len().saturating_sub(limit);
@@ -164,7 +164,7 @@ impl Table {
         }
     }
 
-    /// The columns of these keys, in this order, for every reader.
+    /// Selects columns by key, in this order, and shows them to everyone.
     fn picking(self, keys: &[String]) -> Result<Self, UnknownColumn> {
         let mut places = Vec::new();
         for key in keys {
@@ -190,7 +190,7 @@ fn position(heads: &[Head], key: &str) -> Result<usize, UnknownColumn> {
     })
 }
 
-/// The key that is most like this one, if any is.
+/// The most similar key, if any is similar enough.
 fn nearest(key: &str, keys: &[&'static str]) -> Option<&'static str> {
     let likeness = |known: &&'static str| strsim::jaro_winkler(known, key);
     keys.iter()
@@ -199,7 +199,7 @@ fn nearest(key: &str, keys: &[&'static str]) -> Option<&'static str> {
         .max_by(|one, two| likeness(one).total_cmp(&likeness(two)))
 }
 
-/// The order of two values of one column.
+/// Compares two values of one column.
 fn compare(one: &Value, two: &Value) -> Ordering {
     match (one, two) {
         (Value::Text(one), Value::Text(two)) => one.cmp(two),
@@ -214,7 +214,7 @@ fn compare(one: &Value, two: &Value) -> Ordering {
             let first = one.iter().zip(two).map(|(one, two)| compare(one, two)).find(|order| order.is_ne());
             first.unwrap_or(one.len().cmp(&two.len()))
         }
-        // A column holds values of one unit, or numbers of several; anything else keeps its place.
+        // A column holds values of one unit or numbers of several units; anything else compares equal.
         _ => match (number(one), number(two)) {
             (Some(one), Some(two)) => one.total_cmp(&two),
             _ => Ordering::Equal,
@@ -222,8 +222,8 @@ fn compare(one: &Value, two: &Value) -> Ordering {
     }
 }
 
-/// A number as programs read it, whatever its unit is.
-#[expect(clippy::cast_precision_loss, reason = "to tell which of two is larger")]
+/// The plain number of a value, whatever its unit.
+#[expect(clippy::cast_precision_loss, reason = "used for comparison only")]
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Count(count) | Value::Bytes(count) => Some(*count as f64),
@@ -290,7 +290,11 @@ mod tests {
     fn a_screen_is_cut_unless_rows_are_asked_for() {
         let table = Table::of("Tools", COLUMNS, ROWS).on_screen(2);
         assert_eq!((table.for_people().rows.len(), table.rows.len()), (2, 4));
-        assert_eq!(table.clone().on_screen(3).for_people().rows.len(), 4, "for one row a line says nothing");
+        assert_eq!(
+            table.clone().on_screen(3).for_people().rows.len(),
+            4,
+            "a single row is shown instead of a line about it"
+        );
         let all = Arrangement { limit: Some(0), ..Arrangement::default() };
         assert_eq!(table.arranged(&all).unwrap().for_people().rows.len(), 4);
     }
@@ -324,7 +328,7 @@ mod tests {
         let error = arranged(&Arrangement { columns, ..Arrangement::default() }).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "no column `deny`, the nearest is `denied`; there are tool, calls, denied"
+            "unknown column `deny` (did you mean `denied`?); available: tool, calls, denied"
         );
     }
 }

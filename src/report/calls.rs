@@ -1,4 +1,4 @@
-//! Tool calls, one by one.
+//! The list of tool calls.
 
 use super::{
     Column, CommandGroup, CommandSpec, Report, ReportSpec, Table, Text, View,
@@ -14,10 +14,10 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     with_content: Some(&contents::SPEC),
     command: Some(CommandSpec {
         group: CommandGroup::Inside,
-        about: "List tool calls: the failed ones first, then the slowest",
-        details: "Each with the place of its record. Inputs and results are not shown; see `ccstat export --help`.",
+        about: "List tool calls: failed ones first, then the slowest",
+        details: "Shows the location of each call. Inputs and results are not shown; see `ccstat export --help`.",
         examples: &[
-            ("What failed, and where", "ccstat calls run.jsonl --limit 20"),
+            ("Failed calls and their locations", "ccstat calls run.jsonl --limit 20"),
             (
                 "All calls of a tool, for a spreadsheet",
                 "ccstat calls ~/.claude/projects --tool Bash -q -o calls.csv",
@@ -25,7 +25,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
         ],
         ..CommandSpec::DEFAULT
     }),
-    ..ReportSpec::rows("calls", "Tool calls, one a row: the failed ones first, then the slowest.", || {
+    ..ReportSpec::rows("calls", "Tool calls, one per row: failed ones first, then the slowest.", || {
         heads(&columns())
     })
 };
@@ -40,22 +40,22 @@ has! { HasContext for Row<'_>: context -> RowContext }
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
         text tool "Tool" "Name of the tool." => &row.call.tool;
-        text end "End" "How it ended: ok, error, denied, or open for no answer." => Text::fixed(row.call.end.name());
-        millis latency_ms "Latency" [nullable] "Time from ask to answer." => row.call.latency;
-        time started "Started" "When it was asked." => row.call.context.time;
-        bytes result_bytes "Result" [nullable, wide] "Bytes of its result, as they stand in the log." => row.call.result_bytes;
+        text end "End" "Outcome: ok, error, denied, or open (no result in the log)." => Text::fixed(row.call.end.name());
+        millis latency_ms "Latency" [nullable] "Time from call to result." => row.call.latency;
+        time started "Started" "Time of the call." => row.call.context.time;
+        bytes result_bytes "Result" [nullable, wide] "Size of the result in the log." => row.call.result_bytes;
         ..[agent_column("`main`, or the type of the subagent that called.").wide()];
-        text model "Model" [data] "The model that called." => &row.call.model;
+        text model "Model" [data] "Model that made the call." => &row.call.model;
         ..session_columns();
-        text version "Version" [data] "The CLI version that wrote it."
+        text version "Version" [data] "CLI version that wrote it."
             => &row.call.context.version;
         text id "Id" [data] "Id of the call." => &row.call.id;
-        ..[place_column("Where it was asked.")];
+        ..[place_column("Location of the call.")];
         ..place_columns();
     }
 }
 
-/// One row a call: those that were refused, failed or have no answer first, then the slowest.
+/// One row per call: denied, failed and open calls first, then the slowest.
 fn calls(view: &View<'_>) -> Report {
     let mut calls: Vec<&Call> = view.ledger.calls.iter().collect();
     let rank = |end: End| match end {

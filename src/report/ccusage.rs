@@ -1,7 +1,7 @@
-//! The JSON that dashboards for ccusage read, with the figures of ccstat.
+//! Figures of ccstat in the JSON format of ccusage, for its dashboards.
 //!
-//! Keys and shape are those of ccusage 20.0.24: of its reports over all agents, and of those for Claude alone, whose keys
-//! (`date`, `week`, `month`, `sessionId`) older versions have too.
+//! Keys follow ccusage 20.0.24: both its reports over all agents and those for Claude only, whose keys (`date`, `week`,
+//! `month`, `sessionId`) older versions use too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::{
     measure::{Millis, Time, Usd, calendar},
 };
 
-/// Which of its reports.
+/// A report of ccusage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// By day.
@@ -30,7 +30,7 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// How much has to be kept for it.
+    /// Detail that must be kept for it.
     pub fn keeps(self) -> Detail {
         match self {
             Self::Daily | Self::Weekly | Self::Monthly | Self::Blocks => PERIOD,
@@ -39,18 +39,18 @@ impl Preset {
     }
 }
 
-/// The name of a model that nobody names.
+/// Name for an unknown model.
 const UNKNOWN: &str = "unknown";
 
-/// How long a window is.
+/// Length of a window.
 const WINDOW: Millis = Millis::new(5 * 60 * 60 * 1000);
 
-/// Entries that stand together.
+/// Charges of one row.
 #[derive(Default)]
 struct Group<'a> {
     sum: Sum,
     models: BTreeMap<&'a str, Sum>,
-    /// Models whose cost is missing.
+    /// Models without a price.
     unpriced: BTreeSet<&'a str>,
     first: Option<Time>,
     last: Option<Time>,
@@ -78,19 +78,19 @@ impl<'a> Group<'a> {
         })
     }
 
-    /// That a session cost nothing is known of it, but is no row of its own.
+    /// Whether there is nothing to show: no responses, no tokens, no cost.
     fn is_nothing(&self) -> bool {
         let Sum { responses, cost, .. } = &self.sum;
         *responses == 0 && tokens(&self.sum) == 0 && cost.unwrap_or_default() == Usd::ZERO
     }
 
-    /// The models that have a name.
+    /// Models with a name.
     fn used(&self) -> Value {
         let named = self.models.keys().filter(|&&model| model != UNKNOWN);
         Value::List(named.map(|&model| Value::text(model)).collect())
     }
 
-    /// What every row has.
+    /// Keys of every row.
     fn row(&self) -> Map {
         let mut row = counts(&self.sum);
         row.push(("totalTokens", tokens(&self.sum).into()));
@@ -128,12 +128,12 @@ fn tokens(sum: &Sum) -> u64 {
     sum.tokens.prompt().saturating_add(sum.tokens.output)
 }
 
-/// The known part of a cost; null where none of it is known. Models without a price are named beside it.
+/// The known part of a cost; null if nothing is known. Models without a price are listed separately.
 fn cost(sum: &Sum) -> Value {
     sum.cost.into()
 }
 
-/// The JSON that dashboards for ccusage read. A window that has not ended `now` is said to be active.
+/// Builds a report in the format of ccusage. A window that has not ended at `now` is active.
 pub fn ccusage(view: &View<'_>, by: Preset, now: Time) -> Report {
     let mut data: Vec<(String, Value)> = Vec::new();
     let mut put = |key: &str, value: Value| data.push((key.to_owned(), value));
@@ -145,7 +145,7 @@ pub fn ccusage(view: &View<'_>, by: Preset, now: Time) -> Report {
         Preset::Sessions => {
             let sessions = sessions(view);
             put("session", sessions.clone());
-            put("sessions", sessions); // as it is called in the report for Claude alone, and in older versions
+            put("sessions", sessions); // the key in the report for Claude only, and in older versions
         }
         Preset::Blocks => put("blocks", blocks(view, now)),
     }
@@ -174,7 +174,7 @@ fn totals(view: &View<'_>) -> Value {
     Value::map(totals)
 }
 
-/// One row a period; what has no time is a last row without one, so that rows add up.
+/// One row per period, and a last one for charges without a time, so that rows add up.
 fn periods(view: &View<'_>, key: &'static str, period: impl Fn(Time) -> Option<String>) -> Value {
     let mut groups: BTreeMap<(bool, Option<String>), Group<'_>> = BTreeMap::new();
     for charge in &view.ledger.charges {
@@ -191,7 +191,7 @@ fn periods(view: &View<'_>, key: &'static str, period: impl Fn(Time) -> Option<S
     Value::List(groups.into_iter().filter(|(_, group)| !group.is_nothing()).map(row).collect())
 }
 
-/// One row a session, the dearest first.
+/// One row per session, most expensive first.
 fn sessions(view: &View<'_>) -> Value {
     let mut groups: Vec<Group<'_>> = view.ledger.sessions.iter().map(|_| Group::default()).collect();
     for charge in &view.ledger.charges {
@@ -221,7 +221,7 @@ fn sessions(view: &View<'_>) -> Value {
     Value::List(all.into_iter().map(row).collect())
 }
 
-/// One row a window, with the gaps between them; what has no time is a last row without one.
+/// One row per window, with the gaps between them, and a last one for charges without a time.
 fn blocks(view: &View<'_>, now: Time) -> Value {
     let charges = &view.ledger.charges;
     let starts = calendar::window_starts(charges.iter().filter_map(|charge| charge.context.time).collect());
@@ -266,7 +266,7 @@ fn block(start: Option<Time>, group: &Group<'_>, now: Time) -> Value {
     ])
 }
 
-/// Time without a response between two windows.
+/// A gap without responses between two windows.
 fn gap(start: Time, end: Time) -> Value {
     Value::map([
         ("id", format!("gap-{start}").into()),

@@ -1,4 +1,4 @@
-//! `check`: every gate for each run by itself, one row a run.
+//! The `check` report: evaluates gates on each run, one row per run.
 
 use super::{
     Column, CommandGroup, CommandSpec, Gate, Line, Outcome, Report, ReportSpec, RunOutcome, Shown, Table,
@@ -21,21 +21,21 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     sample: &["check", "--max-turns", "1000"],
     command: Some(CommandSpec {
         group: CommandGroup::Run,
-        about: "Check runs against gates, one line a run; exit 1 if one fails",
+        about: "Check runs against gates, one line per run; exit 1 if one fails",
         details: "Without a gate, the default gates apply: --fail-on error,no-result,denial. A gate fails if the value it \
-            needs is unknown.\n\nEvery gate is judged for each run by itself: a session, or a source that names none. \
-            Failed runs come first. What has no session id belongs to the first session of its source, and so do lines \
-            that are no record.",
+            needs is unknown.\n\nGates are evaluated for each run: a session, or a source without a session id. Failed \
+            runs come first. Records without a session id, and lines that are not records, belong to the first session \
+            of their source.",
         examples: &[
-            ("Fail a job when a run was refused something, failed or did not end", "ccstat check run.jsonl"),
-            ("A night of runs, none of them expensive", "ccstat check runs/ --max-cost 0.50 --max-turns 30"),
+            ("Fail a job if a run failed, had a denied call or did not end", "ccstat check run.jsonl"),
+            ("Limit cost and turns of nightly runs", "ccstat check runs/ --max-cost 0.50 --max-turns 30"),
         ],
         has_arguments: true,
         ..CommandSpec::DEFAULT
     }),
     ..ReportSpec::rows(
         "check",
-        "Runs against gates, one a row: which failed, and how each run ended.",
+        "Runs checked against gates, one per row: failed gates, and how each run ended.",
         || heads(&columns()),
     )
 };
@@ -48,7 +48,7 @@ struct Row {
     file: Value,
     source: Value,
     outcome: Option<Outcome>,
-    /// What its last failed turn ended with.
+    /// Subtype of its last failed turn.
     failure: Value,
     turns: u64,
     num_turns: u64,
@@ -63,22 +63,22 @@ has! { HasCalls for Row: calls -> ToolCount }
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         text verdict "Verdict" "`ok` or `FAILED`." => &row.verdict;
-        text run "Run" [screen] "The beginning of its session's id." => &row.short;
-        text session "Session" [data] "Id of its session." => &row.session;
-        text file "Log" [screen] "The name of the log that its main agent was first seen in." => &row.file;
-        text source "Source" [data] "The log that its main agent was first seen in." => &row.source;
-        text outcome "Outcome" "How it ended: ok, error, denied (a call was refused), no-result (killed, running or empty), unknown."
+        text run "Run" [screen] "Beginning of the session id." => &row.short;
+        text session "Session" [data] "Session id." => &row.session;
+        text file "Log" [screen] "File name of the log with the first response of the main agent." => &row.file;
+        text source "Source" [data] "Log with the first response of the main agent." => &row.source;
+        text outcome "Outcome" "Outcome: ok, error, denied (a call was denied), no-result (killed, running or empty), unknown."
             => row.outcome.map(Outcome::name);
-        list failed "Failed" "The gates that did not hold." => Value::List(row.failed.clone());
-        count turns "Turns" [wide] "Ends of turns." => row.turns;
+        list failed "Failed" "Failed gates." => Value::List(row.failed.clone());
+        count turns "Turns" [wide] "Turns." => row.turns;
         count num_turns "Agentic turns" [data] "Agentic turns, as `--max-turns` counts them." => row.num_turns;
-        // On a narrow screen which gates failed comes before how much it did.
+        // On a narrow screen the failed gates are more important than the counts.
         ..shown_as(Shown::Wide, &["calls"], shown_as(Shown::Data, &["ok", "open"], call_columns()));
-        usd cost_usd "Cost" "Cost at API prices: as the CLI reported it, else computed from tokens." => row.cost;
+        usd cost_usd "Cost" "Cost at API prices: reported by the CLI, otherwise computed from tokens." => row.cost;
     }
 }
 
-/// One row a run, the failed ones first. Without a gate, those of [`Gate::DEFAULT`] apply.
+/// One row per run, failed ones first. Without a gate, [`Gate::DEFAULT`] applies.
 pub fn check(view: &View<'_>, asked: &[Gate]) -> Report {
     let gates = if asked.is_empty() { &Gate::DEFAULT } else { asked };
     let runs = Runs::each(view.ledger);
@@ -98,7 +98,7 @@ pub fn check(view: &View<'_>, asked: &[Gate]) -> Report {
     Report { verdicts, run_outcomes, ..Report::of(SPEC.name, table, notes) }
 }
 
-/// How a run ended. A refused call does not make it fail: for that there is a gate.
+/// Outcome of a run. A denied call does not make it fail; there is a gate for that.
 fn run_outcome(row: &Row) -> RunOutcome {
     let line = Line::new(Tone::Bad);
     let failure = match row.outcome {
@@ -106,7 +106,7 @@ fn run_outcome(row: &Row) -> RunOutcome {
         Some(Outcome::NoResult) => Some(line.word("no result: killed, or still running")),
         Some(Outcome::Ok | Outcome::Denied | Outcome::Unknown) | None => None,
     };
-    // Every row has verdicts, and all of them name its run and its duration.
+    // Every row has at least one verdict, and all have the same run and duration.
     let judged = row.verdicts.first();
     let run = judged.and_then(|verdict| verdict.run.clone());
     RunOutcome { run, wall: judged.and_then(|verdict| verdict.wall), failure }
@@ -122,7 +122,7 @@ fn rows(view: &View<'_>, runs: &Runs) -> Vec<Row> {
             session: text(session),
             file: file(view.names.get(run.source)).into(),
             source: view.names.get(run.source).into(),
-            // A source without a record is a run of which nothing came.
+            // A source without records is a run without a result.
             outcome: Some(run.session.map_or(Outcome::NoResult, |at| outcomes[at.get()])),
             ..Row::default()
         }
@@ -154,12 +154,12 @@ fn rows(view: &View<'_>, runs: &Runs) -> Vec<Row> {
     rows
 }
 
-/// The last part of a path: runs of one folder differ in nothing else.
+/// The file name of a path.
 fn file(source: &str) -> &str {
     source.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(source)
 }
 
-/// The beginning of each run's id that no other run's has, and eight letters at least.
+/// Shortest unique prefix of each run's id, at least 8 characters.
 fn shorts(view: &View<'_>, runs: &Runs) -> Vec<Value> {
     let id = |run: &Run| run.session.and_then(|at| view.ledger.sessions[at].id.as_deref());
     let mut sorted: Vec<&str> = runs.iter().filter_map(id).collect();
@@ -176,7 +176,7 @@ fn shorts(view: &View<'_>, runs: &Runs) -> Vec<Value> {
     runs.iter().map(short).collect()
 }
 
-/// How many held.
+/// Note with the number of passed and failed runs.
 fn note(rows: &[Row]) -> Line {
     let (all, failed) = (rows.len() as u64, rows.iter().filter(|row| !row.failed.is_empty()).count() as u64);
     let line = Line::new(if failed == 0 { Tone::Good } else { Tone::Bad });
@@ -184,7 +184,7 @@ fn note(rows: &[Row]) -> Line {
     line.value(all - failed).word(" ok, ").value(failed).word(" failed")
 }
 
-/// Which gates were applied without being asked for.
+/// Note about the default gates.
 fn default_note() -> Line {
     let mut line = Line::new(Tone::Plain).word("no gate was given, so the default gates apply: ");
     for (at, gate) in Gate::DEFAULT.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Columns as a table: `columns!` declares them one a line, and `Cell` makes values of what rows hold.
+//! The `columns!` macro, which declares one column per line, and `Cell`, which converts fields of rows to values.
 
 use super::{Column, Shown, Text, Unit, Value};
 use crate::{
@@ -6,18 +6,19 @@ use crate::{
     measure::{Millis, Time, Usd},
 };
 
-/// Declares the columns of a row, in the order of the data:
+/// Declares the columns of a row type, in the order of the data:
 ///
 /// ```text
 /// columns! { |row: Row|
 ///     count runs "Runs" "How often it ran." => row.runs;
-///     text  hook "Hook" [data] "What ran." => &row.hook;
+///     text  hook "Hook" [data] "Name of the hook." => &row.hook;
 ///     ..place_columns();
 /// }
 /// ```
 ///
-/// A line has the unit, the key in data, the heading on a screen, what else is to know in brackets (see `Column`: `data`, `roomy` and
-/// `screen` for who sees it, `maybe`, `known`, `alone`, `optional`), one sentence, and what the cell holds. `..` includes other columns.
+/// A line has the unit, the key in data, the heading on screen, flags in brackets, a description, and the value of
+/// the cell. Flags are methods of `Column`: `data`, `wide` and `screen` say who sees it; `nullable`, `required`,
+/// `no_sum` and `optional` say what to expect. `..` includes other columns.
 macro_rules! columns {
     (@into $columns:ident $row:ident $ty:ty;) => {};
     (@into $columns:ident $row:ident $ty:ty; ..$more:expr; $($rest:tt)*) => {
@@ -51,7 +52,7 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// What a row holds, as a cell of a column of this unit.
+/// Conversion of a row's field to a cell of a column with the given unit.
 pub(crate) trait Cell {
     fn cell(self, unit: Unit) -> Value;
 }
@@ -119,7 +120,7 @@ impl Cell for &String {
     }
 }
 
-/// What becomes the same value whatever the unit.
+/// Types whose value does not depend on the unit of the column.
 macro_rules! cells {
     ($($ty:ty),*) => {
         $(impl Cell for $ty {
@@ -131,7 +132,7 @@ macro_rules! cells {
 }
 cells!(Usd, Millis, Time, &str, String);
 
-/// The columns with those of these keys for other readers.
+/// Changes who sees the columns with these keys.
 pub(super) fn shown_as<R>(shown: Shown, keys: &[&str], mut columns: Vec<Column<R>>) -> Vec<Column<R>> {
     for column in columns.iter_mut().filter(|column| keys.contains(&column.head.key)) {
         column.head.shown = shown;

@@ -1,4 +1,4 @@
-//! Slash commands, skills and agents: offered, used, and what the turns cost that they began.
+//! Slash commands, skills and agents: how often each was offered and used, and the cost of the turns it started.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,9 +22,9 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     make: Some(commands),
     command: Some(CommandSpec {
         group: CommandGroup::Around,
-        about: "Show commands, skills, agents: offered, used, what they began",
-        details: "Counts each use once, however many records tell of it. Names are shown, arguments are not. What was offered \
-            and never used is listed after what was, in data and with --limit 0.",
+        about: "Show commands, skills and agents: offered, used, cost",
+        details: "Counts each use once, even if several records report it. Names are shown, arguments are not. Commands that \
+            were offered but never used are listed last, in data and with --limit 0.",
         examples: &[
             ("Commands, skills and agents of a run", "ccstat commands run.jsonl"),
             (
@@ -36,12 +36,12 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     }),
     ..ReportSpec::rows(
         "commands",
-        "Slash commands, skills and agents: offered, used, by whom, and what the turns cost that they began.",
+        "Slash commands, skills and agents: offered, used, by whom, and the cost of the turns they started.",
         || heads(&columns()),
     )
 };
 
-/// What a screen says of the rows that it leaves out.
+/// Text for the rows that a screen leaves out.
 const NEVER: (&str, &str) = (" offered but never used", " offered but never used");
 
 #[derive(Default)]
@@ -54,7 +54,7 @@ struct Row {
     called: u64,
     failed: u64,
     turns: u64,
-    /// Tokens and cost of the turns that it began, if it began any.
+    /// Tokens and cost of the turns that it started, if any.
     sum: Option<Sum>,
     first: Option<Time>,
     last: Option<Time>,
@@ -72,7 +72,7 @@ impl Row {
         self.failed += u64::from(one.failed);
         self.turns += u64::from(!one.responses.is_empty());
         let earlier = |time: Time| self.first.is_none_or(|first| time < first);
-        // Uses come in the order they stand, and the first of them is the earliest that has a time.
+        // Uses are in log order. The first location is the one with the earliest time, if any has a time.
         if self.at.is_none() || one.context.time.is_some_and(earlier) {
             self.at = one.context.location;
             (self.source, self.place) = (view.source(one.context.location), view.place(one.context.location));
@@ -88,53 +88,54 @@ impl Row {
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text sort "Sort" "`command`, `skill` or `agent`." => row.kind.map_or(Value::Missing, |kind| kind.name().into());
-        text name "Name" "Its name, without a slash; of an agent its type, where the log says it." => &row.name;
-        count offered "Offered" [no_sum, nullable, wide] "Sessions that offered it: in `system/init`, or as a saved session lists it; missing where none says what \
-             there is."
+        text sort "Kind" "`command`, `skill` or `agent`." => row.kind.map_or(Value::Missing, |kind| kind.name().into());
+        text name "Name" "Name without a slash; for an agent its type, if the log has it." => &row.name;
+        count offered "Offered" [no_sum, nullable, wide] "Sessions that offered it, according to `system/init` or the list in a saved session; missing if there is \
+             no such list."
             => row.offered;
-        count used "Used" "How often it was used." => row.used;
-        count typed "Typed" "Uses that a person or a host typed. A stream shows no prompts: alone it tells only of the commands that \
-             the CLI answers by itself, and of prompts that it replays."
+        count used "Used" "Number of uses." => row.used;
+        count typed "Typed" "Uses typed by a person or a host. A stream without the saved session shows only commands that the CLI \
+             handles itself, and prompts that it replays."
             => row.typed;
-        count called "Called" "Uses that the model called, through Skill, SlashCommand, Agent or Task." => row.called;
-        count failed "Failed" [wide] "Of those, calls that were refused or failed." => row.failed;
-        count turns "Turns" "Turns that it began. Typed: uses that the model answered before the next prompt or result of the session. \
-             Called: uses that started a subagent which answered."
+        count called "Called" "Uses by the model, through Skill, SlashCommand, Agent or Task." => row.called;
+        count failed "Failed" [wide] "Uses by the model that were denied or failed." => row.failed;
+        count turns "Turns" "Turns that it started. Typed: uses with a response before the next prompt or result of the session. \
+             Called: uses that started a subagent with a response."
             => row.turns;
         ..costs();
-        time first "First" "When it was first used." => row.first;
-        time last "Last" [wide] "When it was last used." => row.last;
-        text place "Place" [screen] "Where it was first used." => &row.place;
+        time first "First" "Time of the first use." => row.first;
+        time last "Last" [wide] "Time of the last use." => row.last;
+        text place "Location" [screen] "Location of the first use." => &row.place;
         ..place_columns();
     }
 }
 
-/// Tokens and cost. A subagent's stand in the row of its type and in that of the command whose turn it worked in, so
-/// none of them is added up.
+/// Tokens and cost. The cost of a subagent is in the row of its type and in the row of the command that started the
+/// turn, so these columns have no sum.
 fn costs() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        count responses "Responses" [nullable, no_sum, wide] "API responses of the turns that it began."
+        count responses "Responses" [nullable, no_sum, wide] "API responses of the turns that it started."
             => row.sum.as_ref().map(|sum| sum.responses);
-        count input "Input" [nullable, no_sum, wide] "Tokens of these turns that came from no cache."
+        count input "Input" [nullable, no_sum, wide] "Input tokens of these turns that were not cached."
             => row.tokens(|tokens| tokens.input);
-        count output "Output" [nullable, no_sum] "Tokens that the model wrote in these turns."
+        count output "Output" [nullable, no_sum] "Output tokens of these turns."
             => row.tokens(|tokens| tokens.output);
-        count cache_read "Cache read" [nullable, no_sum, wide] "Tokens of these turns that were read from the cache."
+        count cache_read "Cache read" [nullable, no_sum, wide] "Tokens of these turns read from the cache."
             => row.tokens(|tokens| tokens.cache_read);
         count cache_write_5m "Write 5m" [nullable, no_sum, wide] "Tokens written to the cache for five minutes."
             => row.tokens(|tokens| tokens.cache_write_5m);
         count cache_write_1h "Write 1h" [nullable, no_sum, wide] "Tokens written to the cache for an hour."
             => row.tokens(|tokens| tokens.cache_write_1h);
         usd cost_usd "Cost" [no_sum]
-            "Cost at API prices of the turns that it began: the parts of the sessions' figures that belong to their \
-             responses. Typed: all responses, also of subagents, up to the next prompt or result. Called: those of \
-             the subagent itself. What no response shows is not in it, such as the summary that /compact asks for."
+            "Cost at API prices of the turns that it started: the shares of their responses in the cost of the \
+             sessions. Typed: all responses, including those of subagents, up to the next prompt or result. Called: \
+             responses of the subagent itself. Excludes charges without a response in the log, such as the summary \
+             for /compact."
             => row.sum.as_ref().and_then(|sum| sum.cost);
     }
 }
 
-/// One row a name: the most used first, then what was offered and never used.
+/// One row per name: most used first, then those offered but never used.
 fn commands(view: &View<'_>) -> Report {
     let Commands { offers, uses } = command::commands(view.ledger);
     let mut rows: BTreeMap<(CommandKind, Option<Name>), Row> = BTreeMap::new();
@@ -157,7 +158,7 @@ fn commands(view: &View<'_>) -> Report {
             }
         }
     }
-    // Where agents are listed, or commands and skills, what is not among them was not offered.
+    // If a log lists agents, or commands and skills, names that are not in the list were not offered.
     let unlisted = |kind: CommandKind| listed.contains(&(kind == CommandKind::Agent)).then_some(0);
     let named = |((kind, name), row): ((CommandKind, Option<Name>), Row)| Row {
         kind: Some(kind),

@@ -1,4 +1,4 @@
-//! Tool calls with what they were given and what they answered: the one report of rows that shows content.
+//! Tool calls with their input and output. This report shows content.
 
 use super::{
     Column, Report, ReportSpec, Table, Value, View,
@@ -14,7 +14,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     sample: &["export", "calls", "--include-content"],
     ..ReportSpec::rows(
         "contents",
-        "Tool calls, one a row, with their inputs and outputs as they stand in the log.",
+        "Tool calls, one per row, with their inputs and outputs as in the log.",
         || heads(&columns()),
     )
 };
@@ -40,32 +40,32 @@ has! { HasLocation for Row<'_>: source, call.context.location }
 
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
-        time started "Time" "When it was asked." => row.call.context.time;
-        text session "Session" "Its session." => &row.session;
-        text project "Project" [data] "The folder of the session." => &row.project;
-        text agent "Agent" [required] "`main`, or the type of the subagent that asked." => row.agent;
-        text model "Model" [data] "The model that asked." => &row.call.model;
-        text version "Version" [data] "The CLI version." => &row.call.context.version;
-        text tool "Tool" [required] "Which tool." => &row.call.tool;
-        text id "Id" [data] "`tool_use.id`, where the log says it." => &row.call.id;
-        text end "End" [required] "How it ended: ok, error, denied or open (no answer seen)." => row.call.end.name();
-        millis latency_ms "Latency" "Time from ask to answer." => row.call.latency;
-        bytes result_bytes "Result" [nullable, data] "Bytes of its result, as they stand in the log."
+        time started "Time" "Time of the call." => row.call.context.time;
+        text session "Session" "Session id." => &row.session;
+        text project "Project" [data] "Working directory of the session." => &row.project;
+        text agent "Agent" [required] "`main`, or the type of the subagent that called." => row.agent;
+        text model "Model" [data] "Model that made the call." => &row.call.model;
+        text version "Version" [data] "CLI version." => &row.call.context.version;
+        text tool "Tool" [required] "Name of the tool." => &row.call.tool;
+        text id "Id" [data] "`tool_use.id`, if the log has it." => &row.call.id;
+        text end "End" [required] "Outcome: ok, error, denied, or open (no result in the log)." => row.call.end.name();
+        millis latency_ms "Latency" "Time from call to result." => row.call.latency;
+        bytes result_bytes "Result" [nullable, data] "Size of the result in the log."
             => row.call.result_bytes;
         ..place_columns();
         ..texts();
     }
 }
 
-/// The content itself.
+/// Columns with the content itself.
 fn texts<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
-        text input "Input" "What it was given, as JSON text." => row.call.input_text.as_deref();
-        text output "Output" "What it answered, as JSON text." => row.call.output_text.as_deref();
+        text input "Input" "Input as JSON text." => row.call.input_text.as_deref();
+        text output "Output" "Output as JSON text." => row.call.output_text.as_deref();
     }
 }
 
-/// One row a call, in the order they stand, with content where the scan kept it.
+/// One row per call, in log order, with content if the scan kept it.
 fn contents(view: &View<'_>) -> Report {
     let rows: Vec<Row<'_>> = view.ledger.calls.iter().map(|call| Row::of(view, call)).collect();
     let table = Table::of("Calls", &columns(), &rows).on_screen(50);

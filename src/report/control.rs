@@ -1,4 +1,4 @@
-//! Requests between the CLI and its host, and over a bridge: one a row, with what became of it.
+//! Control requests between the CLI and its host or over a bridge, with their outcome.
 
 use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
@@ -21,15 +21,14 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     make: Some(control),
     command: Some(CommandSpec {
         group: CommandGroup::Around,
-        about: "List control requests: who asked for what, decisions, latencies",
-        details: "What the CLI asked its host and the host asked the CLI, and what went over a bridge; requests and responses \
-            are paired by id, also those of two logs of one run. Control lines have no session id: the session is the \
-            one that runs around them. Where the response stands in another log, how the call ended tells whether it was \
-            allowed.",
+        about: "List control requests: direction, subtype, decision, latency",
+        details: "Requests from the CLI to its host and back, and over a bridge. Requests and responses are paired by id, even \
+            across two logs of one run. Control lines have no session id, so they are assigned to the session around \
+            them. If the response is in a log that was not read, the outcome of the call shows whether it was allowed.",
         examples: &[
-            ("What the CLI and its host asked of each other", "ccstat control run.jsonl"),
+            ("Requests between the CLI and its host", "ccstat control run.jsonl"),
             (
-                "Both sides of a run, with the time that approvals took",
+                "Both sides of a run, with the time of approvals",
                 "ccstat control stdin.jsonl stdout.jsonl --sort latency_ms",
             ),
         ],
@@ -37,7 +36,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     }),
     ..ReportSpec::rows(
         "control",
-        "Requests between the CLI and its host, or over a bridge: who asked for what, how it was decided, and when.",
+        "Requests between the CLI and its host or over a bridge: direction, subtype, decision and time.",
         || heads(&columns()),
     )
 };
@@ -82,37 +81,37 @@ fn of<T: Into<Value>>(row: &Row, value: impl Fn(&Request) -> T) -> Value {
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        time time "Time" "When it was asked, else when it was answered." => of(row, |request| request.time);
-        text direction "Direction" [required] "Who asks whom: cli to host, host to cli, bridge to client, or client to bridge."
+        time time "Time" "Time of the request, otherwise of the response." => of(row, |request| request.time);
+        text direction "Direction" [required] "Direction of the request: cli to host, host to cli, bridge to client, or client to bridge."
             => of(row, |request| request.direction.name());
-        text subtype "Request" "What is asked for; of a response alone, where nothing else is answered like this."
+        text subtype "Request" "Subtype of the request; for a response without its request, only if its content is unambiguous."
             => of(row, |request| text(request.subtype.as_deref()));
-        text tool "Tool" "The tool that is asked about." => of(row, |request| text(request.tool.as_deref()));
-        text decision "Decision" "What the response says: allow, deny, success or error; or cancelled, or unanswered. Where a log has no response, \
-             how the call ended tells whether it was allowed."
+        text tool "Tool" "Tool that the request is about." => of(row, |request| text(request.tool.as_deref()));
+        text decision "Decision" "Decision in the response: allow, deny, success or error; otherwise cancelled or unanswered. If the log has \
+             no response, it is derived from the outcome of the call."
             => of(row, |request| request.decision.map(Decision::name));
-        millis latency_ms "Latency" [no_sum] "Time until it was decided, where both lines say when." => row.latency;
+        millis latency_ms "Latency" [no_sum] "Time from request to decision, if both lines have a time." => row.latency;
         ..halves();
         ..place_columns();
     }
 }
 
-/// What a request is known by, and where it belongs.
+/// Columns that identify a request and its session.
 fn halves() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        flag always "Always" [data] "Whether the tool was allowed from then on, too."
+        flag always "Always" [data] "Whether the tool was allowed permanently."
             => of(row, |request| Value::Flag(request.always));
-        text seen "Seen" [required, wide] "Which of its two lines were read: both, request or response."
+        text seen "Seen" [required, wide] "Which of the two lines were read: both, request or response."
             => of(row, |request| request.seen.name());
-        text request_id "Request id" [data] "What pairs the two: `request_id`, or the id of the call that a bridge asks about."
+        text request_id "Request id" [data] "Id that pairs request and response: `request_id`, or the id of the call for a bridge."
             => of(row, |request| text(request.id.as_deref()));
-        text session "Session" [data] "Id of the session that runs around it, where that is clear." => &row.session;
-        text project "Project" [data] "The folder of that session." => &row.project;
-        text place "Place" [screen] "Where it stands." => &row.place;
+        text session "Session" [data] "Id of the session around it, if unambiguous." => &row.session;
+        text project "Project" [data] "Working directory of that session." => &row.project;
+        text place "Location" [screen] "Location of the record." => &row.place;
     }
 }
 
-/// One row a request.
+/// One row per request.
 fn control(view: &View<'_>) -> Report {
     let rows: Vec<Row> = requests(view.ledger).into_iter().map(|request| Row::of(view, request)).collect();
     let columns = columns();
@@ -124,10 +123,7 @@ fn notes(rows: &[Row]) -> Vec<Line> {
     let requests = || rows.iter().filter_map(|row| row.request.as_ref());
     let decided = |decision| requests().filter(|one| one.decision == Some(decision)).count() as u64;
     if rows.is_empty() {
-        return vec![
-            Line::new(Tone::Plain)
-                .word("no control requests: neither CLI, host nor bridge asked for anything"),
-        ];
+        return vec![Line::new(Tone::Plain).word("no control requests between CLI, host and bridge")];
     }
     let mut line = Line::new(Tone::Plain).count(rows.len() as u64, " request", " requests");
     let mut before = ": ";
@@ -142,7 +138,7 @@ fn notes(rows: &[Row]) -> Vec<Line> {
     let lone = requests().filter(|one| one.seen == Seen::Response).count() as u64;
     if lone > 0 {
         let line = Line::new(Tone::Plain).count(lone, " response has", " responses have");
-        notes.push(line.word(" no request in what was read: give the log of the other side, too"));
+        notes.push(line.word(" no request in these logs: give the log of the other side too"));
     }
     notes
 }

@@ -1,4 +1,4 @@
-//! What it cost, by whatever one asks: days, projects, models, tools, agents.
+//! Tokens and cost, grouped by day, project, model, tool, agent and more.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,14 +31,14 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     command: Some(CommandSpec {
         group: CommandGroup::History,
         about: "Show tokens and cost by day, project, model, tool and more",
-        details: "A session's cost is divided over its responses in proportion to what their tokens cost, and by model as the \
-            CLI says. What has no owner is a row without a name, so that rows always add up to the total.",
+        details: "A session's cost is split over its responses in proportion to the price of their tokens, and by model as the \
+            CLI reports. Cost that cannot be attributed is in a row without a name, so rows always add up to the total.",
         examples: &[
             (
                 "Why last month was so expensive",
                 "ccstat cost --since last-month --until last-month --by project,model",
             ),
-            ("What subagents cost", "ccstat cost --by agent ~/.claude/projects"),
+            ("The cost of subagents", "ccstat cost --by agent ~/.claude/projects"),
         ],
         has_arguments: true,
         ..CommandSpec::DEFAULT
@@ -89,7 +89,7 @@ pub(crate) const MONTHLY: ReportSpec = ReportSpec {
         group: CommandGroup::History,
         about: "Show tokens and cost by month",
         details: "The same as `cost --by month`.",
-        examples: &[("Month by month", "ccstat monthly"), ("Of one model", "ccstat monthly --model opus")],
+        examples: &[("Month by month", "ccstat monthly"), ("One model only", "ccstat monthly --model opus")],
         ..CommandSpec::DEFAULT
     }),
     ..ReportSpec::rows("monthly", "Tokens and cost by month.", || heads(&columns(&[By::Month])))
@@ -101,11 +101,11 @@ pub(crate) const BLOCKS: ReportSpec = ReportSpec {
     command: Some(CommandSpec {
         group: CommandGroup::History,
         about: "Show tokens and cost by window of five hours",
-        details: "The same as `cost --by window`: a window begins with the full hour of its first response and lasts five \
-            hours, as subscriptions count.",
+        details: "The same as `cost --by window`: a window starts at the full hour of its first response and lasts five \
+            hours, like the limits of subscriptions.",
         examples: &[
             ("Today's windows, as they fill", "ccstat blocks --since today --follow"),
-            ("The dearest ones", "ccstat blocks --sort cost_usd --limit 5"),
+            ("The most expensive ones", "ccstat blocks --sort cost_usd --limit 5"),
         ],
         ..CommandSpec::DEFAULT
     }),
@@ -115,7 +115,7 @@ pub(crate) const BLOCKS: ReportSpec = ReportSpec {
 };
 
 names! {
-    /// What cost is divided by.
+    /// Grouping of costs.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
     pub enum By {
@@ -127,9 +127,9 @@ names! {
         Month = "month",
         /// Hours
         Hour = "hour",
-        /// Windows of five hours, from the hour of their first response
+        /// Windows of five hours, from the full hour of the first response
         Window = "window",
-        /// Folders that sessions began in
+        /// Working directories of sessions
         Project = "project",
         /// Sessions
         Session = "session",
@@ -160,26 +160,28 @@ impl By {
         }
         match self {
             Self::Day => column!(Day, Text, "Day", "Day in the time zone."),
-            Self::Week => column!(Week, Text, "Week", "Monday on which the week began."),
+            Self::Week => column!(Week, Text, "Week", "Monday of the week."),
             Self::Month => column!(Month, Text, "Month", "Month in the time zone."),
             Self::Hour => column!(Hour, Text, "Hour", "Hour in the time zone, with its offset."),
-            Self::Window => column!(Window, Time, "Window", "Begin of the window of five hours."),
+            Self::Window => column!(Window, Time, "Window", "Start of the five-hour window."),
             Self::Project => {
-                column!(Project, Text, "Project", "The folder that sessions began in.")
+                column!(Project, Text, "Project", "Working directory in which sessions started.")
             }
             Self::Session => column!(Session, Text, "Session", "Id of the session."),
             Self::Model => column!(Model, Text, "Model", "Name of the model."),
-            Self::Tool => column!(Tool, Text, "Tool", "The tool that responses call."),
+            Self::Tool => column!(Tool, Text, "Tool", "Tool that the responses call."),
             Self::Agent => column!(Agent, Text, "Agent", "`main`, or the type of the subagent."),
             Self::Version => column!(Version, Text, "Version", "CLI version."),
         }
     }
 
-    /// What cannot be told, in words.
+    /// Text of the note about cost without a value in this column.
     fn unknown(self) -> &'static str {
         match self {
-            Self::Tool => " belongs to no tool: responses that call none, and what no response shows",
-            Self::Agent => " belongs to no agent: what no response shows, such as titles and summaries",
+            Self::Tool => " belongs to no tool: responses without a call, and charges without a response",
+            Self::Agent => {
+                " belongs to no agent: charges without a response in the log, such as titles and summaries"
+            }
             Self::Model => " belongs to no single model",
             Self::Project => " has no project",
             Self::Session => " has no session",
@@ -203,7 +205,7 @@ struct Row {
 has! { HasCost for Row: sum -> Sum }
 
 impl Row {
-    /// That a session cost nothing is known of it, but is no row of its own.
+    /// Whether there is nothing to show: no responses, no tokens, no cost.
     fn is_nothing(&self) -> bool {
         let Sum { tokens, cost, responses, .. } = &self.sum;
         *responses == 0 && *tokens == Tokens::default() && cost.unwrap_or_default() == Usd::ZERO
@@ -224,39 +226,35 @@ impl Row {
 fn columns(by: &[By]) -> Vec<Column<Row>> {
     columns! { |row: Row|
         ..by.iter().map(|one| if by.len() > 1 { one.column().optional() } else { one.column() });
-        count sessions "Sessions" [no_sum, wide] "Sessions that had a part in it." => row.sessions.len() as u64;
+        count sessions "Sessions" [no_sum, wide] "Sessions involved." => row.sessions.len() as u64;
         ..cost_columns();
-        share share "Share" [nullable, wide] "Part of the whole cost." => share(row.sum.cost, row.whole);
-        share cache_hit_rate "Cache hits" [nullable, wide] "Prompt tokens that came from the cache, of all prompt tokens."
+        share share "Share" [nullable, wide] "Share of the total cost." => share(row.sum.cost, row.whole);
+        share cache_hit_rate "Cache hits" [nullable, wide] "Share of prompt tokens that were read from the cache."
             => row.sum.hit_rate();
-        usd cache_saved_usd "Cache saved" [wide] "What the same prompts would have cost without a cache, less what they did."
+        usd cache_saved_usd "Cache saved" [wide] "Amount saved by the cache: cost of the same prompts without a cache, minus their actual cost."
             => row.sum.saved;
         list models "Models" [data] "Models that were charged."
             => Value::List(row.models.iter().map(Value::text).collect());
     }
 }
 
-/// Tokens and cost, divided.
+/// Tokens and cost, grouped by `by`.
 pub fn cost(view: &View<'_>, by: &[By]) -> Report {
     divided(SPEC.name, "Cost", view, by)
 }
 
-/// By day.
 fn daily(view: &View<'_>) -> Report {
     divided(DAILY.name, "Cost by day", view, &[By::Day])
 }
 
-/// By week.
 fn weekly(view: &View<'_>) -> Report {
     divided(WEEKLY.name, "Cost by week", view, &[By::Week])
 }
 
-/// By month.
 fn monthly(view: &View<'_>) -> Report {
     divided(MONTHLY.name, "Cost by month", view, &[By::Month])
 }
 
-/// By window of five hours.
 fn blocks(view: &View<'_>) -> Report {
     divided(BLOCKS.name, "Cost by window of five hours", view, &[By::Window])
 }
@@ -307,7 +305,7 @@ fn shown(by: By, key: Option<Text>) -> Value {
     }
 }
 
-/// How much has no owner, for each thing that was asked for.
+/// Notes about cost that cannot be attributed, one per grouping.
 fn unattributed<'a>(rows: &'a [Row], by: &'a [By]) -> impl Iterator<Item = Line> + 'a {
     by.iter().filter_map(move |by| {
         let without = rows.iter().filter(|row| row.keys.get(by) == Some(&Value::Missing));
@@ -316,12 +314,12 @@ fn unattributed<'a>(rows: &'a [Row], by: &'a [By]) -> impl Iterator<Item = Line>
     })
 }
 
-/// Finds the keys of charges.
+/// Computes the grouping keys of charges.
 struct Keys<'a> {
     view: &'a View<'a>,
-    /// Begins of windows, if they are asked for.
+    /// Starts of windows, if grouped by window.
     windows: Vec<Time>,
-    /// The last period and its name: charges of one period follow each other.
+    /// Cache of the last period and its name, since charges of one period are adjacent.
     last: BTreeMap<By, (Range<Time>, Option<Text>)>,
 }
 

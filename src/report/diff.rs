@@ -1,4 +1,4 @@
-//! Two runs side by side, or two sets of them: what changed, by how much, and how sure that is.
+//! Compares two runs or two sets of runs: what changed, by how much, and how certain that is.
 
 use std::collections::BTreeSet;
 
@@ -22,11 +22,11 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
         group: CommandGroup::Run,
         about: "Compare two runs, or two sets of them: cost, time, failures",
         details: "BASE and HEAD are each a file, a folder, a pattern, or - for standard input; a log that is piped in is HEAD \
-            if only BASE is given. One run a side is compared by its totals. Of several runs (a run is a session, or a \
-            source that names none) the means are compared, with their standard deviation and the 95 % interval of the \
-            difference. What is not known on one side has no difference.",
+            if only BASE is given. With one run on each side, totals are compared. With several runs (a run is a session, \
+            or a source without a session id), means are compared, with their standard deviation and the 95 % interval \
+            of the difference. If a figure is unknown on one side, there is no difference.",
         examples: &[
-            ("What a change of the prompt did", "ccstat diff before.jsonl after.jsonl"),
+            ("The effect of a new prompt", "ccstat diff before.jsonl after.jsonl"),
             (
                 "Fail if runs of a branch cost a tenth more than those of main",
                 "ccstat diff runs/main runs/branch --max-cost-increase 10%",
@@ -42,25 +42,25 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     )
 };
 
-/// Rows of a group that a person reads before asking for more.
+/// Maximum number of rows of a group on screen.
 const GROUP_ROWS: usize = 6;
 
-/// One figure on both sides.
+/// One figure of both sides.
 struct Row {
     group: Group,
     name: String,
-    /// Whether it is shown also where it is equal.
+    /// Whether it is shown even if both sides are equal.
     is_headline: bool,
     base: Figures,
     head: Figures,
 }
 
-/// One figure of the runs of a side.
+/// One figure of all runs of a side.
 #[derive(Default)]
 struct Figures {
-    /// Of the runs where it is known.
+    /// Mean and deviation over the runs where it is known.
     spread: Option<Spread>,
-    /// Runs where it is not known.
+    /// Number of runs where it is unknown.
     unknown: usize,
 }
 
@@ -85,7 +85,7 @@ impl Row {
         self.base.spread?.interval_to(&self.head.spread?)
     }
 
-    /// Whether the two sides say the same: what is known of one side alone is a difference.
+    /// Whether both sides are equal. A figure known on only one side is a difference.
     fn is_equal(&self) -> bool {
         match (self.base.spread, self.head.spread) {
             (Some(base), Some(head)) => base.mean == head.mean,
@@ -108,27 +108,27 @@ impl Row {
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text group "Group" [required] "What it is about." => row.group.name();
-        text name "Name" [required] "What of it: a tool, a model, a kind of record; `all` for all of it." => &row.name;
-        text unit "Unit" [required, data] "What the figures are: `usd`, `ms` or `count`." => row.group.measure().name();
-        number base "Base" "Figure of the base; of several runs their mean."
+        text group "Group" [required] "Group of the figure." => row.group.name();
+        text name "Name" [required] "Tool, model, kind of record or other part; `all` for the whole group." => &row.name;
+        text unit "Unit" [required, data] "Unit of the figures: `usd`, `ms` or `count`." => row.group.measure().name();
+        number base "Base" "Figure of the base; the mean if there are several runs."
             => row.of(&row.base, |spread| Some(spread.mean));
-        number head "Head" "Figure of the head; of several runs their mean."
+        number head "Head" "Figure of the head; the mean if there are several runs."
             => row.of(&row.head, |spread| Some(spread.mean));
-        number change "Change" "Head less base." => row.difference(row.change());
-        // Before the percentage: where both do not fit, what may be chance matters more.
+        number change "Change" "Head minus base." => row.difference(row.change());
+        // Before the percentage: if only one fits, the margin matters more.
         number margin "± 95 %" [screen] "Half of the 95 % interval of the change."
             => row.value(row.interval().map(|(low, high)| (high - low) / 2.0));
-        share relative "Relative" "Change as a part of the base; missing if that is zero."
+        share relative "Relative" "Change relative to the base; missing if the base is zero."
             => row.relative().map_or(Value::Missing, |part| Value::Change(Box::new(Value::Share(part))));
         number low "Low" [data] "Lower end of the 95 % interval of the change, by Welch's t."
             => row.difference(row.interval().map(|(low, _)| low));
-        number high "High" [data] "Upper end of the same." => row.difference(row.interval().map(|(_, high)| high));
-        count base_runs "Base runs" [no_sum, data] "Runs of the base whose figure is known." => count(&row.base);
-        count head_runs "Head runs" [no_sum, data] "Runs of the head whose figure is known." => count(&row.head);
-        number base_sd "Base sd" [wide] "Standard deviation of the base; one run has none."
+        number high "High" [data] "Upper end of the 95 % interval of the change, by Welch's t." => row.difference(row.interval().map(|(_, high)| high));
+        count base_runs "Base runs" [no_sum, data] "Runs of the base with a known figure." => count(&row.base);
+        count head_runs "Head runs" [no_sum, data] "Runs of the head with a known figure." => count(&row.head);
+        number base_sd "Base sd" [wide] "Standard deviation of the base; missing for one run."
             => row.of(&row.base, |spread| spread.deviation);
-        number head_sd "Head sd" [wide] "Standard deviation of the head; one run has none."
+        number head_sd "Head sd" [wide] "Standard deviation of the head; missing for one run."
             => row.of(&row.head, |spread| spread.deviation);
         number base_total "Base total" [data] "Sum over the runs of the base."
             => row.of(&row.base, |spread| Some(spread.total));
@@ -141,7 +141,7 @@ fn count(side: &Figures) -> Value {
     Value::Count(side.spread.map_or(0, |spread| spread.count as u64))
 }
 
-/// Compares two sides, and judges what may have grown by how much.
+/// Compares two sides and evaluates the limits on growth.
 pub fn diff(base: &View<'_>, head: &View<'_>, limits: &[(Growth, Allowance)]) -> Report {
     let sides = [runs(base.ledger), runs(head.ledger)];
     let mut rows = rows(&sides[0], &sides[1]);
@@ -167,7 +167,7 @@ pub fn diff(base: &View<'_>, head: &View<'_>, limits: &[(Growth, Allowance)]) ->
     Report { verdicts, ..Report::of(SPEC.name, table, notes) }
 }
 
-/// What every run has, and what has a name on either side.
+/// Rows for the fixed metrics, then for every name that occurs on either side.
 fn rows(base: &[Run], head: &[Run]) -> Vec<Row> {
     let mut groups = BTreeSet::new();
     let metrics = METRICS.iter().map(|&(group, name, figure)| Row {
@@ -189,8 +189,8 @@ fn rows(base: &[Run], head: &[Run]) -> Vec<Row> {
     rows
 }
 
-/// Group by group, what changed most first; then what few people ask for: the rest of long groups, and what is equal.
-/// Returns how many rows come before that.
+/// Sorts rows by group, largest change first, and moves equal rows and the rest of long groups to the end. Returns
+/// the number of rows before these.
 fn arrange(rows: &mut Vec<Row>) -> usize {
     let size = |row: &Row| row.change().map_or(f64::INFINITY, f64::abs);
     rows.sort_by(|one, two| {
@@ -210,30 +210,32 @@ fn arrange(rows: &mut Vec<Row>) -> usize {
     count
 }
 
-/// How many runs there are, and what that allows to say.
+/// Notes about the number of runs and what can be concluded from it.
 fn run_notes(rows: &[Row], base: u64, head: u64) -> Vec<Line> {
     let line = |tone| Line::new(tone).count(base, " run", " runs").word(" against ").value(head);
     let mut notes = vec![match (base, head) {
         (0, _) | (_, 0) => line(Tone::Warning).word(": nothing to compare on one side"),
-        (1, 1) => line(Tone::Plain).word(": the totals are compared, and one run says nothing about chance"),
-        (1, _) | (_, 1) => line(Tone::Warning).word(": means per run are compared; too few for an interval"),
+        (1, 1) => line(Tone::Plain).word(": totals are compared; single runs do not show random variation"),
+        (1, _) | (_, 1) => {
+            line(Tone::Warning).word(": means per run are compared; too few runs for an interval")
+        }
         _ => line(Tone::Plain).word(
-            ": means per run are compared; a change that is smaller than its ± (the 95 % interval, Welch) may be \
-             chance",
+            ": means per run are compared; a change smaller than its ± (the 95 % interval, Welch) may be \
+             random",
         ),
     }];
     for row in rows.iter().filter(|row| row.is_headline) {
         let sides = [(&row.base, " of the base"), (&row.head, " of the head")];
         for (side, whose) in sides.into_iter().filter(|(side, _)| side.unknown > 0) {
-            let line = Line::new(Tone::Warning).value(row.group.name()).word(" is not known of ");
+            let line = Line::new(Tone::Warning).value(row.group.name()).word(" is unknown for ");
             let line = line.count(side.unknown as u64, " run", " runs").word(whose);
-            notes.push(if side.spread.is_some() { line.word(": the mean is of the others") } else { line });
+            notes.push(if side.spread.is_some() { line.word("; the mean covers the others") } else { line });
         }
     }
     notes
 }
 
-/// What is to say about the cost of each side, once where it is the same.
+/// Notes about the cost of each side; a note that applies to both appears once.
 fn cost_notes(base: &View<'_>, head: &View<'_>) -> Vec<Line> {
     let [of_base, of_head] = [base, head].map(|side| sessions::cost_notes(side.ledger));
     let with = |side: &'static str, line: &Line| {

@@ -1,4 +1,4 @@
-//! How the cost of each session came about, line by line.
+//! Explains the cost of each session, step by step.
 
 use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Value, View,
@@ -21,14 +21,14 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     sample: &["explain", "cost"],
     command: Some(CommandSpec {
         group: CommandGroup::Run,
-        about: "Explain how the cost of each session came about, line by line",
-        details: "Says which figure counts (what the results add up to, the saved total, or tokens times prices) and why, and \
-            how it is put together. The lines that count add up to the session's cost. Filters choose sessions; those \
-            that are chosen are explained whole.",
+        about: "Explain how the cost of each session is computed, step by step",
+        details: "Says which figure is used (the sum of the results, the saved total, or tokens times prices) and why, and how it \
+            is computed. The lines that count add up to the session's cost. Filters select sessions; selected sessions \
+            are explained in full.",
         examples: &[
             ("Where the cost of a run comes from", "ccstat explain cost run.jsonl"),
             (
-                "The same of one saved session, for a spreadsheet",
+                "The same for one saved session, for a spreadsheet",
                 "ccstat explain cost ~/.claude/projects --session 0a1b2c3d --format csv",
             ),
         ],
@@ -37,7 +37,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     }),
     ..ReportSpec::rows(
         "explain",
-        "How the cost of each session came about, line by line: the lines that count add up to it.",
+        "How the cost of each session is computed, step by step; the lines that count add up to it.",
         || heads(&columns()),
     )
 };
@@ -45,7 +45,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
 struct Row<'a> {
     step: &'a Step,
     session: &'a Session,
-    /// Its beginning, where there are several.
+    /// Beginning of the session id, if there are several sessions.
     short: Value,
     source: Value,
 }
@@ -59,7 +59,7 @@ impl Row<'_> {
 
 has! { HasLocation for Row<'_>: source, step.location }
 
-/// The name of a step, for programs.
+/// Name of a step, for programs.
 fn name(kind: &StepKind) -> &'static str {
     match kind {
         StepKind::Figure(_) => "figure",
@@ -81,7 +81,7 @@ fn name(kind: &StepKind) -> &'static str {
     }
 }
 
-/// What a step says, short enough for a screen.
+/// Description of a step, short enough for a screen.
 fn what(step: &Step) -> String {
     let model = step.model.as_deref().unwrap_or("of no model");
     let responses = |count: u64| if count == 1 { "response" } else { "responses" };
@@ -110,13 +110,13 @@ fn what(step: &Step) -> String {
     }
 }
 
-/// The same below what it belongs to.
+/// The description, indented below the figure it belongs to.
 fn label(step: &Step) -> String {
     let is_head = matches!(step.kind, StepKind::Figure(_) | StepKind::Total);
     if is_head { what(step) } else { format!("  {}", what(step)) }
 }
 
-/// Which figure counts, and why.
+/// Which figure is used, and why.
 fn because(figure: Figure) -> &'static str {
     match figure {
         Figure::Results => "reported: its turns, by their results",
@@ -131,28 +131,28 @@ fn because(figure: Figure) -> &'static str {
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
         text session "Session" [data] "Id of the session." => &row.session.id;
-        text short "Session" [screen] "Beginning of its id." => &row.short;
-        text step "Step" [required, data] "Kind of the line: figure, result, total before, difference, saved total, copied from origin, price, long-prompt surcharge, model, total and others."
+        text short "Session" [screen] "Beginning of the session id." => &row.short;
+        text step "Step" [required, data] "Kind of step: figure, result, total before, difference, saved total, copied from origin, price, long-prompt surcharge, model, total and others."
             => name(&row.step.kind);
-        text what "What" [required, data] "What the line says." => what(row.step);
-        text label "How the cost came about" [screen] "The same on a screen." => label(row.step);
-        text model "Model" [data] "The model that it is about." => &row.step.model;
+        text what "Description" [required, data] "Description of the step." => what(row.step);
+        text label "Step" [screen] "Description of the step, indented." => label(row.step);
+        text model "Model" [data] "Model of the step." => &row.step.model;
         count tokens "Tokens" [no_sum, nullable] "Tokens of all types." => row.all_tokens();
-        count input "Input" [no_sum, nullable, data] "Tokens that came from no cache." => row.step.tokens.map(|tokens| tokens.input);
-        count output "Output" [no_sum, nullable, data] "Tokens that the model wrote." => row.step.tokens.map(|tokens| tokens.output);
+        count input "Input" [no_sum, nullable, data] "Input tokens that were not cached." => row.step.tokens.map(|tokens| tokens.input);
+        count output "Output" [no_sum, nullable, data] "Output tokens." => row.step.tokens.map(|tokens| tokens.output);
         count cache_read "Cache read" [no_sum, nullable, data] "Tokens read from the cache." => row.step.tokens.map(|tokens| tokens.cache_read);
         count cache_write_5m "Write 5m" [no_sum, nullable, data] "Tokens written to the cache for five minutes." => row.step.tokens.map(|tokens| tokens.cache_write_5m);
         count cache_write_1h "Write 1h" [no_sum, nullable, data] "Tokens written to the cache for an hour." => row.step.tokens.map(|tokens| tokens.cache_write_1h);
-        usd per_million_usd "Per 1M" [no_sum, data] "Price of a million tokens of this type."
+        usd per_million_usd "Per 1M" [no_sum, data] "Price per million tokens of this type."
             => match &row.step.kind { StepKind::Price(_, million) => (*million).into(), _ => Value::Missing, };
-        usd amount_usd "Amount" [no_sum] "How much." => row.step.amount;
-        flag counts "Counts" "Whether the line adds to the session's cost; the others say where it comes from."
+        usd amount_usd "Amount" [no_sum] "Amount." => row.step.amount;
+        flag counts "Counts" "Whether the line adds to the session's cost; other lines show how it is derived."
             => row.step.counts;
         ..shown_as(Shown::Wide, &["source", "line"], place_columns());
     }
 }
 
-/// The steps of every session, in the order of their beginnings.
+/// The steps of every session, sorted by start time of the session.
 pub fn explain(view: &View<'_>) -> Report {
     let ledger = view.ledger;
     let told = ledger.sessions.iter().filter(|session| !session.steps.is_empty());
@@ -174,7 +174,7 @@ pub fn explain(view: &View<'_>) -> Report {
         let steps = told.clone().flat_map(|session| &session.steps).filter(|step| step.counts);
         let total: Usd = steps.filter_map(|step| step.amount).sum();
         notes.push(
-            Line::new(Tone::Plain).word("the lines that count come to ").value(total).word(" in ").count(
+            Line::new(Tone::Plain).word("the lines that count add up to ").value(total).word(" in ").count(
                 told.count() as u64,
                 " session",
                 " sessions",

@@ -1,7 +1,7 @@
-//! Questions narrowed: which rows count. A filter means the same in every report.
+//! Filters: which rows count. A filter means the same in every report.
 //!
-//! Rows that a filter cannot evaluate are excluded: a row without a time is in no span of time, a row without a session is in no
-//! project, and a turn calls no tool.
+//! Rows that a filter cannot evaluate are excluded: a row without a time is in no time range, a row without a session
+//! is in no project, and a turn has no tool.
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -15,39 +15,39 @@ use crate::{
 /// Which rows count.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Not before this moment.
+    /// Start of the time range, inclusive.
     pub since: Option<Time>,
-    /// Before this moment.
+    /// End of the time range, exclusive.
     pub until: Option<Time>,
-    /// Only the latest sessions, this many.
+    /// Only this many sessions, the latest ones.
     pub last: Option<usize>,
-    /// Only of these projects.
+    /// Projects; empty for all.
     pub projects: Vec<Pattern>,
-    /// Only of these models.
+    /// Models; empty for all.
     pub models: Vec<Pattern>,
-    /// Only of these sessions.
+    /// Sessions; empty for all.
     pub sessions: Vec<Pattern>,
-    /// Only of these tools.
+    /// Tools; empty for all.
     pub tools: Vec<Pattern>,
-    /// Only of the main agent, or only of subagents.
+    /// Main agent, subagents or both.
     pub agents: Agents,
-    /// Only sessions that ended like this.
+    /// Outcomes of sessions; empty for all.
     pub outcomes: Vec<super::Outcome>,
 }
 
-/// Whose rows count.
+/// Which agents' rows count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Agents {
-    /// Everyone's.
+    /// All agents.
     #[default]
     All,
-    /// The main agent's.
+    /// The main agent only.
     Main,
-    /// Those of subagents.
+    /// Subagents only.
     Sub,
 }
 
-/// A name, a part of one, or a pattern with `*` and `?`.
+/// A name, part of a name, or a glob with `*`, `?` and `[`.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
@@ -55,7 +55,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// What was typed.
+    /// Parses a pattern as typed on the command line.
     pub fn new(text: &str) -> Result<Self, String> {
         let glob = text.contains(['*', '?', '[']).then(|| {
             let glob = GlobBuilder::new(text).literal_separator(false).build();
@@ -72,7 +72,7 @@ impl Pattern {
     }
 }
 
-/// Whether a name is asked for; where nothing is asked for, all are.
+/// Whether a name matches one of the patterns; without patterns every name matches.
 fn wanted(patterns: &[Pattern], name: Option<&str>, plainly: impl Fn(&str, &str) -> bool) -> bool {
     patterns.is_empty()
         || name.is_some_and(|name| patterns.iter().any(|pattern| pattern.matches(name, &plainly)))
@@ -82,7 +82,7 @@ fn holds(name: &str, part: &str) -> bool {
     name.to_lowercase().contains(&part.to_lowercase())
 }
 
-/// The folder of saved sessions that a source is in, by the name that the CLI gives it.
+/// The folder below `projects` that contains a saved session.
 fn project_folder(source: &str) -> Option<String> {
     let mut parts = source.split(['/', '\\']);
     parts.find(|part| *part == "projects")?;
@@ -91,7 +91,7 @@ fn project_folder(source: &str) -> Option<String> {
 }
 
 impl Filter {
-    /// Whether all rows count.
+    /// Whether no filter is set.
     pub fn is_empty(&self) -> bool {
         let Self { since, until, last, projects, models, sessions, tools, agents, outcomes } = self;
         since.is_none()
@@ -102,18 +102,18 @@ impl Filter {
             && *agents == Agents::All
     }
 
-    /// What has to be kept for a report that needs `detail` itself: which sessions remain depends on all their records.
+    /// The detail to keep for a report that needs `detail`. Which sessions remain depends on all their records.
     pub fn detail(&self, detail: Detail) -> Detail {
         if self.is_empty() { detail } else { detail | Detail::ROWS | Detail::RECORDS }
     }
 
-    /// Names the projects of sessions by their folders, then leaves the rows that count.
+    /// Names projects after their folders where the log does not, then applies the filter.
     pub fn select(&self, ledger: &mut Ledger, names: Names<'_>) {
         ledger.suggest_projects(|source| project_folder(names.get(source)));
         self.apply(ledger);
     }
 
-    /// Leaves the rows that count.
+    /// Removes the rows that do not count.
     pub fn apply(&self, ledger: &mut Ledger) {
         if self.is_empty() {
             return;
@@ -133,7 +133,7 @@ impl Filter {
         // Destructured, so that a new table does not compile until it is filtered.
         let Ledger {
             input: _,    // about bytes, not rows
-            sessions: _, // narrowed last, by what is left of their rows
+            sessions: _, // filtered last, by their remaining rows
             agents,
             responses,
             charges,
@@ -149,9 +149,9 @@ impl Filter {
             servers,
             records,
             traces,
-            spans: _,   // narrowed with their sessions
+            spans: _,   // filtered with their sessions
             hosts: _,   // about sources, not rows
-            sources: _, // narrowed with their sessions
+            sources: _, // filtered with their sessions
         } = ledger;
 
         charges.retain(|charge| {
@@ -191,7 +191,7 @@ impl Filter {
         self.narrow_sessions(ledger, &sessions);
     }
 
-    /// Whether a row is of a session that is asked for. A filter on sessions excludes rows without a session.
+    /// Whether the session of a row is selected. A filter on sessions excludes rows without a session.
     fn is_chosen(&self, context: &Context, sessions: &[bool]) -> bool {
         match context.session {
             Some(session) => sessions[session.get()],
@@ -199,14 +199,14 @@ impl Filter {
         }
     }
 
-    /// Whether sessions are asked for by name, project, ending or age.
+    /// Whether sessions are selected by name, project, outcome or age.
     fn has_session_filter(&self) -> bool {
         let Self { since: _, until: _, last, projects, models: _, sessions, tools: _, agents: _, outcomes } =
             self;
         last.is_some() || !projects.is_empty() || !sessions.is_empty() || !outcomes.is_empty()
     }
 
-    /// A turn used several models: of those that are asked for its part of the cost is left.
+    /// Filters turns. A turn may use several models: only the cost of the selected ones remains.
     fn narrow_turns(&self, turns: &mut Vec<Turn>, counts: &impl Fn(&Context) -> bool) {
         let all_models = self.models.is_empty();
         turns.retain_mut(|turn| {
@@ -232,7 +232,7 @@ impl Filter {
         })
     }
 
-    /// Which sessions are asked for by name, project, ending or age.
+    /// Which sessions are selected by name, project, outcome or age.
     fn chosen_sessions(&self, ledger: &Ledger) -> Vec<bool> {
         if !self.has_session_filter() {
             return vec![true; ledger.sessions.len()];
@@ -245,7 +245,7 @@ impl Filter {
         });
         let mut chosen: Vec<bool> = chosen.collect();
         if let Some(last) = self.last {
-            // Sessions stand in the order of their beginnings, those without a time at the end.
+            // Sessions are sorted by start time, those without a time last.
             let dated = |at: &usize| ledger.sessions[*at].started.is_some();
             let (dated, undated): (Vec<usize>, Vec<usize>) =
                 (0..chosen.len()).filter(|&at| chosen[at]).partition(dated);
@@ -255,7 +255,7 @@ impl Filter {
         chosen
     }
 
-    /// Sessions stay if they were asked for and something of them is left.
+    /// Removes sessions that are not selected or have no rows left.
     fn narrow_sessions(&self, ledger: &mut Ledger, chosen: &[bool]) {
         let by_rows = self.since.is_some()
             || self.until.is_some()
@@ -277,7 +277,7 @@ impl Filter {
             }
             None => false,
         });
-        // A source without sessions is no answer to a question about some of them.
+        // A source without sessions does not belong in a filtered report.
         ledger.sources.retain_mut(|source| {
             source.sessions = source.sessions.iter().copied().filter_map(moved).collect();
             !source.sessions.is_empty()
@@ -291,7 +291,7 @@ impl Filter {
     }
 }
 
-/// Removes the rows that do not count; the new position of each row that was there.
+/// Removes the rows that do not count. Returns the new index of each former row.
 fn keep<T>(rows: &mut Vec<T>, counts: impl Fn(usize, &T) -> bool) -> Vec<Option<usize>> {
     let (mut moved, mut next) = (Vec::with_capacity(rows.len()), 0);
     rows.retain(|row| {

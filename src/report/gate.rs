@@ -1,4 +1,4 @@
-//! Gates: what was asked to hold, and whether it did.
+//! Gates: conditions on a run, and whether they hold.
 
 mod kind;
 mod limit;
@@ -17,31 +17,31 @@ use crate::{
     measure::{Millis, Usd},
 };
 
-/// Something that is asked to hold.
+/// A condition that a run must meet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gate {
-    /// It costs no more than this.
+    /// Maximum cost.
     MaxCost(Usd),
-    /// No more agentic turns than this, as the CLI counts them.
+    /// Maximum number of agentic turns, as the CLI counts them.
     MaxTurns(u64),
-    /// It takes no longer than this.
+    /// Maximum duration.
     MaxDuration(Millis),
-    /// No more calls fail than this.
+    /// Maximum number of failed calls.
     MaxToolErrors(u64),
-    /// No greater part of the answered calls fails than this, 1 for all of them.
+    /// Maximum share of failed calls among calls with a result; 1 is 100 %.
     MaxToolErrorRate(f64),
-    /// No more calls are refused than this.
+    /// Maximum number of denied calls.
     MaxDenials(u64),
-    /// There is none of these.
+    /// Nothing of this kind may occur.
     FailOn(Kind),
 }
 
 impl Gate {
-    /// The gates that `check` applies where none is asked for: the run ended well, and nothing was refused.
+    /// Gates that `check` applies by default: the run ended well, and no call was denied.
     pub const DEFAULT: [Self; 3] =
         [Self::FailOn(Kind::Error), Self::FailOn(Kind::NoResult), Self::FailOn(Kind::Denial)];
 
-    /// Its name: that of its option, or of its kind.
+    /// Name of its option or of its kind.
     pub fn name(&self) -> &'static str {
         match self {
             Self::MaxCost(_) => "max-cost",
@@ -54,7 +54,7 @@ impl Gate {
         }
     }
 
-    /// How much has to be kept of what is read, to judge it.
+    /// Detail that must be kept to evaluate it.
     pub fn detail(&self) -> Detail {
         match self {
             Self::FailOn(Kind::Invalid) => Detail::TOTALS,
@@ -63,7 +63,7 @@ impl Gate {
         }
     }
 
-    /// Whether it can be judged without any record of a run: by the bytes that were read, or by a clock.
+    /// Whether it can be evaluated without any record of a run: from the bytes read, or from a clock.
     fn needs_no_record(&self, elapsed: Option<Millis>) -> bool {
         match self {
             Self::FailOn(Kind::Invalid | Kind::Truncated) => true,
@@ -87,7 +87,7 @@ impl Gate {
         }
     }
 
-    /// What it finds, run by run.
+    /// Evaluates the gate for each run.
     fn findings(&self, input: &GateInput<'_>) -> Vec<Finding> {
         match *self {
             Self::MaxCost(most) => limit::cost(input, most),
@@ -101,30 +101,30 @@ impl Gate {
     }
 }
 
-/// One gate that was asked for, and how it turned out.
+/// Result of one gate for one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// Its name: that of its option or of its kind, such as `max-cost` or `denial`.
+    /// Name of the gate's option or kind, such as `max-cost` or `denial`.
     pub gate: &'static str,
-    /// The run that it judges: a session, or the source of one without an id; `None` for all that was read.
+    /// The run: a session id, or the source of a session without an id; `None` for everything that was read.
     pub run: Option<String>,
-    /// How long that run took, where it is known.
+    /// Duration of the run, if known.
     pub wall: Option<Millis>,
-    /// Whether it held.
+    /// Whether the gate held.
     pub held: bool,
-    /// What was allowed.
+    /// The limit.
     pub limit: Value,
-    /// What was found; missing where it cannot be known.
+    /// The measured value; missing if it is unknown.
     pub figure: Value,
-    /// Where the first thing that counts stands: the name of its source, and its line from 1.
+    /// Source and line (from 1) of the first occurrence.
     pub at: Option<(String, u64)>,
-    /// What was found, in words: which tools, which call.
+    /// Description of the occurrences: which tools, which call.
     pub what: Line,
-    /// What to do about it.
+    /// Advice.
     pub hint: Option<Line>,
 }
 
-/// What one gate finds in one run.
+/// Result of one gate for one run, before names are added.
 struct Finding {
     held: bool,
     figure: Value,
@@ -134,7 +134,7 @@ struct Finding {
 }
 
 impl Finding {
-    /// A figure that is not known: the gate fails.
+    /// An unknown value: the gate fails.
     fn unknown(why: &'static str, hint: &'static str) -> Self {
         Self {
             held: false,
@@ -146,26 +146,28 @@ impl Finding {
     }
 }
 
-/// What is judged: the rows, and to which run each belongs.
+/// Input of a gate: the rows, and the run of each row.
 struct GateInput<'a> {
     view: &'a View<'a>,
     runs: &'a Runs,
-    /// How long it took by the clock of whoever ran it.
+    /// Duration as measured by the caller.
     elapsed: Option<Millis>,
 }
 
-/// Judges everything that was read as one. Whoever ran it knows how long it took; else the log is asked.
+/// Evaluates gates on everything that was read as one run. `elapsed` is the duration measured by the caller; without
+/// it the duration comes from the log.
 pub fn judge(view: &View<'_>, gates: &[Gate], elapsed: Option<Millis>) -> Vec<Verdict> {
     judge_runs(view, gates, &Runs::whole(), elapsed).pop().unwrap_or_default()
 }
 
-/// Judges every run by itself: the verdicts of each, in the order of the runs.
+/// Evaluates gates on each run. Returns the verdicts of each, in the order of the runs.
 pub(super) fn judge_each(view: &View<'_>, gates: &[Gate], runs: &Runs) -> Vec<Vec<Verdict>> {
     judge_runs(view, gates, runs, None)
 }
 
-const NO_RUN: &str = "not known, since no record of a run was read";
-const LOGS: &str = "give it what claude -p --output-format stream-json --verbose prints, or a saved session";
+const NO_RUN: &str = "unknown: no record of a run was read";
+const LOGS: &str =
+    "give it the output of claude -p --output-format stream-json --verbose, or a saved session";
 
 fn judge_runs(view: &View<'_>, gates: &[Gate], runs: &Runs, elapsed: Option<Millis>) -> Vec<Vec<Verdict>> {
     let mut all: Vec<Vec<Verdict>> = vec![Vec::with_capacity(gates.len()); runs.len()];
@@ -176,7 +178,7 @@ fn judge_runs(view: &View<'_>, gates: &[Gate], runs: &Runs, elapsed: Option<Mill
     let (walls, empty) = (limit::walls(&input), runs.empty(view.ledger));
     for gate in gates {
         for (run, mut finding) in gate.findings(&input).into_iter().enumerate() {
-            // Zero in an input that is not a log is not a figure.
+            // A zero from an input that is not a log means nothing.
             let unjudged = finding.held || finding.figure == Value::Missing;
             if empty[run] && unjudged && !gate.needs_no_record(elapsed) {
                 finding = Finding::unknown(NO_RUN, LOGS);

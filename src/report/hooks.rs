@@ -1,4 +1,4 @@
-//! Hooks: how often each ran, how that ended, and how long it took.
+//! Hooks: number of runs, outcomes and durations.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +24,8 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     command: Some(CommandSpec {
         group: CommandGroup::Around,
         about: "Show hooks: runs, errors, what they blocked, durations",
-        details: "One row for each hook and command. The output of the CLI has hooks only where it was asked for them, and \
-            never their commands or durations; saved sessions have both. A run that both tell of counts once.",
+        details: "One row per hook and command. The output of the CLI contains hooks only on request, and never their commands or \
+            durations; saved sessions contain both. A run that occurs in both counts once.",
         examples: &[
             ("Which hooks block or fail", "ccstat hooks ~/.claude/projects --sort blocked"),
             (
@@ -35,11 +35,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
         ],
         ..CommandSpec::DEFAULT
     }),
-    ..ReportSpec::rows(
-        "hooks",
-        "Hooks: how often each ran, failed and blocked, and how long it took.",
-        || heads(&columns()),
-    )
+    ..ReportSpec::rows("hooks", "Hooks: runs, failures, blocks and durations.", || heads(&columns()))
 };
 
 #[derive(Default)]
@@ -87,9 +83,9 @@ fn took(row: &Row, of: fn(&Latencies) -> Millis) -> Value {
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text event "Event" [data] "What the hook waits for." => &row.event;
-        text hook "Hook" "The event, and the tool or the source that it was about." => &row.name;
-        text command "Command" "What ran. The CLI's output does not say it, saved sessions do." => &row.command;
+        text event "Event" [data] "Event that triggers the hook." => &row.event;
+        text hook "Hook" "The event, with its tool or source." => &row.name;
+        text command "Command" "Command of the hook; only saved sessions contain it." => &row.command;
         ..end_columns();
         ..time_columns();
         ..place_columns();
@@ -98,10 +94,10 @@ fn columns() -> Vec<Column<Row>> {
 
 fn end_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        count runs "Runs" "How often it ran." => row.runs;
-        count ok "Ok" [wide] "Runs that let things go on." => row.ok;
-        count errors "Errors" "Runs that failed or were cancelled, without blocking anything." => row.failed;
-        count blocked "Blocked" "Runs that blocked: by exit code 2, by what they answered, or by refusing a call."
+        count runs "Runs" "Number of runs." => row.runs;
+        count ok "Ok" [wide] "Runs that did not block." => row.ok;
+        count errors "Errors" "Runs that failed or were cancelled without blocking." => row.failed;
+        count blocked "Blocked" "Runs that blocked: by exit code 2, by their output, or by denying a call."
             => row.blocked;
         count open "Open" [wide] "Runs without an end in the log." => row.open;
     }
@@ -109,16 +105,16 @@ fn end_columns() -> Vec<Column<Row>> {
 
 fn time_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        millis p50_ms "p50" [no_sum] "Median duration, where the log says it." => took(row, |all| all.p50);
-        millis max_ms "Max" [no_sum] "The longest duration." => took(row, |all| all.max);
-        millis total_ms "Total" [wide] "Sum of the durations; hooks of one event run at the same time."
+        millis p50_ms "p50" [no_sum] "Median duration, if the log has durations." => took(row, |all| all.p50);
+        millis max_ms "Max" [no_sum] "Longest duration." => took(row, |all| all.max);
+        millis total_ms "Total" [wide] "Sum of the durations; hooks of one event run in parallel."
             => took(row, |all| all.total);
-        time first "First" [wide] "When it ran first." => row.first;
-        time last "Last" [wide] "When it ran last." => row.last;
+        time first "First" [wide] "Time of the first run." => row.first;
+        time last "Last" [wide] "Time of the last run." => row.last;
     }
 }
 
-/// One row a hook: what it waited for and what ran. The most frequent first.
+/// One row per event, hook and command, most frequent first.
 fn hooks(view: &View<'_>) -> Report {
     let all = runs(view.ledger);
     let mut same: BTreeMap<(&Name, &Name, Option<&Name>), Vec<&Hook>> = BTreeMap::new();

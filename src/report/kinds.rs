@@ -1,4 +1,4 @@
-//! The census of kinds and blocks.
+//! Counts kinds of records and content blocks.
 
 use std::collections::BTreeMap;
 
@@ -19,21 +19,19 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     command: Some(CommandSpec {
         group: CommandGroup::Inside,
         about: "Count kinds of records and blocks, unknown ones first",
-        details: "Says how many bytes each takes, and where the first stands.",
+        details: "Shows the size of each kind and the location of its first occurrence.",
         examples: &[
-            ("What a log is made of", "ccstat kinds run.jsonl"),
+            ("The contents of a log", "ccstat kinds run.jsonl"),
             (
-                "What a new CLI version writes that is not known yet",
+                "Kinds of a new CLI version that ccstat does not know yet",
                 "ccstat kinds ~/.claude/projects --sort known:asc",
             ),
         ],
         ..CommandSpec::DEFAULT
     }),
-    ..ReportSpec::rows(
-        "kinds",
-        "Kinds of records and blocks: how many, how large, unknown ones first.",
-        || heads(&columns()),
-    )
+    ..ReportSpec::rows("kinds", "Kinds of records and blocks: count and size, unknown ones first.", || {
+        heads(&columns())
+    })
 };
 
 #[derive(Default)]
@@ -55,18 +53,18 @@ has! { HasLocation for Row: source, at }
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         text name "Name" "Type and discriminator of a record, role and type of a block." => &row.name;
-        text sort "Sort" "`record` or `block`." => Some(row.kind).filter(|kind| !kind.is_empty());
-        flag known "Known" "Whether our tables have it." => row.known;
-        count count "Count" "How many; the sum is of records." => row.count;
-        bytes bytes "Bytes" "Their length; the sum is of records." => row.bytes;
-        share share "Share" [nullable] "Part of the bytes of all records." => ratio(row.bytes, row.all_bytes);
-        text version "Version" [wide] "The CLI version that wrote the first, where it is known." => &row.version;
-        text place "First place" [screen] "Where the first stands." => &row.place;
+        text sort "Kind" "`record` or `block`." => Some(row.kind).filter(|kind| !kind.is_empty());
+        flag known "Known" "Whether ccstat knows it." => row.known;
+        count count "Count" "Number of occurrences; the total counts records only." => row.count;
+        bytes bytes "Bytes" "Size; the total counts records only." => row.bytes;
+        share share "Share" [nullable] "Share of the size of all records." => ratio(row.bytes, row.all_bytes);
+        text version "Version" [wide] "CLI version that wrote the first occurrence, if known." => &row.version;
+        text place "First location" [screen] "Location of the first occurrence." => &row.place;
         ..place_columns();
     }
 }
 
-/// One row a kind: unknown ones first, then the largest.
+/// One row per kind: unknown ones first, then the largest.
 fn kinds(view: &View<'_>) -> Report {
     let records = &view.ledger.records;
     let all_bytes = records.iter().map(|record| record.bytes).sum();
@@ -96,7 +94,7 @@ fn kinds(view: &View<'_>) -> Report {
     let note = (unknown > 0).then(|| {
         Line::new(Tone::Warning)
             .count(unknown, " name is", " names are")
-            .word(" not in our tables: counted like the others, and nothing else is read from them")
+            .word(" unknown to ccstat: counted like the others, but not interpreted")
     });
     let columns = columns();
     let table = Table::of("Kinds", &columns, &rows).with_total(&columns, &total);

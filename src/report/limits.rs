@@ -1,4 +1,4 @@
-//! Limits that a run met: of the subscription, of models, of the context, of turns and money.
+//! Limits that a run reached: of the subscription, model, context, turns or budget.
 
 use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Value, View,
@@ -20,9 +20,9 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     command: Some(CommandSpec {
         group: CommandGroup::Around,
         about: "List limits: rate limits, fallbacks, refusals, compactions",
-        details: "Retries of the API are among the failures: see `ccstat errors`.",
+        details: "API retries are listed by `ccstat errors`.",
         examples: &[
-            ("Where a run was held up or cut short", "ccstat limits run.jsonl"),
+            ("Where a run was delayed or stopped", "ccstat limits run.jsonl"),
             (
                 "Every compaction of a month, for a spreadsheet",
                 "ccstat limits ~/.claude/projects --since 30d --format csv",
@@ -32,7 +32,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     }),
     ..ReportSpec::rows(
         "limits",
-        "Limits that were met: rate limits, model fallbacks, refusals, compactions, stops at turns or budget.",
+        "Limits that were reached: rate limits, model fallbacks, refusals, compactions, stops at turns or budget.",
         || heads(&columns()),
     )
 };
@@ -44,19 +44,19 @@ fn columns() -> Vec<Column<LimitRow>> {
     columns.extend(figure_columns());
     columns.push(agent_column("`main`, or the type of the subagent.").shown(Shown::Wide));
     columns.extend(session_columns());
-    columns.push(place_column("Where it stands."));
+    columns.push(place_column("Location of the record."));
     columns.extend(place_columns());
     columns
 }
 
 fn what_columns() -> Vec<Column<LimitRow>> {
     columns! { |row: LimitRow|
-        time time "Time" "When, where the log says it." => row.fact.context.time;
-        text sort "Sort" [required] "`rate_limit`, `fallback`, `refusal`, `compaction`, `microcompaction` or `stop`."
+        time time "Time" "Time, if the log has it." => row.fact.context.time;
+        text sort "Kind" [required] "`rate_limit`, `fallback`, `refusal`, `compaction`, `microcompaction` or `stop`."
             => row.fact.kind.name();
-        text what "What" "What the log says of it: status and window, trigger, category, `max_turns` or `max_budget_usd`."
+        text what "Details" "Details in the log: status and window, trigger, category, `max_turns` or `max_budget_usd`."
             => &row.fact.what;
-        text models "Models" [screen] "The model, and the one instead."
+        text models "Models" [screen] "The model and its fallback."
             => {
             let Limit { model, fallback, .. } = &row.fact;
             match (model, fallback) {
@@ -64,8 +64,8 @@ fn what_columns() -> Vec<Column<LimitRow>> {
                 (one, other) => text(one.as_deref().or(other.as_deref())),
             }
         };
-        text model "Model" [data] "The model that was asked." => &row.fact.model;
-        text fallback_model "Fallback" [data] "The model that was asked instead." => &row.fact.fallback;
+        text model "Model" [data] "Requested model." => &row.fact.model;
+        text fallback_model "Fallback" [data] "Model used instead." => &row.fact.fallback;
     }
 }
 
@@ -74,13 +74,13 @@ fn figure_columns() -> Vec<Column<LimitRow>> {
         count context_before "Before" [no_sum, nullable] "Tokens of the conversation before a compaction."
             => row.fact.before;
         count context "After" [no_sum, nullable] "Tokens of the conversation after a compaction." => row.fact.after;
-        millis wall_ms "Took" "How long a compaction took." => row.fact.took;
-        share used "Used" "How much of a rate limit is used." => row.fact.used;
-        time resets "Resets" "When a rate limit is lifted." => row.fact.resets;
+        millis wall_ms "Took" "Duration of a compaction." => row.fact.took;
+        share used "Used" "Share of a rate limit that is used." => row.fact.used;
+        time resets "Resets" "Time at which a rate limit resets." => row.fact.resets;
     }
 }
 
-/// One row for each time that a limit was met, in the order they stand.
+/// One row per limit that was reached, in log order.
 fn limits(view: &View<'_>) -> Report {
     let row = |fact: Limit| Row { context: RowContext::of(view, &fact.context), fact };
     let rows: Vec<LimitRow> = met(view.ledger).into_iter().map(row).collect();
@@ -89,17 +89,17 @@ fn limits(view: &View<'_>) -> Report {
     Report::of(SPEC.name, table, notes)
 }
 
-/// Waiting for the API is a limit too, but a failure first: it is told there.
+/// Points to `errors` for API failures, which are not listed here.
 fn notes(view: &View<'_>, nothing: bool) -> Vec<Line> {
     let api_failures = &view.ledger.api_failures;
     let mut line = Line::new(Tone::Plain);
     if api_failures.is_empty() {
-        return nothing.then(|| Line::new(Tone::Good).word("no limit was met")).into_iter().collect();
+        return nothing.then(|| Line::new(Tone::Good).word("no limit was reached")).into_iter().collect();
     }
     if nothing {
-        line = line.word("no limit was met, but ");
+        line = line.word("no limit was reached, but ");
     }
-    line = line.count(api_failures.len() as u64, " failure of the API", " failures of the API");
+    line = line.count(api_failures.len() as u64, " API failure", " API failures");
     if api_failures.iter().any(|failure| failure.wait.is_some()) {
         let waited: Millis = api_failures.iter().filter_map(|failure| failure.wait).sum();
         line = line.word(" with ").value(waited).word(" of waiting");

@@ -1,84 +1,82 @@
-//! Lines: sentences of words, values and commands.
+//! Lines of text made of words, values and commands.
 
 use std::fmt;
 
 use super::{Data, Report, Section, Table, Value};
 
-/// How a line is meant.
+/// Tone of a line, shown as a mark and a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// It went well.
+    /// Success.
     Good,
-    /// Someone should look at it.
+    /// Needs attention.
     Warning,
-    /// It went wrong.
+    /// Failure.
     Bad,
-    /// It is so.
+    /// Neutral.
     Plain,
 }
 
 /// A part of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
-    /// Our own words.
+    /// Fixed text.
     Word(&'static str),
-    /// A value, perhaps out of a log.
+    /// A value, possibly from a log.
     Value(Value),
     /// A command that shows more.
     FollowUp(FollowUp),
-    /// What the reader may choose.
+    /// An option the reader may use.
     Choice(Choice),
-    /// Text to be pasted: it is never wrapped or cut.
+    /// Text to copy, never wrapped or truncated.
     Verbatim(String),
 }
 
 names! {
-    /// What the reader may choose, to see more or something else. Reports say what there is to choose; with which option is for whoever
-    /// knows the command line to say. The words are for readers without a command line; a sentence names a choice by them, in
-    /// braces.
+    /// Something the reader can choose. Reports name the choice; the command line replaces it with the option. The words
+    /// are for output without a command line, and [`Line::words`] accepts them in braces.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Choice {
-        /// All rows of this report.
+        /// Show all rows.
         AllRows = "all rows",
-        /// Data, which leaves nothing out.
+        /// Write data, which leaves nothing out.
         Data = "data",
-        /// A file of prices.
+        /// Use a file of prices.
         PriceFile = "a price file",
-        /// No configuration file.
+        /// Ignore configuration files.
         NoConfiguration = "no configuration",
-        /// Rules for what was refused.
+        /// Suggest rules for denied calls.
         Suggestions = "suggestions",
-        /// A gate on costs that are not complete.
+        /// Fail on incomplete costs.
         CompleteGate = "a gate on incomplete costs",
-        /// A run that is ended by the clock.
+        /// Limit the duration of a run.
         TimedRun = "a limit of time",
     } => words
 }
 
-/// A command that shows more. Reports say what it shows; how it is typed, with which paths and options, is for whoever knows
-/// the command line to say.
+/// A command that shows more. Reports say which; the command line adds paths and options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FollowUp {
-    /// Another report about the same logs, by the words that ask for it, such as `explain cost`.
+    /// Another report about the same logs, such as `explain cost`.
     Report(&'static str),
-    /// The prices in force.
+    /// The price table.
     Prices,
-    /// This report with all of its rows.
+    /// This report with all rows.
     AllRows,
-    /// The session of the first row, as the rows are sorted.
+    /// The session of the first row after sorting.
     FirstSession,
-    /// One session, by its id, or by a beginning of it that no other row's has.
+    /// One session.
     Session {
-        /// The whole id.
+        /// Full id.
         id: String,
-        /// Enough of it where nothing is left out.
+        /// Shortest prefix that is unique among the rows, for logs without a filter.
         short: String,
     },
-    /// As it is typed.
+    /// A complete command line.
     Typed(String),
 }
 
-/// Without the paths and options that only the command line knows.
+/// Writes the command without paths and options, which only the command line knows.
 impl fmt::Display for FollowUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -92,29 +90,29 @@ impl fmt::Display for FollowUp {
     }
 }
 
-/// A sentence of words and values.
+/// A line of text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// How it is meant.
+    /// Tone.
     pub tone: Tone,
-    /// What it says.
+    /// Parts, in order.
     pub parts: Vec<Part>,
 }
 
 impl Line {
-    /// Nothing yet.
+    /// An empty line.
     pub fn new(tone: Tone) -> Self {
         Self { tone, parts: Vec::new() }
     }
 
-    /// Goes on with words.
+    /// Appends fixed text.
     #[must_use]
     pub fn word(mut self, word: &'static str) -> Self {
         self.parts.push(Part::Word(word));
         self
     }
 
-    /// Goes on with words in which `{NAME}` stands for a choice, or for the command that shows that report.
+    /// Appends text in which `{NAME}` is a choice or the command of a report.
     #[must_use]
     pub fn words(mut self, words: &'static str) -> Self {
         let mut rest = words;
@@ -129,35 +127,35 @@ impl Line {
         self.word(rest)
     }
 
-    /// Goes on with a command.
+    /// Appends a command.
     #[must_use]
     pub fn follow_up(mut self, command: FollowUp) -> Self {
         self.parts.push(Part::FollowUp(command));
         self
     }
 
-    /// Goes on with this.
+    /// Appends a part.
     #[must_use]
     pub(super) fn part(mut self, part: Part) -> Self {
         self.parts.push(part);
         self
     }
 
-    /// Goes on with a value.
+    /// Appends a value.
     #[must_use]
     pub fn value(mut self, value: impl Into<Value>) -> Self {
         self.parts.push(Part::Value(value.into()));
         self
     }
 
-    /// Goes on with text to be pasted.
+    /// Appends text to copy.
     #[must_use]
     pub fn verbatim(mut self, text: String) -> Self {
         self.parts.push(Part::Verbatim(text));
         self
     }
 
-    /// Goes on with a count and its noun, in the right number.
+    /// Appends a count and its noun, singular or plural.
     #[must_use]
     pub fn count(self, count: u64, one: &'static str, many: &'static str) -> Self {
         self.value(count).word(if count == 1 { one } else { many })
@@ -165,7 +163,7 @@ impl Line {
 }
 
 impl Report {
-    /// The same, with every command as this says.
+    /// Replaces every command.
     #[must_use]
     pub fn with_commands(mut self, typed: &dyn Fn(&FollowUp) -> FollowUp) -> Self {
         for part in self.parts() {
@@ -176,7 +174,7 @@ impl Report {
         self
     }
 
-    /// The same, with every choice in these words.
+    /// Replaces every choice with fixed text.
     #[must_use]
     pub fn with_choices(mut self, typed: &dyn Fn(Choice) -> &'static str) -> Self {
         for part in self.parts() {
@@ -187,7 +185,7 @@ impl Report {
         self
     }
 
-    /// The parts of all lines.
+    /// Parts of all lines.
     fn parts(&mut self) -> impl Iterator<Item = &mut Part> {
         let Self { name: _, data, notes, verdicts, run_outcomes, screen } = self;
         let table = match data {

@@ -1,10 +1,10 @@
-//! Moments as they read where the reader lives. Programs get them in UTC, whatever the zone.
+//! Converts times to the reader's time zone for people. Programs get UTC.
 
 use super::{Data, Line, Part, Report, Section, Table, Value};
 use crate::measure::calendar::Zone;
 
 impl Report {
-    /// The same with every moment in a time zone, for people.
+    /// Adds the local text to every time that people see.
     #[must_use]
     pub fn local(mut self, zone: &Zone) -> Self {
         if let Data::Rows(table) = &mut self.data {

@@ -1,4 +1,4 @@
-//! MCP servers: how they were, what they offered, and how their tools were called.
+//! MCP servers: status, tools offered, and calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,16 +21,16 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     command: Some(CommandSpec {
         group: CommandGroup::Around,
         about: "Show MCP servers: status, tools, calls, errors, latencies",
-        details: "Servers are listed where a process begins, so a saved session knows only those that were called.",
+        details: "The list of servers is written when a process starts; saved sessions show only servers that were called.",
         examples: &[
-            ("The servers of a run, and how they are", "ccstat mcp run.jsonl"),
+            ("The servers of a run and their status", "ccstat mcp run.jsonl"),
             ("Which servers are slow", "ccstat mcp ~/.claude/projects --sort p90_ms"),
         ],
         ..CommandSpec::DEFAULT
     }),
     ..ReportSpec::rows(
         "mcp",
-        "MCP servers: status, tools, calls and how they ended, latencies and the size of their results.",
+        "MCP servers: status, tools, calls by outcome, latencies and size of results.",
         || heads(&columns()),
     )
 };
@@ -50,16 +50,16 @@ has! { HasCalls for Row: calls -> ToolCount }
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         text server "Server" "Name of the server." => &row.server;
-        text status "Status" "How it was when the log told it last; saved sessions do not." => &row.status;
+        text status "Status" "Last status in the log; saved sessions have none." => &row.status;
         count tools "Tools" [nullable] "Tools that it offered." => row.offered;
         count tools_used "Used" "Tools that were called." => row.used;
         ..call_columns();
         ..latency_columns();
-        bytes result_bytes "Results" [nullable, wide] "Bytes of the results, as they stand in the log." => row.result_bytes;
+        bytes result_bytes "Results" [nullable, wide] "Size of the results in the log." => row.result_bytes;
     }
 }
 
-/// A server's row: `None` is what no list names.
+/// Row of a server; `listed` is `None` if no list contains it.
 fn row(server: Option<String>, listed: Option<&Listed>, calls: &[(&str, &Call)]) -> Row {
     let bytes = calls.iter().filter_map(|(_, call)| call.result_bytes);
     Row {
@@ -72,10 +72,10 @@ fn row(server: Option<String>, listed: Option<&Listed>, calls: &[(&str, &Call)])
     }
 }
 
-/// One row a server, the most used first. One that was never called has no calls, one that no list names no status.
+/// One row per server, most used first.
 fn mcp(view: &View<'_>) -> Report {
     let listed = servers(view.ledger);
-    // Tools bear the names of their servers without the letters that names of tools cannot have.
+    // Tool names contain the server name without the characters that tool names cannot have.
     let plain: BTreeMap<String, &Name> = listed.keys().map(|name| (plain_name(name), name)).collect();
     let mut called: BTreeMap<String, Vec<(&str, &Call)>> =
         listed.keys().map(|name| (name.to_string(), Vec::new())).collect();

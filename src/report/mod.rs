@@ -1,4 +1,4 @@
-//! Facts become reports: tables of typed values. What is said is decided here, how it looks is not.
+//! Turns facts into reports: tables of typed values and lines of text. `render` decides how they look.
 
 mod agents;
 mod arrange;
@@ -75,7 +75,7 @@ pub(crate) use self::{
     summary::SPEC as SUMMARY,
 };
 
-/// The reports, each once, in the order of the help: commands, help, schemas, exports, snapshots and documents follow from it.
+/// All reports, in the order of the help. Commands, help, schemas, exports, snapshots and documents derive from this list.
 pub const REPORTS: &[ReportSpec] = &[
     summary::SPEC,
     check::SPEC,

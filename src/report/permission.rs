@@ -1,4 +1,4 @@
-//! Permissions: what was allowed and refused, by whom; what other settings would have done; which rules would help.
+//! Permissions: decisions about calls, the effect of other settings, and suggested rules.
 
 mod suggestion;
 mod trial;
@@ -34,20 +34,20 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     keeps: CALLED.and(Detail::DECISIONS),
     command: Some(CommandSpec {
         group: CommandGroup::Around,
-        about: "Show who allowed or refused calls; try settings, get rules",
-        details: "One row a call: the decision, who took it and by which rule as far as the log says, and the mode in force; \
-            modes are rows where they change. With --settings it says what those rules would have done to every recorded \
-            call, with --suggest which rules would have let the refused calls through. `permissions test` tries rules on \
-            a command without a log. This report shows content: what tools were called with.",
+        about: "Show who allowed or denied calls; test settings, suggest rules",
+        details: "One row per call: the decision, who made it and by which rule as far as the log says, and the permission mode; \
+            changes of the mode are rows too. With --settings it shows what those rules would have done to each recorded \
+            call, with --suggest which rules would have allowed the denied calls. `permissions test` tests rules on a \
+            command without a log. This report shows content: the input of tools.",
         examples: &[
-            ("Who refused what in a run", "ccstat permissions run.jsonl"),
+            ("Which calls were denied in a run, and by whom", "ccstat permissions run.jsonl"),
             (
-                "What new settings would have done to the runs of a week",
+                "The effect of new settings on the runs of a week",
                 "ccstat permissions --settings .claude/settings.json --since 7d ~/.claude/projects",
             ),
-            ("Rules for what was refused", "ccstat permissions --suggest --breadth prefix run.jsonl"),
+            ("Rules for denied calls", "ccstat permissions --suggest --breadth prefix run.jsonl"),
             (
-                "Whether a rule does what it should",
+                "Test what a rule does",
                 "ccstat permissions test 'Bash(npm run *)' -- 'npm run build && rm -rf x'",
             ),
         ],
@@ -56,7 +56,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     }),
     ..ReportSpec::rows(
         "permissions",
-        "Calls, and who allowed or refused them; modes as they change. With settings: what those would have done.",
+        "Calls and who allowed or denied them, and changes of the mode. With settings: what those would have done.",
         || heads(&[columns(), would_columns()].concat()),
     )
 };
@@ -84,43 +84,43 @@ has! { HasLocation for Row: source, at }
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text sort "Sort" [data] "`call`, or `mode` where the mode begins or changes." => row.kind;
-        text tool "Tool" "The tool that was called." => &row.tool;
-        text what "What" "What it was called with: its command, file, address or question, in one line. This is content."
+        text sort "Kind" [data] "`call`, or `mode` for the first mode and its changes." => row.kind;
+        text tool "Tool" "Name of the tool." => &row.tool;
+        text what "Input" "Input of the call in one line: its command, file, URL or question. This is content."
             => &row.what;
-        text decision "Decision" "`allowed` or `denied`; missing where it never came to that, or the log does not say."
+        text decision "Decision" "`allowed` or `denied`; missing if there was no decision, or the log does not say."
             => row.recorded.allowed.map_or(Value::Missing, |allowed| if allowed { "allowed" } else { "denied" }.into());
-        text decided_by "By" "Who decided, as the log says: config, hook, user_reject, host and so on."
+        text decided_by "By" "Who decided, according to the log: config, hook, user_reject, host and so on."
             => &row.recorded.source;
-        text reason "Reason" "Why, as the log says: rule, mode, hook and so on." => &row.recorded.reason;
-        text rule "Rule" "The rule, or the scope of the rule, where the log says it." => &row.recorded.rule;
+        text reason "Reason" "Reason, according to the log: rule, mode, hook and so on." => &row.recorded.reason;
+        text rule "Rule" "The rule or its scope, if the log has it." => &row.recorded.rule;
         flag asked "Asked" [nullable, wide] "Whether a person or a host was asked."
             => if row.kind == "call" { Value::Flag(row.recorded.asked) } else { Value::Missing };
-        text mode "Mode" "The mode in force, or the one that begins." => &row.recorded.mode;
-        time started "Started" [wide] "When it was asked." => row.time;
+        text mode "Mode" "Permission mode of the call, or the new mode." => &row.recorded.mode;
+        time started "Started" [wide] "Time of the call." => row.time;
         text agent "Agent" [data] "`main`, or the type of the subagent." => &row.agent;
-        text session "Session" [data] "Id of the session." => &row.session;
+        text session "Session" [data] "Session id." => &row.session;
         text id "Id" [data] "Id of the call." => &row.id;
-        text place "Place" [screen] "Where it was asked." => &row.place;
+        text place "Location" [screen] "Location of the call." => &row.place;
         ..place_columns();
     }
 }
 
-/// What is there only where settings are tried.
+/// Columns that exist only with `--settings`.
 fn would_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         text would "Would" [optional]
-            "What the settings would have done: allow, deny, ask, or `tool decides` where a log cannot know."
+            "What the settings would do: allow, deny, ask, or `tool decides` if the log is not sufficient."
             => &row.would;
-        text would_by "By" [optional] "The rule with its scope, the mode, or what else would have decided." => &row.by;
+        text would_by "By" [optional] "The rule with its scope, the mode, or another reason for that decision." => &row.by;
         flag differs "Differs" [nullable, optional]
-            "Whether that is another end than the one it had: missing where that cannot be said."
+            "Whether that differs from the recorded decision; missing if unknown."
             => row.differs;
-        text why "Why" [wide, optional] "What may be the reason, where it differs." => row.why;
+        text why "Why" [wide, optional] "Possible reason for the difference." => row.why;
     }
 }
 
-/// What was allowed and refused; with a trial, also what it would have done, the differences first.
+/// Decisions about calls; with a trial, also what it would have decided, differences first.
 pub fn permissions(view: &View<'_>, trial: Option<&Trial>) -> Report {
     let (told, modes) = decisions(view.ledger);
     let mut rows: Vec<Row> =
@@ -136,7 +136,7 @@ pub fn permissions(view: &View<'_>, trial: Option<&Trial>) -> Report {
         Some(trial) => {
             notes.extend(apply(view, trial, &mut rows));
             rows.sort_by_key(|row| (row.differs != Some(true), row.at.is_none(), row.at));
-            // How it came to pass is of less interest then than what would come to pass.
+            // With settings, their decision is more important than the recorded one.
             for column in &mut columns {
                 if ["decided_by", "reason", "rule", "asked", "mode", "place"].contains(&column.head.key) {
                     column.head.shown = Shown::Data;
@@ -163,7 +163,7 @@ fn counted(rows: &[Row]) -> Option<Line> {
             .count(allowed, " call allowed, ", " calls allowed, ")
             .value(denied)
             .word(" denied");
-        line.words(if denied > 0 { " (rules that would let them through: {suggestions})" } else { "" })
+        line.words(if denied > 0 { " (for rules that would allow them: {suggestions})" } else { "" })
     })
 }
 
@@ -202,7 +202,7 @@ impl Row {
     }
 }
 
-/// A call as the rules see it: its input, and the folder of its session.
+/// Input of a call as JSON; null if it was not kept.
 pub(super) fn input_of(call: &RecordedCall) -> Json {
     call.input_text.as_deref().and_then(|input| serde_json::from_str(input).ok()).unwrap_or(Json::Null)
 }

@@ -1,4 +1,4 @@
-//! The prices in force.
+//! The price table.
 
 use super::{
     Column, CommandGroup, CommandSpec, Data, Head, Line, Reads, Report, ReportSpec, Table, Tone, Unit, Value,
@@ -9,9 +9,9 @@ use crate::measure::{LAST_SURCHARGE_VERSION, Price, Prices, Rates, Tier, Usd, Ve
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         text model "Model" [required] "Canonical name of the model." => &*row.price.model;
-        text applies "Applies" [required] "To which responses: `standard`, `fast`, or `>` a number of prompt tokens."
+        text applies "Applies" [required] "Responses to which it applies: `standard`, `fast`, or more than (`>`) a number of prompt tokens."
             => &row.applies;
-        text until "Until" [wide] "Last CLI version whose responses it applies to; missing where it applies to all."
+        text until "Until" [wide] "Last CLI version to which it applies; missing if it applies to all."
             => row.until.map(|version| version.to_string());
         usd input "Input" [no_sum, required] "Dollars per million input tokens." => per_million(row.rates.input);
         usd output "Output" [no_sum, required] "Dollars per million output tokens." => per_million(row.rates.output);
@@ -22,7 +22,7 @@ fn columns() -> Vec<Column<Row>> {
         usd cache_write_1h "Write 1h" [no_sum, required] "Dollars per million tokens written to the cache for an hour."
             => per_million(row.rates.cache_write_1h);
         usd web_search "Search" [no_sum, data] "Dollars per web search." => row.price.web_search;
-        text source "Source" [required, data] "Where the price is from." => &*row.price.source;
+        text source "Source" [required, data] "Source of the price." => &*row.price.source;
     }
 }
 
@@ -31,21 +31,19 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     sample: &["prices", "--limit", "4"],
     command: Some(CommandSpec {
         group: CommandGroup::Programs,
-        about: "Print the table of prices in force",
+        about: "Print the prices in use",
         details: "Costs that the CLI did not report are computed from tokens with these prices.",
         examples: &[
             ("The most expensive models", "ccstat prices --sort output --limit 5"),
             (
-                "All prices, with those of a file of your own",
+                "All prices, including those of your own file",
                 "ccstat prices --pricing model_prices.json --format csv",
             ),
         ],
         has_arguments: true,
         ..CommandSpec::DEFAULT
     }),
-    ..ReportSpec::rows("prices", "The prices in force, in US dollars per million tokens.", || {
-        heads(&columns())
-    })
+    ..ReportSpec::rows("prices", "The prices in use, in US dollars per million tokens.", || heads(&columns()))
 };
 
 struct Row {
@@ -55,19 +53,19 @@ struct Row {
     rates: Rates,
 }
 
-/// A rate of whole pico-dollars per token is the same number of dollars per million tokens, six digits up.
+/// Converts pico-dollars per token to dollars per million tokens: the same number, scaled by 10^6.
 fn per_million(picos: u64) -> Value {
     Value::Usd(Usd::from_nanos(i128::from(picos) * 1000))
 }
 
-/// The report of the prices in force.
+/// Builds the report.
 pub fn prices(prices: &Prices) -> Report {
     let rows: Vec<Row> = prices.rows().flat_map(rows_of).collect();
     let table = Table::of("Prices in US dollars per million tokens", &columns(), &rows);
     let searches = Line::new(Tone::Plain)
         .word("web searches cost ")
         .value(Usd::from_nanos(10_000_000))
-        .word(" each unless said otherwise");
+        .word(" each unless stated otherwise");
     let mut sources: Vec<&str> = prices.rows().map(|price| &*price.source).collect();
     sources.sort_unstable();
     sources.dedup();
@@ -75,17 +73,17 @@ pub fn prices(prices: &Prices) -> Report {
     Report::of(SPEC.name, table, [searches].into_iter().chain(surcharge(&rows)).chain(sources).collect())
 }
 
-/// Says that some rates apply to old versions alone: a narrow screen has no room for that column.
+/// Note that some rates apply to old versions only, since a narrow screen has no room for that column.
 fn surcharge(rows: &[Row]) -> Option<Line> {
     rows.iter().any(|row| row.until.is_some()).then(|| {
         Line::new(Tone::Plain)
-            .word("some rates of long prompts apply only to CLI versions up to ")
+            .word("some rates for long prompts apply only to CLI versions up to ")
             .value(LAST_SURCHARGE_VERSION.to_string())
             .word(" (column until)")
     })
 }
 
-/// Adds a note to a report that shows cost: these files of prices belong to a configuration that was only found.
+/// Adds a note to a report with costs if price files come from a configuration file that was found, not given.
 pub fn note_found_prices(report: &mut Report, files: &[String]) {
     if files.is_empty() || !shows_cost(report) {
         return;
@@ -109,7 +107,7 @@ fn shows_cost(report: &Report) -> bool {
     }
 }
 
-/// Whether a value is an amount of money; in some columns every row has its own unit.
+/// Whether a value is an amount. In some columns every row has its own unit.
 fn is_amount(value: &Value) -> bool {
     let is_usd = |value: &Value| matches!(value, Value::Usd(_));
     is_usd(value) || matches!(value, Value::Change(value) if is_usd(value))

@@ -1,4 +1,4 @@
-//! What the model asked people, one question a row: a report that exists to show content.
+//! Questions of the model to people, one per row. This report shows content.
 
 use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
@@ -17,13 +17,13 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     make: Some(questions),
     command: Some(CommandSpec {
         group: CommandGroup::Around,
-        about: "List what the model asked people, and what they answered",
-        details: "One row for each question of AskUserQuestion. This report exists to show content: questions, options and \
-            answers stand in it as they do in the log, without --include-content.",
+        about: "List questions of the model to people, and the answers",
+        details: "One row per question of AskUserQuestion. This report shows content: questions, options and answers as in the \
+            log, even without --include-content.",
         examples: &[
-            ("What was asked, and what became of it", "ccstat questions run.jsonl"),
+            ("Questions and answers of a run", "ccstat questions run.jsonl"),
             (
-                "Questions of a month that waited longest",
+                "The questions of a month that waited longest",
                 "ccstat questions ~/.claude/projects --since 30d --sort latency_ms --limit 10",
             ),
         ],
@@ -31,7 +31,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     }),
     ..ReportSpec::rows(
         "questions",
-        "What the model asked people, one question a row: options, answer, and what became of it.",
+        "Questions of the model to people, one per row: options, answer and outcome.",
         || heads(&columns()),
     )
 };
@@ -41,13 +41,13 @@ type QuestionRow = Row<Question>;
 fn columns() -> Vec<Column<QuestionRow>> {
     columns! { |row: QuestionRow|
         ..content();
-        millis latency_ms "Waited" [no_sum] "Time from the question to what became of it; the questions of a call wait together."
+        millis latency_ms "Waited" [no_sum] "Time from the question to its outcome; questions of one call wait together."
             => row.fact.wait;
-        time started "Asked" "When it was asked." => row.fact.context.time;
+        time started "Asked" "Time of the question." => row.fact.context.time;
         ..session_columns();
-        text version "Version" [data] "The CLI version that asked." => &row.fact.context.version;
-        text id "Id" [data] "Id of the call, which may ask several." => &row.fact.call;
-        ..[place_column("Where it was asked.")];
+        text version "Version" [data] "CLI version." => &row.fact.context.version;
+        text id "Id" [data] "Id of the call, which may contain several questions." => &row.fact.call;
+        ..[place_column("Location of the question.")];
         ..place_columns();
     }
 }
@@ -55,19 +55,19 @@ fn columns() -> Vec<Column<QuestionRow>> {
 /// The questions and answers themselves.
 fn content() -> Vec<Column<QuestionRow>> {
     columns! { |row: QuestionRow|
-        text header "Header" "Its short label." => &row.fact.header;
-        text question "Question" "Its words." => &row.fact.question;
+        text header "Header" "Short label of the question." => &row.fact.header;
+        text question "Question" "Text of the question." => &row.fact.question;
         list options "Options" "The labels to choose from."
             => Value::List(row.fact.options.iter().map(|label| Value::text(label.as_str())).collect());
         flag multi_select "Several" [nullable, data] "Whether several may be chosen." => row.fact.multi_select;
-        text answer "Answer" "What was chosen or written; several labels have commas between them." => &row.fact.answer;
-        text end "End" [required] "What became of it: answered, denied, unanswered, not available (the tool does not exist in this mode, \
-             nobody was asked) or error."
+        text answer "Answer" "Chosen or written answer; several labels are separated by commas." => &row.fact.answer;
+        text end "End" [required] "Outcome: answered, denied, unanswered, not available (the tool does not exist in this mode, so nobody \
+             was asked) or error."
             => row.fact.fate.name();
     }
 }
 
-/// One row a question, in the order they were asked.
+/// One row per question, in chronological order.
 fn questions(view: &View<'_>) -> Report {
     let row = |fact: Question| Row { context: RowContext::of(view, &fact.context), fact };
     let mut rows: Vec<QuestionRow> = question::questions(view.ledger).into_iter().map(row).collect();

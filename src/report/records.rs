@@ -1,4 +1,4 @@
-//! Records, one by one: the log as it was read.
+//! The list of records as they were read.
 
 use super::{
     Column, Report, ReportSpec, Shown, Table, Text, Value, View,
@@ -13,11 +13,9 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     make: Some(records),
     is_export: true,
     sample: &["export", "records"],
-    ..ReportSpec::rows(
-        "records",
-        "Records, one a row: where they stand, of which kind they are, who wrote them and when.",
-        || heads(&columns()),
-    )
+    ..ReportSpec::rows("records", "Records, one per row: location, kind, writer and time.", || {
+        heads(&columns())
+    })
 };
 
 struct Row<'a> {
@@ -41,26 +39,26 @@ has! { HasLocation for Row<'_>: source, record.context.location }
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
         ..shown_as(Shown::Always, &["source", "line"], place_columns());
-        count offset "Offset" [no_sum, nullable, data] "Byte in the source, from 0." => row.location().map(|at| at.offset);
-        text kind "Kind" [required] "Its type, and its discriminator after a slash."
+        count offset "Offset" [no_sum, nullable, data] "Byte offset in the source, starting at 0." => row.location().map(|at| at.offset);
+        text kind "Kind" [required] "Type, and discriminator after a slash."
             => &row.record.kind;
         flag known "Known" [data] "Whether ccstat knows this kind." => row.record.known;
         text dialect "Dialect" [required] "Who wrote it: stream, transcript, input or bridge."
             => Text::fixed(row.record.dialect.name());
-        time time "Time" "When, where it says so." => row.record.context.time;
-        text session "Session" [wide] "The session it names, else the only one that its log names." => &row.session;
+        time time "Time" "Time, if the record has one." => row.record.context.time;
+        text session "Session" [wide] "Session id of the record, otherwise the only session id of its log." => &row.session;
         text agent "Agent" [required, wide] "`main`, or the type of the subagent that wrote it." => &row.agent;
-        text version "Version" [data] "The CLI version it names."
+        text version "Version" [data] "CLI version in the record."
             => &row.record.context.version;
-        bytes bytes "Bytes" "Its length." => row.record.bytes;
+        bytes bytes "Bytes" "Length of the record." => row.record.bytes;
         flag copy "Copy" "Whether its uuid was seen before, in this log or another."
             => row.record.copy;
-        list blocks "Blocks" "Its content blocks by role and type, unless another copy counts for them."
+        list blocks "Blocks" "Content blocks by role and type, unless they are counted in another copy."
             => Value::List(row.record.blocks.iter().map(|(name, ..)| Value::text(name)).collect());
     }
 }
 
-/// One row a record, in the order they stand.
+/// One row per record, in log order.
 fn records(view: &View<'_>) -> Report {
     let rows = view.ledger.records.iter().map(|record| Row::of(view, record));
     let table = Table::of("Records", &columns(), rows).with_sums().on_screen(50);

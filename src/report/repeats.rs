@@ -1,4 +1,4 @@
-//! What happened again and again: refusals and failures, the same ones together.
+//! Denials and errors, with repetitions of the same input grouped in one row.
 
 use std::collections::BTreeMap;
 
@@ -18,17 +18,17 @@ pub(crate) const DENIALS: ReportSpec = ReportSpec {
     is_export: true,
     command: Some(CommandSpec {
         group: CommandGroup::Inside,
-        about: "List refused calls: which tool, where, how often",
-        details: "The same input refused again and again in a session is one row, marked as a loop from three times on.",
+        about: "List denied calls: tool, location, number of repetitions",
+        details: "Repeated denials of the same input in a session are one row, marked as a loop from three times on.",
         examples: &[
-            ("What was refused in a run", "ccstat denials run.jsonl"),
-            ("What was refused since yesterday", "ccstat denials ~/.claude/projects --since yesterday"),
+            ("Denied calls of a run", "ccstat denials run.jsonl"),
+            ("Denied calls since yesterday", "ccstat denials ~/.claude/projects --since yesterday"),
         ],
         ..CommandSpec::DEFAULT
     }),
     ..ReportSpec::rows(
         "denials",
-        "Refused calls: which tool, where, how often, and whether it is a loop.",
+        "Denied calls: tool, location, number of repetitions, and whether it is a loop.",
         || heads(&denial_columns()),
     )
 };
@@ -37,32 +37,32 @@ pub(crate) const ERRORS: ReportSpec = ReportSpec {
     is_export: true,
     command: Some(CommandSpec {
         group: CommandGroup::Inside,
-        about: "List what failed: tools, turns, the API; time lost to retries",
-        details: "The same input that fails again and again in a session is one row, marked as a loop from three times on.",
+        about: "List errors of tools, turns and the API; time lost to retries",
+        details: "Repeated failures of the same input in a session are one row, marked as a loop from three times on.",
         examples: &[
-            ("What failed in a run", "ccstat errors run.jsonl"),
-            ("Where the API kept people waiting", "ccstat errors ~/.claude/projects --sort wait_ms"),
+            ("Errors of a run", "ccstat errors run.jsonl"),
+            ("Where API retries cost time", "ccstat errors ~/.claude/projects --sort wait_ms"),
         ],
         ..CommandSpec::DEFAULT
     }),
     ..ReportSpec::rows(
         "errors",
-        "Failures of tools, turns and the API: where, how often, and at what cost of time.",
+        "Errors of tools, turns and the API: location, number of repetitions, and time lost.",
         || heads(&error_columns()),
     )
 };
 
-/// From this often on the same input is a loop: twice is a second try.
+/// Number of repetitions from which the same input is a loop. Two may be a retry.
 const LOOP: u64 = 3;
 
-/// What may happen again.
+/// Events with equal keys are repetitions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct RepeatKey<'a> {
     kind: &'static str,
     what: &'a str,
     session: Option<SessionIndex>,
     agent: Option<AgentIndex>,
-    /// Tells the inputs of calls apart.
+    /// Hash of a call's input.
     input: Option<u64>,
 }
 
@@ -78,16 +78,13 @@ struct Row {
     is_loop: bool,
 }
 
-/// The same input to the same tool, refused or failed again and again in a session.
+/// The same tool input, denied or failed repeatedly in a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Loop<'a> {
-    /// Its session.
     pub(super) session: Option<SessionIndex>,
-    /// Which tool.
     pub(super) tool: &'a str,
-    /// How often.
     pub(super) count: u64,
-    /// Where it began.
+    /// Location of the first one.
     pub(super) at: Option<Location>,
 }
 
@@ -113,7 +110,7 @@ impl Row {
     }
 }
 
-/// Rows by what is the same, in the order in which it first happened.
+/// Groups events by key.
 struct Repeats<'a> {
     view: &'a View<'a>,
     rows: BTreeMap<RepeatKey<'a>, Row>,
@@ -144,7 +141,7 @@ impl<'a> Repeats<'a> {
         row.is_loop |= input.is_some() && row.count >= LOOP;
     }
 
-    /// Those that are loops.
+    /// The groups that are loops.
     fn loops(self) -> impl Iterator<Item = Loop<'a>> {
         self.rows.into_iter().filter(|(_, row)| row.is_loop).map(|(key, row)| Loop {
             session: key.session,
@@ -154,7 +151,7 @@ impl<'a> Repeats<'a> {
         })
     }
 
-    /// The most frequent first, and how many are loops.
+    /// All rows, most frequent first, and the number of loops.
     fn finish(self) -> (Vec<Row>, u64) {
         let mut rows: Vec<Row> = self.rows.into_values().collect();
         rows.sort_by_key(|row| {
@@ -167,33 +164,33 @@ impl<'a> Repeats<'a> {
 
 fn time_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        time first "First" "When it happened first." => row.first;
-        time last "Last" [wide] "When it happened last." => row.last;
-        flag loop "Loop" [data] "Whether the same input came to this three times or more in its session."
+        time first "First" "Time of the first occurrence." => row.first;
+        time last "Last" [wide] "Time of the last occurrence." => row.last;
+        flag loop "Loop" [data] "Whether the same input had this outcome three times or more in its session."
             => row.is_loop;
-        text again "Again" [screen] "The same input again and again." => row.is_loop.then_some("loop");
+        text again "Repeats" [screen] "`loop` if the same input was repeated three times or more." => row.is_loop.then_some("loop");
         ..[agent_column("`main`, or the type of the subagent.").wide()];
         ..session_columns();
-        ..[place_column("Where it stands first.")];
+        ..[place_column("Location of the first occurrence.")];
         ..place_columns();
     }
 }
 
 fn denial_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text tool "Tool" "The tool that was refused." => &row.what;
-        count denied "Denied" "How often, with the same input in the same session." => row.count;
+        text tool "Tool" "Name of the tool." => &row.what;
+        count denied "Denied" "Number of times with the same input in the same session." => row.count;
         ..time_columns();
     }
 }
 
 fn error_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text sort "Sort" "What failed: a `tool`, a `turn`, the `api` for good, or an attempt at it (`retry`)."
+        text sort "Kind" "Where the error occurred: `tool`, `turn`, `api` (request failed for good) or `retry` (request was retried)."
             => &row.kind;
-        text name "Name" "The tool, the turn's subtype, or the API's type of error." => &row.what;
-        count errors "Errors" "How often, with the same input in the same session." => row.count;
-        millis wait_ms "Waited" [nullable] "Time spent waiting before the next attempt." => row.wait;
+        text name "Name" "Name of the tool, subtype of the turn, or type of the API error." => &row.what;
+        count errors "Errors" "Number of times with the same input in the same session." => row.count;
+        millis wait_ms "Waited" [nullable] "Time spent waiting before retries." => row.wait;
         ..time_columns();
     }
 }
@@ -215,30 +212,30 @@ fn failed<'a>(view: &'a View<'a>) -> Repeats<'a> {
     repeats
 }
 
-/// The same input to the same tool, refused or failed again and again.
+/// All loops, by location.
 pub(super) fn loops<'a>(view: &'a View<'a>) -> Vec<Loop<'a>> {
     let mut loops: Vec<Loop<'a>> = refused(view).loops().chain(failed(view).loops()).collect();
     loops.sort_by_key(|one| one.at);
     loops
 }
 
-/// Refused calls, the same ones together.
+/// Denied calls, with repetitions grouped.
 pub fn denials(view: &View<'_>) -> Report {
     let (rows, loops) = refused(view).finish();
     let table = Table::of("Denials", &denial_columns(), &rows).with_sums().on_screen(30);
     Report::of(
         "denials",
         table,
-        loop_note(loops, "was refused", rows.is_empty().then_some("no call was refused")),
+        loop_note(loops, "was denied", rows.is_empty().then_some("no call was denied")),
     )
 }
 
-/// How a turn failed: the CLI reports API failures as `success` with a flag.
+/// How a turn failed. The CLI reports API failures as `success` with a flag.
 pub(super) fn failure(turn: &Turn) -> &str {
     if &*turn.subtype == "success" { "success with is_error" } else { &turn.subtype }
 }
 
-/// Failures, the same ones together.
+/// Errors, with repetitions grouped.
 fn errors(view: &View<'_>) -> Report {
     let ledger = view.ledger;
     let mut repeats = failed(view);
@@ -261,7 +258,7 @@ fn loop_note(loops: u64, what: &'static str, nothing: Option<&'static str>) -> V
             .count(loops, " loop", " loops")
             .word(": the same input ")
             .word(what)
-            .word(" again and again")
+            .word(" repeatedly")
     });
     nothing.into_iter().chain(looped).collect()
 }

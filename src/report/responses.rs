@@ -1,4 +1,4 @@
-//! API responses, one by one, and what each was charged.
+//! The list of API responses and the charge for each.
 
 use super::{
     Column, Report, ReportSpec, Table, Value, View,
@@ -18,7 +18,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     sample: &["export", "responses"],
     ..ReportSpec::rows(
         "responses",
-        "API responses, one a row: when, whose, which model, tokens and cost.",
+        "API responses, one per row: time, agent, model, tokens and cost.",
         || heads(&columns()),
     )
 };
@@ -71,7 +71,7 @@ impl Row {
         }
     }
 
-    /// What was charged for no response of the log, such as the calls of a helper that no record shows.
+    /// A charge without a response in the log, such as background requests of the CLI.
     fn alone(view: &View<'_>, charge: &Charge) -> Self {
         let model = text(charge.model.as_ref());
         Self { model, sum: Sum::of([charge]), ..Self::of(view, &charge.context) }
@@ -80,34 +80,34 @@ impl Row {
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        time started "Time" "When it was first seen." => &row.started;
-        text session "Session" "The session it counts for." => &row.session;
-        text project "Project" [data] "The folder of the session." => &row.project;
-        text agent "Agent" "`main`, or the type of the subagent; missing for what was charged for no response of the log."
+        time started "Time" "Time of its first record." => &row.started;
+        text session "Session" "Session id." => &row.session;
+        text project "Project" [data] "Working directory of the session." => &row.project;
+        text agent "Agent" "`main`, or the type of the subagent; missing for charges without a response."
             => &row.agent;
-        text model "Model" "The model that is charged." => &row.model;
-        text version "Version" [data] "The CLI version that wrote it." => &row.version;
-        text id "Id" [data] "`message.id`, where the log says it." => &row.id;
-        count context "Context" [no_sum, nullable] "Tokens of its prompt, cached or not, as the response itself says."
+        text model "Model" "Model that was charged." => &row.model;
+        text version "Version" [data] "CLI version that wrote it." => &row.version;
+        text id "Id" [data] "`message.id`, if the log has it." => &row.id;
+        count context "Context" [no_sum, nullable] "Prompt tokens, cached or not, as reported by the response itself."
             => row.context;
-        count calls "Calls" "Tool calls that it asks for." => row.calls;
+        count calls "Calls" "Tool calls in the response." => row.calls;
         ..cost_columns();
         ..figures();
         ..place_columns();
     }
 }
 
-/// How its cost is known.
+/// Columns about the source of the cost.
 fn figures() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        usd price_usd "Price" [wide] "What its own tokens come to by the price table, whatever the CLI reported."
+        usd price_usd "Price" [wide] "Price of its tokens by the price table, regardless of the reported cost."
             => row.price;
-        flag is_final "Final" [nullable, data] "Whether its token counts are final; missing for what was charged for no response of the log."
+        flag is_final "Final" [nullable, data] "Whether its token counts are final; missing for charges without a response."
             => row.is_final;
     }
 }
 
-/// One row a response, in the order they stand, then what was charged for none.
+/// One row per response, in log order, then charges without a response.
 fn responses(view: &View<'_>) -> Report {
     let ledger = view.ledger;
     let mut rows: Vec<Row> = ledger.responses.iter().map(|one| Row::response(view, one)).collect();

@@ -1,4 +1,4 @@
-//! Sessions, one by one, and how they ended.
+//! The list of sessions and how each ended.
 
 use std::collections::BTreeMap;
 
@@ -24,18 +24,18 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     is_export: true,
     command: Some(CommandSpec {
         group: CommandGroup::History,
-        about: "List sessions: when, where, what they cost, how they ended",
-        details: "The latest first. A session that several logs tell of is one row.",
+        about: "List sessions: time, project, cost and outcome",
+        details: "Latest first. A session that occurs in several logs is one row.",
         examples: &[
             ("The sessions of the last week", "ccstat sessions --since 7d"),
-            ("Runs that failed or were refused something", "ccstat sessions --outcome error,denied runs/"),
+            ("Runs that failed or had denied calls", "ccstat sessions --outcome error,denied runs/"),
         ],
         has_arguments: true,
         ..CommandSpec::DEFAULT
     }),
     ..ReportSpec::rows(
         "sessions",
-        "Sessions, one a row: when, where, what they did and cost, how they ended.",
+        "Sessions, one per row: time, project, activity, cost and outcome.",
         || heads(&columns()),
     )
 };
@@ -45,31 +45,31 @@ names! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
     pub enum Outcome {
-        /// Its last turn succeeded, and nothing was refused
+        /// The last turn succeeded, and no call was denied
         Ok = "ok",
-        /// Its last turn failed
+        /// The last turn failed
         Error = "error",
-        /// A call was refused, although no turn failed
+        /// A call was denied, although the last turn did not fail
         Denied = "denied",
-        /// It was printed without a result: killed, or still running
+        /// A printed run without a result: killed, or still running
         NoResult = "no-result",
-        /// Saved sessions do not say how they ended
+        /// Unknown: saved sessions do not say how they ended
         Unknown = "unknown",
     }
 }
 
-/// How a run ended, for formats that judge runs.
+/// Outcome of a run, for formats that report runs as tests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOutcome {
-    /// Which run: a session, or the source of one without an id; `None` for all that was read.
+    /// The run: a session id, or the source of a session without an id; `None` for everything that was read.
     pub run: Option<String>,
-    /// How long it took, where that is known.
+    /// Duration, if known.
     pub wall: Option<Millis>,
-    /// Why it failed, if it did.
+    /// Reason if it failed.
     pub failure: Option<Line>,
 }
 
-/// How each session ended.
+/// Outcome of each session.
 pub fn outcomes(ledger: &Ledger) -> Vec<Outcome> {
     let mut denied = vec![false; ledger.sessions.len()];
     for session in ledger.denials.iter().filter_map(|denial| denial.context.session) {
@@ -78,7 +78,7 @@ pub fn outcomes(ledger: &Ledger) -> Vec<Outcome> {
     let mut last: BTreeMap<SessionIndex, &Turn> = BTreeMap::new();
     for turn in ledger.turns.iter().filter(|turn| turn.counted) {
         if let Some(session) = turn.context.session {
-            last.insert(session, turn); // in the order they stand
+            last.insert(session, turn); // turns are in log order
         }
     }
     let outcome = |(at, session): (SessionIndex, &Session)| match last.get(&at) {
@@ -104,7 +104,7 @@ struct Row {
 }
 
 impl Row {
-    /// Whether it is a session at all: control lines name none, and there is none of their own.
+    /// Whether the row has an id or any activity. Control lines without a session id are not a session.
     fn is_something(&self) -> bool {
         let Self { session, outcome: _, wall, api, turns, prompts, calls, sum } = self;
         session.as_ref().is_some_and(|session| session.id.is_some())
@@ -125,34 +125,34 @@ fn of<T: Into<Value>>(row: &Row, value: impl Fn(&Session) -> T) -> Value {
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        time started "Started" "Its earliest record." => of(row, |session| session.started);
-        text session "Session" "Its id." => of(row, |session| text(session.id.as_deref()));
-        text project "Project" [wide] "The folder it began in." => of(row, |session| text(session.project.as_deref()));
-        text outcome "Outcome" "How it ended: ok, error, denied (a call was refused), no-result (killed or running), unknown."
+        time started "Started" "Time of the first record." => of(row, |session| session.started);
+        text session "Session" "Session id." => of(row, |session| text(session.id.as_deref()));
+        text project "Project" [wide] "Working directory in which it started." => of(row, |session| text(session.project.as_deref()));
+        text outcome "Outcome" "Outcome: ok, error, denied (a call was denied), no-result (killed or running), unknown."
             => row.outcome.map(Outcome::name);
-        time ended "Ended" [data] "Its latest record." => of(row, |session| session.ended);
-        text version "Version" [data] "The CLI version that began it."
+        time ended "Ended" [data] "Time of the last record." => of(row, |session| session.ended);
+        text version "Version" [data] "CLI version that started it."
             => of(row, |session| text(session.version.as_deref()));
-        millis wall_ms "Wall" [nullable] "Time that its turns took." => row.wall;
-        millis span_ms "Span" [nullable, no_sum, wide] "Time from its first to its last record."
+        millis wall_ms "Wall" [nullable] "Sum of the durations of its turns." => row.wall;
+        millis span_ms "Span" [nullable, no_sum, wide] "Time between its first and last record."
             => of(row, |session| session.started.zip(session.ended).map(|(first, last)| last.since(first)));
-        millis api_ms "API" [nullable, data] "Time that the API took." => row.api;
-        millis tool_ms "Tools" [nullable, data] "Sum of the tools' latencies."
+        millis api_ms "API" [nullable, data] "Time spent in the API." => row.api;
+        millis tool_ms "Tools" [nullable, data] "Sum of tool latencies."
             => row.calls.latency.map(|latency| latency.total);
-        count turns "Turns" [wide] "Ends of turns." => row.turns;
-        count prompts "Prompts" [wide] "What humans asked." => row.prompts;
-        // On a narrow screen how it ended and what it cost comes before how much it did.
+        count turns "Turns" [wide] "Turns." => row.turns;
+        count prompts "Prompts" [wide] "Prompts by people." => row.prompts;
+        // On a narrow screen outcome and cost are more important than the counts.
         ..shown_as(Shown::Wide, &["calls", "input", "output", "cache_read"], [call_columns(), cost_columns()].concat());
         flag complete "Complete" [nullable, data]
-            "Whether the cost holds everything: no unknown price, no unfinished response."
+            "Whether the cost is complete: every price is known and every response finished."
             => of(row, |session| Value::Flag(session.complete));
     }
 }
 
-/// One row a session, the latest first.
+/// One row per session, latest first.
 pub fn sessions(view: &View<'_>) -> Report {
     let ledger = view.ledger;
-    // The last row is for everything without a session.
+    // The last row collects everything without a session.
     let no_session = ledger.sessions.len();
     let row = |context: &Context| context.session.map_or(no_session, SessionIndex::get);
     let mut rows: Vec<Row> = (0..=no_session).map(|_| Row::default()).collect();
@@ -184,16 +184,18 @@ pub fn sessions(view: &View<'_>) -> Report {
     Report::of(SPEC.name, table, notes(ledger))
 }
 
-/// What is missing from the cost, and how to see more.
+/// Notes about the cost, and the command that shows one session.
 pub(super) fn notes(ledger: &Ledger) -> Vec<Line> {
     let mut notes = cost_notes(ledger);
     if ledger.sessions.iter().any(|session| session.id.is_some()) {
-        notes.push(Line::new(Tone::Plain).word("one of them in full: ").follow_up(FollowUp::FirstSession));
+        notes.push(
+            Line::new(Tone::Plain).word("show one session in full: ").follow_up(FollowUp::FirstSession),
+        );
     }
     notes
 }
 
-/// What every report of money says below its table.
+/// Notes about the cost, shown below every table with costs.
 pub(super) fn cost_notes(ledger: &Ledger) -> Vec<Line> {
     let mut notes = Vec::new();
     let mut unpriced: Vec<&str> =
@@ -206,7 +208,7 @@ pub(super) fn cost_notes(ledger: &Ledger) -> Vec<Line> {
             Line::new(Tone::Warning)
                 .word("no price for ")
                 .value(models)
-                .words(": that cost is missing; add one with {a price file}"),
+                .words(": cost unknown; add a price with {a price file}"),
         );
     }
     let open =
@@ -214,7 +216,7 @@ pub(super) fn cost_notes(ledger: &Ledger) -> Vec<Line> {
     if open > 0 {
         notes.push(
             Line::new(Tone::Warning)
-                .word("the cost is not complete: ")
+                .word("the cost is incomplete: ")
                 .count(open as u64, " session has", " sessions have")
                 .word(" responses without final token counts"),
         );
@@ -223,9 +225,11 @@ pub(super) fn cost_notes(ledger: &Ledger) -> Vec<Line> {
         ledger.charges.iter().filter(|charge| charge.cost.is_some()).partition(|charge| charge.reported);
     let source = match (reported.is_empty(), computed.is_empty()) {
         (true, true) => return notes,
-        (false, true) => "cost as the CLI reported it: an estimate at API prices",
+        (false, true) => "cost reported by the CLI: an estimate at API prices",
         (true, false) => "cost computed from tokens: an estimate at API prices (see `{prices}`)",
-        (false, false) => "cost as the CLI reported it, computed where it did not: an estimate at API prices",
+        (false, false) => {
+            "cost reported by the CLI, or computed from tokens where it is not: an estimate at API prices"
+        }
     };
     notes.push(Line::new(Tone::Plain).words(source));
     notes

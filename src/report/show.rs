@@ -1,4 +1,4 @@
-//! One session as a timeline: what happened, in the order it happened.
+//! One session as a timeline.
 
 mod event;
 
@@ -25,13 +25,13 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     command: Some(CommandSpec {
         group: CommandGroup::Run,
         about: "Show one session as a timeline: prompts, calls, failures",
-        details: "SESSION is an id or its beginning, or `latest`. Every event has its time, how it ended, how long it took and \
-            how large the context was; a bar shows when it was within the session. Message text is not shown. Where rows \
-            are left out, on a screen or by --limit, the newest ones stay.",
+        details: "SESSION is an id or its beginning, or `latest`. Every event has its time, outcome, duration and context \
+            size; a bar shows its position within the session. Message text is not shown. If rows are left out, on \
+            screen or by --limit, the newest ones are kept.",
         examples: &[
-            ("The session that began last", "ccstat show latest"),
+            ("The latest session", "ccstat show latest"),
             (
-                "What happened in a run, from the 8 digits that `ccstat sessions` shows",
+                "One session, by the first 8 digits of its id as shown by `ccstat sessions`",
                 "ccstat show 0a1b2c3d runs/",
             ),
         ],
@@ -40,27 +40,27 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     }),
     ..ReportSpec::rows(
         "show",
-        "One session as a timeline: prompts, responses, calls, failures, limits, blocks, tasks and ends of turns.",
+        "One session as a timeline: prompts, responses, calls, failures, limits, hooks that blocked, tasks and ends of turns.",
         || heads(&columns()),
     )
 };
 
-/// Rows that a person reads before asking for more.
+/// Maximum number of rows on screen.
 const ON_SCREEN: usize = 200;
 
-/// Why there is no one session to show.
+/// Why a session was not found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FindSessionError {
-    /// No id begins like this.
+    /// No id starts with the given text.
     NotFound,
-    /// Several do.
+    /// Several ids start with it.
     Ambiguous(Vec<String>),
 }
 
-/// The word for the session that began last.
+/// Name for the session that started last.
 pub const LATEST: &str = "latest";
 
-/// The session with this id, else the only one whose id begins like this; `latest` is the one that began last.
+/// Finds a session by its id or a unique prefix of it; `latest` is the session that started last.
 pub fn find_session(ledger: &Ledger, start: &str) -> Result<SessionIndex, FindSessionError> {
     let ids = || SessionIndex::each(&ledger.sessions).filter_map(|(at, one)| Some((at, one.id.as_deref()?)));
     if let Some((at, _)) = ids().find(|&(_, id)| id == start) {
@@ -75,7 +75,7 @@ pub fn find_session(ledger: &Ledger, start: &str) -> Result<SessionIndex, FindSe
     }
 }
 
-/// Sessions stand in the order of their beginnings, those without a time at the end.
+/// Sessions are sorted by start time, those without a time last.
 fn latest(ledger: &Ledger) -> Option<SessionIndex> {
     let dated = ledger.sessions.iter().rposition(|session| session.started.is_some());
     dated.or(ledger.sessions.len().checked_sub(1)).map(SessionIndex::new)
@@ -83,7 +83,7 @@ fn latest(ledger: &Ledger) -> Option<SessionIndex> {
 
 struct Row {
     event: Event,
-    /// The time of day, where the reader lives.
+    /// Local time of day.
     clock: Value,
     offset: Option<Millis>,
     agent: String,
@@ -94,7 +94,7 @@ struct Row {
 has! { HasLocation for Row: source, event.at }
 
 impl Row {
-    /// What a person reads: indented below what it belongs to, and with the subagent whose it is.
+    /// Text on screen, indented and with the name of the subagent for events of subagents.
     fn label(&self) -> String {
         let Event { kind, name, .. } = &self.event;
         let label = kind.label(name.as_deref());
@@ -104,15 +104,15 @@ impl Row {
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        time time "Time" [data] "When, where the log says so." => row.event.time;
+        time time "Time" [data] "Time, if the log has it." => row.event.time;
         text clock "Time" [screen] "The time of day." => &row.clock;
         millis offset_ms "Offset" [no_sum, data] "Time since the session began." => row.offset;
-        text what "What" [required, data] "What happened: prompt, response, call, retry, api_error, compaction, rate_limit, fallback, refusal, hook (that \
-             blocked), task_begin and task_end (in the background), or turn (its end)."
+        text what "Event kind" [required, data] "Kind of event: prompt, response, call, retry, api_error, compaction, rate_limit, fallback, refusal, hook (one \
+             that blocked), task_begin and task_end (background tasks), or turn (end of a turn)."
             => row.event.kind.name();
-        text label "Event" [screen] "What happened, in words." => row.label();
+        text label "Event" [screen] "Description of the event." => row.label();
         text agent "Agent" [required, data] "`main`, or the type of the subagent." => &row.agent;
-        text name "Name" [data] "The tool of a call, the model of a response, the type of a failure, the hook, what a task is."
+        text name "Name" [data] "Tool of a call, model of a response, type of an error, name of a hook, or type of a task."
             => &row.event.name;
         ..outcome_columns();
         ..figure_columns();
@@ -122,29 +122,29 @@ fn columns() -> Vec<Column<Row>> {
 
 fn outcome_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text end "End" "How a call ended (ok, error, denied, open), or the subtype of a turn's result."
+        text end "End" "Outcome of a call (ok, error, denied, open), or subtype of a turn's result."
             => &row.event.end;
-        millis wall_ms "Took" [no_sum] "From the ask of a call to its answer, the wall time of a turn, the wait before a retry."
+        millis wall_ms "Took" [no_sum] "Latency of a call, wall time of a turn, or wait before a retry."
             => row.event.took;
-        count context "Context" [no_sum, nullable] "Tokens of a response's prompt, or of the conversation after a compaction."
+        count context "Context" [no_sum, nullable] "Prompt tokens of a response, or tokens of the conversation after a compaction."
             => row.event.context;
     }
 }
 
 fn figure_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        bar bar "When" [nullable, screen] "From when to when within the session." => &row.bar;
+        bar bar "When" [nullable, screen] "Position within the session." => &row.bar;
         count context_before "Before" [no_sum, nullable, data] "Tokens of the conversation before a compaction."
             => row.event.before;
-        count output "Output" [no_sum, nullable, wide] "Tokens that a response wrote, as it was charged."
+        count output "Output" [no_sum, nullable, wide] "Output tokens of a response, as charged."
             => row.event.output;
-        bytes result_bytes "Result" [no_sum, nullable, wide] "Bytes of a call's answer." => row.event.bytes;
-        usd cost_usd "Cost" [no_sum, wide] "Of a response its share of the session's cost; of a turn all that it added."
+        bytes result_bytes "Result" [no_sum, nullable, wide] "Size of a call's result." => row.event.bytes;
+        usd cost_usd "Cost" [no_sum, wide] "Share of a response in the session's cost, or cost added by a turn."
             => row.event.cost;
     }
 }
 
-/// The timeline of one session; an empty one without a session.
+/// Builds the timeline of one session; empty without a session.
 pub fn show(view: &View<'_>, session: Option<SessionIndex>) -> Report {
     let Some(session) = session else {
         let table = Table::of::<Row>("Timeline", &columns(), &[]);
@@ -169,7 +169,7 @@ pub fn show(view: &View<'_>, session: Option<SessionIndex>) -> Report {
     Report { screen: head.into_iter().chain(report.screen).collect(), ..report }
 }
 
-/// From the first moment to the last, in milliseconds.
+/// Start of the session and its length in milliseconds.
 struct Span(Option<(Time, f64)>);
 
 impl Span {
@@ -188,7 +188,7 @@ impl Span {
     }
 }
 
-/// What a person reads first.
+/// The lines above the timeline.
 fn header(view: &View<'_>, session: SessionIndex, told: &Session, events: &[Event]) -> [Section; 2] {
     let ledger = view.ledger;
     let outcome = outcomes(ledger)[session.get()];
@@ -203,8 +203,8 @@ fn header(view: &View<'_>, session: SessionIndex, told: &Session, events: &[Even
         Outcome::Ok => ": ok",
         Outcome::Error => ": its last turn failed",
         Outcome::Denied => ": calls were denied",
-        Outcome::NoResult => ": no result, killed or still running",
-        Outcome::Unknown => ": a saved session, which does not say how it ended",
+        Outcome::NoResult => ": no result (killed, or still running)",
+        Outcome::Unknown => ": saved session; the log does not say how it ended",
     });
     let moment = |time: Option<_>| Value::from(time.and_then(|time| view.zone.minute(time)));
     let place = Line::new(Tone::Plain)
@@ -227,7 +227,7 @@ fn header(view: &View<'_>, session: SessionIndex, told: &Session, events: &[Even
     [Section::Verdict(doubted(verdict, &ledger.input)), Section::Attention(vec![place, counted, money])]
 }
 
-/// How much of everything there was.
+/// Counts of events.
 fn counts(ledger: &Ledger, session: SessionIndex, events: &[Event]) -> Line {
     let of = |kind: EventKind| events.iter().filter(|event| event.kind == kind).count() as u64;
     let ended = |end: End| {
@@ -236,7 +236,7 @@ fn counts(ledger: &Ledger, session: SessionIndex, events: &[Event]) -> Line {
     };
     let denied =
         ledger.denials.iter().filter(|denial| denial.context.session == Some(session)).count() as u64;
-    // Streams have no prompts, saved sessions no ends of turns.
+    // Streams contain no prompts, saved sessions no ends of turns.
     let begun = [(EventKind::Prompt, " prompt, ", " prompts, "), (EventKind::Turn, " turn, ", " turns, ")]
         .into_iter()
         .filter(|&(kind, ..)| of(kind) > 0)
@@ -248,7 +248,7 @@ fn counts(ledger: &Ledger, session: SessionIndex, events: &[Event]) -> Line {
         .value(denied)
         .word(" denied, ")
         .value(ended(End::Open))
-        .word(" without an answer");
+        .word(" without a result");
     [
         (EventKind::Retry, " retry", " retries"),
         (EventKind::ApiError, " API error", " API errors"),
@@ -257,7 +257,7 @@ fn counts(ledger: &Ledger, session: SessionIndex, events: &[Event]) -> Line {
         (EventKind::Fallback, " fallback", " fallbacks"),
         (EventKind::Refusal, " refusal", " refusals"),
         (EventKind::Hook, " block by a hook", " blocks by hooks"),
-        (EventKind::TaskBegin, " task in the background", " tasks in the background"),
+        (EventKind::TaskBegin, " background task", " background tasks"),
     ]
     .into_iter()
     .filter(|&(kind, ..)| of(kind) > 0)
@@ -273,7 +273,7 @@ fn wall(events: &[Event]) -> Option<Millis> {
     })
 }
 
-/// What is missing from the timeline.
+/// Notes about cost that the timeline does not show.
 fn notes(view: &View<'_>, session: SessionIndex) -> Vec<Line> {
     let mut notes = Vec::new();
     let alone = view.ledger.charges.iter().filter(|charge| charge.response.is_none());
@@ -288,7 +288,7 @@ fn notes(view: &View<'_>, session: SessionIndex) -> Vec<Line> {
     let mut own = view.ledger.charges.iter().filter(|charge| charge.context.session == Some(session));
     if own.any(|charge| charge.reported && charge.response.is_some()) {
         notes.push(Line::new(Tone::Plain).word(
-            "a response costs its share of what the CLI reported for the session, hidden calls included",
+            "the cost of a response is its share of the cost reported for the session, including requests not in the log",
         ));
     }
     notes

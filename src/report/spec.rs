@@ -1,56 +1,57 @@
-//! What is known of a report before it is made: its name, its keys, its command, and what has to be read for it.
+//! Static description of reports: name, keys, command, and the data each needs.
 
 use super::{Column, Head, Preset, REPORTS, Report, Table, Unit, View, column::columns};
 use crate::facts::Detail;
 
-/// One report. Its file declares it, `REPORTS` lists it, and commands, help, man pages, schemas, exports and snapshots follow.
+/// One report. Its module declares it and `REPORTS` lists it; commands, help, man pages, schemas, exports and
+/// snapshots derive from it.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportSpec {
-    /// Its name.
+    /// Name of the report.
     pub name: &'static str,
-    /// What it says, in one sentence.
+    /// Description, in one sentence.
     pub doc: &'static str,
-    /// What programs find in it.
+    /// Shape of the data.
     pub shape: Shape,
-    /// What it is made of.
+    /// Input.
     pub reads: Reads,
-    /// How much of it has to be kept.
+    /// Detail that must be kept while reading.
     pub keeps: Detail,
-    /// Makes it; `None` if it needs more than the rows, which is then up to its command.
+    /// Builds the report; `None` if its command has to, because it needs more than the rows.
     pub make: Option<fn(&View<'_>) -> Report>,
-    /// The shape of ccusage that its command can write too.
+    /// The ccusage format that its command can write too.
     pub ccusage: Option<Preset>,
-    /// Whether gates can be asked for with it: then programs find `gates` too.
+    /// Whether it accepts gates; its data then has the key `gates`.
     pub is_gated: bool,
     /// Whether its rows can be exported.
     pub is_export: bool,
-    /// The report that an export with content writes in its place.
+    /// The report that an export with content writes instead.
     pub with_content: Option<&'static ReportSpec>,
-    /// The command that writes it; `None` if another report's command does, or an export alone.
+    /// The command that writes it; `None` if another report's command or only an export does.
     pub command: Option<CommandSpec>,
-    /// A command line that writes it, without the program and the logs: snapshots are made with it. Empty for its command alone.
+    /// Arguments that write it, without program and logs, used for snapshots. Empty for the bare command.
     pub sample: &'static [&'static str],
 }
 
-/// The command of a report, as the help describes it. The examples are whole command lines, and a test types them.
+/// The command of a report, as the help describes it. A test runs the examples.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandSpec {
-    /// Its name, if it is not that of the report.
+    /// Name, if it differs from the report's.
     pub name: Option<&'static str>,
-    /// Where the help lists it.
+    /// Group in the help.
     pub group: CommandGroup,
-    /// What it does, in a few words.
+    /// One-line description.
     pub about: &'static str,
-    /// What else a reader of its help should know.
+    /// Further help text.
     pub details: &'static str,
-    /// What for, and what to type.
+    /// Purpose and command line of each example.
     pub examples: &'static [(&'static str, &'static str)],
-    /// Whether it has arguments that other reports of rows do not have: then the program declares the command.
+    /// Whether it has arguments of its own; `cli` then declares the command.
     pub has_arguments: bool,
 }
 
 impl CommandSpec {
-    /// What most commands have in common.
+    /// Defaults.
     pub const DEFAULT: Self = Self {
         name: None,
         group: CommandGroup::Inside,
@@ -62,52 +63,52 @@ impl CommandSpec {
 }
 
 names! {
-    /// What a command is about, in the order of the help, with its heading there.
+    /// Groups of commands with their headings, in the order of the help.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum CommandGroup {
-        /// One run as a whole, or several taken together.
+        /// One or several runs as a whole.
         Run = "A run",
-        /// What it did, piece by piece.
+        /// Parts of a run: tools, turns, calls.
         Inside = "Inside a run",
-        /// What was allowed, asked and offered, and what ran beside it.
+        /// Permissions, questions, hooks, servers and tasks.
         Around = "Around a run",
-        /// What happened over days and sessions.
+        /// Days, projects and sessions.
         History = "History",
-        /// What other programs ask for.
+        /// For use by other programs.
         Programs = "For programs",
     } => heading
 }
 
-/// What has to be kept for the tokens and costs of periods.
+/// Detail needed for tokens and cost by period.
 pub(super) const PERIOD: Detail = Detail::RESPONSES;
 
-/// What has to be kept for calls, and how they ended.
+/// Detail needed for calls and their outcome.
 pub(super) const CALLED: Detail = Detail::CALLS.and(Detail::AGENTS).and(Detail::EVENTS);
 
-/// What a report is made of.
+/// Input of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
     /// Logs.
     Logs,
-    /// Two sets of logs.
+    /// Two sets of logs, to compare.
     TwoSides,
     /// No log.
     Nothing,
 }
 
-/// What programs find in a report.
+/// Shape of a report's data.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
-    /// Rows of these columns.
+    /// Rows with these columns.
     Rows(fn() -> Vec<Head>),
-    /// Keys of its own.
+    /// An object with these keys.
     Tree(Keys),
 }
 
-/// The keys of an object.
+/// Keys of an object, each with a description and a type.
 pub type Keys = &'static [(&'static str, &'static str, Key)];
 
-/// Declares an object that programs read: the list of its keys, for the schema, and the function that makes its members.
+/// Declares an object that programs read: the list of its keys for the schema, and the function that builds it.
 ///
 /// ```text
 /// object! { DENIALS, denials(denials: &Denials)
@@ -128,18 +129,18 @@ macro_rules! object {
 }
 pub(super) use object;
 
-/// What is found under a key.
+/// Type of a value.
 #[derive(Clone, Copy, Debug)]
 pub enum Key {
-    /// A value of this unit.
+    /// A single value of this unit.
     One(Unit),
-    /// The same, or nothing where it is not known.
+    /// Nullable.
     Maybe(&'static Key),
-    /// Several.
+    /// A list.
     List(&'static Key),
-    /// An object with these keys; each has a sentence that says what it is.
+    /// An object with fixed keys.
     Object(Keys),
-    /// An object keyed by names out of the log.
+    /// An object whose keys are names from the log.
     ByName(&'static Key),
 }
 
@@ -149,7 +150,7 @@ impl ReportSpec {
         Self::of(name, doc, Shape::Rows(heads))
     }
 
-    /// A report with keys of its own.
+    /// A report that is an object.
     pub const fn tree(name: &'static str, doc: &'static str, keys: Keys) -> Self {
         Self::of(name, doc, Shape::Tree(keys))
     }
@@ -171,7 +172,7 @@ impl ReportSpec {
         }
     }
 
-    /// The report of this name.
+    /// Finds a report by name.
     pub fn named(name: &str) -> Option<&'static Self> {
         REPORTS.iter().find(|spec| spec.name == name)
     }
@@ -181,12 +182,12 @@ impl ReportSpec {
         REPORTS.iter().filter(|spec| spec.is_export)
     }
 
-    /// Its command and the name of it.
+    /// Name and description of its command.
     pub fn command(&self) -> Option<(&'static str, &CommandSpec)> {
         self.command.as_ref().map(|command| (command.name.unwrap_or(self.name), command))
     }
 
-    /// A command line that writes it, without the program and the logs.
+    /// Arguments that write it, without program and logs.
     pub fn sample(&self) -> &[&'static str] {
         if self.sample.is_empty() { std::slice::from_ref(&self.name) } else { self.sample }
     }
@@ -196,7 +197,7 @@ impl ReportSpec {
         self.reads != Reads::Nothing
     }
 
-    /// Its columns; none if it has keys of its own.
+    /// Its columns; empty if it is an object.
     pub fn heads(&self) -> Vec<Head> {
         match self.shape {
             Shape::Rows(heads) => heads(),
@@ -207,12 +208,12 @@ impl ReportSpec {
 
 fn columns() -> Vec<Column<ReportSpec>> {
     columns! { |spec: ReportSpec|
-        text report "Report" "Its name." => spec.name;
-        text doc "What it says" "What it says." => spec.doc;
+        text report "Report" "Name of the report." => spec.name;
+        text doc "Description" "Description of the report." => spec.doc;
     }
 }
 
-/// The list of the reports themselves.
+/// The list of reports, as a report.
 pub fn reports() -> Report {
     Report::of("reports", Table::of("Reports", &columns(), REPORTS), Vec::new())
 }
@@ -231,7 +232,7 @@ mod tests {
             assert!(spec.doc.ends_with('.'), "{}", spec.name);
             let heads = spec.heads();
             let keys: BTreeSet<&str> = heads.iter().map(|head| head.key).collect();
-            assert_eq!(keys.len(), heads.len(), "{}: a key stands twice", spec.name);
+            assert_eq!(keys.len(), heads.len(), "{}: duplicate key", spec.name);
             for head in heads {
                 assert!(head.doc.ends_with('.'), "{}.{}: {}", spec.name, head.key, head.doc);
                 let plain =

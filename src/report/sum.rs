@@ -1,4 +1,4 @@
-//! What rows of different reports share: tokens and cost added up, calls by how they ended, and where they stand.
+//! Parts that rows of several reports share: sums of tokens and cost, call counts, context and location.
 
 use super::{Column, Names, Shown, Text, Unit, Value, column::columns};
 use crate::{
@@ -9,29 +9,26 @@ use crate::{
     measure::{Millis, Tokens, Usd, add, calendar::Zone},
 };
 
-/// What a report is made from: the rows that count, and how to show sources and days.
+/// Input of a report: the filtered ledger, the names of the sources and the time zone.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
-    /// The rows.
+    /// The rows, after filtering.
     pub ledger: &'a Ledger,
-    /// The names of the sources.
+    /// Names of the sources.
     pub names: Names<'a>,
-    /// Days are days there.
+    /// Time zone in which days begin and times are shown.
     pub zone: &'a Zone,
 }
 
 impl<'a> View<'a> {
-    /// The session that a context is of.
     pub(super) fn session(&self, context: &Context) -> Option<&'a Session> {
         self.ledger.session(context)
     }
 
-    /// Its id.
     pub(super) fn session_id(&self, context: &Context) -> Value {
         text(self.session(context).and_then(|session| session.id.as_ref()))
     }
 
-    /// Its project.
     pub(super) fn project(&self, context: &Context) -> Value {
         text(self.session(context).and_then(|session| session.project.as_ref()))
     }
@@ -44,7 +41,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The same, as a value.
+    /// The same as a value, without copying the text.
     pub(super) fn agent_text(&self, context: &Context) -> Value {
         match context.agent.map(|agent| &self.ledger.agents[agent].kind) {
             None => Value::Text(Text::fixed(MAIN)),
@@ -53,7 +50,6 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The name of a source.
     pub(super) fn source(&self, at: Option<Location>) -> Value {
         at.map_or(Value::Missing, |at| Value::Text(self.names.text(at.source)))
     }
@@ -64,18 +60,18 @@ impl<'a> View<'a> {
     }
 }
 
-/// What the main agent is called.
+/// Name of the main agent.
 pub(super) const MAIN: &str = "main";
 
-/// What a subagent is called whose type no record says.
+/// Name of a subagent whose type is not in the log.
 pub(super) const SOME_AGENT: &str = "subagent";
 
-/// Words that may be missing.
+/// A text, or [`Value::Missing`].
 pub(super) fn text(words: Option<impl Into<Text>>) -> Value {
     words.map_or(Value::Missing, Value::text)
 }
 
-/// Tokens and money of several charges.
+/// Tokens and cost of several charges.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sum {
     pub(super) tokens: Tokens,
@@ -86,7 +82,7 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// Adds a charge. The charges of one response stand together, and it counts once.
+    /// Adds a charge. Charges of one response are adjacent, so the response is counted once.
     pub(super) fn add(&mut self, charge: &Charge) {
         self.tokens += charge.tokens;
         add(&mut self.cost, charge.cost);
@@ -98,7 +94,6 @@ impl Sum {
         }
     }
 
-    /// Adds several.
     pub(super) fn of<'e>(charges: impl IntoIterator<Item = &'e Charge>) -> Self {
         charges.into_iter().fold(Self::default(), |mut sum, charge| {
             sum.add(charge);
@@ -106,19 +101,19 @@ impl Sum {
         })
     }
 
-    /// Prompt tokens that came from the cache, of all prompt tokens.
+    /// Share of prompt tokens that were read from the cache.
     pub(super) fn hit_rate(&self) -> Option<f64> {
         ratio(self.tokens.cache_read, self.tokens.prompt())
     }
 }
 
-/// A part of a whole; of nothing there is none.
+/// `part / whole`, or `None` if `whole` is zero.
 #[expect(clippy::cast_precision_loss, reason = "a ratio is shown with a few digits")]
 pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// A part of an amount of money.
+/// `part / whole` of two amounts, or `None` if one is unknown or `whole` is zero.
 #[expect(clippy::cast_precision_loss, reason = "a share is shown with a few digits")]
 pub(super) fn share(part: Option<Usd>, whole: Option<Usd>) -> Option<f64> {
     let (part, whole) = (part?.nanos(), whole?.nanos());
@@ -153,66 +148,66 @@ macro_rules! has {
 }
 pub(super) use has;
 
-/// A row that has tokens and cost.
+/// Rows with tokens and cost.
 pub(super) trait HasCost {
     fn sum(&self) -> &Sum;
 }
 
-/// Tokens by type, and what they cost.
+/// Columns for tokens by type and their cost.
 pub(super) fn cost_columns<R: HasCost>() -> Vec<Column<R>> {
     columns! { |row: R|
         count responses "Responses" [wide] "API responses." => row.sum().responses;
-        count input "Input" "Tokens that came from no cache." => row.sum().tokens.input;
-        count output "Output" "Tokens that the model wrote." => row.sum().tokens.output;
+        count input "Input" "Input tokens that were not cached." => row.sum().tokens.input;
+        count output "Output" "Output tokens." => row.sum().tokens.output;
         count cache_read "Cache read" "Tokens read from the cache." => row.sum().tokens.cache_read;
         count cache_write_5m "Write 5m" [wide] "Tokens written to the cache for five minutes."
             => row.sum().tokens.cache_write_5m;
         count cache_write_1h "Write 1h" [wide] "Tokens written to the cache for an hour."
             => row.sum().tokens.cache_write_1h;
-        usd cost_usd "Cost" "Cost at API prices: as the CLI reported it, else computed from tokens." => row.sum().cost;
+        usd cost_usd "Cost" "Cost at API prices: reported by the CLI, otherwise computed from tokens." => row.sum().cost;
     }
 }
 
-/// A row that has calls.
+/// Rows with tool calls.
 pub(super) trait HasCalls {
     fn calls(&self) -> &ToolCount;
 }
 
-/// Calls by how they ended.
+/// Columns that count calls by outcome.
 pub(super) fn call_columns<R: HasCalls>() -> Vec<Column<R>> {
     columns! { |row: R|
         count calls "Calls" "Tool calls." => row.calls().calls;
-        count ok "Ok" [wide] "Calls that were answered." => row.calls().ok;
+        count ok "Ok" [wide] "Calls that succeeded." => row.calls().ok;
         count errors "Errors" "Calls that failed." => row.calls().errors;
-        count denied "Denied" "Calls that were refused." => row.calls().denied;
-        count open "Open" [wide] "Calls without an answer." => row.calls().open;
+        count denied "Denied" "Calls that were denied." => row.calls().denied;
+        count open "Open" [wide] "Calls without a result in the log." => row.calls().open;
     }
 }
 
-/// How long the calls took.
+/// One latency figure of a row.
 pub(super) fn latency<R: HasCalls>(row: &R, of: fn(&Latencies) -> Millis) -> Value {
     row.calls().latency.as_ref().map(of).into()
 }
 
-/// How long most calls took, and the longest.
+/// Columns for latency percentiles and the maximum.
 pub(super) fn latency_columns<R: HasCalls>() -> Vec<Column<R>> {
     columns! { |row: R|
         millis p50_ms "p50" [nullable, no_sum] "Median latency." => latency(row, |all| all.p50);
-        millis p90_ms "p90" [nullable, no_sum, wide] "Latency that 90 of 100 calls are not above."
+        millis p90_ms "p90" [nullable, no_sum, wide] "90th percentile of the latency."
             => latency(row, |all| all.p90);
-        millis p99_ms "p99" [nullable, no_sum, wide] "Latency that 99 of 100 calls are not above."
+        millis p99_ms "p99" [nullable, no_sum, wide] "99th percentile of the latency."
             => latency(row, |all| all.p99);
-        millis max_ms "Max" [nullable, no_sum] "The longest latency." => latency(row, |all| all.max);
+        millis max_ms "Max" [nullable, no_sum] "Longest latency." => latency(row, |all| all.max);
     }
 }
 
-/// Where a row stands, for programs.
+/// Rows that point into a log.
 pub(super) trait HasLocation {
     fn source(&self) -> &Value;
     fn location(&self) -> Option<Location>;
 }
 
-/// Whose a row is and where it stands: what most rows about one thing share.
+/// Agent, session and location of a row, as cells.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RowContext {
     pub(super) agent: Value,
@@ -224,7 +219,6 @@ pub(super) struct RowContext {
 }
 
 impl RowContext {
-    /// That of a context.
     pub(super) fn of(view: &View<'_>, context: &Context) -> Self {
         Self {
             agent: view.agent_text(context),
@@ -237,12 +231,12 @@ impl RowContext {
     }
 }
 
-/// A row about one thing.
+/// Rows with a [`RowContext`].
 pub(super) trait HasContext {
     fn context(&self) -> &RowContext;
 }
 
-/// A row that is one thing and its context.
+/// A fact with its context.
 pub(super) struct Row<T> {
     pub(super) fact: T,
     pub(super) context: RowContext,
@@ -263,29 +257,29 @@ impl<R: HasContext> HasLocation for R {
     }
 }
 
-/// Whose it is within its session.
+/// Column for the agent of a row.
 pub(super) fn agent_column<R: HasContext>(about: &'static str) -> Column<R> {
     Column::new(Unit::Text, "agent", "Agent", about, |row: &R| row.context().agent.clone())
 }
 
-/// Whose it is among all sessions, for programs.
+/// Columns for the session and project of a row, for programs.
 pub(super) fn session_columns<R: HasContext>() -> Vec<Column<R>> {
     columns! { |row: R|
-        text session "Session" [data] "Id of its session." => row.context().session.clone();
-        text project "Project" [data] "The folder of its session." => row.context().project.clone();
+        text session "Session" [data] "Session id." => row.context().session.clone();
+        text project "Project" [data] "Working directory of the session." => row.context().project.clone();
     }
 }
 
-/// Where it stands, for people.
+/// Column for `file:line`, for people.
 pub(super) fn place_column<R: HasContext>(about: &'static str) -> Column<R> {
-    Column::new(Unit::Text, "place", "Place", about, |row: &R| row.context().place.clone())
+    Column::new(Unit::Text, "place", "Location", about, |row: &R| row.context().place.clone())
         .shown(Shown::Screen)
 }
 
-/// Source, line and offset.
+/// Columns for source and line, for programs.
 pub(super) fn place_columns<R: HasLocation>() -> Vec<Column<R>> {
     columns! { |row: R|
-        text source "Source" [data] "The log that it stands in." => row.source().clone();
-        count line "Line" [no_sum, nullable, data] "Line in the log, from 1." => row.location().map(|at| at.line);
+        text source "Source" [data] "Log that contains the record." => row.source().clone();
+        count line "Line" [no_sum, nullable, data] "Line in the log, starting at 1." => row.location().map(|at| at.line);
     }
 }

@@ -1,4 +1,4 @@
-//! `summarize`: what happened, in one object for programs and on one screen for people.
+//! The `summarize` report: one object for programs, one screen for people.
 
 use super::{
     CommandGroup, CommandSpec, Data, Line, Report, ReportSpec, RunOutcome, Section, Text, Tone, Value,
@@ -20,21 +20,21 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     command: Some(CommandSpec {
         name: Some("summarize"),
         group: CommandGroup::Run,
-        about: "Say what happened: how it ended, what needs a look, its cost",
-        details: "Reads stream-json output, saved sessions, and what hosts and bridges write, in any mixture.",
+        about: "Summarize runs: how they ended, what needs attention, cost",
+        details: "Reads stream-json output, saved sessions, and logs of hosts and bridges, in any combination.",
         examples: &[
             (
-                "A run, when it has ended",
+                "A run, after it has ended",
                 "claude -p 'fix the tests' --output-format stream-json --verbose | ccstat summarize",
             ),
             ("The saved sessions of a project", "ccstat summarize ~/.claude/projects/my-project"),
             (
-                "A screen for the log of a job, and files for later",
+                "Text for the log of a job, and files for later",
                 "ccstat summarize run.jsonl -o run.json -o run.md",
             ),
-            ("A run that goes on, as it goes on", "ccstat summarize --follow run.jsonl"),
+            ("A run in progress", "ccstat summarize --follow run.jsonl"),
             (
-                "A step of a workflow on GitHub, and its result as a test",
+                "A step of a GitHub workflow, with the result as a test",
                 "ccstat summarize run.jsonl --github -o run.xml",
             ),
         ],
@@ -42,28 +42,28 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     }),
     ..ReportSpec::tree(
         "summary",
-        "What happened: how it ended, what needs attention, tools, tokens, cost and kinds of records.",
+        "Summary: how runs ended, what needs attention, tools, tokens, cost and kinds of records.",
         keys::KEYS,
     )
 };
 
-/// The names of the sources, by their number.
+/// Names of the sources, indexed by [`SourceId`].
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a>(pub &'a [Name]);
 
 impl<'a> Names<'a> {
-    /// The name of a source; that of standard input for one without.
+    /// The name of a source; `-` for standard input.
     pub fn get(&self, source: SourceId) -> &'a str {
         self.0.get(source.0 as usize).map_or("-", |name| name)
     }
 
-    /// The same, shared.
+    /// The same, without copying the text.
     pub(super) fn text(&self, source: SourceId) -> Text {
         self.0.get(source.0 as usize).map_or(Text::fixed("-"), Text::from)
     }
 }
 
-/// The report of everything.
+/// Builds the summary.
 pub fn summary(account: &Account, names: Names<'_>) -> Report {
     let data = keys::all(account, names);
     let (screen, notes) = (screen::screen(account, names), screen::notes(account));
@@ -72,11 +72,11 @@ pub fn summary(account: &Account, names: Names<'_>) -> Report {
     Report { name: SPEC.name, data: Data::Tree(data), notes, verdicts: Vec::new(), run_outcomes, screen }
 }
 
-/// Says how much was read, if reading was stopped before its end.
+/// Says how much was read if reading was interrupted.
 pub fn interrupted(input: &Input) -> Option<Line> {
     let total = input.interrupted?.total;
     let line = Line::new(Tone::Warning).word("Interrupted: ").value(Value::Bytes(input.bytes));
-    // A total that is too small is that of packed files.
+    // The total is the size on disk, which is too small for compressed files.
     let line = match total.filter(|total| *total >= input.bytes) {
         Some(total) => line.word(" of ").value(Value::Bytes(total)),
         None => line,
@@ -84,7 +84,7 @@ pub fn interrupted(input: &Input) -> Option<Line> {
     Some(line.word(" read"))
 }
 
-/// The same with what only those know who saw it arrive.
+/// Adds what was measured while the stream arrived.
 #[must_use]
 pub fn arrived(mut report: Report, account: &Account, arrived: &Arrived) -> Report {
     if let Data::Tree(entries) = &mut report.data {
@@ -93,7 +93,7 @@ pub fn arrived(mut report: Report, account: &Account, arrived: &Arrived) -> Repo
             .filter(|(key, _)| key == "by_arrival")
             .for_each(|(_, value)| *value = keys::by_arrival(arrived).into());
     }
-    // Where the log has times, these say it too.
+    // Not needed on screen if the log has times.
     let table = if account.duration.tool.is_none() { screen::arrived(arrived) } else { None };
     report.screen.extend(table.map(Section::Table));
     report

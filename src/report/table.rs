@@ -1,39 +1,39 @@
-//! What a report is made of: lines of words and values, tables with their columns declared once.
+//! The data model of reports: tables, columns, sections and the report itself.
 
 use std::{borrow::Borrow, ops::Range};
 
 use super::{Choice, FollowUp, Line, Members, Part, RunOutcome, Tone, Value, gate::Verdict};
 use crate::measure::{Millis, Usd};
 
-/// What the values of a column are.
+/// Unit of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Words.
+    /// Text.
     Text,
-    /// How many.
+    /// Counts.
     Count,
-    /// How many bytes.
+    /// Bytes.
     Bytes,
-    /// Numbers that each have a unit of their own, and may be less than nothing.
+    /// Numbers, possibly negative, where each row may have its own unit.
     Number,
-    /// How much money.
+    /// Amounts of money.
     Usd,
-    /// How long.
+    /// Durations.
     Millis,
-    /// When.
+    /// Points in time.
     Time,
-    /// A part of a whole.
+    /// Ratios.
     Share,
-    /// Yes or no.
+    /// Booleans.
     Flag,
-    /// Several words.
+    /// Lists of texts.
     List,
-    /// From when to when within a whole.
+    /// Bars on a timeline.
     Bar,
 }
 
 impl Unit {
-    /// Whether the largest or the latest is what one looks for, and comes first.
+    /// Whether the largest or latest value comes first when sorting without an explicit order.
     pub fn descends(self) -> bool {
         match self {
             Self::Count | Self::Bytes | Self::Number | Self::Usd | Self::Millis | Self::Share => true,
@@ -42,7 +42,7 @@ impl Unit {
         }
     }
 
-    /// Whether a value of this unit can be missing unless the column says otherwise.
+    /// Whether values may be missing, unless the column says otherwise.
     const fn can_be_missing(self) -> bool {
         match self {
             Self::Text | Self::Number | Self::Usd | Self::Millis | Self::Time | Self::Share => true,
@@ -50,7 +50,7 @@ impl Unit {
         }
     }
 
-    /// The sum of nothing.
+    /// Sum of zero rows.
     fn zero(self) -> Value {
         match self {
             Self::Count => Value::Count(0),
@@ -63,7 +63,7 @@ impl Unit {
         }
     }
 
-    /// Whether it is read from the right.
+    /// Whether cells are right-aligned.
     pub fn is_numeric(self) -> bool {
         match self {
             Self::Count | Self::Bytes | Self::Number | Self::Usd | Self::Millis | Self::Share => true,
@@ -72,45 +72,45 @@ impl Unit {
     }
 }
 
-/// Who sees a column unless columns are asked for by name.
+/// Who sees a column, unless columns are selected by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// Everyone.
     Always,
-    /// Programs, and people whose screen has room.
+    /// Programs, and people if the screen is wide enough.
     Wide,
-    /// Programs alone.
+    /// Programs only.
     Data,
-    /// People alone.
+    /// People only.
     Screen,
 }
 
-/// What a column is, its values apart.
+/// Description of a column, without its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Its key in JSON and CSV.
+    /// Key in JSON and CSV.
     pub key: &'static str,
-    /// Its heading on a screen.
+    /// Heading on screen.
     pub head: &'static str,
-    /// What it means, in one sentence.
+    /// Meaning, in one sentence.
     pub doc: &'static str,
-    /// What its values are.
+    /// Unit of the values.
     pub unit: Unit,
-    /// Whether its values can be added up.
+    /// Whether a sum of the values is meaningful.
     pub adds: bool,
     /// Whether a value can be missing.
     pub missing: bool,
-    /// Who sees it.
+    /// Who sees the column.
     pub shown: Shown,
-    /// Whether it is there only when it is asked for.
+    /// Whether the column exists only on request.
     pub optional: bool,
 }
 
-/// One column of a table of `R`: every format and every document follows from it.
+/// One column of a table of `R`. Every format and every document derives from it.
 pub struct Column<R> {
-    /// What it is.
+    /// Description.
     pub head: Head,
-    /// Its value in a row.
+    /// Returns the value of a row.
     pub value: fn(&R) -> Value,
 }
 
@@ -123,7 +123,7 @@ impl<R> Clone for Column<R> {
 impl<R> Copy for Column<R> {}
 
 impl<R> Column<R> {
-    /// A column of this unit: counts, bytes, money and durations can be added up.
+    /// A column of this unit. Counts, bytes, amounts and durations are summed.
     pub const fn new(
         unit: Unit,
         key: &'static str,
@@ -139,61 +139,61 @@ impl<R> Column<R> {
         }
     }
 
-    /// The same, with values that can be missing, as money, times and texts can without this.
+    /// Values may be missing; amounts, times and texts are nullable by default.
     #[must_use]
     pub const fn nullable(mut self) -> Self {
         self.head.missing = true;
         self
     }
 
-    /// The same, with a value in every row.
+    /// Every row has a value.
     #[must_use]
     pub const fn required(mut self) -> Self {
         self.head.missing = false;
         self
     }
 
-    /// The same, but a sum over it means nothing.
+    /// A sum of the values is meaningless.
     #[must_use]
     pub const fn no_sum(mut self) -> Self {
         self.head.adds = false;
         self
     }
 
-    /// The same, for these readers.
+    /// Sets who sees the column.
     #[must_use]
     pub const fn shown(mut self, shown: Shown) -> Self {
         self.head.shown = shown;
         self
     }
 
-    /// The same, but there only when it is asked for.
+    /// The column exists only on request.
     #[must_use]
     pub const fn optional(mut self) -> Self {
         self.head.optional = true;
         self
     }
 
-    /// The same, for programs, and for people whose screen has room.
+    /// Shown to programs, and to people if the screen is wide enough.
     #[must_use]
     pub const fn wide(self) -> Self {
         self.shown(Shown::Wide)
     }
 
-    /// The same, for programs alone.
+    /// Shown to programs only.
     #[must_use]
     pub const fn data(self) -> Self {
         self.shown(Shown::Data)
     }
 
-    /// The same, for people alone.
+    /// Shown to people only.
     #[must_use]
     pub const fn screen(self) -> Self {
         self.shown(Shown::Screen)
     }
 }
 
-/// What these columns are, their values apart.
+/// Descriptions of these columns.
 pub fn heads<R>(columns: &[Column<R>]) -> Vec<Head> {
     columns.iter().map(|column| column.head).collect()
 }
@@ -201,28 +201,28 @@ pub fn heads<R>(columns: &[Column<R>]) -> Vec<Head> {
 /// Rows under columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// What the rows are.
+    /// Title shown above the table.
     pub title: &'static str,
-    /// What the columns are.
+    /// Columns, in the order of the cells.
     pub columns: Vec<Head>,
-    /// The cells.
+    /// Cells, row by row.
     pub rows: Vec<Vec<Value>>,
-    /// A last row that adds the others up, also those that were left out.
+    /// Total of all rows, including those that were left out.
     pub total: Option<Vec<Value>>,
-    /// What was left out, and how to see it.
+    /// Which rows were left out, and how to see them.
     pub more: Option<Line>,
-    /// Rows that a person reads before asking for more; `None` for all.
+    /// Maximum number of rows on screen; `None` for all.
     pub screen_rows: Option<usize>,
-    /// What the rows are that a person has to ask for, one and several of them; `None` for just more rows.
+    /// Singular and plural noun for the rows that a screen leaves out; `None` for "more rows".
     pub rest: Option<(&'static str, &'static str)>,
-    /// Whether rows are left out at the beginning: the last ones are the newest.
+    /// Whether rows are left out at the beginning, because the last ones are the newest.
     pub keeps_last: bool,
-    /// What shows all rows: the command, and the choice in words.
+    /// How to see all rows: the command, and the option.
     pub all: Box<[Part; 2]>,
 }
 
 impl Table {
-    /// A table of these rows, owned or borrowed.
+    /// Builds a table from rows, owned or borrowed.
     pub fn of<R>(
         title: &'static str,
         columns: &[Column<R>],
@@ -242,28 +242,28 @@ impl Table {
         }
     }
 
-    /// The same, with at most this many rows for people who did not ask for more.
+    /// Shows at most this many rows on screen unless `--limit` is given.
     #[must_use]
     pub fn on_screen(mut self, rows: usize) -> Self {
         self.screen_rows = Some(rows);
         self
     }
 
-    /// The same, but where rows are left out, the last ones stay.
+    /// Keeps the last rows instead of the first when rows are left out.
     #[must_use]
     pub fn keeping_last(mut self) -> Self {
         self.keeps_last = true;
         self
     }
 
-    /// The same, saying of the rows that a screen leaves out what they are.
+    /// Names the rows that a screen leaves out: singular and plural.
     #[must_use]
     pub fn leaving_out(mut self, rest: (&'static str, &'static str)) -> Self {
         self.rest = Some(rest);
         self
     }
 
-    /// The same with a last row of sums: what a column that can be added up comes to.
+    /// Adds a total row with the sum of every column that has one.
     #[must_use]
     pub fn with_sums(mut self) -> Self {
         let sum = |(at, head): (usize, &Head)| match head.adds {
@@ -275,11 +275,11 @@ impl Table {
         self
     }
 
-    /// The same with a last row that is made of everything, as the others are of a part: medians and rates do not add up.
+    /// Adds a total row computed from all data, since medians and rates cannot be summed.
     #[must_use]
     pub fn with_total<R>(mut self, columns: &[Column<R>], total: &R) -> Self {
         let cell = |column: &Column<R>| match column.head.unit {
-            // Of several rows there is no one moment and no yes or no.
+            // A time or a flag of several rows is meaningless.
             Unit::Time | Unit::Flag | Unit::Bar | Unit::List => Value::Missing,
             _ => (column.value)(total),
         };
@@ -287,20 +287,20 @@ impl Table {
         self
     }
 
-    /// The columns that programs read, with their places.
+    /// Columns for programs, with their index.
     pub fn for_programs(&self) -> Vec<(usize, &Head)> {
         self.columns.iter().enumerate().filter(|(_, head)| head.shown != Shown::Screen).collect()
     }
 
-    /// The rows that people read.
+    /// Rows that are shown on screen.
     pub(super) fn screen_range(&self) -> Range<usize> {
         let left_out = self.rows.len().saturating_sub(self.screen_rows.unwrap_or(usize::MAX));
-        // A line that only says that one row is missing takes the place of that row.
+        // A line that says "1 more row" takes as much room as the row itself.
         let left_out = if left_out > 1 || self.rest.is_some() { left_out } else { 0 };
         if self.keeps_last { left_out..self.rows.len() } else { 0..self.rows.len() - left_out }
     }
 
-    /// The rows and columns that people read.
+    /// Reduces the table to the rows and columns for people.
     #[must_use]
     pub fn for_people(&self) -> Self {
         let rows = self.rows[self.screen_range()].to_vec();
@@ -309,14 +309,14 @@ impl Table {
         let (columns, total, all) = (self.columns.clone(), self.total.clone(), self.all.clone());
         let table = Self { rows, more, columns, total, all, ..*self };
         let known = |at: usize| self.rows.is_empty() || self.rows.iter().any(|row| row[at] != Value::Missing);
-        // That a cost is not known is worth a column.
+        // An unknown cost is worth a column.
         let shown = |at: usize, head: &Head| head.unit == Unit::Usd || known(at);
         let mut table = table.keeping(|at, head| head.shown != Shown::Data && shown(at, head));
         let cells = table.total.iter_mut().flatten().zip(&table.columns).enumerate();
         for (at, (cell, head)) in cells.filter(|(_, (cell, _))| **cell == Value::Missing) {
             match at {
                 0 => *cell = "Total".into(),
-                // What cannot be added up is not unknown.
+                // A column without a sum is empty, not unknown.
                 _ if !head.adds => *cell = "".into(),
                 _ => {}
             }
@@ -324,12 +324,12 @@ impl Table {
         table
     }
 
-    /// The last row, unless it would repeat the only other one or add up nothing.
+    /// The total row, unless it would repeat the only row or there are no rows.
     pub fn total_shown(&self) -> Option<&Vec<Value>> {
         self.total.as_ref().filter(|_| self.rows.len() > 1 || (self.more.is_some() && !self.rows.is_empty()))
     }
 
-    /// The sentence about rows that are not there.
+    /// The line below a table that says how many rows were left out.
     pub(super) fn left_out(&self, rows: usize) -> Line {
         let [command, choice] = (*self.all).clone();
         if let Some((one, many)) = self.rest {
@@ -346,7 +346,7 @@ impl Table {
         line.part(choice).word(" shows all)")
     }
 
-    /// The same without the columns that are not kept.
+    /// Keeps only the columns for which `keep` is true.
     #[must_use]
     pub fn keeping(mut self, keep: impl Fn(usize, &Head) -> bool) -> Self {
         let kept: Vec<bool> = self.columns.iter().enumerate().map(|(at, head)| keep(at, head)).collect();
@@ -361,7 +361,7 @@ impl Table {
         self
     }
 
-    /// The same without the columns in which nothing is known of any row.
+    /// Removes columns without any known value.
     #[must_use]
     pub fn without_unknown(self) -> Self {
         let known: Vec<bool> =
@@ -370,55 +370,55 @@ impl Table {
     }
 }
 
-/// A part of what a person sees.
+/// A section of the screen.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Section {
-    /// The answer in one line.
+    /// The headline.
     Verdict(Line),
-    /// What needs attention, a line each.
+    /// Findings that need attention, one per line.
     Attention(Vec<Line>),
     /// A table.
     Table(Table),
-    /// The rows of the report: the table that programs read.
+    /// The rows of the report, the same table that programs read.
     Rows,
 }
 
-/// What programs read.
+/// The data that programs read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
-    /// Keys of its own.
+    /// An object with fixed keys.
     Tree(Members),
-    /// The same with nothing around them, for programs that read another's shape.
+    /// The same without `schema_version` and the other envelope keys, in the format of another program.
     Bare(Vec<(String, Value)>),
-    /// The rows of a table.
+    /// Rows.
     Rows(Table),
 }
 
 /// One report, ready to be written in any format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// Its name.
+    /// Name of the report.
     pub name: &'static str,
-    /// What programs read.
+    /// The data that programs read.
     pub data: Data,
-    /// What is worth knowing about the figures.
+    /// Remarks about the figures.
     pub notes: Vec<Line>,
-    /// The gates that were asked for, and how they turned out.
+    /// Results of the requested gates.
     pub verdicts: Vec<Verdict>,
-    /// How the runs ended that it judges.
+    /// How each run ended, for formats that judge runs.
     pub run_outcomes: Vec<RunOutcome>,
-    /// What a person sees, the notes apart.
+    /// Sections for people, except the notes.
     pub screen: Vec<Section>,
 }
 
 impl Report {
-    /// A report that is one table. Who sees which column is decided when it is written.
+    /// A report that consists of one table.
     pub fn of(name: &'static str, table: Table, notes: Vec<Line>) -> Self {
         let (verdicts, run_outcomes) = (Vec::new(), Vec::new());
         Self { name, data: Data::Rows(table), notes, verdicts, run_outcomes, screen: vec![Section::Rows] }
     }
 
-    /// The gates that did not hold.
+    /// Failed gates.
     pub fn failed(&self) -> impl Iterator<Item = &Verdict> {
         self.verdicts.iter().filter(|verdict| !verdict.held)
     }

@@ -1,4 +1,4 @@
-//! Tasks: what ran in the background and in the foreground, from when to when, and how it ended.
+//! Background and foreground tasks: start, end and outcome.
 
 use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, View,
@@ -17,11 +17,10 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     make: Some(tasks),
     command: Some(CommandSpec {
         group: CommandGroup::Around,
-        about: "List tasks: background and foreground, how long, how they ended",
-        details: "Commands, subagents and workflows that run beside the turn or within it, and entries of the model's own \
-            list.",
+        about: "List background and foreground tasks: duration and outcome",
+        details: "Commands, subagents and workflows, in the background or within a turn, and entries of the model's to-do list.",
         examples: &[
-            ("What a run left running", "ccstat tasks run.jsonl --sort status"),
+            ("Tasks that a run left running", "ccstat tasks run.jsonl --sort status"),
             (
                 "The longest tasks since yesterday",
                 "ccstat tasks ~/.claude/projects --since yesterday --sort wall_ms",
@@ -29,11 +28,9 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
         ],
         ..CommandSpec::DEFAULT
     }),
-    ..ReportSpec::rows(
-        "tasks",
-        "Tasks in the background and in the foreground: what began them, from when to when, how they ended.",
-        || heads(&columns()),
-    )
+    ..ReportSpec::rows("tasks", "Background and foreground tasks: origin, start, end and outcome.", || {
+        heads(&columns())
+    })
 };
 
 type TaskRow = Row<Task>;
@@ -42,10 +39,10 @@ fn columns() -> Vec<Column<TaskRow>> {
     columns! { |row: TaskRow|
         ..what_columns();
         ..life_columns();
-        text call "Call" [data] "Id of the call that began it." => &row.fact.call;
-        ..[agent_column("`main`, or the type of the subagent that began it.").data()];
+        text call "Call" [data] "Id of the call that started it." => &row.fact.call;
+        ..[agent_column("`main`, or the type of the subagent that started it.").data()];
         ..session_columns();
-        ..[place_column("Where it is first told of.")];
+        ..[place_column("Location of the first record about it.")];
         ..place_columns();
     }
 }
@@ -53,30 +50,30 @@ fn columns() -> Vec<Column<TaskRow>> {
 fn what_columns() -> Vec<Column<TaskRow>> {
     columns! { |row: TaskRow|
         text task "Task" "Id of the task." => &row.fact.id;
-        text kind "Kind" "`bash`, `agent`, `workflow` and so on; `todo` for an entry of the model's own list."
+        text kind "Kind" "`bash`, `agent`, `workflow` and so on; `todo` for an entry of the model's to-do list."
             => &row.fact.kind;
         text agent_type "Type" [wide] "The type of a subagent." => &row.fact.agent_type;
-        text tool "Tool" "The tool whose call began it." => &row.fact.tool;
-        text status "Status" "How it ended, as the log says it; `running` if no end was seen."
+        text tool "Tool" "Tool whose call started it." => &row.fact.tool;
+        text status "Status" "Status in the log; `running` if the log has no end."
             => Some(&row.fact.status);
-        text ground "Ground" "`background` if the turn went on without it, else `foreground`."
+        text ground "Runs in" "`background` if the turn continued without it, otherwise `foreground`."
             => row.fact.background.map(|background| if background { "background" } else { "foreground" });
     }
 }
 
 fn life_columns() -> Vec<Column<TaskRow>> {
     columns! { |row: TaskRow|
-        time started "Started" [wide] "When the call that began it was asked." => row.fact.started;
-        time ended "Ended" [wide] "When it ended, for the first time if it was resumed." => row.fact.ended;
-        millis wall_ms "Took" [no_sum] "How long it ran: as the log says, else from its start to its end."
+        time started "Started" [wide] "Time of the call that started it." => row.fact.started;
+        time ended "Ended" [wide] "Time of its end; the first end if it was resumed." => row.fact.ended;
+        millis wall_ms "Took" [no_sum] "Duration in the log, otherwise the time from start to end."
             => row.fact.took;
-        count calls "Calls" [nullable] "Tools that a subagent called." => row.fact.tool_uses;
-        count context "Context" [no_sum, nullable] "Tokens of a subagent's last prompt and answer: not what was charged."
+        count calls "Calls" [nullable] "Tool calls of a subagent." => row.fact.tool_uses;
+        count context "Context" [no_sum, nullable] "Tokens of a subagent's last prompt and response; not the tokens charged."
             => row.fact.tokens;
     }
 }
 
-/// One row a task, in the order they are told of.
+/// One row per task, in log order.
 fn tasks(view: &View<'_>) -> Report {
     let row = |fact: Task| Row { context: RowContext::of(view, &fact.context), fact };
     let rows: Vec<TaskRow> = all_tasks(view.ledger).into_iter().map(row).collect();

@@ -1,4 +1,4 @@
-//! The words of a cell, shared with the rows of the ledger where they stand already.
+//! Text of a cell. Shares the string with the ledger instead of copying it.
 
 use std::{
     cmp::Ordering,
@@ -9,20 +9,20 @@ use std::{
 
 use crate::facts::Name;
 
-/// Words, perhaps out of a log. A clone copies no letters.
+/// Text, possibly from a log. Cheap to clone.
 #[derive(Clone)]
 pub struct Text(Words);
 
 #[derive(Clone)]
 enum Words {
-    /// Of the program.
+    /// A constant of this program.
     Fixed(&'static str),
-    /// Of a log.
+    /// A name from a log.
     Shared(Name),
 }
 
 impl Text {
-    /// Words of the program itself.
+    /// A constant text.
     pub const fn fixed(words: &'static str) -> Self {
         Self(Words::Fixed(words))
     }

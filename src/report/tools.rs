@@ -1,4 +1,4 @@
-//! Tools: how often they were called, how that ended, and how long it took.
+//! Tools: number of calls, outcomes and latencies.
 
 use std::collections::BTreeMap;
 
@@ -16,22 +16,20 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     command: Some(CommandSpec {
         group: CommandGroup::Inside,
         about: "Show tools: calls, errors, denials, latencies, size of results",
-        details: "MCP tools are told apart by their server. An error rate is of the calls that were answered; latencies are \
-            from ask to answer, where the log has both times.",
+        details: "MCP tools are listed by server. The error rate is the share of failed calls among calls with a result; the \
+            latency is the time from call to result, if the log has both times.",
         examples: &[
-            ("Which tools failed, in a run", "ccstat tools run.jsonl --sort errors"),
+            ("Which tools failed in a run", "ccstat tools run.jsonl --sort errors"),
             (
-                "The slowest tools of the last week, of MCP servers only",
+                "The slowest MCP tools of the last week",
                 "ccstat tools ~/.claude/projects --since 7d --tool mcp__* --sort p90_ms",
             ),
         ],
         ..CommandSpec::DEFAULT
     }),
-    ..ReportSpec::rows(
-        "tools",
-        "Tools: calls, how they ended, latencies and the size of their results.",
-        || heads(&columns()),
-    )
+    ..ReportSpec::rows("tools", "Tools: calls by outcome, latencies and size of results.", || {
+        heads(&columns())
+    })
 };
 
 #[derive(Default)]
@@ -49,11 +47,11 @@ has! { HasCalls for Row: calls -> ToolCount }
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         text tool "Tool" [required] "Name of the tool." => &row.tool;
-        text sort "Sort" [wide] "`built-in`, `mcp`, `server`, or `unknown` for a call without a name."
+        text sort "Kind" [wide] "`built-in`, `mcp`, `server`, or `unknown` for a call without a name."
             => Some(row.kind).filter(|kind| !kind.is_empty());
-        text server "Server" [data] "The MCP server that has the tool." => &row.server;
+        text server "Server" [data] "MCP server of the tool." => &row.server;
         ..call_columns();
-        share error_rate "Error rate" [nullable] "Failed calls, of all that were answered."
+        share error_rate "Error rate" [nullable] "Share of failed calls among calls with a result."
             => {
             let answered = row.calls.ok + row.calls.errors;
             ratio(row.calls.errors, answered).map_or(Value::Missing, Value::Share)
@@ -61,13 +59,13 @@ fn columns() -> Vec<Column<Row>> {
         ..latency_columns();
         millis tool_ms "Total" [nullable, wide] "Sum of the latencies; calls in parallel overlap."
             => latency(row, |all| all.total);
-        bytes result_bytes "Results" [nullable] "Bytes of the results, as they stand in the log." => row.result_bytes;
-        count server_uses "On server" [nullable] "Times that a tool ran on the server, within a response: no calls of the CLI."
+        bytes result_bytes "Results" [nullable] "Size of the results in the log." => row.result_bytes;
+        count server_uses "On server" [nullable] "Uses of tools that run on the server, within a response; these are not calls of the CLI."
             => row.server_uses;
     }
 }
 
-/// `mcp__server__tool` belongs to a server.
+/// Kind of a tool, and its server for names such as `mcp__server__tool`.
 fn kind_of(tool: &str) -> (&'static str, Option<String>) {
     match parts(tool, |_| false) {
         Some((server, _)) => ("mcp", Some(server.to_owned())),
@@ -89,7 +87,7 @@ fn row<'a>(tool: &str, calls: impl Iterator<Item = &'a Call> + Clone) -> Row {
     }
 }
 
-/// One row a tool, the most used first.
+/// One row per tool, most used first.
 fn tools(view: &View<'_>) -> Report {
     let mut by_name: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
     for call in &view.ledger.calls {
@@ -106,7 +104,7 @@ fn tools(view: &View<'_>) -> Report {
     Report::of(SPEC.name, table, notes(view))
 }
 
-/// Tools of the server, the most used first.
+/// Tools that run on the server, most used first.
 fn on_server(view: &View<'_>) -> Vec<Row> {
     let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
     view.ledger.server_uses.iter().for_each(|one| *by_name.entry(&one.tool).or_default() += 1);
@@ -129,7 +127,7 @@ fn notes(view: &View<'_>) -> Vec<Line> {
         notes.push(
             Line::new(Tone::Warning)
                 .count(orphans, " tool result", " tool results")
-                .word(" without a call: its log is not among the sources"),
+                .word(" without a call: the log with the call was not read"),
         );
     }
     let untimed = ledger.calls.iter().filter(|call| call.latency.is_none()).count() as u64;
@@ -137,7 +135,7 @@ fn notes(view: &View<'_>) -> Vec<Line> {
         notes.push(
             Line::new(Tone::Plain)
                 .count(untimed, " call has", " calls have")
-                .word(" no latency: no time at one end"),
+                .word(" no latency: the time of the call or its result is missing"),
         );
     }
     notes

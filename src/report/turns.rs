@@ -1,4 +1,4 @@
-//! Turns, one by one: each `result` record.
+//! The list of turns, one per `result` record.
 
 use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, View,
@@ -13,18 +13,15 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     is_export: true,
     command: Some(CommandSpec {
         group: CommandGroup::Inside,
-        about: "List turns: how long, at what cost, how they ended",
-        details: "One row for each `result` record. Its cost is the difference to the total before it, so that the rows add \
-            up.",
+        about: "List turns: duration, cost and outcome",
+        details: "One row per `result` record. Its cost is the difference to the previous total, so the rows add up.",
         examples: &[
-            ("What each turn of a run cost", "ccstat turns run.jsonl"),
-            ("The dearest turns of a night of runs", "ccstat turns runs/ --sort cost_usd --limit 10"),
+            ("The cost of each turn of a run", "ccstat turns run.jsonl"),
+            ("The most expensive turns of several runs", "ccstat turns runs/ --sort cost_usd --limit 10"),
         ],
         ..CommandSpec::DEFAULT
     }),
-    ..ReportSpec::rows("turns", "Turns, one a row: how long, at what cost, how they ended.", || {
-        heads(&columns())
-    })
+    ..ReportSpec::rows("turns", "Turns, one per row: duration, cost and outcome.", || heads(&columns()))
 };
 
 struct Row<'a> {
@@ -36,25 +33,25 @@ has! { HasContext for Row<'_>: context -> RowContext }
 
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
-        time ended "Ended" "When it ended: its own time, else that of the last row before it."
+        time ended "Ended" "Time of the end, or of the last row before it."
             => row.turn.context.time;
-        text session "Session" "Id of its session." => &row.context.session;
-        text project "Project" [data] "The folder of its session." => &row.context.project;
-        text subtype "End" "How it ended, in the CLI's word." => &row.turn.subtype;
-        flag ok "Ok" [nullable] "Whether it succeeded: the CLI also writes `success` for turns that failed."
+        text session "Session" "Session id." => &row.context.session;
+        text project "Project" [data] "Working directory of the session." => &row.context.project;
+        text subtype "End" "Subtype of the result." => &row.turn.subtype;
+        flag ok "Ok" [nullable] "Whether it succeeded; the CLI also writes the subtype `success` for some failed turns."
             => row.turn.ok;
         millis wall_ms "Wall" [nullable] "Wall time." => row.turn.wall;
-        millis api_ms "API" [nullable] "Time that the API took." => row.turn.api;
-        millis first_token_ms "First token" [nullable, no_sum, wide] "Time until the first token came."
+        millis api_ms "API" [nullable] "Time spent in the API." => row.turn.api;
+        millis first_token_ms "First token" [nullable, no_sum, wide] "Time to the first token."
             => row.turn.first_token;
-        count num_turns "Steps" "The CLI's own `num_turns`." => row.turn.num_turns;
-        usd cost_usd "Cost" "What the CLI reported for this turn: the difference to the total before it." => row.turn.cost;
-        text place "Place" [screen] "Where it stands." => &row.context.place;
+        count num_turns "Steps" "Agentic turns: `num_turns` as reported by the CLI." => row.turn.num_turns;
+        usd cost_usd "Cost" "Reported cost of this turn: the difference to the previous total." => row.turn.cost;
+        text place "Location" [screen] "Location of the record." => &row.context.place;
         ..place_columns();
     }
 }
 
-/// One row a `result`, the latest last.
+/// One row per `result`, latest last.
 fn turns(view: &View<'_>) -> Report {
     let mut turns: Vec<&Turn> = view.ledger.turns.iter().filter(|turn| turn.counted).collect();
     turns.sort_by_key(|turn| (turn.context.time.is_none(), turn.context.time, turn.context.location));
@@ -64,7 +61,7 @@ fn turns(view: &View<'_>) -> Report {
     let note = (saved > 0).then(|| {
         Line::new(Tone::Plain)
             .count(saved, " turn", " turns")
-            .words(" of saved sessions only say how long they took; `{sessions}` counts that")
+            .words(" of saved sessions have only a duration; `{sessions}` includes it")
     });
     Report::of(SPEC.name, table, note.into_iter().collect())
 }

@@ -1,4 +1,4 @@
-//! Values with units: what the cells of a report are.
+//! Values with units: the cells of a report.
 
 use super::Text;
 use crate::measure::{Millis, Time, Usd};
@@ -6,36 +6,36 @@ use crate::measure::{Millis, Time, Usd};
 /// One cell, or a tree of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Value {
-    /// Not known. Missing is not zero.
+    /// Unknown. Missing is not zero.
     #[default]
     Missing,
-    /// Words, perhaps out of a log: whoever writes them makes them harmless.
+    /// Text, possibly from a log: the renderer must escape it.
     Text(Text),
-    /// How many.
+    /// A count.
     Count(u64),
-    /// How many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// How many on average, or how many more or less.
+    /// A mean or a difference of counts.
     Number(f64),
-    /// How much money.
+    /// An amount of money.
     Usd(Usd),
-    /// How long.
+    /// A duration.
     Millis(Millis),
-    /// When.
+    /// A point in time.
     Time(Time),
-    /// When, and how that reads where the reader lives.
+    /// A point in time, with its text in the reader's time zone.
     Local(Time, Box<str>),
-    /// A part of a whole, 1 for all of it.
+    /// A ratio; 1 is 100 %.
     Share(f64),
-    /// By how much more or less, which people read with its sign.
+    /// A difference, shown with its sign.
     Change(Box<Value>),
     /// Yes or no.
     Flag(bool),
-    /// From when to when within a whole, both between 0 and 1.
+    /// Start and end of a bar, both between 0 and 1.
     Bar(f64, f64),
-    /// Several, in a stated order.
+    /// A list, in the order shown.
     List(Vec<Value>),
-    /// By name, in the order they are shown.
+    /// An object: keys and values, in the order shown.
     Map(Members),
 }
 
@@ -43,17 +43,17 @@ pub enum Value {
 pub type Members = Vec<(String, Value)>;
 
 impl Value {
-    /// Words.
+    /// A text value.
     pub fn text(text: impl Into<Text>) -> Self {
         Self::Text(text.into())
     }
 
-    /// By name.
+    /// An object of these entries.
     pub fn map<K: Into<String>>(entries: impl IntoIterator<Item = (K, Value)>) -> Self {
         Self::Map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
     }
 
-    /// The sum of two; what is missing adds nothing.
+    /// Sum of two values of the same unit; missing values add nothing.
     pub(super) fn plus(self, other: &Self) -> Self {
         match (self, other) {
             (Self::Missing, other) => other.clone(),
@@ -71,7 +71,7 @@ impl Value {
         }
     }
 
-    /// Counts by name.
+    /// An object of counts.
     pub fn counts<'a, K: AsRef<str> + 'a>(counts: impl IntoIterator<Item = (&'a K, &'a u64)>) -> Self {
         Self::map(counts.into_iter().map(|(key, &count)| (key.as_ref(), Self::Count(count))))
     }

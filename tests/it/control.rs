@@ -56,7 +56,7 @@ fn recording_53_asks_twice_for_a_tool_and_answers_its_host_three_times() {
         notes,
         [
             "5 requests: 1 allow, 1 deny, 3 success",
-            "3 responses have no request in what was read: give the log of the other side, too"
+            "3 responses have no request in these logs: give the log of the other side too"
         ]
     );
 }
@@ -277,7 +277,7 @@ fn the_summary_of_a_host_log_says_that_it_is_one_side() {
     let (code, screen, _) = run(ccstat(&["summarize"]).write_stdin(only_input));
     assert_eq!(
         (code, screen.lines().next().unwrap()),
-        (0, "A host's side of a run · 1 prompt · cost unknown · 9.0 s from first to last record")
+        (0, "The host's side of a run · 1 prompt · cost unknown · 9.0 s from first to last record")
     );
 }
 
@@ -331,10 +331,7 @@ fn a_session_filter_keeps_the_requests_of_its_log() {
 fn a_log_without_requests_says_so_in_one_line() {
     let (code, screen, stderr) = run_with(&["control", &stream("01-simple-text")]);
     assert_eq!((code, &*stderr), (0, ""));
-    assert!(
-        screen.ends_with("\nno control requests: neither CLI, host nor bridge asked for anything\n"),
-        "{screen}"
-    );
+    assert!(screen.ends_with("\nno control requests between CLI, host and bridge\n"), "{screen}");
     let (rows, notes) = control(&[&stream("01-simple-text")]);
     assert_eq!((rows.len(), notes.len()), (0, 1));
 }

@@ -274,7 +274,8 @@ fn an_unknown_column_is_a_usage_error_that_names_the_nearest() {
         let (code, stdout, stderr) = run_with(words);
         assert_eq!((code, &*stdout), (2, ""));
         assert!(
-            stderr.starts_with("ccstat: no column `outptu`, the nearest is `output`; there are model, "),
+            stderr
+                .starts_with("ccstat: unknown column `outptu` (did you mean `output`?); available: model, "),
             "{stderr}"
         );
     }

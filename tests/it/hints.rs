@@ -146,10 +146,10 @@ fn every_command_that_is_suggested_works_when_it_is_pasted() {
 fn a_hint_does_not_name_logs_that_cannot_be_read_again() {
     let log = fs::read(testdata("logs/nightly-denied.jsonl")).unwrap();
     let (_, stdout, _) = run(ccstat(&["sessions"]).write_stdin(log));
-    assert!(stdout.ends_with("one of them in full: … | ccstat show 00021325\n"), "{stdout}");
+    assert!(stdout.ends_with("show one session in full: … | ccstat show 00021325\n"), "{stdout}");
     let many = vec!["logs/nightly-denied.jsonl"; 100];
     let (_, stdout, _) = run(&mut ccstat(&[&["sessions"], &many[..]].concat()));
-    assert!(stdout.ends_with("one of them in full: ccstat show 00021325 …\n"), "{stdout}");
+    assert!(stdout.ends_with("show one session in full: ccstat show 00021325 …\n"), "{stdout}");
 }
 
 /// Ids come from logs, whose author may want the reader to paste something harmful.

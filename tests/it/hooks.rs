@@ -310,7 +310,7 @@ fn rate_limits_say_how_much_is_used_and_when_they_are_lifted() {
 #[test]
 fn retries_are_failures_and_limits_only_point_to_them() {
     // 45: 529 and 500, then an answer: two retries. 46: 429 three times: two retries and a failure.
-    for (name, note) in [("45-api-retry-529", "2 failures"), ("46-rate-limit-429", "3 failures")] {
+    for (name, note) in [("45-api-retry-529", "2 API failures"), ("46-rate-limit-429", "3 API failures")] {
         let [stream, ..] = ways(name);
         assert_eq!(rows("limits", &stream), Vec::<Value>::new());
         let notes = notes("limits", &[&stream[0]]).to_string();
@@ -331,7 +331,7 @@ fn a_log_without_rows_says_so_in_one_line() {
         ("hooks", "no hook ran"),
         ("mcp", "no MCP server was listed or called"),
         ("tasks", "no task was started"),
-        ("limits", "no limit was met"),
+        ("limits", "no limit was reached"),
     ] {
         assert_eq!(notes(report, &[plain]), json!([words]));
         let (code, stdout, stderr) = run_with(&[report, plain]);

@@ -151,7 +151,7 @@ fn calls_that_a_rule_would_have_denied_come_first() {
     );
     assert!(tried[1..].iter().all(|row| row["differs"] != true), "{tried:?}");
     let (_, screen, _) = run_with(&["permissions", "--settings", &file, log]);
-    assert!(screen.contains("1 call would have ended another way"), "{screen}");
+    assert!(screen.contains("1 call would have been decided differently"), "{screen}");
     assert!(
         screen.contains("rules that match no call: allow WebFetch(domain:x.org) (projectSettings)"),
         "{screen}"
@@ -268,7 +268,7 @@ fn the_allow_rules_of_an_untrusted_checkout_are_ignored() {
     assert_eq!(would(&["--untrusted", "--scope", "localSettings"]), ("allow".into(), "deny".into()));
     let (_, screen, _) = run_with(&["permissions", "--settings", &file, log]);
     assert!(
-        screen.contains("1 allow rule or folder of the project's file: only in a trusted folder"),
+        screen.contains("1 allow rule or folder in the project's file: valid only in a trusted folder"),
         "{screen}"
     );
 }

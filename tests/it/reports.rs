@@ -354,7 +354,7 @@ fn repeated_calls_with_the_same_input_are_a_loop() {
     assert_eq!((rows.len(), &rows[0]["errors"], &rows[0]["loop"]), (2, &3.into(), &true.into()));
     assert_eq!((&rows[1]["errors"], &rows[1]["loop"]), (&1.into(), &false.into()));
     assert_eq!(rows[0]["line"], 1, "the place of the first call");
-    assert_eq!(report["notes"], serde_json::json!(["1 loop: the same input failed again and again"]));
+    assert_eq!(report["notes"], serde_json::json!(["1 loop: the same input failed repeatedly"]));
 }
 
 #[test]

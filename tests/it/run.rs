@@ -339,7 +339,7 @@ fn a_gate_that_fails_ends_run_with_one_and_says_which_call_and_how_to_allow_it()
 
 #[test]
 fn a_gate_that_cannot_be_judged_ends_run_with_one_and_says_why() {
-    let why = "max-cost failed: –, limit $1.00: not known, since no record of a run was read";
+    let why = "max-cost failed: –, limit $1.00: unknown: no record of a run was read";
     for script in ["echo hello", "true", "echo '{\"type\":\"module\"}'"] {
         let seen = output(&["--max-cost", "1"], script, &denied());
         let stderr = String::from_utf8(seen.stderr.clone()).unwrap();
@@ -352,7 +352,7 @@ fn a_gate_that_cannot_be_judged_ends_run_with_one_and_says_why() {
     let cut = output(&["--max-cost", "1"], "head -n 1 \"$1\"", &denied());
     let stderr = String::from_utf8(cut.stderr.clone()).unwrap();
     assert_eq!(code(&cut), 1);
-    assert!(stderr.contains("the cost is not known: there is neither a result nor a response"), "{stderr}");
+    assert!(stderr.contains("the cost is unknown: there is neither a result nor a response"), "{stderr}");
 }
 
 #[test]

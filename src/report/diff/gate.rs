@@ -1,4 +1,4 @@
-//! Gates on growth: what may become larger from one side to the other, and by how much.
+//! Gates on growth: how much a figure may increase from base to head.
 
 use super::{
     Row,
@@ -9,7 +9,7 @@ use crate::{
     report::{Line, Tone, Value, Verdict},
 };
 
-/// What may grow only so much.
+/// A figure whose growth is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
     /// Cost.
@@ -18,16 +18,16 @@ pub enum Growth {
     Duration,
     /// Tokens of all types.
     Tokens,
-    /// Ends of turns.
+    /// Turns.
     Turns,
-    /// Calls that failed.
+    /// Failed calls.
     ToolErrors,
-    /// Calls that were refused.
+    /// Denied calls.
     Denials,
 }
 
 impl Growth {
-    /// The name of its gate, which is that of its option.
+    /// Name of the gate and its option.
     pub fn gate(self) -> &'static str {
         match self {
             Self::Cost => "max-cost-increase",
@@ -61,7 +61,7 @@ impl Growth {
         }
     }
 
-    /// How much growth a text allows: a percentage, or an amount in the unit of what grows.
+    /// Parses the allowed growth: a percentage, or an amount in the unit of the figure.
     pub fn allow(self, text: &str) -> Result<Allowance, String> {
         let measure = self.group().measure();
         let allowance = match (text.strip_suffix('%'), measure) {
@@ -70,7 +70,7 @@ impl Growth {
                 number(text.strip_prefix('$').unwrap_or(text)).map(|dollars| Allowance::Amount(dollars * 1e9))
             }
             (None, Measure::Count) => number(text).map(Allowance::Amount),
-            // A number alone could be meant as a percentage.
+            // A bare number could be meant as a percentage.
             (None, Measure::Millis) if number(text).is_some() => None,
             (None, Measure::Millis) => {
                 calendar::parse_duration(text).ok().map(|long| Allowance::Amount(long.as_secs_f64() * 1000.0))
@@ -81,36 +81,36 @@ impl Growth {
             Measure::Millis => "such as 10%, 30s or 1h30m",
             Measure::Count => "such as 10% or 3",
         };
-        allowance.ok_or_else(|| format!("not an increase: give one {example}"))
+        allowance.ok_or_else(|| format!("not an increase; use a value {example}"))
     }
 }
 
-/// A number that is not negative.
+/// Parses a finite, non-negative number.
 fn number(text: &str) -> Option<f64> {
     text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0)
 }
 
-/// By how much something may grow.
+/// Allowed growth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Allowance {
-    /// By this part of the base.
+    /// Relative to the base.
     Part(f64),
-    /// By this amount, in nano-dollars, milliseconds, or how many.
+    /// An amount in nano-dollars, milliseconds or a count.
     Amount(f64),
 }
 
-/// What is known of both sides.
+/// Which figures are complete on both sides.
 #[derive(Clone, Copy)]
 pub(super) struct Completeness {
-    /// Each has a record of a run.
+    /// Both sides have a record of a run.
     pub(super) is_log: bool,
-    /// Every cost is complete.
+    /// All costs are complete.
     pub(super) costs: bool,
-    /// Every token count is final.
+    /// All token counts are final.
     pub(super) tokens: bool,
 }
 
-/// Whether something grew by no more than is allowed. A gate fails if a value it needs is unknown.
+/// Evaluates a limit on growth. A gate fails if a value it needs is unknown.
 pub(super) fn judge(rows: &[Row], growth: Growth, allowance: &Allowance, complete: Completeness) -> Verdict {
     let group = growth.group();
     let row = rows.iter().find(|row| row.is_headline && row.group == group);
@@ -118,7 +118,7 @@ pub(super) fn judge(rows: &[Row], growth: Growth, allowance: &Allowance, complet
         Allowance::Part(part) => Value::Share(part),
         Allowance::Amount(amount) => group.measure().value(amount),
     };
-    let finding = row.map_or(Finding::unknown(growth, " of one side is not known"), |row| {
+    let finding = row.map_or(Finding::unknown(growth, " of one side is unknown"), |row| {
         finding(row, growth, allowance, complete)
     });
     Verdict {
@@ -134,7 +134,7 @@ pub(super) fn judge(rows: &[Row], growth: Growth, allowance: &Allowance, complet
     }
 }
 
-/// What a gate found.
+/// Result of a gate.
 struct Finding {
     held: bool,
     figure: Value,
@@ -150,18 +150,18 @@ impl Finding {
 
 fn finding(row: &Row, growth: Growth, allowance: &Allowance, complete: Completeness) -> Finding {
     if !complete.is_log {
-        return Finding::unknown(growth, " of one side is not known: no record of a run was read");
+        return Finding::unknown(growth, " of one side is unknown: no record of a run was read");
     }
     let (Some(base), Some(head), Some(change)) = (row.base.spread, row.head.spread, row.change()) else {
-        return Finding::unknown(growth, " of one side is not known");
+        return Finding::unknown(growth, " of one side is unknown");
     };
     if row.base.unknown + row.head.unknown > 0 {
-        return Finding::unknown(growth, " of some runs is not known");
+        return Finding::unknown(growth, " of some runs is unknown");
     }
     let doubt = match growth {
-        Growth::Cost if !complete.costs => Some(" is not known in full: see the notes of the report"),
+        Growth::Cost if !complete.costs => Some(" is incomplete: see the notes of the report"),
         Growth::Tokens if !complete.tokens => {
-            Some(" are not known in full: some responses never got their final counts")
+            Some(" are incomplete: some responses have no final token counts")
         }
         Growth::Cost
         | Growth::Tokens
@@ -174,7 +174,7 @@ fn finding(row: &Row, growth: Growth, allowance: &Allowance, complete: Completen
         return Finding::unknown(growth, doubt);
     }
     let held = match *allowance {
-        // A hair for numbers that have no exact form, such as 0.1.
+        // Tolerance for numbers without an exact binary form, such as 0.1.
         Allowance::Part(part) => change <= part * base.mean * (1.0 + 1e-12),
         Allowance::Amount(amount) => change <= amount,
     };
@@ -197,7 +197,7 @@ fn finding(row: &Row, growth: Growth, allowance: &Allowance, complete: Completen
         what = what.word(" on average");
     }
     if !held && base.mean == 0.0 && matches!(allowance, Allowance::Part(_)) {
-        what = what.word(": the base is zero, of which no percentage is an increase");
+        what = what.word(": the base is zero, so any increase exceeds the percentage");
     }
     Finding { held, figure, what }
 }

@@ -1,4 +1,4 @@
-//! What each run comes to: the figures that two sides are compared by.
+//! Figures of each run, by which two sides are compared.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +10,7 @@ use crate::{
 };
 
 names! {
-    /// What a figure is about, in the order of the report.
+    /// Group of a figure, in the order of the report.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub(super) enum Group {
         Cost = "cost",
@@ -39,7 +39,7 @@ impl Group {
 }
 
 names! {
-    /// What a figure is measured in. Figures are whole numbers of its smallest part, so that equal ones differ by nothing.
+    /// Unit of a figure. Figures are whole numbers of the smallest unit, so equal figures have a difference of exactly 0.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(super) enum Measure {
         Usd = "usd",
@@ -49,7 +49,7 @@ names! {
 }
 
 impl Measure {
-    /// A figure as a value with its unit.
+    /// Converts a figure to a value with its unit.
     pub(super) fn value(self, figure: f64) -> Value {
         #[expect(clippy::cast_possible_truncation, reason = "a float cast saturates")]
         match self {
@@ -60,13 +60,13 @@ impl Measure {
     }
 }
 
-/// The name of what is not divided further.
+/// Name of a figure that covers the whole group.
 pub(super) const ALL: &str = "all";
 
-/// What it is about, its name, and the figure of a run where it is known.
+/// Group, name and value of a figure.
 type Metric = (Group, &'static str, fn(&Run) -> Option<f64>);
 
-/// What every run has, whatever it did. The first of a group is the one that gates look at.
+/// Figures of every run. Gates use the first of a group.
 pub(super) const METRICS: &[Metric] = &[
     (Group::Cost, ALL, |run| run.cost.map(nanos)),
     (Group::Tokens, ALL, |run| {
@@ -104,11 +104,11 @@ fn count(count: u64) -> f64 {
     count as f64
 }
 
-/// One run: a session, or what a source says that names none.
+/// One run: a session, or a source without a session id.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Run {
     cost: Option<Usd>,
-    /// Whether nothing is missing from its cost.
+    /// Whether its cost is complete.
     pub(super) complete: bool,
     /// Whether its token counts are final.
     pub(super) counted: bool,
@@ -116,7 +116,7 @@ pub(super) struct Run {
     wall: Option<Millis>,
     api: Option<Millis>,
     tool: Option<Millis>,
-    /// From its first to its last record.
+    /// Times of its first and last record.
     span: Option<(Time, Time)>,
     turns: u64,
     num_turns: u64,
@@ -125,17 +125,17 @@ pub(super) struct Run {
     failed_turns: u64,
     api_errors: u64,
     api_retries: u64,
-    /// Figures of what has a name in the log; what is not there is zero, and what is there without a figure is unknown.
+    /// Figures by name. An absent name is zero; a name without a figure is unknown.
     named: BTreeMap<(Group, String), Option<f64>>,
 }
 
 impl Run {
-    /// What has a name in the log.
+    /// Names that occur in the run.
     pub(super) fn names(&self) -> impl Iterator<Item = &(Group, String)> {
         self.named.keys()
     }
 
-    /// The figure of that name; what did not happen is zero.
+    /// The figure of a name; zero if the name does not occur.
     pub(super) fn named(&self, key: &(Group, String)) -> Option<f64> {
         self.named.get(key).copied().unwrap_or(Some(0.0))
     }
@@ -159,16 +159,16 @@ impl Run {
     }
 }
 
-/// Which run each row of a ledger belongs to.
+/// Maps rows of a ledger to runs.
 struct RunNumbers {
     of_session: Vec<usize>,
-    /// How many runs sessions have. Rows without a session are one more.
+    /// Number of runs with a session. Rows without a session form one more.
     sessions: usize,
 }
 
 impl RunNumbers {
-    /// Records that name no session belong to the one that began first in their source, and are a run only where the source
-    /// names none.
+    /// Records without a session id belong to the first session of their source; they are a run only if the source has
+    /// no session id at all.
     fn of(ledger: &Ledger) -> Self {
         let mut named: HashMap<SourceId, usize> = HashMap::new();
         for (at, session) in ledger.sessions.iter().enumerate().filter(|(_, one)| one.id.is_some()) {
@@ -193,7 +193,7 @@ impl RunNumbers {
     }
 }
 
-/// The runs of a ledger.
+/// Computes the runs of a ledger.
 pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
     let numbers = RunNumbers::of(ledger);
     let has_rows_without_session = ledger.contexts().any(|context| context.session.is_none());
@@ -236,7 +236,7 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
     runs
 }
 
-/// Rows that each count once.
+/// Counts rows that need no further computation.
 fn take_single_rows(ledger: &Ledger, numbers: &RunNumbers, runs: &mut [Run]) {
     ledger
         .interactive_turns

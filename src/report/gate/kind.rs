@@ -1,4 +1,4 @@
-//! What there may be none of: the kinds of `--fail-on`, each with how it is found and what is said of it.
+//! Kinds of `--fail-on`: how each is found, and its messages.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +12,27 @@ use crate::{
     },
 };
 
-/// Names that a line lists.
+/// Maximum number of names in a line.
 const EXAMPLES: usize = 5;
 
 names! {
-    /// What there may be none of.
+    /// Something that must not occur.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
     pub enum Kind {
-        /// A call was refused
+        /// A call was denied
         Denial = "denial",
-        /// A turn failed, or the API for good
+        /// A turn failed, or an API request failed for good
         Error = "error",
         /// A call failed
         ToolError = "tool-error",
-        /// A run was printed without a result, or a source holds no record
+        /// A printed run has no result, or a source has no records
         NoResult = "no-result",
-        /// A call has no answer
+        /// A call has no result
         OpenCall = "open-call",
-        /// An answer has no call
+        /// A result has no call
         Orphan = "orphan",
-        /// Something is no record
+        /// A line or value is not a record
         Invalid = "invalid",
         /// A source ends inside a record
         Truncated = "truncated",
@@ -40,11 +40,11 @@ names! {
         Unknown = "unknown",
         /// A model has no price, and the CLI reported no cost
         Unpriced = "unpriced",
-        /// The cost does not hold everything
+        /// The cost is incomplete
         Incomplete = "incomplete",
-        /// An MCP server failed when the run began
+        /// An MCP server failed to start
         McpFailed = "mcp-failed",
-        /// The same input to the same tool was refused, or failed, three times or more in a session
+        /// The same tool input was denied or failed three times or more in a session
         Loop = "loop",
     }
 }
@@ -69,35 +69,35 @@ impl Kind {
     }
 }
 
-/// One kind: how it is found, and what is said of it.
+/// Description of a kind: how to find it, and its messages.
 struct KindSpec {
-    /// All that count, of all runs.
+    /// Finds all occurrences, in all runs.
     find: for<'a> fn(&GateInput<'a>) -> Vec<Occurrence<'a>>,
-    /// Whether names count, however often each was seen.
+    /// Whether distinct names are counted instead of occurrences.
     by_name: bool,
-    /// What one of them is, and what several are.
+    /// Message for one and for several.
     words: [&'static str; 2],
-    /// What to do about it.
+    /// Advice.
     hint: Hint,
 }
 
-/// What to do about it.
+/// Advice for a failed gate.
 enum Hint {
-    /// The same for all.
+    /// Fixed text.
     Words(&'static str),
-    /// It depends on which tools were refused.
+    /// How to allow the denied tools.
     Allow,
 }
 
-/// One that counts.
+/// One occurrence of a kind.
 struct Occurrence<'a> {
-    /// Its session and its source decide to which run it belongs.
+    /// Session and source determine the run.
     session: Option<SessionIndex>,
     source: Option<SourceId>,
     at: Option<Location>,
     /// Which tool, model, server and so on.
     name: Option<&'a str>,
-    /// What tells it from the others: the id of the call, or what is wrong with it.
+    /// Id of the call, or the reason why a line is invalid.
     id: Option<&'a str>,
     count: u64,
 }
@@ -109,19 +109,19 @@ impl<'a> Occurrence<'a> {
     }
 }
 
-/// Those of one run.
+/// Occurrences in one run.
 #[derive(Clone, Default)]
 pub(super) struct Tally<'a> {
     pub(super) count: u64,
     pub(super) at: Option<Location>,
-    /// The first's name and id.
+    /// Name and id of the first occurrence.
     first: (Option<&'a str>, Option<&'a str>),
     names: BTreeMap<&'a str, u64>,
 }
 
 impl<'a> Tally<'a> {
     fn add(&mut self, item: &Occurrence<'a>) {
-        // One record may tell of several, and rows that stand at one place are in no order.
+        // One record may contain several, and rows with the same location have no defined order.
         let rank = |at: Option<Location>, (name, id): (Option<&'a str>, Option<&'a str>)| {
             (at.is_none(), at, id, name)
         };
@@ -137,7 +137,7 @@ impl<'a> Tally<'a> {
 
     /// `: Bash, Write; first toolu_01 (Write)`.
     pub(super) fn named(&self, mut line: Line) -> Line {
-        // What was seen most often says most.
+        // Most frequent names first.
         let mut names: Vec<(&str, u64)> = self.names.iter().map(|(&name, &count)| (name, count)).collect();
         names.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
         for (at, (name, _)) in names.iter().take(EXAMPLES).enumerate() {
@@ -148,13 +148,13 @@ impl<'a> Tally<'a> {
         }
         match self.first {
             (Some(name), Some(id)) => line.word("; first ").value(id).word(" (").value(name).word(")"),
-            (None, Some(id)) => line.word("; the first: ").value(id),
+            (None, Some(id)) => line.word("; first: ").value(id),
             (_, None) => line,
         }
     }
 }
 
-/// How many of a kind each run has.
+/// Counts a kind in each run.
 pub(super) fn tallies<'a>(input: &GateInput<'a>, kind: Kind) -> Vec<Tally<'a>> {
     let spec = kind.spec();
     let mut tallies: Vec<Tally<'a>> = vec![Tally::default(); input.runs.len()];
@@ -170,7 +170,7 @@ pub(super) fn tallies<'a>(input: &GateInput<'a>, kind: Kind) -> Vec<Tally<'a>> {
     tallies
 }
 
-/// Judges each run by how many of a kind it has.
+/// Evaluates each run by its number of occurrences.
 pub(super) fn counted(input: &GateInput<'_>, kind: Kind, most: u64) -> Vec<Finding> {
     let spec = kind.spec();
     let found = |tally: &Tally<'_>| {
@@ -191,7 +191,7 @@ pub(super) fn counted(input: &GateInput<'_>, kind: Kind, most: u64) -> Vec<Findi
     tallies(input, kind).iter().map(found).collect()
 }
 
-/// How to allow what was refused. A name that is more than a name is no part of a command to type.
+/// Advice on how to allow the denied tools. Names with unusual characters are left out of the command.
 fn allow(tally: &Tally<'_>) -> Line {
     let is_plain =
         |name: &&str| name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.:".contains(letter));
@@ -200,8 +200,8 @@ fn allow(tally: &Tally<'_>) -> Line {
     let line =
         if tools.is_empty() { line.word("TOOL") } else { line.word("\"").value(tools.join(",")).word("\"") };
     line.word(
-        " to the claude command, or a rule to permissions.allow in settings.json, or choose another \
-         --permission-mode; a deny rule or a hook goes before these",
+        " to the claude command, add a rule to permissions.allow in settings.json, or choose another \
+         --permission-mode; deny rules and hooks take precedence",
     )
 }
 
@@ -227,8 +227,8 @@ const ERROR: KindSpec = KindSpec {
             .collect()
     },
     by_name: false,
-    words: [" error of a turn or the API", " errors of turns and the API"],
-    hint: Hint::Words("see each with its place: {errors}"),
+    words: [" turn or API error", " turn and API errors"],
+    hint: Hint::Words("list them with their locations: {errors}"),
 };
 
 fn calls<'a>(input: &GateInput<'a>, end: End) -> Vec<Occurrence<'a>> {
@@ -240,17 +240,17 @@ const TOOL_ERROR: KindSpec = KindSpec {
     find: |input| calls(input, End::Error),
     by_name: false,
     words: [" call failed", " calls failed"],
-    hint: Hint::Words("see each with its place: {calls}"),
+    hint: Hint::Words("list them with their locations: {calls}"),
 };
 
 const NO_RESULT: KindSpec = KindSpec {
     find: no_result,
     by_name: false,
     words: [" run has no result", " runs have no result"],
-    hint: Hint::Words("it was killed, is still running, or its log was cut off or never written"),
+    hint: Hint::Words("it was killed, is still running, or its log is truncated or empty"),
 };
 
-/// Sessions that were printed and never ended, at the last response or call of each; and sources without a record.
+/// Printed sessions without a result, located at their last response or call, and sources without records.
 fn no_result<'a>(input: &GateInput<'a>) -> Vec<Occurrence<'a>> {
     let (ledger, names) = (input.view.ledger, input.view.names);
     let mut last: Vec<Option<Location>> = vec![None; ledger.sessions.len()];
@@ -289,8 +289,8 @@ fn no_result<'a>(input: &GateInput<'a>) -> Vec<Occurrence<'a>> {
 const OPEN_CALL: KindSpec = KindSpec {
     find: |input| calls(input, End::Open),
     by_name: false,
-    words: [" call has no answer", " calls have no answer"],
-    hint: Hint::Words("the run ended, or its log was cut off, before the tool answered"),
+    words: [" call has no result", " calls have no result"],
+    hint: Hint::Words("the run or its log ended before the tool returned a result"),
 };
 
 const ORPHAN: KindSpec = KindSpec {
@@ -298,20 +298,20 @@ const ORPHAN: KindSpec = KindSpec {
         input.view.ledger.orphans.iter().map(|context| Occurrence::of(context, None, None)).collect()
     },
     by_name: false,
-    words: [" answer has no call", " answers have no call"],
-    hint: Hint::Words("the log begins in the middle, or the call stands in a file that was not read"),
+    words: [" tool result has no call", " tool results have no call"],
+    hint: Hint::Words("the beginning of the log is missing, or the call is in a file that was not read"),
 };
 
 const INVALID: KindSpec = KindSpec {
     find: invalid,
     by_name: false,
-    words: [" value is no record", " values are no records"],
+    words: [" line is not a record", " lines are not records"],
     hint: Hint::Words(
-        "keep what else is printed out of the log: standard error, and what hooks and wrappers say",
+        "keep other output out of the log: standard error, and the output of hooks and wrappers",
     ),
 };
 
-/// What is no record. All that was read has all of it, also where a filter left rows out.
+/// Lines and values that are not records. Filters do not apply to them.
 fn invalid<'a>(input: &GateInput<'a>) -> Vec<Occurrence<'a>> {
     let ledger = input.view.ledger;
     let first = |source: Option<SourceId>| {
@@ -353,7 +353,7 @@ const TRUNCATED: KindSpec = KindSpec {
     },
     by_name: false,
     words: [" source ends inside a record", " sources end inside a record"],
-    hint: Hint::Words("whoever wrote it was stopped, or is still writing"),
+    hint: Hint::Words("the writer was stopped, or is still writing"),
 };
 
 const UNKNOWN: KindSpec = KindSpec {
@@ -370,7 +370,7 @@ const UNKNOWN: KindSpec = KindSpec {
     },
     by_name: true,
     words: [" unknown kind or block", " unknown kinds and blocks"],
-    hint: Hint::Words("see each with its place: {kinds}; a newer ccstat may know it"),
+    hint: Hint::Words("list them with their locations: {kinds}; a newer ccstat may know them"),
 };
 
 const UNPRICED: KindSpec = KindSpec {
@@ -384,7 +384,7 @@ const UNPRICED: KindSpec = KindSpec {
     },
     by_name: true,
     words: [" model has no price", " models have no price"],
-    hint: Hint::Words("give its price with {a price file}"),
+    hint: Hint::Words("add a price with {a price file}"),
 };
 
 const INCOMPLETE: KindSpec = KindSpec {
@@ -413,7 +413,7 @@ const INCOMPLETE: KindSpec = KindSpec {
         .collect()
     },
     by_name: false,
-    words: [" session has a cost that is not complete", " sessions have costs that are not complete"],
+    words: [" session has an incomplete cost", " sessions have incomplete costs"],
     hint: Hint::Words(
         "let the run end with a result, read the saved session too, or add --include-partial-messages to the claude command",
     ),
@@ -427,7 +427,7 @@ const MCP_FAILED: KindSpec = KindSpec {
     },
     by_name: false,
     words: [" MCP server failed", " MCP servers failed"],
-    hint: Hint::Words("see why: claude mcp list, or run the claude command with --debug"),
+    hint: Hint::Words("find out why with claude mcp list, or run the claude command with --debug"),
 };
 
 fn looped<'a>(input: &GateInput<'a>) -> Vec<Occurrence<'a>> {
@@ -446,8 +446,8 @@ const LOOP: KindSpec = KindSpec {
     find: looped,
     by_name: false,
     words: [
-        " loop of the same input, refused or failed again and again",
-        " loops of the same input, refused or failed again and again",
+        " loop: the same input was denied or failed repeatedly",
+        " loops: the same input was denied or failed repeatedly",
     ],
-    hint: Hint::Words("see how often and where: {denials}; {errors}"),
+    hint: Hint::Words("list them: {denials}; {errors}"),
 };

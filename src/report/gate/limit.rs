@@ -1,4 +1,4 @@
-//! What there may be only so much of: money, turns, time, and failures among the answers.
+//! Gates with a limit: cost, turns, duration and error rate.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ impl GateInput<'_> {
         self.runs.of_context(context)
     }
 
-    /// For each run something that begins as nothing.
+    /// One default value per run.
     fn each<T: Clone + Default>(&self) -> Vec<T> {
         vec![T::default(); self.runs.len()]
     }
@@ -27,10 +27,10 @@ fn tone(held: bool) -> Tone {
     if held { Tone::Good } else { Tone::Bad }
 }
 
-/// Amounts with their places, run by run.
+/// Amounts with their locations, for each run.
 type Parts<T> = Vec<Vec<(Option<Location>, T)>>;
 
-/// Where the sum of these amounts passes the limit, in the order they stand; what stands nowhere comes last.
+/// Location at which the running sum exceeds the limit. Amounts without a location come last.
 fn passed<T: Copy + Default + PartialOrd + std::ops::AddAssign>(
     mut parts: Vec<(Option<Location>, T)>,
     most: T,
@@ -44,20 +44,20 @@ fn passed<T: Copy + Default + PartialOrd + std::ops::AddAssign>(
     over.and_then(|(at, _)| *at)
 }
 
-/// What each run cost, where that is known.
+/// Cost of one run.
 #[derive(Clone, Default)]
 struct Cost<'a> {
-    /// The figures of its sessions, and what is unbilled beside them.
+    /// Charges of its sessions, plus unbilled responses.
     sum: Option<Usd>,
     unpriced: BTreeSet<&'a str>,
-    /// There is more than can be known.
+    /// Whether part of the cost is unknown.
     open: bool,
 }
 
-const NO_COST: &str = "the cost is not known: there is neither a result nor a response with tokens";
+const NO_COST: &str = "the cost is unknown: there is neither a result nor a response with tokens";
 const COST_HINT: &str = "let the run end with a result, or read its saved session too";
 
-/// Judges the cost: as it is reported, and by its lower bound where it is not known in full.
+/// Evaluates the cost. An incomplete cost is compared by its lower bound.
 pub(super) fn cost(input: &GateInput<'_>, most: Usd) -> Vec<Finding> {
     let ledger = input.view.ledger;
     let mut costs: Vec<Cost<'_>> = input.each();
@@ -82,11 +82,11 @@ pub(super) fn cost(input: &GateInput<'_>, most: Usd) -> Vec<Finding> {
     judged.map(|((cost, parts), unpriced)| judged_cost(&cost, parts, unpriced.at, most)).collect()
 }
 
-/// Runs that cost nothing, as is known: saved sessions without any response, such as one of local commands alone, and
-/// what a filter left empty.
+/// Runs that are known to be free: saved sessions without a response, such as sessions of local commands only, and
+/// runs without rows after filtering.
 fn free_runs(input: &GateInput<'_>) -> Vec<bool> {
     let ledger = input.view.ledger;
-    // What a host writes, and the bridge, does not show responses.
+    // Logs of hosts and bridges do not contain responses.
     let saved = !["input", "bridge"].iter().any(|dialect| ledger.input.dialects.contains_key(dialect));
     let mut free = vec![saved; input.runs.len()];
     let streamed = SessionIndex::each(&ledger.sessions).filter(|(_, session)| session.streamed);
@@ -109,7 +109,7 @@ fn judged_cost(
             held: false,
             figure: Value::Missing,
             at: unpriced,
-            what: Line::new(Tone::Bad).word("the cost is not known: no price for ").value(models),
+            what: Line::new(Tone::Bad).word("the cost is unknown: no price for ").value(models),
             hint: Some(Line::new(Tone::Plain).words("give its price with {a price file}")),
         };
     }
@@ -118,17 +118,17 @@ fn judged_cost(
     let line = Line::new(tone(held));
     let what = if cost.open {
         let line = line.word("the cost is at least ").value(sum);
-        line.words("; not all of it is known (see {a gate on incomplete costs})")
+        line.words("; part of it is unknown (see {a gate on incomplete costs})")
     } else {
         line.word("the cost is ").value(sum)
     };
     let hint = Line::new(Tone::Plain)
-        .words("see where it comes from: {explain cost}; claude stops by itself with --max-budget-usd");
+        .words("see how it is computed: {explain cost}; claude stops by itself with --max-budget-usd");
     let at = if held { None } else { passed(parts, most) };
     Finding { held, figure: sum.into(), at, what, hint: Some(hint) }
 }
 
-/// Judges agentic turns: as the CLI counts them, else responses of the main agent.
+/// Evaluates the number of agentic turns: as the CLI counts them, otherwise responses of the main agent.
 pub(super) fn turns(input: &GateInput<'_>, most: u64) -> Vec<Finding> {
     let parts = turn_parts(input);
     let judged = parts.into_iter().map(|parts| {
@@ -166,13 +166,14 @@ fn turn_parts(input: &GateInput<'_>) -> Parts<u64> {
     parts
 }
 
-/// The agentic turns of each run.
+/// Agentic turns of each run.
 pub(in crate::report) fn turn_counts(view: &crate::report::View<'_>, runs: &super::Runs) -> Vec<u64> {
     let parts = turn_parts(&GateInput { view, runs, elapsed: None });
     parts.iter().map(|parts| parts.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count))).collect()
 }
 
-/// How long each run took: by the clock, else by its turns, else from its first to its last record.
+/// Duration of each run: measured by the caller, otherwise the sum of its turns, otherwise the time between its first
+/// and last record.
 pub(super) fn walls(input: &GateInput<'_>) -> Vec<Option<Millis>> {
     let span = |(first, last): (Option<Time>, Option<Time>)| Some(last?.since(first?));
     let mut spans: Vec<(Option<Time>, Option<Time>)> = input.each();
@@ -203,11 +204,11 @@ fn wall_parts(input: &GateInput<'_>) -> Parts<Millis> {
     parts
 }
 
-const NO_TIME: &str = "not known, since no record has a time or a duration";
+const NO_TIME: &str = "unknown: no record has a time or a duration";
 const TIME_HINT: &str =
-    "let the run end with a result, or start it with `{a limit of time}`, which goes by the clock";
+    "let the run end with a result, or start it with `{a limit of time}`, which measures the time itself";
 
-/// Judges how long it took.
+/// Evaluates the duration.
 pub(super) fn duration(input: &GateInput<'_>, most: Millis) -> Vec<Finding> {
     // If a filter left nothing, the duration is zero.
     let nothing = input.view.ledger.sessions.is_empty().then_some(Millis::ZERO);
@@ -219,13 +220,13 @@ pub(super) fn duration(input: &GateInput<'_>, most: Millis) -> Vec<Finding> {
             figure: wall.into(),
             at: if held { None } else { passed(parts, most) },
             what: Line::new(tone(held)).word("it took ").value(wall),
-            hint: Some(Line::new(Tone::Plain).words("see what took so long: {turns}; {calls}")),
+            hint: Some(Line::new(Tone::Plain).words("see what took long: {turns}; {calls}")),
         }
     });
     judged.collect()
 }
 
-/// Judges which part of the answered calls failed; of no answer there is no part.
+/// Evaluates the share of failed calls among calls with a result. Without any result the gate holds.
 pub(super) fn error_rate(input: &GateInput<'_>, most: f64) -> Vec<Finding> {
     let mut answered: Vec<u64> = input.each();
     for call in &input.view.ledger.calls {
@@ -245,8 +246,8 @@ pub(super) fn error_rate(input: &GateInput<'_>, most: f64) -> Vec<Finding> {
             held,
             figure: rate.map_or(Value::Missing, Value::Share),
             at: failed.at,
-            what: failed.named(line.count(answered, " answered call failed", " answered calls failed")),
-            hint: Some(Line::new(Tone::Plain).words("see each with its place: {calls}")),
+            what: failed.named(line.count(answered, " call failed", " calls failed")),
+            hint: Some(Line::new(Tone::Plain).words("list them with their locations: {calls}")),
         }
     });
     judged.collect()

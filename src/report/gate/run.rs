@@ -1,4 +1,4 @@
-//! Runs: what is judged by itself. A run is a session, or a source that names none.
+//! Runs, the unit that gates evaluate. A run is a session, or a source without a session id.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,20 @@ use crate::{
     report::View,
 };
 
-/// To which run a row belongs.
+/// Maps rows to runs.
 ///
-/// Records without an id belong to the first session of their source that has one, and so does what is no record at all.
-/// A source that holds no record is a run of its own: something was started, and nothing came of it.
+/// Records without a session id, and lines that are not records, belong to the first session with an id in their
+/// source. A source without records is a run of its own: something was started, but nothing was written.
 #[derive(Clone, Debug)]
 pub(in crate::report) struct Runs {
-    /// For each run its sessions, or the source that has none.
+    /// Empty if everything is one run.
     all: Vec<Run>,
     of_session: Vec<usize>,
     of_source: BTreeMap<SourceId, usize>,
-    /// Everything is one run.
     whole: bool,
 }
 
-/// Whether any record belongs to a run.
+/// Whether there is any record of a run.
 pub(in crate::report) fn is_log(ledger: &Ledger) -> bool {
     Runs::whole().empty(ledger) == [false]
 }
@@ -30,19 +29,19 @@ pub(in crate::report) fn is_log(ledger: &Ledger) -> bool {
 /// One run.
 #[derive(Clone, Debug)]
 pub(in crate::report) struct Run {
-    /// The session that gives it its name; none if its source holds no record.
+    /// The session that names it; `None` if its source has no records.
     pub(in crate::report) session: Option<SessionIndex>,
-    /// The source that its main agent was first seen in; subagents may have files of their own.
+    /// The source with the first response of its main agent; subagents may have their own files.
     pub(in crate::report) source: SourceId,
 }
 
 impl Runs {
-    /// All that was read as one run.
+    /// Everything that was read as one run.
     pub(super) fn whole() -> Self {
         Self { all: Vec::new(), of_session: Vec::new(), of_source: BTreeMap::new(), whole: true }
     }
 
-    /// Each by itself, by their first moments; sources without a record come last.
+    /// One run per session, sorted by start time; sources without records come last.
     pub(in crate::report) fn each(ledger: &Ledger) -> Self {
         let named = |&&at: &&SessionIndex| ledger.sessions[at].id.is_some();
         let mut leads: Vec<SessionIndex> = SessionIndex::each(&ledger.sessions).map(|(at, _)| at).collect();
@@ -76,32 +75,28 @@ impl Runs {
         runs
     }
 
-    /// How many there are.
     pub(in crate::report) fn len(&self) -> usize {
         if self.whole { 1 } else { self.all.len() }
     }
 
-    /// Whether everything is one run.
     pub(super) fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// Each, in order; none where everything is one.
+    /// All runs in order; empty if everything is one run.
     pub(in crate::report) fn iter(&self) -> impl Iterator<Item = &Run> {
         self.all.iter()
     }
 
-    /// The run of a session.
     pub(in crate::report) fn of_session(&self, session: SessionIndex) -> Option<usize> {
         if self.whole { Some(0) } else { self.of_session.get(session.get()).copied() }
     }
 
-    /// The run of a row.
     pub(in crate::report) fn of_context(&self, context: &Context) -> Option<usize> {
         self.of(context.session, context.location.map(|at| at.source))
     }
 
-    /// The run of a session, or of a source if there is no session.
+    /// The run of a session, or of the source if there is no session.
     pub(super) fn of(&self, session: Option<SessionIndex>, source: Option<SourceId>) -> Option<usize> {
         match (session, source) {
             (Some(session), _) => self.of_session(session),
@@ -110,15 +105,15 @@ impl Runs {
         }
     }
 
-    /// The run that a source's broken lines count for.
+    /// The run to which invalid lines of a source count.
     pub(super) fn of_source(&self, source: SourceId) -> Option<usize> {
         if self.whole { Some(0) } else { self.of_source.get(&source).copied() }
     }
 
-    /// For each run whether nothing is known of it: it has no record, or none that belongs to a session, a response or a
-    /// result. Objects with a `type` that are not from Claude Code are such records.
+    /// For each run, whether it has no record with a session id, a response or a result. Objects with a `type` that do
+    /// not come from Claude Code have none of these.
     ///
-    /// A run of which a filter left nothing is known: there is nothing that counts.
+    /// A run without rows after filtering is not empty in this sense: its counts are known to be zero.
     pub(super) fn empty(&self, ledger: &Ledger) -> Vec<bool> {
         let known = |session: &Session| session.id.is_some() || !session.streamed || session.has_result;
         let known = SessionIndex::each(&ledger.sessions).filter(|(_, session)| known(session));
@@ -131,7 +126,7 @@ impl Runs {
         if self.whole && narrowed { vec![false] } else { empty }
     }
 
-    /// The session's id, or the name of the source; nothing where everything is one run.
+    /// Session id, or name of the source; `None` if everything is one run.
     pub(super) fn name(&self, run: usize, view: &View<'_>) -> Option<String> {
         let run = self.all.get(run)?;
         let id = run.session.and_then(|at| view.ledger.sessions[at].id.as_deref());

@@ -1,4 +1,4 @@
-//! Verdicts as people read them, and as programs do.
+//! Verdicts as text for people and as data for programs.
 
 use super::Verdict;
 use crate::report::{
@@ -7,11 +7,11 @@ use crate::report::{
     spec::object,
 };
 
-/// Failed gates that a person reads before asking for more.
+/// Maximum number of failed gates on screen.
 const SHOWN: usize = 30;
 
 impl Verdict {
-    /// Which gate, what was found, what was allowed, where, and in words what it is.
+    /// Gate, value, limit, location and description in one line.
     pub fn line(&self) -> Line {
         let line = Line::new(if self.held { Tone::Good } else { Tone::Bad });
         let line = line.word(self.gate).word(if self.held { " held" } else { " failed" });
@@ -30,13 +30,13 @@ impl Verdict {
     }
 }
 
-/// What a person reads of the gates: the failed ones, each with what to do about it, and how many held.
+/// Lines for people: each failed gate with its hint, then the number of gates that held.
 pub fn gate_lines(verdicts: &[Verdict]) -> Vec<(Line, Option<Line>)> {
     let failed: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.held).collect();
     let mut lines = Vec::new();
     let mut said: Vec<&Line> = Vec::new();
     for verdict in failed.iter().take(SHOWN) {
-        // The same advice for every run is said once.
+        // The same hint for several runs is shown once.
         let hint = verdict.hint.as_ref().filter(|hint| !said.contains(hint));
         said.extend(hint);
         lines.push((verdict.line(), hint.cloned()));
@@ -66,29 +66,29 @@ fn held(held: u64, failed: u64) -> Option<Line> {
 }
 
 const TEXT: Key = One(Unit::Text);
-/// Of whatever unit: every one of them is a number.
+/// A number of any unit.
 const NUMBER: Key = Maybe(&One(Unit::Share));
 
-/// What programs find under `gates`, where gates were asked for.
+/// Schema of the key `gates`.
 pub(crate) const GATES: Key = List(&Object(GATE));
 
 object! { GATE, gate(verdict: &Verdict, words: fn(&Line) -> String)
-    gate: "Its name: that of its option or of its kind.", TEXT => verdict.gate;
-    run: "The session that it judges, or the source of a run without an id; null for all that was read.",
+    gate: "Name of the gate's option or kind.", TEXT => verdict.gate;
+    run: "Session id, or the source of a run without an id; null for everything that was read.",
         Maybe(&TEXT) => verdict.run.clone();
-    held: "Whether it held.", One(Unit::Flag) => verdict.held;
-    limit: "What was allowed: dollars, a count, milliseconds, or a part of 1.", NUMBER =>
+    held: "Whether the gate held.", One(Unit::Flag) => verdict.held;
+    limit: "The limit: dollars, a count, milliseconds, or a ratio.", NUMBER =>
         verdict.limit.clone();
-    figure: "What was found, in the same unit; null where it cannot be known.", NUMBER =>
+    figure: "The measured value in the same unit; null if it is unknown.", NUMBER =>
         verdict.figure.clone();
-    source: "Source of the first thing that counts.", Maybe(&TEXT) =>
+    source: "Source of the first occurrence.", Maybe(&TEXT) =>
         verdict.at.as_ref().map(|(source, _)| source.clone());
-    line: "Its line, from 1.", Maybe(&One(Unit::Count)) => verdict.at.as_ref().map(|(_, line)| *line);
-    what: "What was found, in words.", TEXT => words(&verdict.what);
-    hint: "What to do about it.", Maybe(&TEXT) => verdict.hint.as_ref().map(words);
+    line: "Line of the first occurrence, starting at 1.", Maybe(&One(Unit::Count)) => verdict.at.as_ref().map(|(_, line)| *line);
+    what: "Description of the result.", TEXT => words(&verdict.what);
+    hint: "Advice if the gate failed.", Maybe(&TEXT) => verdict.hint.as_ref().map(words);
 }
 
-/// The verdicts as programs read them; how a line becomes words is for the renderer to say.
+/// The verdicts as data. `words` converts a line to text.
 pub(crate) fn gates(verdicts: &[Verdict], words: fn(&Line) -> String) -> Value {
     Value::List(verdicts.iter().map(|verdict| gate(verdict, words).into()).collect())
 }

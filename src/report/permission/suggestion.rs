@@ -1,4 +1,4 @@
-//! Rules that would have let the refused calls through.
+//! Suggests rules that would have allowed the denied calls.
 
 use std::{
     cmp::Reverse,
@@ -26,7 +26,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     sample: &["permissions", "--suggest"],
     ..ReportSpec::rows(
         "suggestions",
-        "Allow rules that would have let refused calls through, and calls that get none, with the reason.",
+        "Suggested allow rules for denied calls, and denied calls without a rule, with the reason.",
         || heads(&columns()),
     )
 };
@@ -44,17 +44,17 @@ struct Row {
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text rule "Rule" "The rule to allow; missing for calls that get none." => &row.rule;
-        count calls "Calls" "Refused calls that it covers." => row.calls;
-        count runs "Runs" [wide] "Runs with such calls; rules that help most runs come first." => row.runs;
-        text what "What" [wide] "What the first of them was called with. This is content." => &row.what;
-        text warning "Mind" "What to think of before the rule is taken, or why there is none." => &row.warning;
+        text rule "Rule" "Allow rule; missing for calls without a rule." => &row.rule;
+        count calls "Calls" "Denied calls that it covers." => row.calls;
+        count runs "Runs" [wide] "Runs with such calls; rules that help the most runs come first." => row.runs;
+        text what "First input" [wide] "Input of the first of these calls. This is content." => &row.what;
+        text warning "Note" "What to consider before using the rule, or why there is none." => &row.warning;
         list covers "Covers" [data] "Ids of the calls that it covers." => Value::List(row.covers.clone());
-        list places "Places" [data] "Where they were asked." => Value::List(row.places.clone());
+        list places "Places" [data] "Locations of the calls." => Value::List(row.places.clone());
     }
 }
 
-/// Suggests rules of this breadth for the calls that were refused. Calls that no rule can help get the reason instead.
+/// Suggests rules of this breadth for denied calls. Calls that no rule can allow get the reason instead.
 pub fn suggestions(view: &View<'_>, breadth: Breadth) -> Report {
     let (decisions, _) = decisions(view.ledger);
     let denied = view.ledger.calls.iter().zip(&decisions).filter(|(call, _)| call.end == End::Denied);
@@ -99,14 +99,14 @@ fn row(view: &View<'_>, calls: &[&RecordedCall], rule: Value, warning: Value) ->
     }
 }
 
-/// Rules with a warning that are written out below the table, where nothing is cut.
+/// Maximum number of rules with a warning that are listed in full below the table.
 const WARNED: usize = 10;
 
 fn notes<'a>(rules: &[Suggested], refused: impl Iterator<Item = &'a str>) -> Vec<Line> {
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     refused.for_each(|reason| *reasons.entry(reason).or_default() += 1);
     if rules.is_empty() && reasons.is_empty() {
-        return vec![Line::new(Tone::Good).word("no call was refused: there is nothing to suggest")];
+        return vec![Line::new(Tone::Good).word("no call was denied: nothing to suggest")];
     }
     let (warned, safe): (Vec<Suggested>, Vec<Suggested>) =
         rules.iter().cloned().partition(|one| one.warning.is_some());
@@ -116,13 +116,12 @@ fn notes<'a>(rules: &[Suggested], refused: impl Iterator<Item = &'a str>) -> Vec
         notes.push(line.word(" no rule: ").value(reason));
     }
     for one in warned.iter().take(WARNED) {
-        let line = Line::new(Tone::Warning).word("a rule that needs a second look (");
+        let line = Line::new(Tone::Warning).word("review this rule before use (");
         notes.push(line.value(one.warning.unwrap_or_default()).word("): ").verbatim(one.rule.to_string()));
     }
     if let Some(more @ 1..) = warned.len().checked_sub(WARNED) {
-        let line =
-            Line::new(Tone::Warning).word("and ").count(more as u64, " more rule needs", " more rules need");
-        notes.push(line.words(" a second look ({data} lists all)"));
+        let line = Line::new(Tone::Warning).word("and ").count(more as u64, " more rule", " more rules");
+        notes.push(line.words(" to review before use ({data} lists all)"));
     }
     if !safe.is_empty() {
         let rules: Vec<String> =

@@ -1,4 +1,4 @@
-//! Settings tried on the calls of a log: what they would have done, and whether that is what happened.
+//! Applies settings to recorded calls and compares the decisions with the recorded ones.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,20 @@ use crate::{
     report::{Line, Tone, Value, View},
 };
 
-/// Settings to try on the calls that were made.
+/// Settings to apply to recorded calls.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The rules.
     pub context: Context,
-    /// The mode, whatever was recorded; without it each call is tried in the mode that it was made in.
+    /// The mode; `None` for the recorded mode of each call.
     pub mode: Option<Mode>,
-    /// Rules that are broken, so that the CLI drops them.
+    /// Malformed rules, which the CLI ignores.
     pub broken: Vec<BrokenRule>,
-    /// Modes that a project's file names and may not.
+    /// Modes in a project's file, which cannot set them.
     pub ignored_modes: Vec<Mode>,
-    /// How many allow rules and folders of project files count only where the folder is trusted.
+    /// Number of allow rules and folders in project files, which apply only in a trusted folder.
     pub of_project: usize,
-    /// Whether the folder counts as one that nobody trusted.
+    /// Whether the folder is treated as untrusted.
     pub untrusted: bool,
 }
 
@@ -43,7 +43,7 @@ impl Default for Trial {
     }
 }
 
-/// Tries the settings on every call, and says which of their rules are about none.
+/// Applies the settings to every call. Returns notes, including rules that match no call.
 pub(super) fn apply(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Line> {
     let inputs: Vec<Json> = view.ledger.calls.iter().map(input_of).collect();
     let session = |call: &RecordedCall| view.session(&call.context);
@@ -54,7 +54,7 @@ pub(super) fn apply(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Lin
     });
     let mut context = trial.context.clone();
     let mut agreement = Agreement::default();
-    // The current folder of each session's shell, which stays where a command leaves it.
+    // Working directory of each session's shell, which persists between commands.
     let mut folders: BTreeMap<Option<SessionIndex>, String> = BTreeMap::new();
     for ((row, call), made) in rows.iter_mut().zip(calls.clone()).zip(&view.ledger.calls) {
         let recorded_mode = row.recorded.mode.as_deref().and_then(Mode::named);
@@ -77,10 +77,10 @@ pub(super) fn apply(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Lin
     }
     let differing = rows.iter().filter(|row| row.differs == Some(true)).count() as u64;
     let mut notes = vec![match differing {
-        0 => Line::new(Tone::Good).word("no call would have ended another way"),
-        _ => {
-            Line::new(Tone::Warning).count(differing, " call", " calls").word(" would have ended another way")
-        }
+        0 => Line::new(Tone::Good).word("no decision would have been different"),
+        _ => Line::new(Tone::Warning)
+            .count(differing, " call", " calls")
+            .word(" would have been decided differently"),
     }];
     notes.extend(agreement.line());
     let unused: Vec<Value> = unmatched_rules(&trial.context, calls).iter().map(placed).collect();
@@ -91,10 +91,10 @@ pub(super) fn apply(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Lin
     notes
 }
 
-/// Whether a call would have ended another way.
+/// Whether a call would have been decided differently; `None` if unknown.
 ///
-/// A question to a person is the same end as the one that the person gave it, and so is one where nobody was there. Hooks
-/// decide beside the settings: only a rule that denies changes what they allow.
+/// Asking a person is not a difference if a person decided, or if a denied call had nobody to ask. Hooks decide
+/// independently of the settings: only a deny rule overrides what they allow.
 fn differs(recorded: &Recorded, would: Decision) -> Option<bool> {
     let hook = recorded.source.as_deref() == Some("hook");
     match (recorded.allowed, would) {
@@ -112,7 +112,7 @@ const REFUSED: &str = "these settings refuse it";
 const PERSON: &str = "a person refused it";
 const NOT_ALLOWED: &str = "other rules, another mode, or a link out";
 
-/// Why the outcome may differ.
+/// Possible reason for a different decision.
 fn why(recorded: &Recorded, would: Decision) -> &'static str {
     let person =
         recorded.asked || recorded.source.as_deref().is_some_and(|source| source.starts_with("user"));
@@ -125,7 +125,7 @@ fn why(recorded: &Recorded, would: Decision) -> &'static str {
     }
 }
 
-/// How often the settings agree with the decision that a log carries (since 2.1.325).
+/// How often the settings agree with recorded decisions (in logs since 2.1.325).
 #[derive(Default)]
 struct Agreement {
     said: u64,
@@ -137,7 +137,7 @@ impl Agreement {
         let agrees = match (recorded.source.as_deref(), recorded.allowed, recorded.asked) {
             (_, Some(_), true) => would == Decision::Ask,
             (Some("config"), Some(true), false) => would == Decision::Allow,
-            // Nobody was there to ask.
+            // There was nobody to ask.
             (Some("config"), Some(false), false) => matches!(would, Decision::Ask | Decision::Deny),
             (Some(_) | None, _, _) => return,
         };
@@ -149,9 +149,9 @@ impl Agreement {
         let percent = (self.agrees * 100).checked_div(self.said)?;
         let line = Line::new(if percent < 97 { Tone::Warning } else { Tone::Good });
         let line = line
-            .word("the log says how ")
-            .count(self.said, " call was", " calls were")
-            .word(" decided: the settings agree with ");
+            .word("the log contains the decision for ")
+            .count(self.said, " call", " calls")
+            .word(": the settings agree with ");
         Some(line.value(self.agrees).word(" of them (").value(format!("{percent} %")).word(")"))
     }
 }
@@ -174,9 +174,9 @@ pub(super) fn warnings(trial: &Trial) -> Vec<Line> {
     if trial.of_project > 0 {
         let many = trial.of_project as u64;
         let line = Line::new(Tone::Plain).count(many, " allow rule or folder", " allow rules and folders");
-        notes.push(line.word(" of the project's file: ").word(match trial.untrusted {
-            true => "ignored, as in a folder that nobody trusted",
-            false => "only in a trusted folder, not in a fresh checkout (see --untrusted)",
+        notes.push(line.word(" in the project's file: ").word(match trial.untrusted {
+            true => "ignored, as in an untrusted folder",
+            false => "valid only in a trusted folder, not in a fresh checkout (see --untrusted)",
         }));
     }
     notes

@@ -1,4 +1,4 @@
-//! Rules tried on one command, without a log.
+//! Tests rules on one command, without a log.
 
 use super::trial::{Trial, warnings};
 use crate::{
@@ -19,19 +19,19 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     ],
     ..ReportSpec::rows(
         "verdicts",
-        "A command and its parts, and what rules would do to each (`permissions test`).",
+        "A command and its parts, and the decision of the rules on each (`permissions test`).",
         || heads(&columns()),
     )
 };
 
-/// What is tried.
+/// A call to test.
 #[derive(Clone, Copy, Debug)]
 pub struct TestedCall<'a> {
     /// The tool.
     pub tool: &'a str,
-    /// Its command, its path, its address.
+    /// Command, path or URL.
     pub text: &'a str,
-    /// The folder of the project.
+    /// Folder of the project.
     pub folder: &'a str,
 }
 
@@ -44,16 +44,16 @@ struct Row {
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text sort "Sort" [required] "`whole`, or `part` of a compound command." => row.kind;
-        text what "What" [required] "The command or the part. This is content." => &row.text;
-        text would "Would" [required] "What would happen: allow, deny, ask, or `tool decides` where it depends on more."
+        text sort "Kind" [required] "`whole`, or `part` of a compound command." => row.kind;
+        text what "Command" [required] "The command or its part. This is content." => &row.text;
+        text would "Would" [required] "Decision: allow, deny, ask, or `tool decides` if the rules are not sufficient."
             => row.would.to_string();
-        text would_by "By" [required] "The rule with its scope, the mode, or what else would have decided." => &row.by;
-        flag allowed "Allowed" [required, data] "Whether it would run without a question." => row.would == Decision::Allow;
+        text would_by "By" [required] "The rule with its scope, the mode, or another reason for the decision." => &row.by;
+        flag allowed "Allowed" [required, data] "Whether it would run without asking." => row.would == Decision::Allow;
     }
 }
 
-/// What rules would do to a command, and to each part of it by itself.
+/// Decisions of the rules on a command and on each of its parts.
 pub fn verdicts(trial: &Trial, tried: &TestedCall<'_>) -> Report {
     let input = input_for(tried.tool, tried.text);
     let call = Call { tool: tried.tool, input: &input, cwd: Some(tried.folder) };
@@ -75,7 +75,7 @@ pub fn verdicts(trial: &Trial, tried: &TestedCall<'_>) -> Report {
     }
     let verdict = match whole.decision {
         Decision::Allow => Line::new(Tone::Good).word("it would run"),
-        Decision::Deny => Line::new(Tone::Bad).word("it would be refused"),
+        Decision::Deny => Line::new(Tone::Bad).word("it would be denied"),
         Decision::Ask => Line::new(Tone::Warning).word("a person would be asked"),
         Decision::ToolDecides => Line::new(Tone::Warning).word("the rules do not decide it"),
     };

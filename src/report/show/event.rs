@@ -1,4 +1,4 @@
-//! What happened in a session, in the order it happened.
+//! Events of a session, in chronological order.
 
 use std::collections::HashMap;
 
@@ -16,32 +16,32 @@ use crate::{
 };
 
 names! {
-    /// What kind of thing happened.
+    /// Kind of an event.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(super) enum EventKind {
-        /// A human asked.
+        /// A person's prompt.
         Prompt = "prompt",
-        /// The API answered.
+        /// An API response.
         Response = "response",
-        /// A tool was called, or refused.
+        /// A tool call, possibly denied.
         Call = "call",
-        /// The API failed and was asked again.
+        /// An API error that was retried.
         Retry = "retry",
-        /// The API failed.
+        /// An API error.
         ApiError = "api_error",
-        /// The conversation was summarised.
+        /// The conversation was compacted.
         Compaction = "compaction",
-        /// A limit of the subscription was told.
+        /// A rate limit was reported.
         RateLimit = "rate_limit",
-        /// Another model was asked.
+        /// A fallback model was used.
         Fallback = "fallback",
         /// A model refused to answer.
         Refusal = "refusal",
         /// A hook blocked something.
         Hook = "hook",
-        /// A task in the background began.
+        /// A background task started.
         TaskBegin = "task_begin",
-        /// A task in the background ended.
+        /// A background task ended.
         TaskEnd = "task_end",
         /// A turn ended.
         Turn = "turn",
@@ -49,7 +49,7 @@ names! {
 }
 
 impl EventKind {
-    /// As a person reads it.
+    /// Text on screen.
     pub(super) fn label(self, name: Option<&str>) -> String {
         let name = name.unwrap_or_default();
         match self {
@@ -71,7 +71,7 @@ impl EventKind {
     }
 }
 
-/// Something that happened.
+/// An event of the timeline.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub(super) kind: EventKind,
@@ -106,14 +106,14 @@ impl Event {
         }
     }
 
-    /// From when to when. A turn has none: its result says no time, and where it stands is only its end.
+    /// Start and end. Turns have none, since their record only marks the end.
     pub(super) fn span(&self) -> Option<(Time, Time)> {
         let begins = self.time.filter(|_| self.kind != EventKind::Turn)?;
         Some((begins, self.took.map_or(begins, |took| begins.plus(took))))
     }
 }
 
-/// What happened in a session.
+/// Collects the events of a session.
 pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
     let own = |context: &Context| context.session == Some(session);
     let mut events: Vec<Event> = ledger
@@ -130,7 +130,7 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
         bytes: call.result_bytes,
         ..Event::new(EventKind::Call, &call.context)
     }));
-    // A refusal of a call that stands in the log is the end of that call.
+    // A denial of a call in the log is the outcome of that call, not an event of its own.
     let loose = ledger.denials.iter().filter(|denial| own(&denial.context) && denial.call.is_none());
     events.extend(loose.map(|denial| Event {
         name: Some(Name::clone(&denial.tool)),
@@ -147,7 +147,7 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
         before: one.before,
         ..Event::new(EventKind::Compaction, &one.context)
     }));
-    // What is known only from the end of a turn happened before it.
+    // These happened before the end of the turn that reports them.
     events.extend(traced(ledger, session));
     events.extend(ledger.turns.iter().filter(|turn| own(&turn.context)).map(|turn| Event {
         end: Some(Name::clone(&turn.subtype)),
@@ -165,8 +165,8 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
     in_order(events)
 }
 
-/// What only records as they stand tell: limits, hooks that blocked, and tasks beside the turns. A task that a turn waits for
-/// is its call, and compactions and stops are told already.
+/// Rate limits, hooks that blocked, and background tasks. Foreground tasks are already shown as calls, and compactions
+/// and stops as events of their own.
 fn traced(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
     let own = |context: &Context| context.session == Some(session);
     let mut events = Vec::new();
@@ -222,7 +222,7 @@ fn responses(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
     own.map(event).collect()
 }
 
-/// By time, and in the order they stand where there is none: what says no time happened after what stands before it.
+/// Sorts events by time. An event without a time takes the time of the event before it in the same source.
 fn in_order(mut events: Vec<Event>) -> Vec<Event> {
     events.sort_by_key(|event| event.at);
     let mut last: Option<(Option<Location>, Time)> = None;

@@ -1,4 +1,4 @@
-//! The summary as programs read it: every key, with what it means and what it holds.
+//! The summary as data: every key with its description, type and value.
 
 use std::collections::BTreeMap;
 
@@ -23,32 +23,32 @@ const MILLIS: Key = One(Unit::Millis);
 const TIME: Key = Maybe(&One(Unit::Time));
 
 object! { pub(super) KEYS, all(account: &Account, names: Names<'_>)
-    input: "What was read.", Object(INPUT) => input(&account.input, names);
+    input: "Input that was read.", Object(INPUT) => input(&account.input, names);
     kinds: "Records by kind: type, and discriminator after a slash.", ByName(&COUNT) =>
         Value::counts(&account.kinds);
     blocks: "Content blocks by role and type.", ByName(&COUNT) => Value::counts(&account.blocks);
-    unknown: "Names that ccstat does not know, with the first place of each.", Object(UNKNOWN) =>
+    unknown: "Names that ccstat does not know, with the first location of each.", Object(UNKNOWN) =>
         unknown(account, names);
     sessions: "Sessions.", COUNT => account.sessions;
-    prompts: "Prompts of a human.", COUNT => account.prompts;
+    prompts: "Prompts by people.", COUNT => account.prompts;
     responses: "API responses.", COUNT => account.responses;
-    turns: "Turns, one for each result.", Object(TURNS) => turns(&account.turns);
-    tools: "Tool calls, and how they ended.", Object(TOOLS) => tools(&account.tools);
-    denials: "Calls that were refused.", Object(DENIALS) => denials(&account.denials);
-    errors: "What went wrong in the run.", Object(ERRORS) => errors(&account.errors);
+    turns: "Turns, one per result.", Object(TURNS) => turns(&account.turns);
+    tools: "Tool calls by outcome.", Object(TOOLS) => tools(&account.tools);
+    denials: "Denied calls.", Object(DENIALS) => denials(&account.denials);
+    errors: "Errors of tools, turns and the API.", Object(ERRORS) => errors(&account.errors);
     tokens: "Tokens of all models.", Object(TOKENS) => tokens(&account.tokens);
     cost: "Cost, an estimate at API prices.", Object(COST) => cost(&account.cost);
-    duration: "How long it took.", Object(DURATION) => duration(&account.duration);
-    models: "Models that answered, sorted.", List(&TEXT) => list(&account.models);
+    duration: "Durations.", Object(DURATION) => duration(&account.duration);
+    models: "Models that responded, sorted.", List(&TEXT) => list(&account.models);
     versions: "Versions of the CLI, sorted.", List(&TEXT) => list(&account.versions);
-    by_arrival: "What `run` and --live measured while it arrived, whatever the times in the log; else null.",
+    by_arrival: "Measured by `run` and --live while the stream arrived, independent of times in the log; otherwise null.",
         Maybe(&Object(BY_ARRIVAL)) => Value::Missing;
 }
 
 object! { pub(super) BY_ARRIVAL, by_arrival(arrived: &Arrived)
-    elapsed_ms: "From the start to the end of the stream.", MILLIS => arrived.elapsed;
-    first_record_ms: "From the start to the first record.", Maybe(&MILLIS) => arrived.first;
-    tools: "Latencies of the calls, by tool: from the arrival of the call to that of its answer.",
+    elapsed_ms: "Time from the start to the end of the stream.", MILLIS => arrived.elapsed;
+    first_record_ms: "Time from the start to the first record.", Maybe(&MILLIS) => arrived.first;
+    tools: "Latencies by tool: from the arrival of the call to the arrival of its result.",
         ByName(&Object(LATENCY)) => by_name(&arrived.tools, latency);
 }
 
@@ -56,23 +56,23 @@ object! { INPUT, input(input: &Input, names: Names<'_>)
     sources: "Files and streams.", COUNT => input.sources;
     bytes: "Bytes after decompression.", One(Unit::Bytes) => Value::Bytes(input.bytes);
     lines: "Physical lines.", COUNT => input.lines;
-    blank: "Lines with nothing on them.", COUNT => input.blank;
+    blank: "Blank lines.", COUNT => input.blank;
     records: "JSON objects with a `type`.", COUNT => input.records;
-    invalid: "Lines and values that are no record.", COUNT => input.invalid;
+    invalid: "Lines and values that are not records.", COUNT => input.invalid;
     truncated: "Sources that end inside a record.", COUNT => input.truncated;
     copies: "Records whose uuid was seen before.", COUNT => input.copies;
     dialects: "Records by dialect.", ByName(&COUNT) => Value::counts(&input.dialects);
-    invalid_places: "The first hundred that are no record.", List(&Object(INVALID_PLACE)) =>
+    invalid_places: "The first hundred invalid lines and values.", List(&Object(INVALID_PLACE)) =>
         Value::List(input.invalid_places.iter().map(|place| invalid_place(place, names).into()).collect());
-    interrupted: "Whether reading was stopped before its end.", One(Unit::Flag) =>
+    interrupted: "Whether reading was interrupted.", One(Unit::Flag) =>
         input.interrupted.is_some();
 }
 
 object! { INVALID_PLACE, invalid_place(place: &InvalidPlace, names: Names<'_>)
     source: "Name of the source.", TEXT => names.get(place.source);
-    line: "Line, from 1.", COUNT => place.line;
-    offset: "Byte offset of its beginning.", COUNT => place.offset;
-    reason: "What is wrong.", TEXT => &*place.reason;
+    line: "Line, starting at 1.", COUNT => place.line;
+    offset: "Byte offset of its start.", COUNT => place.offset;
+    reason: "Why it is invalid.", TEXT => &*place.reason;
 }
 
 object! { UNKNOWN, unknown(account: &Account, names: Names<'_>)
@@ -83,40 +83,40 @@ object! { UNKNOWN, unknown(account: &Account, names: Names<'_>)
 }
 
 object! { UNKNOWN_NAME, unknown_name(unknown: &Unknown, names: Names<'_>)
-    count: "How many.", COUNT => unknown.count;
-    source: "Source of the first.", TEXT => names.get(unknown.source);
-    line: "Line of the first, from 1.", COUNT => unknown.line;
-    version: "Version of the CLI that wrote the first.", Maybe(&TEXT) => unknown.version.clone();
+    count: "Number of occurrences.", COUNT => unknown.count;
+    source: "Source of the first occurrence.", TEXT => names.get(unknown.source);
+    line: "Line of the first occurrence, starting at 1.", COUNT => unknown.line;
+    version: "CLI version that wrote the first occurrence.", Maybe(&TEXT) => unknown.version.clone();
 }
 
 object! { TURNS, turns(turns: &Turns)
     total: "All.", COUNT => turns.total;
-    ok: "Those that ended well.", COUNT => turns.ok;
-    errors: "Those that failed.", COUNT => turns.errors;
-    by_subtype: "All, by the subtype of their result.", ByName(&COUNT) => Value::counts(&turns.by_subtype);
-    failed_by_subtype: "Those that failed, by the subtype of their result.", ByName(&COUNT) =>
+    ok: "Successful turns.", COUNT => turns.ok;
+    errors: "Failed turns.", COUNT => turns.errors;
+    by_subtype: "All turns by the subtype of their result.", ByName(&COUNT) => Value::counts(&turns.by_subtype);
+    failed_by_subtype: "Failed turns by the subtype of their result.", ByName(&COUNT) =>
         Value::counts(&turns.failed_by_subtype);
     num_turns: "Sum of `num_turns` of the results.", COUNT => turns.num_turns;
-    no_result_sessions: "Streams that never got a result.", COUNT => turns.no_result_sessions;
+    no_result_sessions: "Printed sessions without a result.", COUNT => turns.no_result_sessions;
 }
 
 object! { TOOLS, tools(tools: &Tools)
     calls: "All.", COUNT => tools.total.calls;
-    ok: "Those that were answered.", COUNT => tools.total.ok;
-    errors: "Those that failed.", COUNT => tools.total.errors;
-    denied: "Those that were refused.", COUNT => tools.total.denied;
-    open: "Those without an answer.", COUNT => tools.total.open;
-    orphans: "Answers without a call.", COUNT => tools.orphans;
+    ok: "Successful calls.", COUNT => tools.total.ok;
+    errors: "Failed calls.", COUNT => tools.total.errors;
+    denied: "Denied calls.", COUNT => tools.total.denied;
+    open: "Calls without a result.", COUNT => tools.total.open;
+    orphans: "Results without a call.", COUNT => tools.orphans;
     by_name: "Calls by the name of the tool.", ByName(&Object(TOOL)) => by_name(&tools.by_name, tool);
 }
 
 object! { TOOL, tool(tool: &ToolCount)
     calls: "All.", COUNT => tool.calls;
-    ok: "Those that were answered.", COUNT => tool.ok;
-    errors: "Those that failed.", COUNT => tool.errors;
-    denied: "Those that were refused.", COUNT => tool.denied;
-    open: "Those without an answer.", COUNT => tool.open;
-    latency_ms: "From asking to answer, where both have a time.", Maybe(&Object(LATENCY)) =>
+    ok: "Successful calls.", COUNT => tool.ok;
+    errors: "Failed calls.", COUNT => tool.errors;
+    denied: "Denied calls.", COUNT => tool.denied;
+    open: "Calls without a result.", COUNT => tool.open;
+    latency_ms: "Latency from call to result, if both have a time.", Maybe(&Object(LATENCY)) =>
         tool.latency.as_ref().map(latency);
 }
 
@@ -136,16 +136,16 @@ object! { DENIALS, denials(denials: &Denials)
 }
 
 object! { ERRORS, errors(errors: &Errors)
-    tool: "Calls that failed.", COUNT => errors.tool;
-    turn: "Turns that failed.", COUNT => errors.turn;
+    tool: "Failed calls.", COUNT => errors.tool;
+    turn: "Failed turns.", COUNT => errors.turn;
     api: "API errors.", COUNT => errors.api;
-    api_retries: "Requests that were tried again.", COUNT => errors.api_retries;
+    api_retries: "API requests that were retried.", COUNT => errors.api_retries;
     by_type: "API errors and retries by type.", ByName(&COUNT) => Value::counts(&errors.by_type);
 }
 
 object! { TOKENS, tokens(tokens: &Tokens)
-    input: "Prompt tokens that came from no cache.", COUNT => tokens.input;
-    output: "Tokens that the model wrote.", COUNT => tokens.output;
+    input: "Prompt tokens that were not cached.", COUNT => tokens.input;
+    output: "Output tokens.", COUNT => tokens.output;
     cache_read: "Prompt tokens read from the cache.", COUNT => tokens.cache_read;
     cache_write_5m: "Prompt tokens written to the cache for five minutes.", COUNT => tokens.cache_write_5m;
     cache_write_1h: "Prompt tokens written to the cache for an hour.", COUNT => tokens.cache_write_1h;
@@ -153,10 +153,10 @@ object! { TOKENS, tokens(tokens: &Tokens)
 }
 
 object! { COST, cost(cost: &Cost)
-    total_usd: "Reported where the CLI did, computed for the other sessions.", USD => cost.total;
-    reported_usd: "What the CLI reported.", USD => cost.reported;
-    computed_usd: "Tokens times prices, where the final counts are known.", USD => cost.computed;
-    complete: "Whether nothing is known to be missing from the total.", One(Unit::Flag) => cost.complete;
+    total_usd: "Total cost: reported by the CLI, computed for sessions without a reported cost.", USD => cost.total;
+    reported_usd: "Cost reported by the CLI.", USD => cost.reported;
+    computed_usd: "Cost computed from tokens and prices, for responses with final token counts.", USD => cost.computed;
+    complete: "Whether the total is complete as far as known.", One(Unit::Flag) => cost.complete;
     unpriced_models: "Models without a price, in sessions without reported cost.", List(&TEXT) =>
         list(&cost.unpriced_models);
     by_model: "Cost and tokens by model.", ByName(&Object(MODEL)) => by_name(&cost.by_model, model);
@@ -164,8 +164,8 @@ object! { COST, cost(cost: &Cost)
 
 object! { MODEL, model(model: &ModelCost)
     total_usd: "Cost.", USD => model.total;
-    input: "Prompt tokens that came from no cache.", COUNT => model.tokens.input;
-    output: "Tokens that the model wrote.", COUNT => model.tokens.output;
+    input: "Prompt tokens that were not cached.", COUNT => model.tokens.input;
+    output: "Output tokens.", COUNT => model.tokens.output;
     cache_read: "Prompt tokens read from the cache.", COUNT => model.tokens.cache_read;
     cache_write_5m: "Prompt tokens written to the cache for five minutes.", COUNT =>
         model.tokens.cache_write_5m;
@@ -173,9 +173,9 @@ object! { MODEL, model(model: &ModelCost)
 }
 
 object! { DURATION, duration(duration: &Durations)
-    wall_ms: "Sum of the turns.", Maybe(&MILLIS) => duration.wall;
+    wall_ms: "Sum of the durations of turns.", Maybe(&MILLIS) => duration.wall;
     api_ms: "Time spent in the API.", Maybe(&MILLIS) => duration.api;
-    tool_ms: "Sum of the latencies of tool calls.", Maybe(&MILLIS) => duration.tool;
+    tool_ms: "Sum of tool latencies.", Maybe(&MILLIS) => duration.tool;
     first: "Earliest time in a record.", TIME => duration.first;
     last: "Latest time in a record.", TIME => duration.last;
 }

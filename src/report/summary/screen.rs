@@ -1,4 +1,4 @@
-//! The summary as a person reads it: the verdict, what needs attention, then the tables.
+//! The summary on screen: headline, findings that need attention, then tables.
 
 use super::Names;
 use crate::{
@@ -8,10 +8,10 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Rows of a table that a person reads before asking for more.
+/// Maximum number of rows of a table.
 const ROWS: usize = 15;
 
-/// Names and places that a line of attention lists.
+/// Maximum number of names or locations in a line.
 const EXAMPLES: usize = 3;
 
 /// A tool and its calls.
@@ -20,11 +20,11 @@ type Tool = (String, ToolCount);
 fn tools_columns() -> Vec<Column<Tool>> {
     columns! { |row: Tool|
         text tool "Tool" "Name of the tool." => &row.0;
-        count calls "Calls" "Times it was called." => row.1.calls;
-        count ok "Ok" "Calls that it answered." => row.1.ok;
-        count errors "Errors" "Calls that failed." => row.1.errors;
-        count denied "Denied" "Calls that were refused." => row.1.denied;
-        count open "Open" "Calls without an answer." => row.1.open;
+        count calls "Calls" "Number of calls." => row.1.calls;
+        count ok "Ok" "Successful calls." => row.1.ok;
+        count errors "Errors" "Failed calls." => row.1.errors;
+        count denied "Denied" "Denied calls." => row.1.denied;
+        count open "Open" "Calls without a result." => row.1.open;
         millis p50_ms "p50" [no_sum] "Median latency." => row.1.latency.map(|all| all.p50);
         millis p90_ms "p90" [no_sum, wide] "Latency, 90th percentile." => row.1.latency.map(|all| all.p90);
         millis max_ms "Max" [no_sum, wide] "Longest latency." => row.1.latency.map(|all| all.max);
@@ -44,31 +44,31 @@ fn models_columns() -> Vec<Column<Model>> {
             => row.1.tokens.cache_write_5m;
         count cache_write_1h "Write 1h" [wide] "Tokens written to the cache for an hour."
             => row.1.tokens.cache_write_1h;
-        usd cost_usd "Cost" "Cost, where it is known." => row.1.total;
+        usd cost_usd "Cost" "Cost, if known." => row.1.total;
     }
 }
 
 fn kinds_columns() -> Vec<Column<(String, u64)>> {
     columns! { |row: (String, u64)|
         text kind "Kind of record" "Type and discriminator." => &row.0;
-        count records "Records" "How many." => row.1;
+        count records "Records" "Number of records." => row.1;
     }
 }
 
-/// A tool and how long its calls took.
+/// A tool and the latencies of its calls.
 type Seen = (Name, Latencies);
 
 fn arrivals_columns() -> Vec<Column<Seen>> {
     columns! { |row: Seen|
         text tool "Tool" "Name of the tool." => &row.0;
-        count calls "Calls" "Calls that were seen from ask to answer." => row.1.count;
+        count calls "Calls" "Calls whose request and result were both observed." => row.1.count;
         millis p50_ms "p50" [no_sum] "Median latency." => row.1.p50;
         millis p90_ms "p90" [no_sum] "Latency, 90th percentile." => row.1.p90;
         millis max_ms "Max" [no_sum] "Longest latency." => row.1.max;
     }
 }
 
-/// How long tools took, as it was seen from outside.
+/// Table of latencies measured while the stream arrived.
 pub(super) fn arrived(arrived: &Arrived) -> Option<Table> {
     let mut tools: Vec<(Name, Latencies)> =
         arrived.tools.iter().map(|(tool, latencies)| (tool.clone(), *latencies)).collect();
@@ -87,7 +87,7 @@ pub(super) fn screen(account: &Account, names: Names<'_>) -> Vec<Section> {
     sections
 }
 
-/// How it ended, turns, cost, time.
+/// The headline: outcome, turns, cost, duration.
 fn verdict(account: &Account) -> Line {
     let mut line = doubted(ending(account), &account.input);
     if account.sessions > 1 {
@@ -147,7 +147,7 @@ fn ending(account: &Account) -> Line {
     with_denials(Line::new(Tone::Good).word("Success"), denials)
 }
 
-/// The headline of a log with more invalid lines than records: however it ended, it is doubtful and never good.
+/// Qualifies the headline if there are more invalid lines than records. Such a log is never reported as good.
 pub(in crate::report) fn doubted(headline: Line, input: &Input) -> Line {
     if input.invalid <= input.records {
         return headline;
@@ -166,7 +166,7 @@ pub(in crate::report) fn doubted(headline: Line, input: &Input) -> Line {
     line
 }
 
-/// Why it counts as failed: a turn failed, or a run did not end.
+/// Why the run counts as failed: a turn failed, or a run has no result.
 pub(super) fn failure(account: &Account) -> Option<Line> {
     let ending = ending(account);
     match ending.tone {
@@ -181,17 +181,17 @@ fn without_result(account: &Account) -> Option<Line> {
     (count > 0).then(|| line.word(" without a result: killed, or still running"))
 }
 
-/// What was read, where no record says how it ended: only saved sessions never do.
+/// Headline for logs that do not say how the run ended.
 fn written(account: &Account) -> &'static str {
     let has = |dialect: &str| account.input.dialects.contains_key(dialect);
     match () {
         () if has("transcript") => "Saved sessions",
         () if has("stream") || has("bridge") => "No result",
-        () => "A host's side of a run",
+        () => "The host's side of a run",
     }
 }
 
-/// A denied call leaves the CLI with `success`, so the first line says it.
+/// Mentions denials in the headline, since the CLI reports `success` despite denied calls.
 fn with_denials(mut line: Line, denials: u64) -> Line {
     if denials == 0 {
         return line;
@@ -226,13 +226,13 @@ fn attention(account: &Account, names: Names<'_>) -> Vec<Line> {
         }),
         odd(tools.open).map(|line| {
             listed(
-                line.count(tools.open, " call", " calls").word(" without an answer"),
+                line.count(tools.open, " call", " calls").word(" without a result"),
                 by_tool(|tool| tool.open),
             )
         }),
         odd(account.tools.orphans).map(|line| {
             line.count(account.tools.orphans, " tool result", " tool results")
-                .word(" without a call: its log is not among the sources")
+                .word(" without a call: the log with the call was not read")
         }),
         bad(errors.api + errors.api_retries).map(|line| {
             let line = line.count(errors.api, " API error", " API errors").word(", ");
@@ -315,18 +315,17 @@ fn unpriced(account: &Account) -> Option<Line> {
     for (index, model) in models.iter().take(EXAMPLES).enumerate() {
         line = line.word(if index == 0 { "" } else { ", " }).value(&**model);
     }
-    Some(and_more(line, models.len()).words(": its cost is missing; add one with {a price file}"))
+    Some(and_more(line, models.len()).words(": cost unknown; add a price with {a price file}"))
 }
 
 fn incomplete(account: &Account) -> Option<Line> {
     let cost = &account.cost;
     (!cost.complete && cost.unpriced_models.is_empty()).then(|| {
-        Line::new(Tone::Warning)
-            .word("the cost is not complete: some responses never got their final token counts")
+        Line::new(Tone::Warning).word("the cost is incomplete: some responses have no final token counts")
     })
 }
 
-/// The first rows, and a line for the rest.
+/// A table of the first rows, with a line about the rest.
 fn cut<R>(columns: &[Column<R>], title: &'static str, rows: &mut Vec<R>, noun: &'static str) -> Table {
     let left_out = rows.len().saturating_sub(ROWS);
     rows.truncate(if left_out > 1 { ROWS } else { ROWS + 1 });
@@ -401,8 +400,10 @@ fn source_of_cost(account: &Account) -> Option<&'static str> {
     let cost = &account.cost;
     let total = cost.total?;
     Some(match cost.reported {
-        Some(reported) if reported == total => "cost as the CLI reported it: an estimate at API prices",
-        Some(_) => "cost as the CLI reported it, computed where it did not: an estimate at API prices",
+        Some(reported) if reported == total => "cost reported by the CLI: an estimate at API prices",
+        Some(_) => {
+            "cost reported by the CLI, or computed from tokens where it is not: an estimate at API prices"
+        }
         None => "cost computed from tokens: an estimate at API prices (see `{prices}`)",
     })
 }
