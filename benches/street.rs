@@ -255,7 +255,7 @@ fn traces(criterion: &mut Criterion) {
     let log = Log::named("hooks", text, all.answer);
     let events = events(&log);
     let runs = events.len();
-    assert!(runs > 1000, "the corpus has {runs} runs of hooks");
+    assert!(runs > 500, "the corpus has {runs} runs of hooks");
     let mut group = group(criterion, "trace");
     row(&mut group, "lazy view", &log, &runs, |_| {
         let decode = |(_, event): &(Place, Event<'_>)| {

@@ -40,14 +40,22 @@ mod api;
 #[cfg(feature = "cli")]
 mod cli;
 mod error;
+#[allow(missing_docs, reason = "behind `internal`: a comment that repeats a name helps nobody")]
 mod event;
+#[allow(missing_docs, reason = "behind `internal`, but for the account, which asks for them itself")]
 mod facts;
+#[allow(missing_docs, reason = "behind `internal`: a comment that repeats a name helps nobody")]
 mod input;
 mod measure;
+#[allow(missing_docs, reason = "behind `internal`: a comment that repeats a name helps nobody")]
 mod permission;
+#[allow(missing_docs, reason = "behind `internal`: a comment that repeats a name helps nobody")]
 mod redact;
+#[allow(missing_docs, reason = "behind `internal`: a comment that repeats a name helps nobody")]
 mod render;
+#[allow(missing_docs, reason = "behind `internal`: a comment that repeats a name helps nobody")]
 mod report;
+#[allow(missing_docs, reason = "behind `internal`: a comment that repeats a name helps nobody")]
 mod scan;
 
 pub use api::{Cell, Column, Logs, Report, Row, Stream, Summary, Unreadable, report_names};

@@ -11,9 +11,7 @@ use super::{json, surrogate::replace_lone_surrogates};
 /// A part of a record's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContentItem {
-    /// A turn starts.
     TurnStart {
-        /// `model`.
         model: Option<String>,
         /// `cwd`: the working directory.
         cwd: Option<String>,
@@ -24,7 +22,6 @@ pub enum ContentItem {
     Text(String),
     /// Thinking of the assistant.
     Thinking(String),
-    /// A tool call.
     ToolCall {
         /// Id of the call.
         id: Option<String>,
@@ -44,7 +41,6 @@ pub enum ContentItem {
     },
     /// A request to the API failed and will be repeated: the name of the error.
     Retry(String),
-    /// A turn ends.
     TurnEnd {
         /// `subtype` of the result.
         subtype: String,

@@ -12,9 +12,7 @@ use std::borrow::Cow;
 pub(super) enum Discriminator {
     /// The type has no discriminator.
     None,
-    /// `subtype`
     Subtype,
-    /// `operation`
     Operation,
     /// `event.type`
     Event,

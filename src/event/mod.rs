@@ -174,7 +174,6 @@ pub struct Block<'a> {
 pub enum ToolPart<'a> {
     /// The block is not part of a tool call.
     None,
-    /// The call.
     Call(ToolUse<'a>),
     /// The name of a tool that ran on the server during the response. It counts as a use of the tool, not as
     /// a call.
@@ -309,7 +308,6 @@ pub enum StreamPayload<'a> {
 pub struct TurnEnd<'a> {
     /// `subtype`, such as `success` or `error_max_turns`.
     pub subtype: Option<Text<'a>>,
-    /// `is_error`.
     pub is_error: bool,
     /// `num_turns`, the number of turns as the CLI counts them.
     pub num_turns: Option<u64>,

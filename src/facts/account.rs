@@ -1,4 +1,5 @@
 //! The account: every reported number. Missing values are `None`.
+#![warn(missing_docs)]
 
 mod builder;
 

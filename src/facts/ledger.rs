@@ -101,7 +101,6 @@ impl Context {
 /// A position in a source, for people and programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Location {
-    /// The source.
     pub source: SourceId,
     /// Line, from 1.
     pub line: u64,
@@ -213,7 +212,6 @@ names! {
     /// How a call ended.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum End {
-        /// It was denied.
         Denied = "denied",
         /// It failed.
         Error = "error",
@@ -347,7 +345,6 @@ pub struct Server {
 /// A source that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Its id.
     pub id: SourceId,
     /// The sessions in it, in order; empty if it has no record.
     pub sessions: Vec<SessionIndex>,
@@ -368,7 +365,6 @@ pub struct Record {
     pub kind: Name,
     /// Whether its kind is known.
     pub known: bool,
-    /// Its dialect.
     pub dialect: Dialect,
     /// Whether it is a copy: another record with its uuid counts.
     pub copy: bool,
@@ -385,7 +381,6 @@ pub struct Traced {
     pub context: Context,
     /// Uuid of the record.
     pub(in crate::facts) uuid: Option<Id>,
-    /// Its dialect.
     pub dialect: Dialect,
     /// The decoded trace.
     pub trace: Trace<Name>,

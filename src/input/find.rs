@@ -24,7 +24,6 @@ pub struct Source {
 pub enum Origin {
     /// Standard input.
     Stdin,
-    /// A file.
     File(PathBuf),
 }
 
@@ -116,7 +115,6 @@ pub enum FindError {
     /// A file or folder that cannot be read.
     #[error("cannot read `{}`: {source}", display_name(path))]
     Unreadable {
-        /// Its path.
         path: PathBuf,
         /// The reason.
         source: std::io::Error,
@@ -141,7 +139,6 @@ pub enum FindError {
     BadPattern {
         /// The pattern.
         path: PathBuf,
-        /// The reason.
         reason: String,
     },
 }

@@ -50,8 +50,10 @@ enum State {
     /// Between values.
     Between,
     /// After a `[` at this position. It begins an array if `{` or `]` follows.
-    Bracket { offset: u64, line: u64 },
-    /// In a value.
+    Bracket {
+        offset: u64,
+        line: u64,
+    },
     Value(Box<OpenValue>),
     /// In noise, which ends with the line.
     Skip,

@@ -16,7 +16,6 @@ pub struct Part {
     pub text: String,
     /// The words, without redirections.
     pub words: Vec<Word>,
-    /// The redirections.
     pub redirects: Vec<Redirect>,
     /// Number of the pipeline: parts with the same number are joined by pipes.
     pub pipeline: usize,

@@ -13,7 +13,6 @@ use super::{
 pub enum Update {
     /// `addRules`.
     Add(Rules),
-    /// `removeRules`.
     Remove(Rules),
     /// `replaceRules`: replaces all rules with the same behaviour and scope.
     Replace(Rules),
@@ -28,7 +27,6 @@ pub enum Update {
 /// Rules with a common behaviour and scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// The rules.
     pub rules: Vec<Rule>,
     /// What the rules do.
     pub behaviour: Behaviour,

@@ -46,7 +46,6 @@ struct Value {
 enum Lexer {
     /// Not in a string.
     Outside,
-    /// In a string.
     String,
     /// After the backslash of an escape.
     Escape,

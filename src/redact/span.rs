@@ -8,7 +8,6 @@ use crate::event::{self, NO_SUCH_TOOL, TASK_NOTICE};
 /// A range of a text and how it is redacted. The text between spans is replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Span {
-    /// Keep it.
     Keep(Range<usize>),
     /// Replace it by the placeholder that it would have as a text of its own.
     Replace(Range<usize>),

@@ -14,15 +14,12 @@ use crate::event;
 pub(super) enum Object {
     /// A whole record.
     Record,
-    /// `message`.
     Message,
     /// An element of `message.content`.
     Block,
     /// An element of the content of a `tool_result`.
     ResultBlock,
-    /// `event`.
     Event,
-    /// `attachment`.
     Attachment,
     /// `data` of a `progress`.
     ProgressData,

@@ -92,7 +92,6 @@ fn bar(from: f64, to: f64) -> String {
     format!("{:from$}{:█<length$}", "", "", length = to.saturating_sub(from).max(1))
 }
 
-/// `1,234,567`.
 fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

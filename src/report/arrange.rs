@@ -65,7 +65,6 @@ pub struct UnknownColumn {
     pub key: String,
     /// The most similar key, if any is similar.
     pub nearest: Option<&'static str>,
-    /// All keys.
     pub keys: Vec<&'static str>,
 }
 

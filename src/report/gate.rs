@@ -112,7 +112,6 @@ pub struct Verdict {
     pub wall: Option<Millis>,
     /// Whether the gate held.
     pub held: bool,
-    /// The limit.
     pub limit: Value,
     /// The measured value; missing if it is unknown.
     pub figure: Value,

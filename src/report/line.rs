@@ -93,7 +93,6 @@ impl fmt::Display for FollowUp {
 /// A line of text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// Tone.
     pub tone: Tone,
     /// Parts, in order.
     pub parts: Vec<Part>,

@@ -51,7 +51,6 @@ pub struct CommandSpec {
 }
 
 impl CommandSpec {
-    /// Defaults.
     pub const DEFAULT: Self = Self {
         name: None,
         group: CommandGroup::Inside,
@@ -88,7 +87,6 @@ pub(super) const CALLED: Detail = Detail::CALLS.and(Detail::AGENTS).and(Detail::
 /// Input of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
-    /// Logs.
     Logs,
     /// Two sets of logs, to compare.
     TwoSides,
@@ -136,7 +134,6 @@ pub enum Key {
     One(Unit),
     /// Nullable.
     Maybe(&'static Key),
-    /// A list.
     List(&'static Key),
     /// An object with fixed keys.
     Object(Keys),

@@ -8,11 +8,8 @@ use crate::measure::{Millis, Usd};
 /// Unit of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Text.
     Text,
-    /// Counts.
     Count,
-    /// Bytes.
     Bytes,
     /// Numbers, possibly negative, where each row may have its own unit.
     Number,
@@ -377,7 +374,6 @@ pub enum Section {
     Verdict(Line),
     /// Findings that need attention, one per line.
     Attention(Vec<Line>),
-    /// A table.
     Table(Table),
     /// The rows of the report, the same table that programs read.
     Rows,
@@ -390,7 +386,6 @@ pub enum Data {
     Tree(Members),
     /// The same without `schema_version` and the other envelope keys, in the format of another program.
     Bare(Vec<(String, Value)>),
-    /// Rows.
     Rows(Table),
 }
 

@@ -11,7 +11,6 @@ pub enum Value {
     Missing,
     /// Text, possibly from a log: the renderer must escape it.
     Text(Text),
-    /// A count.
     Count(u64),
     /// A number of bytes.
     Bytes(u64),

@@ -24,7 +24,6 @@ names! {
 pub struct Offer<T> {
     /// Kind of the names.
     pub kind: CommandKind,
-    /// The names.
     pub names: Vec<T>,
 }
 

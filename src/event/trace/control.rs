@@ -8,7 +8,6 @@ use crate::event::json::Json;
 pub struct Request<T> {
     /// `request_id`.
     pub id: T,
-    /// Its subtype.
     pub subtype: Option<T>,
     /// Name of the tool it is about.
     pub tool: Option<T>,
@@ -27,7 +26,6 @@ pub struct Request<T> {
 pub struct Response<T> {
     /// `request_id`.
     pub id: T,
-    /// Its verdict.
     pub verdict: Verdict,
     /// Whether the tool is allowed from then on.
     pub always: bool,
@@ -57,7 +55,6 @@ pub enum Verdict {
 pub struct Approval<T> {
     /// Id of the call.
     pub call: T,
-    /// Its tool.
     pub tool: Option<T>,
     /// Request or answer.
     pub step: ApprovalStep,

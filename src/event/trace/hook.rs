@@ -22,7 +22,6 @@ pub struct Hook<T> {
     pub event: Option<T>,
     /// Event and matcher: `PreToolUse:Bash`.
     pub name: Option<T>,
-    /// Its command.
     pub command: Option<T>,
     /// Its duration.
     pub took: Option<Millis>,

@@ -38,7 +38,6 @@ impl Traces {
     pub const NONE: Self = Self(0);
     /// Runs of hooks.
     pub const HOOKS: Self = Self(1);
-    /// Tasks.
     pub const TASKS: Self = Self(1 << 1);
     /// Limits that were reached.
     pub const LIMITS: Self = Self(1 << 2);

@@ -6,7 +6,6 @@ use crate::event::json::Json;
 /// The servers that one record lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Servers<T> {
-    /// The servers.
     pub servers: Vec<Server<T>>,
     /// The tools of all servers that a process can call.
     pub tools: Option<Vec<T>>,
@@ -15,9 +14,7 @@ pub struct Servers<T> {
 /// A server in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server<T> {
-    /// Its name.
     pub name: T,
-    /// Its status.
     pub status: Option<T>,
     /// The tools that are listed with it.
     pub tools: Option<Vec<T>>,

@@ -17,7 +17,6 @@ use crate::{
 pub struct Task<T> {
     /// Kind of the record.
     pub record_kind: TaskRecordKind,
-    /// Its id.
     pub id: T,
     /// Id of the call that started it.
     pub call: Option<T>,
@@ -25,11 +24,9 @@ pub struct Task<T> {
     pub kind: Option<T>,
     /// The type of a subagent.
     pub agent_type: Option<T>,
-    /// Its usage.
     pub usage: TaskUsage,
     /// Whether it runs in the background.
     pub background: Option<bool>,
-    /// Its status.
     pub status: Option<T>,
     /// When it ended.
     pub ended: Option<Time>,
@@ -73,9 +70,7 @@ pub struct TaskOutcome<T> {
     pub agent_type: Option<T>,
     /// Whether the subagent was only launched.
     pub launched: bool,
-    /// Its status.
     pub status: Option<T>,
-    /// Its usage.
     pub usage: TaskUsage,
     /// Whether it has a number of tool calls: versions before 2.0 gave subagents no id.
     pub counts_tools: bool,

@@ -65,7 +65,6 @@ impl Facts {
     }
 }
 
-/// Builds a [`Ledger`].
 pub(super) struct LedgerBuilder<'a> {
     pub(super) facts: &'a Facts,
     pub(super) details: &'a Details,

@@ -67,7 +67,6 @@ names! {
     /// Which lines of an exchange the logs contain.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Seen {
-        /// Both.
         Both = "both",
         /// The request alone.
         Request = "request",

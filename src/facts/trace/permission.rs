@@ -38,7 +38,6 @@ pub struct Decision {
 pub struct ModeChange {
     /// Session, agent, time and location.
     pub context: Context,
-    /// The mode.
     pub mode: Name,
 }
 

@@ -20,7 +20,6 @@ names! {
     /// The outcome of a question.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Fate {
-        /// It was answered.
         Answered = "answered",
         /// The call was denied.
         Denied = "denied",

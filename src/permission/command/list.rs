@@ -20,7 +20,6 @@ pub(in super::super) struct ReadOnlyCommand {
 
 /// The arguments of a command.
 pub(super) struct Arguments<'w> {
-    /// All words.
     pub(super) words: &'w [Word],
     /// The words that are neither flags nor values of flags.
     pub(super) operands: Vec<&'w Word>,

@@ -12,13 +12,11 @@ use crate::{
 /// A figure whose growth is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// Cost.
     Cost,
     /// Wall time of the turns.
     Duration,
     /// Tokens of all types.
     Tokens,
-    /// Turns.
     Turns,
     /// Failed calls.
     ToolErrors,

@@ -27,7 +27,6 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
 /// A call to test.
 #[derive(Clone, Copy, Debug)]
 pub struct TestedCall<'a> {
-    /// The tool.
     pub tool: &'a str,
     /// Command, path or URL.
     pub text: &'a str,

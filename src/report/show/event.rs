@@ -27,7 +27,6 @@ names! {
         Call = "call",
         /// An API error that was retried.
         Retry = "retry",
-        /// An API error.
         ApiError = "api_error",
         /// The conversation was compacted.
         Compaction = "compaction",
