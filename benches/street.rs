@@ -245,8 +245,8 @@ fn simd_json_new_tape(log: &Log) -> Totals {
     totals
 }
 
-/// Decoding the runs of hooks, which only some reports ask for, from records whose event is decoded already. The other two parsers
-/// read the same members from the text of the record.
+/// Decoding the runs of hooks, which only some reports ask for, from records whose event is decoded already.
+/// The other two parsers read the same members from the text of the record.
 fn traces(criterion: &mut Criterion) {
     let all = Log::new(Shape::Transcript);
     let lines: Vec<&str> = all.text.lines().filter(|line| line.contains(r#""type":"hook_"#)).collect();

@@ -61,13 +61,14 @@ enum From {
 }
 
 impl Logs {
-    /// Reads files, folders (with everything below them) and patterns such as `logs/*.jsonl`. `-` is standard input.
+    /// Reads files, folders (with everything below them) and patterns such as `logs/*.jsonl`. `-` is standard
+    /// input.
     pub fn paths<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> Self {
         Self::from(From::Files(Roots::Paths(paths.into_iter().map(Into::into).collect())))
     }
 
-    /// Reads the sessions that Claude Code saved for this user, where the program looks for them: below `CLAUDE_CONFIG_DIR`
-    /// if it is set, else below the home folder.
+    /// Reads the sessions that Claude Code saved for this user, where the program looks for them: below
+    /// `CLAUDE_CONFIG_DIR` if it is set, else below the home folder.
     #[expect(clippy::disallowed_methods, reason = "the caller asks for what the environment names")]
     pub fn saved_sessions() -> Self {
         let config_dir = std::env::var("CLAUDE_CONFIG_DIR").ok().filter(|value| !value.is_empty());
@@ -110,7 +111,8 @@ impl Logs {
         self
     }
 
-    /// Counts only what happened at this time or later: `7d`, `monday`, `2026-06`, `2026-06-01T12:00:00Z` and so on.
+    /// Counts only what happened at this time or later: `7d`, `monday`, `2026-06`, `2026-06-01T12:00:00Z` and
+    /// so on.
     #[must_use]
     pub fn since(mut self, time: impl Into<String>) -> Self {
         self.since = Some(time.into());
@@ -124,15 +126,16 @@ impl Logs {
         self
     }
 
-    /// Takes days, and times without an offset, in this zone: `Europe/Berlin`, `+02:00`, `UTC`. The default is the zone of
-    /// the machine.
+    /// Takes days, and times without an offset, in this zone: `Europe/Berlin`, `+02:00`, `UTC`. The default
+    /// is the zone of the machine.
     #[must_use]
     pub fn time_zone(mut self, zone: impl Into<String>) -> Self {
         self.time_zone = Some(zone.into());
         self
     }
 
-    /// Counts only projects with this in the path of their folder; `*` and `?` match anything. Several calls add up.
+    /// Counts only projects with this in the path of their folder; `*` and `?` match anything. Several calls
+    /// add up.
     #[must_use]
     pub fn project(mut self, pattern: impl Into<String>) -> Self {
         self.projects.push(pattern.into());
@@ -183,8 +186,8 @@ impl Logs {
 
     /// Reads the logs and makes the report of this name: one of [`report_names`].
     ///
-    /// Reports whose command has arguments of its own are made without them: `cost` is by day, `show` is of the latest session
-    /// that counts, `check` applies the default gates, and `suggestions` are exact rules.
+    /// Reports whose command has arguments of its own are made without them: `cost` is by day, `show` is of
+    /// the latest session that counts, `check` applies the default gates, and `suggestions` are exact rules.
     pub fn report(self, name: &str) -> Result<Report, Error> {
         let (spec, make) = made(name)?;
         let query = Query::new(&self)?;

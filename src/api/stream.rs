@@ -29,14 +29,16 @@ impl Stream {
         Self { lines: LineReader::new(options), prices: Prices::built_in() }
     }
 
-    /// Takes one line, with or without its line end, which is counted either way. A line that is not a record is counted as invalid.
+    /// Takes one line, with or without its line end, which is counted either way. A line that is not a record
+    /// is counted as invalid.
     pub fn push(&mut self, line: &[u8]) {
         self.lines.push(line);
     }
 
     /// Every figure of the lines so far, as if the run had ended here.
     ///
-    /// It takes time in proportion to the run so far: once a second is often enough, once a line is not needed.
+    /// It takes time in proportion to the run so far: once a second is often enough, once a line is not
+    /// needed.
     pub fn summary(&self) -> Summary {
         let account = self.lines.facts().settle(&self.prices);
         Summary { account, names: Vec::new(), unreadable: Vec::new() }

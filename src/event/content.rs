@@ -165,8 +165,9 @@ const FIRST: &[&str] = &[
 /// Bytes from which on a member of an input counts as long.
 const LONG: usize = 1 << 10;
 
-/// Returns the input of a call as far as [`main_input`] and permission rules look at it, as JSON. If one member says what the
-/// call is about, the other members that are long are left out, such as the content of a file.
+/// Returns the input of a call as far as [`main_input`] and permission rules look at it, as JSON. If one
+/// member says what the call is about, the other members that are long are left out, such as the content of a
+/// file.
 pub fn brief_input(input: &str) -> Cow<'_, str> {
     if input.len() <= LONG {
         return input.into();
@@ -185,7 +186,8 @@ pub fn brief_input(input: &str) -> Cow<'_, str> {
     brief.into()
 }
 
-/// Returns the same as [`main_input`] for JSON text, without parsing more of it than needed. `None` if it is not JSON.
+/// Returns the same as [`main_input`] for JSON text, without parsing more of it than needed. `None` if it is
+/// not JSON.
 pub fn main_input_of(input: &str) -> Option<Cow<'_, str>> {
     let object = json::object(input).unwrap_or_default();
     let known = FIRST.iter().find_map(|key| object.text(&[key]).filter(|text| !text.trim().is_empty()));

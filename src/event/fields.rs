@@ -308,7 +308,7 @@ fields! {
 }
 
 fields! {
-    /// Of what a tool returned to the CLI, as far as it tells of tasks and answers.
+    /// Wanted fields of a tool's result object: tasks and answers to questions.
     OutcomeFields by OutcomeKey {
         Answers = "answers"
         BackgroundTask = "backgroundTaskId"

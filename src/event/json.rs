@@ -150,7 +150,7 @@ impl<'a> Json<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// The value under a name. Of duplicate keys the last wins.
+    /// Returns the value of a key. The last of duplicate keys wins.
     pub(super) fn get(&self, name: &str) -> Option<Json<'a>> {
         let is = |quoted: &str| quoted[1..quoted.len() - 1] == *name || unquote(quoted) == name;
         self.0.iter().rev().find(|(quoted, _)| is(quoted)).map(|&(_, value)| value)
@@ -191,7 +191,7 @@ impl<'a> Object<'a> {
         self.0.len()
     }
 
-    /// Names and values, in the order they stand.
+    /// Iterates over keys and values in the order of the text.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Cow<'a, str>, Json<'a>)> {
         self.0.iter().map(|&(quoted, value)| (unquote(quoted), value))
     }

@@ -208,7 +208,7 @@ pub struct ToolResult<'a> {
     pub outcome: Option<&'a str>,
     /// Who decided about the call, as JSON text.
     pub decision: Option<&'a str>,
-    /// What kind of refusal the fields beside a failed answer name, as JSON text.
+    /// Kind of denial from the fields beside a failed result, as JSON text.
     pub refusal: Option<&'a str>,
 }
 
@@ -219,7 +219,7 @@ pub struct Compaction<'a> {
     pub before: Option<u64>,
     /// Tokens after.
     pub after: Option<u64>,
-    /// What made the CLI do it: `auto`, or `manual` where a person asked for it.
+    /// `auto`, or `manual` if a person asked for it.
     pub trigger: Option<Text<'a>>,
     /// How long it took.
     pub took: Option<Millis>,

@@ -67,7 +67,8 @@ impl Detail {
     pub const ROWS: Self =
         Self::CALLS.and(Self::RESPONSES).and(Self::AGENTS).and(Self::EVENTS).and(Self::SERVERS);
 
-    /// How the cost of each session is computed, step by step. Rows without a session then keep their own figures.
+    /// How the cost of each session is computed, step by step. Rows without a session then keep their own
+    /// figures.
     pub const COST_STEPS: Self = Self(1 << 31);
 
     /// All rows except the steps of costs, which would change the session of rows without a session id.

@@ -75,7 +75,8 @@ impl Zone {
         Some(self.zoned(time)?.strftime("%Y-%m-%dT%H:00%:z").to_string())
     }
 
-    /// Returns the times around this one that have the same day and the same UTC offset, and so the same week and month. Empty before 1970.
+    /// Returns the times around this one that have the same day and the same UTC offset, and so the same week
+    /// and month. Empty before 1970.
     pub fn same_day(&self, time: Time) -> Range<Time> {
         self.same(time, SignedDuration::from_hours(24))
     }
@@ -85,7 +86,8 @@ impl Zone {
         self.same(time, SignedDuration::from_hours(1))
     }
 
-    /// Returns the period of this length that the time is in, counted from midnight, as far as no clock changes in it.
+    /// Returns the period of this length that the time is in, counted from midnight, as far as no clock
+    /// changes in it.
     fn same(&self, time: Time, length: SignedDuration) -> Range<Time> {
         let micros = time.micros();
         // Before 1970 jiff rounds parts of a second up, so a range would not be exact.
@@ -234,8 +236,8 @@ mod tests {
         assert!(Zone::named("Mars/Olympus").is_err());
     }
 
-    /// Zones with odd offsets and odd changes of clocks: St. John's set clocks back from 00:01 to 23:01 of the day before, Lord Howe
-    /// changes by half an hour, Apia left out a day, Santiago skips midnight.
+    /// Zones with odd offsets and odd changes of clocks: St. John's set clocks back from 00:01 to 23:01 of
+    /// the day before, Lord Howe changes by half an hour, Apia left out a day, Santiago skips midnight.
     const ODD_ZONES: [&str; 8] = [
         "UTC",
         "Europe/Berlin",

@@ -279,8 +279,8 @@ impl Prices {
     }
 }
 
-/// Indexes the rows by canonical name. Of several rows for one, the row that is named so wins, otherwise the
-/// first.
+/// Indexes the rows by canonical name. If several rows share one, the row with exactly that name wins,
+/// otherwise the first.
 fn by_canonical_name(rows: &[Price]) -> BTreeMap<String, usize> {
     let mut index = BTreeMap::new();
     for (position, row) in rows.iter().enumerate() {

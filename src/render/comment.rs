@@ -1,4 +1,5 @@
-//! Markdown for a comment on a pull request: the headline on top, the tables collapsed, within GitHub's size limit.
+//! Markdown for a comment on a pull request: the headline on top, the tables collapsed, within GitHub's size
+//! limit.
 
 use std::io::{self, Write};
 
@@ -28,7 +29,8 @@ const FIGURES: &[(&str, &str)] = &[
 ];
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    // A bot finds its earlier comment by this marker. Reports that judge a run share one, every other report has its own.
+    // A bot finds its earlier comment by this marker. Reports that judge a run share one, every other report
+    // has its own.
     let judges = ["summary", "check"].contains(&report.name);
     let marker = if judges { String::new() } else { format!(" {}", report.name) };
     writeln!(out, "<!-- ccstat{marker} -->\n{}", folded(report))

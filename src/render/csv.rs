@@ -77,7 +77,8 @@ fn text(value: &Value, escape: Escape) -> io::Result<Cow<'_, str>> {
     })
 }
 
-/// Makes text from a log safe for terminals, and for spreadsheets, which treat some first characters as a formula.
+/// Makes text from a log safe for terminals, and for spreadsheets, which treat some first characters as a
+/// formula.
 fn cell(text: &str) -> Cow<'_, str> {
     let runs = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     if text.starts_with(runs) {

@@ -1,11 +1,12 @@
-//! Escapes text from logs: characters that are never written raw, in any format. Each format additionally escapes its
-//! own markup.
+//! Escapes text from logs: characters that are never written raw, in any format. Each format additionally
+//! escapes its own markup.
 
 use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar;
 
-/// Maximum number of combining marks on one character. No script needs more, and more would overlap other lines.
+/// Maximum number of combining marks on one character. No script needs more, and more would overlap other
+/// lines.
 const MAX_MARKS: usize = 4;
 
 /// Escapes text from a log for terminals and build logs. Borrows if there is nothing to escape.
@@ -38,7 +39,8 @@ pub(super) fn unsafe_chars(text: &str) -> impl Iterator<Item = (usize, char)> {
     })
 }
 
-/// Whether every byte is printable ASCII that begins no command. Checking bytes first made `export records` a seventh faster.
+/// Whether every byte is printable ASCII that begins no command. Checking bytes first made `export records` a
+/// seventh faster.
 fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b':' && byte != b'#')
 }

@@ -139,8 +139,8 @@ impl Families {
         samples.push((labels, number));
     }
 
-    /// Adds the rows of a table. Leaves out totals, which queries can compute, and lists, since a longer list would be
-    /// another series.
+    /// Adds the rows of a table. Leaves out totals, which queries can compute, and lists, since a longer list
+    /// would be another series.
     fn rows(&mut self, table: &Table, path: &str) {
         let heads = table.for_programs();
         let is_label = |head: &Head| head.unit == Unit::Text || IDENTITIES.contains(&head.key);

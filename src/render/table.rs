@@ -158,8 +158,8 @@ fn grid(table: &Table, rows: &[Vec<String>]) -> Vec<String> {
     grid.lines().map(|line| line.to_string()).collect()
 }
 
-/// Fits the table to the width. Removes, in this order: columns for wide screens, characters of long names, digits of
-/// large counts, more characters, then columns from the right.
+/// Fits the table to the width. Removes, in this order: columns for wide screens, characters of long names,
+/// digits of large counts, more characters, then columns from the right.
 fn laid_out(mut table: Table, width: Option<usize>) -> (Table, Vec<Vec<String>>) {
     let exact = cells(&table, human::value);
     let Some(width) = width else { return (table, exact) };
@@ -219,7 +219,8 @@ fn needed(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
 
-/// Narrows the widest text columns, one character at a time, until the table fits or all are at their minimum.
+/// Narrows the widest text columns, one character at a time, until the table fits or all are at their
+/// minimum.
 fn cut_widths(table: &Table, mut widths: Vec<usize>, narrowest: usize, width: usize) -> Vec<usize> {
     let words = |at: &usize| matches!(table.columns[*at].unit, Unit::Text | Unit::List);
     while needed(&widths) > width {

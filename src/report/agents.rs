@@ -72,8 +72,8 @@ fn columns() -> Vec<Column<Row>> {
 /// Maximum indentation on screen; a log may contain far more levels.
 const MAX_DEPTH: usize = 32;
 
-/// Row to which calls and charges belong: an agent of a session, charges without a response, or all sessions without
-/// subagents together.
+/// Row to which calls and charges belong: an agent of a session, charges without a response, or all sessions
+/// without subagents together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Owner {
     Agent(Option<SessionIndex>, Option<AgentIndex>),

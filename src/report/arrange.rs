@@ -1,4 +1,5 @@
-//! `--sort`, `--limit` and `--columns`: order, number of rows and selection of columns, for every report of rows.
+//! `--sort`, `--limit` and `--columns`: order, number of rows and selection of columns, for every report of
+//! rows.
 
 use std::cmp::Ordering;
 
@@ -116,7 +117,8 @@ impl Table {
         }
     }
 
-    /// The session of the first row that has one, with the shortest unique prefix of its id (at least 8 characters).
+    /// The session of the first row that has one, with the shortest unique prefix of its id (at least 8
+    /// characters).
     fn first_session(&self) -> Option<FollowUp> {
         let at = position(&self.columns, "session").ok()?;
         let mut ids = self.rows.iter().filter_map(|row| match &row[at] {

@@ -1,7 +1,7 @@
 //! Figures of ccstat in the JSON format of ccusage, for its dashboards.
 //!
-//! Keys follow ccusage 20.0.24: both its reports over all agents and those for Claude only, whose keys (`date`, `week`,
-//! `month`, `sessionId`) older versions use too.
+//! Keys follow ccusage 20.0.24: both its reports over all agents and those for Claude only, whose keys
+//! (`date`, `week`, `month`, `sessionId`) older versions use too.
 
 use std::collections::{BTreeMap, BTreeSet};
 

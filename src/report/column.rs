@@ -1,4 +1,5 @@
-//! The `columns!` macro, which declares one column per line, and `Cell`, which converts fields of rows to values.
+//! The `columns!` macro, which declares one column per line, and `Cell`, which converts fields of rows to
+//! values.
 
 use super::{Column, Shown, Text, Unit, Value};
 use crate::{

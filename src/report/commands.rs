@@ -1,4 +1,5 @@
-//! Slash commands, skills and agents: how often each was offered and used, and the cost of the turns it started.
+//! Slash commands, skills and agents: how often each was offered and used, and the cost of the turns it
+//! started.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -110,8 +111,8 @@ fn columns() -> Vec<Column<Row>> {
     }
 }
 
-/// Tokens and cost. The cost of a subagent is in the row of its type and in the row of the command that started the
-/// turn, so these columns have no sum.
+/// Tokens and cost. The cost of a subagent is in the row of its type and in the row of the command that
+/// started the turn, so these columns have no sum.
 fn costs() -> Vec<Column<Row>> {
     columns! { |row: Row|
         count responses "Responses" [nullable, no_sum, wide] "API responses of the turns that it started."

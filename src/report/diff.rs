@@ -189,8 +189,8 @@ fn rows(base: &[Run], head: &[Run]) -> Vec<Row> {
     rows
 }
 
-/// Sorts rows by group, largest change first, and moves equal rows and the rest of long groups to the end. Returns
-/// the number of rows before these.
+/// Sorts rows by group, largest change first, and moves equal rows and the rest of long groups to the end.
+/// Returns the number of rows before these.
 fn arrange(rows: &mut Vec<Row>) -> usize {
     let size = |row: &Row| row.change().map_or(f64::INFINITY, f64::abs);
     rows.sort_by(|one, two| {

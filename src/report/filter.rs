@@ -1,7 +1,7 @@
 //! Filters: which rows count. A filter means the same in every report.
 //!
-//! Rows that a filter cannot evaluate are excluded: a row without a time is in no time range, a row without a session
-//! is in no project, and a turn has no tool.
+//! Rows that a filter cannot evaluate are excluded: a row without a time is in no time range, a row without a
+//! session is in no project, and a turn has no tool.
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -102,7 +102,8 @@ impl Filter {
             && *agents == Agents::All
     }
 
-    /// The detail to keep for a report that needs `detail`. Which sessions remain depends on all their records.
+    /// The detail to keep for a report that needs `detail`. Which sessions remain depends on all their
+    /// records.
     pub fn detail(&self, detail: Detail) -> Detail {
         if self.is_empty() { detail } else { detail | Detail::ROWS | Detail::RECORDS }
     }

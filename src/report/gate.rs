@@ -153,8 +153,8 @@ struct GateInput<'a> {
     elapsed: Option<Millis>,
 }
 
-/// Evaluates gates on everything that was read as one run. `elapsed` is the duration measured by the caller; without
-/// it the duration comes from the log.
+/// Evaluates gates on everything that was read as one run. `elapsed` is the duration measured by the caller;
+/// without it the duration comes from the log.
 pub fn judge(view: &View<'_>, gates: &[Gate], elapsed: Option<Millis>) -> Vec<Verdict> {
     judge_runs(view, gates, &Runs::whole(), elapsed).pop().unwrap_or_default()
 }

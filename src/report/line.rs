@@ -33,8 +33,8 @@ pub enum Part {
 }
 
 names! {
-    /// Something the reader can choose. Reports name the choice; the command line replaces it with the option. The words
-    /// are for output without a command line, and [`Line::words`] accepts them in braces.
+    /// Something the reader can choose. Reports name the choice; the command line replaces it with the
+    /// option. The words are for output without a command line, and [`Line::words`] accepts them in braces.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Choice {
         /// Show all rows.

@@ -75,7 +75,8 @@ pub(crate) use self::{
     summary::SPEC as SUMMARY,
 };
 
-/// All reports, in the order of the help. Commands, help, schemas, exports, snapshots and documents derive from this list.
+/// All reports, in the order of the help. Commands, help, schemas, exports, snapshots and documents derive
+/// from this list.
 pub const REPORTS: &[ReportSpec] = &[
     summary::SPEC,
     check::SPEC,

@@ -83,7 +83,8 @@ fn surcharge(rows: &[Row]) -> Option<Line> {
     })
 }
 
-/// Adds a note to a report with costs if price files come from a configuration file that was found, not given.
+/// Adds a note to a report with costs if price files come from a configuration file that was found, not
+/// given.
 pub fn note_found_prices(report: &mut Report, files: &[String]) {
     if files.is_empty() || !shows_cost(report) {
         return;

@@ -1,8 +1,8 @@
 //! Finds the sources that one session needs, by file names and first records.
 //!
-//! The CLI saves each session in a file that is named by its id, in a folder for the project. To show one session it is enough to
-//! read the folders that hold a part of it. Forks copy records with their uuids, so a file whose first records are also in another
-//! file belongs to the same conversation, wherever it is.
+//! The CLI saves each session in a file that is named by its id, in a folder for the project. To show one
+//! session it is enough to read the folders that hold a part of it. Forks copy records with their uuids, so a
+//! file whose first records are also in another file belongs to the same conversation, wherever it is.
 
 use std::{
     collections::HashMap,
@@ -63,8 +63,8 @@ impl Chosen {
 }
 
 impl Locator {
-    /// Looks at the names and first records of all sources. `None` if reading less than everything is not possible: nothing is
-    /// saved by session, or a source is not a regular file and cannot be read twice.
+    /// Looks at the names and first records of all sources. `None` if reading less than everything is not
+    /// possible: nothing is saved by session, or a source is not a regular file and cannot be read twice.
     pub fn of(sources: &[Source], options: &Options) -> Option<Self> {
         let is_file = |source: &Source| match &source.origin {
             Origin::Stdin => false,
@@ -116,8 +116,8 @@ impl Locator {
         Some(Chosen(self.folders.iter().map(is_chosen).collect()))
     }
 
-    /// Whether reading everything would give the same session: all of it was read, and for [`Target::Latest`] no other session can
-    /// have begun as late.
+    /// Whether reading everything would give the same session: all of it was read, and for [`Target::Latest`]
+    /// no other session can have begun as late.
     pub fn covers(&self, chosen: &Chosen, target: Target<'_>, session: &ledger::Session) -> bool {
         let all_read = |sources: &[usize]| sources.iter().all(|&source| chosen.contains(source));
         if !session.id.as_deref().is_some_and(|id| all_read(&self.related(id))) {
@@ -166,8 +166,8 @@ struct Home<'a> {
     session: Option<&'a str>,
 }
 
-/// The place of a saved session or of a part of it: `<folder>/<id>.jsonl`, anything below `<folder>/<id>/`, or
-/// `<folder>/agent-<id>.jsonl` of older versions.
+/// The place of a saved session or of a part of it: `<folder>/<id>.jsonl`, anything below `<folder>/<id>/`,
+/// or `<folder>/agent-<id>.jsonl` of older versions.
 fn home(source: &Source) -> Option<Home<'_>> {
     let Origin::File(path) = &source.origin else { return None };
     if source.unverified {
@@ -221,7 +221,8 @@ impl Head {
         }
     }
 
-    /// The records of whole lines, as many as are needed. The last line counts only if the source ends with it.
+    /// The records of whole lines, as many as are needed. The last line counts only if the source ends with
+    /// it.
     fn of(bytes: &[u8], whole: bool) -> Self {
         let mut head = Self::default();
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {

@@ -1,11 +1,11 @@
 //! Mutation: whatever happens to a log, nothing panics or hangs, every line is accounted for, and every
 //! untouched record is counted.
 //!
-//! All stories of `testdata/` are mutated: lines are cut at every byte; bytes are flipped, dropped, doubled and
-//! swapped; lines are dropped, doubled and swapped; files are spliced and cut; and every field of every kind
-//! gets values of wrong types. The mutants are in logs between untouched records. The checks of these logs are
-//! in `fuzz/checks.rs`: one thread equals two with blocks and units of odd sizes, and the obvious decoder, line
-//! by line, gives the same account with the same places of invalid lines.
+//! All stories of `testdata/` are mutated: lines are cut at every byte; bytes are flipped, dropped, doubled
+//! and swapped; lines are dropped, doubled and swapped; files are spliced and cut; and every field of every
+//! kind gets values of wrong types. The mutants are in logs between untouched records. The checks of these
+//! logs are in `fuzz/checks.rs`: one thread equals two with blocks and units of odd sizes, and the obvious
+//! decoder, line by line, gives the same account with the same places of invalid lines.
 //!
 //! Every run tries 200,000 mutated lines; `CCSTAT_MUTATIONS=5000000` tries more mutations of more lines.
 //! `CCSTAT_MUTATION_SEED` selects other mutants. A failure names its job, and `CCSTAT_MUTATION_JOB` runs that

@@ -136,7 +136,7 @@ fn meta<'r, 'a>(record: &'r Record<'a>, call: &str) -> Option<&'r CallFields<'a>
     record.result_meta.iter().map(|call| &call.fields).find(own)
 }
 
-/// What the fields beside the results of a record say of their permission.
+/// The permission decisions of a record's tool results, from the fields beside them.
 struct Verdicts<'a> {
     /// Ids of calls and whether they were refused, sorted.
     by_call: SmallVec<[(Text<'a>, bool); 2]>,

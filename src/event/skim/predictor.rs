@@ -1,12 +1,14 @@
 //! Predicts the next key of an object, so that most keys need no lookup.
 //!
-//! Claude Code writes the keys of its records in a fixed order. The predictor compares the 32 bytes at the current position
-//! with the key that followed last time: 30 instructions per key, compared with 100 to find the quotes, the colon and the slot.
+//! Claude Code writes the keys of its records in a fixed order. The predictor compares the 32 bytes at the
+//! current position with the key that followed last time: 30 instructions per key, compared with 100 to find
+//! the quotes, the colon and the slot.
 //!
-//! A prediction is never trusted blindly. It only counts if the text matches byte for byte, and a stored key was parsed in
-//! full at the same position of the same kind of object.
+//! A prediction is never trusted blindly. It only counts if the text matches byte for byte, and a stored key
+//! was parsed in full at the same position of the same kind of object.
 
-/// Length of the longest key that is stored, including the bracket or comma before it, its quotes and its colon.
+/// Length of the longest key that is stored, including the bracket or comma before it, its quotes and its
+/// colon.
 const MAX_KEY: usize = 32;
 
 /// Capacity of the trie. A log with records of every kind has a few hundred keys.
@@ -69,8 +71,9 @@ struct Node {
 
 /// Predicts the next key of a record from the keys that earlier records had in the same position.
 ///
-/// Programs write keys in a fixed order, so one comparison replaces a table lookup for nearly every key. The keys form a
-/// trie: each node knows the first key seen after it, the first key seen inside its value, and an alternative to itself.
+/// Programs write keys in a fixed order, so one comparison replaces a table lookup for nearly every key. The
+/// keys form a trie: each node knows the first key seen after it, the first key seen inside its value, and an
+/// alternative to itself.
 #[derive(Clone, Debug)]
 pub struct KeyPredictor {
     /// Node 0 is the root: its children are the first keys of records.

@@ -39,7 +39,8 @@ impl Group {
 }
 
 names! {
-    /// Unit of a figure. Figures are whole numbers of the smallest unit, so equal figures have a difference of exactly 0.
+    /// Unit of a figure. Figures are whole numbers of the smallest unit, so equal figures have a difference
+    /// of exactly 0.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(super) enum Measure {
         Usd = "usd",
@@ -167,8 +168,8 @@ struct RunNumbers {
 }
 
 impl RunNumbers {
-    /// Records without a session id belong to the first session of their source; they are a run only if the source has
-    /// no session id at all.
+    /// Records without a session id belong to the first session of their source; they are a run only if the
+    /// source has no session id at all.
     fn of(ledger: &Ledger) -> Self {
         let mut named: HashMap<SourceId, usize> = HashMap::new();
         for (at, session) in ledger.sessions.iter().enumerate().filter(|(_, one)| one.id.is_some()) {

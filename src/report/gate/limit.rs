@@ -82,8 +82,8 @@ pub(super) fn cost(input: &GateInput<'_>, most: Usd) -> Vec<Finding> {
     judged.map(|((cost, parts), unpriced)| judged_cost(&cost, parts, unpriced.at, most)).collect()
 }
 
-/// Runs that are known to be free: saved sessions without a response, such as sessions of local commands only, and
-/// runs without rows after filtering.
+/// Runs that are known to be free: saved sessions without a response, such as sessions of local commands
+/// only, and runs without rows after filtering.
 fn free_runs(input: &GateInput<'_>) -> Vec<bool> {
     let ledger = input.view.ledger;
     // Logs of hosts and bridges do not contain responses.
@@ -172,8 +172,8 @@ pub(in crate::report) fn turn_counts(view: &crate::report::View<'_>, runs: &supe
     parts.iter().map(|parts| parts.iter().fold(0u64, |sum, (_, count)| sum.saturating_add(*count))).collect()
 }
 
-/// Duration of each run: measured by the caller, otherwise the sum of its turns, otherwise the time between its first
-/// and last record.
+/// Duration of each run: measured by the caller, otherwise the sum of its turns, otherwise the time between
+/// its first and last record.
 pub(super) fn walls(input: &GateInput<'_>) -> Vec<Option<Millis>> {
     let span = |(first, last): (Option<Time>, Option<Time>)| Some(last?.since(first?));
     let mut spans: Vec<(Option<Time>, Option<Time>)> = input.each();

@@ -10,8 +10,9 @@ use crate::{
 
 /// Maps rows to runs.
 ///
-/// Records without a session id, and lines that are not records, belong to the first session with an id in their
-/// source. A source without records is a run of its own: something was started, but nothing was written.
+/// Records without a session id, and lines that are not records, belong to the first session with an id in
+/// their source. A source without records is a run of its own: something was started, but nothing was
+/// written.
 #[derive(Clone, Debug)]
 pub(in crate::report) struct Runs {
     /// Empty if everything is one run.
@@ -110,8 +111,8 @@ impl Runs {
         if self.whole { Some(0) } else { self.of_source.get(&source).copied() }
     }
 
-    /// For each run, whether it has no record with a session id, a response or a result. Objects with a `type` that do
-    /// not come from Claude Code have none of these.
+    /// For each run, whether it has no record with a session id, a response or a result. Objects with a
+    /// `type` that do not come from Claude Code have none of these.
     ///
     /// A run without rows after filtering is not empty in this sense: its counts are known to be zero.
     pub(super) fn empty(&self, ledger: &Ledger) -> Vec<bool> {

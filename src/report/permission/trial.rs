@@ -93,8 +93,8 @@ pub(super) fn apply(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Lin
 
 /// Whether a call would have been decided differently; `None` if unknown.
 ///
-/// Asking a person is not a difference if a person decided, or if a denied call had nobody to ask. Hooks decide
-/// independently of the settings: only a deny rule overrides what they allow.
+/// Asking a person is not a difference if a person decided, or if a denied call had nobody to ask. Hooks
+/// decide independently of the settings: only a deny rule overrides what they allow.
 fn differs(recorded: &Recorded, would: Decision) -> Option<bool> {
     let hook = recorded.source.as_deref() == Some("hook");
     match (recorded.allowed, would) {

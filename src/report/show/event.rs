@@ -164,8 +164,8 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
     in_order(events)
 }
 
-/// Rate limits, hooks that blocked, and background tasks. Foreground tasks are already shown as calls, and compactions
-/// and stops as events of their own.
+/// Rate limits, hooks that blocked, and background tasks. Foreground tasks are already shown as calls, and
+/// compactions and stops as events of their own.
 fn traced(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
     let own = |context: &Context| context.session == Some(session);
     let mut events = Vec::new();
