@@ -54,7 +54,7 @@ pub struct Logs {
     prices: Prices,
 }
 
-/// Where the records come from.
+/// The source of the records.
 enum From {
     Files(Roots),
     Reader(Box<dyn Read + Send>),

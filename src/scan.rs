@@ -32,7 +32,7 @@ pub struct Options {
     pub limits: Limits,
     /// A request to stop early.
     pub stop: Stop,
-    /// What to keep beside totals.
+    /// The rows to keep in addition to totals.
     pub detail: Detail,
 }
 

@@ -69,7 +69,7 @@ pub struct Column {
     pub key: &'static str,
     /// Its heading on a screen.
     pub title: &'static str,
-    /// What it means, in one sentence.
+    /// Its meaning, in one sentence.
     pub doc: &'static str,
 }
 

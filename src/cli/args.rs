@@ -110,7 +110,7 @@ pub enum Command {
     Generate(Generate),
 }
 
-/// What to read and count.
+/// The logs to read and the filters to apply.
 #[derive(Debug, Args)]
 pub struct Query {
     /// The logs.
@@ -135,7 +135,7 @@ pub struct Query {
 /// Arguments of every report of rows.
 #[derive(Debug, Args)]
 pub struct Rows {
-    /// What to read and count.
+    /// The logs and filters.
     #[command(flatten)]
     pub query: Query,
     /// Format and destination.
@@ -246,7 +246,7 @@ pub struct Sessions {
 /// Arguments of `summarize`.
 #[derive(Debug, Args)]
 pub struct Summarize {
-    /// What to read and count.
+    /// The logs and filters.
     #[command(flatten)]
     pub query: Query,
     /// Format and destination.
@@ -255,7 +255,7 @@ pub struct Summarize {
     /// Gates on the totals.
     #[command(flatten)]
     pub gates: Gates,
-    /// What happens to a pipe.
+    /// Options for a stream that is passed through.
     #[command(flatten)]
     pub tee: Tee,
     /// Output for GitHub Actions.

@@ -26,12 +26,12 @@ use crate::{
 /// Arguments of `generate`.
 #[derive(Debug, Args)]
 pub struct Generate {
-    /// What to generate.
+    /// The artifact to generate.
     #[command(subcommand)]
     pub artifact: Artifact,
 }
 
-/// What to generate.
+/// The files that can be generated.
 #[derive(Debug, Subcommand)]
 pub enum Artifact {
     /// Write the man pages to a folder, one per command

@@ -226,7 +226,7 @@ impl Output {
             complain_of_gates(report, shown);
         }
         match printed {
-            // If the reader closed the pipe, the exit code still tells whether the gates held.
+            // If the reader closed the pipe, the exit code still says whether the gates passed.
             Err(error) if error.is_broken_pipe() && status == ExitStatus::GateFailed => {}
             printed => printed?,
         }

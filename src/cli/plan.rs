@@ -38,7 +38,7 @@ pub(super) struct Variables {
     pub(super) github_summary: Option<PathBuf>,
     /// The file from which it reads the outputs of a step.
     pub(super) github_output: Option<PathBuf>,
-    /// What was typed, for commands that the reader can type next.
+    /// The typed arguments, for the commands that hints suggest.
     pub(super) hints: CommandHints,
     /// Variables that set options, by their full names.
     pub(super) options: Vec<(String, OsString)>,
@@ -128,7 +128,8 @@ fn user_config(get: &dyn Fn(&str) -> Option<OsString>, home: Option<&Path>) -> O
     Some(folder?.join("ccstat").join("config.toml"))
 }
 
-/// What a command reads: the given paths, else standard input if it is an input, else the saved sessions.
+/// Returns the sources of a command: the given paths, or else standard input if it can be read, or else the
+/// saved sessions.
 pub(super) fn wanted(input: &args::Input, variables: &Variables) -> Result<Roots, Error> {
     let mut paths = input.paths.clone();
     if let Some(list) = &input.files_from {

@@ -37,7 +37,7 @@ pub struct Run {
     /// Format and destination of the report.
     #[command(flatten)]
     pub output: args::Output,
-    /// What happens to the stream.
+    /// Options for the stream that is passed through.
     #[command(flatten)]
     pub stream: Stream,
     /// Write a copy of the stream to this file

@@ -41,7 +41,7 @@ pub struct Tee {
     /// The report then goes to standard error, or to the files given with -o.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, value_hint = ValueHint::FilePath)]
     pub tee: Option<Option<PathBuf>>,
-    /// What to print.
+    /// Options for printing the stream.
     #[command(flatten)]
     pub stream: Stream,
     /// The live display.

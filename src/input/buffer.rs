@@ -100,7 +100,7 @@ impl<'r> BlockReader<'r> {
         }
     }
 
-    /// Where the buffered bytes must begin so that the next read lands at the same position within a cache
+    /// Returns the index at which the buffered bytes must begin so that the next read lands at the same position within a cache
     /// line as in the file.
     ///
     /// On Zen 3 the kernel's copy takes five times as long if the target lies slightly further into its page

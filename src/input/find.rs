@@ -12,14 +12,14 @@ use walkdir::{DirEntry, WalkDir};
 /// A file or stream to read records from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Where the bytes come from.
+    /// The file or stream to read.
     pub origin: Origin,
     /// Whether the content has to be checked first: a `.json` file found in a folder is a log only if it
     /// begins with a record.
     pub unverified: bool,
 }
 
-/// Where bytes come from.
+/// A file or standard input.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
     /// Standard input.
@@ -88,7 +88,7 @@ fn projects_folder(entry: &str) -> PathBuf {
     if entry.file_name() == Some(OsStr::new("projects")) { entry.to_owned() } else { entry.join("projects") }
 }
 
-/// Where to search for logs.
+/// The files and folders to search for logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Roots {
     /// The arguments: `-`, files, folders, patterns.

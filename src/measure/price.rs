@@ -97,7 +97,7 @@ pub struct Price {
     pub surcharge: Option<Tier>,
     /// Price of one web search.
     pub web_search: Usd,
-    /// Where the row comes from: a dated measurement, or the name of a pricing file.
+    /// The origin of the row: a dated measurement, or the name of a pricing file.
     pub source: Cow<'static, str>,
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Workspace<'c, 'g> {
     pub(super) folders: &'g Folders,
 }
 
-/// Where a path is, relative to the working folders.
+/// The location of a path relative to the working folders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Area {
     /// In a working folder.

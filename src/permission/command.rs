@@ -39,7 +39,7 @@ const ASSIGNS: &str = "sets a variable";
 /// Commands that `acceptEdits` treats as edits, apart from `sed -i`.
 const EDITING: &[&str] = &["touch", "mkdir", "rm", "rmdir", "mv", "cp"];
 
-/// What a rule has to allow.
+/// The parts of a command that rules have to allow.
 #[derive(Debug)]
 pub(super) enum Need<'p> {
     /// Reading this file or folder.

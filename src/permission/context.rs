@@ -27,9 +27,9 @@ pub struct Context {
 /// A rule of a context with its behaviour and its scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScopedRule<'c> {
-    /// What the rule does.
+    /// Whether it allows, denies or asks.
     pub behaviour: Behaviour,
-    /// Where the rule is stored.
+    /// The settings that store the rule.
     pub scope: Scope,
     /// The rule itself.
     pub rule: &'c Rule,

@@ -22,7 +22,7 @@ pub struct Outcome<'c> {
     pub decision: Decision,
     /// The step of the flow that decided.
     pub step: Step,
-    /// What made the decision.
+    /// The step that made the decision.
     pub by: By<'c>,
 }
 
@@ -58,7 +58,7 @@ pub enum Step {
     Default,
 }
 
-/// What made a decision.
+/// The step that made a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum By<'c> {
     /// A rule, or several if the parts of a command needed several.

@@ -27,7 +27,7 @@ macro_rules! wire_enum {
 }
 
 wire_enum! {
-    /// What a rule does (5.3). `passthrough`, the fourth behaviour of the specification, means that no rule
+    /// The effect of a rule (5.3). `passthrough`, the fourth behaviour of the specification, means that no rule
     /// matched.
     Behaviour {
         /// The tool may run.
@@ -40,7 +40,7 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// Where a rule is stored (5.4), in the order of the specification, in which rules are searched.
+    /// The settings that store a rule (5.4), in the order of the specification, in which rules are searched.
     ///
     /// The order decides only which of several matching rules is named: a deny rule wins in every scope.
     Scope {

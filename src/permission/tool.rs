@@ -2,7 +2,7 @@
 
 use super::{Call, path::is_glob};
 
-/// What the content of a tool's rules matches.
+/// The part of a call that the content of a tool's rules matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     /// A shell command.
@@ -21,7 +21,7 @@ pub(super) enum Family {
     Other,
 }
 
-/// What happens to a call that neither a rule nor the mode decides.
+/// The decision on a call that neither a rule nor the mode decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ToolPolicy {
     /// A person is asked.

@@ -28,9 +28,9 @@ pub enum Update {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {
     pub rules: Vec<Rule>,
-    /// What the rules do.
+    /// Whether the rules allow, deny or ask.
     pub behaviour: Behaviour,
-    /// Where the rules are stored.
+    /// The settings that store the rules.
     pub scope: Scope,
 }
 

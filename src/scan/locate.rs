@@ -159,7 +159,7 @@ impl Locator {
     }
 }
 
-/// Where the CLI saved a source.
+/// The project folder and file name of a saved session.
 struct Home<'a> {
     folder: &'a Path,
     /// The session that its name says.
@@ -191,7 +191,7 @@ fn is_id(name: &str) -> bool {
         })
 }
 
-/// What the first records of a source say.
+/// Session ids, uuids and times of the first records of a source.
 #[derive(Default)]
 struct Head {
     sessions: Vec<(String, Earliest)>,
