@@ -195,7 +195,7 @@ impl Logs {
         let mut ledger = facts.ledger(&query.prices);
         query.filter.select(&mut ledger, Names(&names));
         let report = make(&View { ledger: &ledger, names: Names(&names), zone: &query.zone });
-        Ok(Report::new(report.local(&query.zone), unreadable))
+        Ok(Report::new(report.without_content().local(&query.zone), unreadable))
     }
 
     /// Reads everything; the facts, the names of the sources, and what could not be read.

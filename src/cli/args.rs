@@ -86,7 +86,8 @@ pub enum Command {
     /// Write the rows of a report with all columns, for other programs
     ///
     /// Writes CSV by default. The columns are those of `--format json` in the report of the same name.
-    /// Message text, tool input and tool output are left out unless --include-content is given.
+    /// Message text, tool input and tool output are left out unless --content is given; with it, `calls`
+    /// have their whole inputs and outputs as JSON text.
     Export(Export),
     /// Write a log without its texts, so that it can be shared
     ///

@@ -115,7 +115,7 @@ impl Limits {
 pub(super) fn diff(diff: &Diff, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Diff { rows, limits } = diff;
     rows.output.fits(report::DIFF.name)?;
-    let arrangement = rows.arrange.arrangement(&report::DIFF)?;
+    let arrangement = rows.arrange.arrangement(&report::DIFF, &rows.output)?;
     if rows.query.follow {
         return Err(Error::Usage("diff compares two sides once: --follow cannot be used with it".to_owned()));
     }
@@ -135,7 +135,7 @@ pub(super) fn diff(diff: &Diff, variables: &Variables, style: Style) -> Result<E
     report = report.arranged(&arrangement)?;
     report::note_found_prices(&mut report, &variables.found_prices);
     let report = variables.hints.fill_in(report, true);
-    let status = rows.output.deliver(&report, status, style)?;
+    let status = rows.output.deliver(&report.into(), status, style)?;
     complain_of_nothing(&base, "BASE");
     complain_of_nothing(&head, "HEAD");
     Ok(status)

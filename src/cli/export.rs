@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::{Error, ExitStatus},
     render::Style,
-    report::{FollowUp, ReportSpec},
+    report::ReportSpec,
 };
 
 /// Arguments of `export`.
@@ -23,24 +23,14 @@ pub struct Export {
     /// Arguments of every report.
     #[command(flatten)]
     pub rows: Rows,
-    /// Add the inputs and results of calls as JSON text
-    ///
-    /// Only `export calls` has content. It may contain secrets: check it before you share it.
-    #[arg(long)]
-    pub include_content: bool,
 }
 
 pub(super) fn export(export: &Export, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let table = ReportSpec::exports().find(|spec| spec.name == export.table);
     let table = table.ok_or_else(|| Error::Usage(format!("no table `{}`", export.table)))?;
-    let spec = if export.include_content {
-        table.with_content.ok_or_else(|| {
-            let calls = variables.hints.typed(&FollowUp::Report("export calls --include-content"));
-            Error::Usage(format!("`{}` has no content: use `{calls}`", table.name))
-        })?
-    } else {
-        table
-    };
+    // With content, calls have their whole inputs and outputs.
+    let with_content = table.with_content.filter(|_| export.rows.output.files_content());
+    let spec = with_content.unwrap_or(table);
     let make = spec.make.ok_or_else(|| Error::Usage(format!("`{}` cannot be exported", spec.name)))?;
     write_report(&export.rows, &ReportRequest::of(spec, &make), variables, style)
 }

@@ -93,16 +93,17 @@ pub struct Check {
 
 pub(super) fn check(check: &Check, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Check { rows, gates, github } = check;
-    let arrangement = rows.arrange.arrangement(&report::CHECK)?;
+    let arrangement = rows.arrange.arrangement(&report::CHECK, &rows.output)?;
     let gates = gates.gates();
     let detail = gates.iter().map(Gate::detail).fold(report::CHECK.keeps, Detail::and);
     let make = |view: &View<'_>| report::check(view, &gates);
     let request = ReportRequest { detail, ..ReportRequest::of(&report::CHECK, &make) };
-    let filtered = read_filtered(&rows.query, &request, variables, &rows.output, &arrangement)?;
+    let mut filtered = read_filtered(&rows.query, &request, variables, &rows.output, &arrangement)?;
+    let reports = filtered.reports(&make, &rows.output, &arrangement)?;
     let view = filtered.view();
-    let report = filtered.with_commands(make(&view));
-    let published = github.publish(&report, &view.ledger.account(), view.names, variables, ExitStatus::Done);
-    let status = filtered.deliver(report, rows, &arrangement, style)?;
+    let account = view.ledger.account();
+    let published = github.publish(reports.filed(), &account, view.names, variables, ExitStatus::Done);
+    let status = filtered.deliver(&reports, &rows.output, style)?;
     Ok(if status == ExitStatus::Done { published } else { status })
 }
 

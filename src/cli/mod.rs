@@ -107,11 +107,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Redact(redact) => redact::redact(redact, &variables),
         Command::Prices(prices) => {
             prices.output.fits(report::PRICES.name)?;
-            let arrangement = prices.arrange.arrangement(&report::PRICES)?;
+            let arrangement = prices.arrange.arrangement(&report::PRICES, &prices.output)?;
             let mut report = report::prices(&plan::prices(&prices.pricing)?).arranged(&arrangement)?;
             report::note_found_prices(&mut report, &variables.found_prices);
             let report = variables.hints.fill_in(report, true);
-            prices.output.deliver(&report, ExitStatus::Done, style)
+            prices.output.deliver(&report.into(), ExitStatus::Done, style)
         }
         Command::Schema(schema) => self::schema(schema, style),
         Command::Generate(generate) => generate::run(generate),

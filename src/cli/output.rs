@@ -15,9 +15,10 @@ use clap::{
 use super::complain;
 use crate::{
     error::{Error, ExitStatus},
+    facts::Detail,
     input::{Origin, Source},
     render::{self, Format, Style, human},
-    report::{Arrangement, Report, ReportSpec, Sort},
+    report::{Arrangement, Head, Report, ReportSpec, Sort},
 };
 
 /// Format and destination of a report.
@@ -39,6 +40,35 @@ pub struct Output {
     /// Print nothing to standard output and show no progress
     #[arg(long, short = 'q')]
     pub quiet: bool,
+    /// Show short texts of the logs in files, pipes and data too: titles, prompts, commands, errors
+    ///
+    /// By default, tables on a terminal show them and everything else does not. They may contain secrets:
+    /// check a file before you share it.
+    #[arg(long, alias = "include-content", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
+    pub content: Option<bool>,
+    /// Show no text of the logs, not even on a terminal
+    #[arg(long, conflicts_with = "content")]
+    pub no_content: bool,
+}
+
+/// A report as the stream shows it, and as files contain it.
+pub(super) struct Reports {
+    pub(super) shown: Report,
+    /// `None` if it is the same.
+    pub(super) filed: Option<Report>,
+}
+
+impl Reports {
+    /// The report for files and for CI systems.
+    pub(super) fn filed(&self) -> &Report {
+        self.filed.as_ref().unwrap_or(&self.shown)
+    }
+}
+
+impl From<Report> for Reports {
+    fn from(shown: Report) -> Self {
+        Self { shown, filed: None }
+    }
 }
 
 /// The stream that a report is written to.
@@ -47,6 +77,15 @@ pub(super) enum Channel {
     Stdout,
     /// Because standard output carries something else. Nothing is written if there is an output file.
     Stderr,
+}
+
+impl Channel {
+    fn is_terminal(self) -> bool {
+        match self {
+            Self::Stdout => io::stdout().is_terminal(),
+            Self::Stderr => io::stderr().is_terminal(),
+        }
+    }
 }
 
 /// An output file.
@@ -145,6 +184,22 @@ impl Output {
         if self.json { Format::Json } else { self.format }
     }
 
+    /// Whether the report on this channel shows texts of the logs: on request, and in tables on a terminal.
+    pub(super) fn shows_content(&self, channel: Channel) -> bool {
+        let looked_at = || self.format() == Format::Table && !self.quiet && channel.is_terminal();
+        !self.no_content && self.content.unwrap_or_else(looked_at)
+    }
+
+    /// Whether output files contain texts of the logs.
+    pub(super) fn files_content(&self) -> bool {
+        self.content == Some(true)
+    }
+
+    /// The texts to keep for a report on this channel.
+    pub(super) fn content(&self, spec: &ReportSpec, channel: Channel) -> Detail {
+        if self.shows_content(channel) { spec.content } else { Detail::TOTALS }
+    }
+
     /// Refuses formats that cannot hold this report, before anything is read.
     pub(super) fn fits(&self, report: &str) -> Result<(), Error> {
         let targets = self.output.iter().map(|target| target.format);
@@ -178,11 +233,11 @@ impl Output {
     /// Writes a report to standard output and to all output files.
     pub(super) fn deliver(
         &self,
-        report: &Report,
+        reports: &Reports,
         status: ExitStatus,
         style: Style,
     ) -> Result<ExitStatus, Error> {
-        self.deliver_to(Channel::Stdout, report, status, style)
+        self.deliver_to(Channel::Stdout, reports, status, style)
     }
 
     /// Writes a report to this channel and to all output files. Returns `status`, or `Partial` if something
@@ -192,13 +247,14 @@ impl Output {
     pub(super) fn deliver_to(
         &self,
         channel: Channel,
-        report: &Report,
+        reports: &Reports,
         status: ExitStatus,
         style: Style,
     ) -> Result<ExitStatus, Error> {
+        let report = &reports.shown;
         let mut failed = false;
         for target in &self.output {
-            if let Err(error) = target.write(report) {
+            if let Err(error) = target.write(reports.filed()) {
                 complain(&error.to_string());
                 failed = true;
             }
@@ -295,10 +351,20 @@ pub struct Arrange {
 
 impl Arrange {
     /// The arrangement for this report. Unknown keys are an error before anything is read.
-    pub(super) fn arrangement(&self, spec: &ReportSpec) -> Result<Arrangement, Error> {
+    pub(super) fn arrangement(&self, spec: &ReportSpec, output: &Output) -> Result<Arrangement, Error> {
         let Self { sort, limit, columns } = self;
         let arrangement = Arrangement { sort: sort.clone(), limit: *limit, columns: columns.clone() };
-        arrangement.check(&spec.heads())?;
+        let heads = spec.heads();
+        arrangement.check(&heads)?;
+        let hidden = |head: &&Head| head.content && arrangement.names(head.key);
+        if let Some(head) = heads.iter().find(hidden)
+            && !output.shows_content(Channel::Stdout)
+        {
+            return Err(Error::Usage(format!(
+                "the column `{}` shows text of the logs: add --content",
+                head.key
+            )));
+        }
         Ok(arrangement)
     }
 }

@@ -195,7 +195,7 @@ fn test(test: &Test, variables: &Variables, style: Style) -> Result<ExitStatus, 
     let folder = std::path::absolute(&folder).unwrap_or(folder);
     let text = test.text.clone().unwrap_or_else(|| test.words.join(" "));
     let tried = TestedCall { tool: &test.tool, text: &text, folder: &folder.to_string_lossy() };
-    test.output.deliver(&report::verdicts(&trial, &tried), ExitStatus::Done, style)
+    test.output.deliver(&report::verdicts(&trial, &tried).into(), ExitStatus::Done, style)
 }
 
 impl Files {

@@ -1,8 +1,14 @@
 //! Commands that write reports of rows: read, filter, make the report, write it.
 
 use super::{
-    Reading, args, complain, hint::CommandHints, nothing_read, plan, plan::Variables, print::Content, read,
-    read_or_follow, status,
+    Reading, args, complain,
+    hint::CommandHints,
+    nothing_read,
+    output::{Channel, Reports},
+    plan,
+    plan::Variables,
+    print::Content,
+    read, read_or_follow, status,
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -55,10 +61,10 @@ pub(super) fn write_report(
     variables: &Variables,
     style: Style,
 ) -> Result<ExitStatus, Error> {
-    let arrangement = rows.arrange.arrangement(request.spec)?;
-    let filtered = read_filtered(&rows.query, request, variables, &rows.output, &arrangement)?;
-    let report = (request.make)(&filtered.view());
-    let status = filtered.deliver(report, rows, &arrangement, style);
+    let arrangement = rows.arrange.arrangement(request.spec, &rows.output)?;
+    let mut filtered = read_filtered(&rows.query, request, variables, &rows.output, &arrangement)?;
+    let reports = filtered.reports(request.make, &rows.output, &arrangement)?;
+    let status = filtered.deliver(&reports, &rows.output, style);
     // The program ends now: freeing each row would only take time.
     std::mem::forget(filtered);
     status
@@ -73,7 +79,8 @@ pub(super) fn read_filtered(
     arrangement: &Arrangement,
 ) -> Result<Filtered, Error> {
     output.fits(request.spec.name)?;
-    let scope = Scope::of(query, request.detail, request.outcomes, variables)?;
+    let detail = request.detail | output.content(request.spec, Channel::Stdout);
+    let scope = Scope::of(query, detail, request.outcomes, variables)?;
     let wanted = plan::wanted(&query.input, variables)?;
     let make = |reading: Reading| {
         let filtered = scope.apply(reading)?;
@@ -176,6 +183,9 @@ impl Filtered {
     fn finish(&self, mut report: Report, arrangement: &Arrangement) -> Result<Report, Error> {
         report.notes.extend(self.nothing_matches());
         report.notes.extend(report::interrupted(&self.ledger.input));
+        if !self.ledger.has_content {
+            report = report.without_content();
+        }
         let mut report = report.arranged(arrangement)?.local(&self.zone);
         note_found_prices(&mut report, &self.found_prices);
         Ok(self.with_commands(report))
@@ -186,17 +196,32 @@ impl Filtered {
         self.hints.fill_in(report, self.whole)
     }
 
-    /// Finishes and writes a report of these rows.
+    /// Makes and finishes a report of these rows. If files must not contain texts of the logs, the texts are
+    /// removed and the report is made again.
+    pub(super) fn reports(
+        &mut self,
+        make: &dyn Fn(&View<'_>) -> Report,
+        output: &args::Output,
+        arrangement: &Arrangement,
+    ) -> Result<Reports, Error> {
+        let shown = self.finish(make(&self.view()), arrangement)?;
+        let mut reports = Reports::from(shown);
+        if self.ledger.has_content && !output.files_content() {
+            self.ledger.strip_content();
+            reports.filed = Some(self.finish(make(&self.view()), arrangement)?);
+        }
+        Ok(reports)
+    }
+
+    /// Writes a report of these rows.
     pub(super) fn deliver(
         &self,
-        report: Report,
-        rows: &args::Rows,
-        arrangement: &Arrangement,
+        reports: &Reports,
+        output: &args::Output,
         style: Style,
     ) -> Result<ExitStatus, Error> {
-        let status = status(&self.ledger.input, &self.reading.stop, self.reading.partial, &report);
-        let report = self.finish(report, arrangement)?;
-        let status = rows.output.deliver(&report, status, self.reading.style.unwrap_or(style))?;
+        let status = status(&self.ledger.input, &self.reading.stop, self.reading.partial, &reports.shown);
+        let status = output.deliver(reports, status, self.reading.style.unwrap_or(style))?;
         self.complain_of_nothing(status);
         Ok(status)
     }

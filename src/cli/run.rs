@@ -192,7 +192,7 @@ fn report(run: &Run, outcome: Outcome, prices: &Prices, variables: &Variables) -
     let failed = report.failed().next().is_some();
     let status = if nothing { ExitStatus::NothingRead } else { ExitStatus::Done };
     let status = run.github.publish(&report, &account, view.names, variables, status);
-    let status = run.output.deliver_to(Channel::Stderr, &report, status, style)?;
+    let status = run.output.deliver_to(Channel::Stderr, &report.into(), status, style)?;
     Ok(if failed { ExitStatus::GateFailed } else { status })
 }
 

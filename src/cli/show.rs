@@ -5,6 +5,7 @@ use clap::Args;
 use super::{
     args::Rows,
     check_search,
+    output::Channel,
     plan::{self, Variables},
     read_sources,
     rows::{Filtered, ReportRequest, Scope, read_filtered},
@@ -35,14 +36,15 @@ pub struct Show {
 
 pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Show { id, rows } = show;
-    let arrangement = rows.arrange.arrangement(&report::SHOW)?;
+    let arrangement = rows.arrange.arrangement(&report::SHOW, &rows.output)?;
     let make = |view: &View<'_>| report::show(view, report::find_session(view.ledger, id).ok());
     let request = ReportRequest::of(&report::SHOW, &make);
     // With --follow, the session may still appear, in any folder.
-    let filtered = if rows.query.follow {
+    let mut filtered = if rows.query.follow {
         read_filtered(&rows.query, &request, variables, &rows.output, &arrangement)?
     } else {
-        let filtered = read_for(id, rows, request.detail, variables)?;
+        let detail = request.detail | rows.output.content(request.spec, Channel::Stdout);
+        let filtered = read_for(id, rows, detail, variables)?;
         filtered.reading.complain_of_unread();
         filtered
     };
@@ -55,7 +57,9 @@ pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<E
             return Err(Error::Usage(describe(&error, id, &filtered.ledger, &list)));
         }
     };
-    filtered.deliver(report::show(&filtered.view(), session), rows, &arrangement, style)
+    let make = |view: &View<'_>| report::show(view, session);
+    let reports = filtered.reports(&make, &rows.output, &arrangement)?;
+    filtered.deliver(&reports, &rows.output, style)
 }
 
 /// Reads the project folders that contain the session, or everything if file names and first records do not

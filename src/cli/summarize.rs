@@ -67,7 +67,7 @@ impl Task<'_> {
         let account = std::mem::take(&mut reading.scan.facts).settle(&prices);
         let names = names(&reading.sources);
         let report = self.report_totals(&account, Names(&names), arrived.as_ref());
-        let status = self.deliver(&report, &account, Names(&names), &reading)?;
+        let status = self.deliver(report, &account, Names(&names), &reading)?;
         // If there was an error message about every source, nothing needs to be added.
         if status == ExitStatus::NothingRead && !(reading.partial && account.input.bytes == 0) {
             complain(&nothing_read(&account.input, &reading.sources));
@@ -140,7 +140,7 @@ impl Task<'_> {
     fn finish(&self, filtered: &Filtered, arrived: Option<&Arrived>) -> Result<ExitStatus, Error> {
         let account = filtered.ledger.account();
         let report = self.report_rows(filtered, &account, arrived);
-        let status = self.deliver(&report, &account, filtered.view().names, &filtered.reading)?;
+        let status = self.deliver(report, &account, filtered.view().names, &filtered.reading)?;
         filtered.complain_of_nothing(status);
         Ok(status)
     }
@@ -185,19 +185,19 @@ impl Task<'_> {
 
     fn deliver(
         &self,
-        report: &Report,
+        report: Report,
         account: &Account,
         names: Names<'_>,
         reading: &Reading,
     ) -> Result<ExitStatus, Error> {
-        let status = status(&account.input, &reading.stop, reading.partial, report);
-        let status = self.arguments.github.publish(report, account, names, self.variables, status);
+        let status = status(&account.input, &reading.stop, reading.partial, &report);
+        let status = self.arguments.github.publish(&report, account, names, self.variables, status);
         let channel = self.arguments.tee.channel();
         let style: Style = match channel {
             Channel::Stdout => reading.style.unwrap_or_else(|| self.variables.style()),
             Channel::Stderr => self.variables.style_of(&std::io::stderr()),
         };
-        self.arguments.output.deliver_to(channel, report, status, style)
+        self.arguments.output.deliver_to(channel, &report.into(), status, style)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     Facts,
     calls::Call,
-    detail::{Compaction, Detail, EventKind},
+    detail::{Compaction, Detail, EventKind, ExcerptOf},
     insert,
     key::{Id, Name, SessionKey},
     merge::{CompactPlace, First, Last, Merge, SmallSet},
@@ -53,6 +53,7 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         self.detail_agent();
         self.detail_record();
         self.detail_traces();
+        self.detail_excerpts();
         if self.event.prompt {
             self.note_event(EventKind::Prompt);
         }
@@ -81,7 +82,7 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
                 self.note_event(EventKind::Retry(kind, *wait, self.event.dialect));
             }
             Body::TurnDuration(wall) => {
-                let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0));
+                let key = self.record_id();
                 let duration = TurnDuration {
                     sessions: SmallSet::One(self.session()),
                     wall: First::at(self.compact_place, Some(*wall)),
@@ -121,7 +122,7 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
     }
 
     fn message(&mut self, message: &event::Message<'_>, time: Option<Time>) {
-        let own = || self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within("response");
+        let own = || self.record_id().within("response");
         let response =
             message.response.as_ref().map(|response| response.id.as_deref().map_or_else(own, Id::of));
         for (index, block) in message.blocks.iter().enumerate() {
@@ -145,6 +146,11 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         let (Some(response), Some(id)) = (&message.response, response) else { return };
         if self.keeps(Detail::RESPONSES) {
             self.detail_response(id, response.id.as_deref(), time);
+        }
+        if self.keeps(Detail::MESSAGES)
+            && message.blocks.iter().any(|block| block.tool_part == ToolPart::None)
+        {
+            self.keep_excerpt(ExcerptOf::Response, id, event::message_text(self.event), event::first_line);
         }
         let dialect = self.event.dialect;
         let row = Response::of_message(

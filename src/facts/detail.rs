@@ -1,10 +1,12 @@
 //! Details of single rows, kept only if a report needs rows.
 
+mod excerpt;
 mod note;
 mod traced;
 
 use std::{borrow::Cow, collections::BTreeMap, ops::BitOr};
 
+pub(crate) use excerpt::{ExcerptOf, Titles};
 use smallvec::SmallVec;
 pub(crate) use traced::{SessionSpan, Traced, Writers};
 
@@ -46,6 +48,17 @@ impl Detail {
     /// The outputs of calls.
     pub const OUTPUTS: Self = Self(1 << 7);
 
+    /// First lines of prompts, inputs and errors.
+    pub const EXCERPTS: Self = Self(1 << 16);
+    /// First lines of the texts of responses.
+    pub const MESSAGES: Self = Self(1 << 17);
+    /// Titles of sessions.
+    pub const TITLES: Self = Self(1 << 18);
+    /// Whole texts instead of first lines.
+    pub const WHOLE_TEXTS: Self = Self(1 << 19);
+    /// All short texts of a log.
+    pub const CONTENT: Self = Self::EXCERPTS.and(Self::MESSAGES).and(Self::TITLES);
+
     /// Traces of hooks.
     pub const HOOKS: Self = Self::trace(Traces::HOOKS);
     /// Traces of tasks.
@@ -86,6 +99,11 @@ impl Detail {
     /// Returns the kinds of traces that are kept.
     pub(crate) const fn traces(self) -> Traces {
         Traces::from_bits((self.0 >> TRACES) as u8)
+    }
+
+    /// Returns whether any flag of `other` is set.
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
     }
 
     /// Returns whether all flags of `other` are set.
@@ -316,6 +334,10 @@ pub(crate) struct Details {
     pub(crate) agents: Keyed<Agent>,
     pub(crate) records: Vec<Record>,
     pub(crate) contents: Keyed<Content>,
+    /// Excerpts of prompts, responses, calls, failures and ends of turns.
+    pub(crate) excerpts: Keyed<First<Name>>,
+    /// Titles of sessions.
+    pub(crate) titles: Titles,
     /// Decoded traces.
     pub(crate) traces: Vec<Traced>,
     /// Consecutive records that name the same session.
@@ -333,6 +355,11 @@ impl Details {
         Self { kept, ..Self::default() }
     }
 
+    /// Returns a kept excerpt.
+    pub(crate) fn excerpt(&self, of: ExcerptOf, id: Id) -> Option<Name> {
+        self.excerpts.get(of.key(id)).and_then(First::get).cloned()
+    }
+
     /// Inserts the pending rows.
     pub(super) fn flush(&mut self) {
         let Self {
@@ -344,6 +371,8 @@ impl Details {
             agents,
             records: _,
             contents,
+            excerpts,
+            titles: _,
             traces: _,
             spans: _,
             writers: _,
@@ -352,6 +381,7 @@ impl Details {
         } = self;
         agents.flush();
         contents.flush();
+        excerpts.flush();
     }
 }
 
@@ -366,6 +396,8 @@ impl Merge for Details {
             agents,
             records,
             contents,
+            excerpts,
+            titles,
             traces,
             spans,
             writers,
@@ -380,6 +412,8 @@ impl Merge for Details {
         self.agents.merge(agents);
         self.records.merge(records);
         self.contents.merge(contents);
+        self.excerpts.merge(excerpts);
+        self.titles.merge(titles);
         self.traces.merge(traces);
         self.spans.merge(spans);
         Merge::merge(&mut self.writers, writers);

@@ -56,7 +56,7 @@ pub struct Ledger {
     /// Compactions of the conversation.
     pub compactions: Vec<Compaction>,
     /// Prompts that people typed.
-    pub prompts: Vec<Context>,
+    pub prompts: Vec<Prompt>,
     /// MCP servers, one row per session, server and status.
     pub servers: Vec<Server>,
     /// All records, if [`Detail::RECORDS`](super::Detail::RECORDS) is kept.
@@ -69,6 +69,8 @@ pub struct Ledger {
     pub(crate) hosts: BTreeSet<SourceId>,
     /// The sources that were read.
     pub sources: Vec<Source>,
+    /// Whether short texts of the log were kept: titles, prompts, inputs and errors.
+    pub has_content: bool,
 }
 
 /// Whose a row is, when it was written, and where.
@@ -133,6 +135,10 @@ pub struct Session {
     pub unpriced: BTreeSet<Name>,
     /// How its cost was computed, if that was requested.
     pub steps: Vec<Step>,
+    /// Its title, if kept: written by a person or a model, or an old summary.
+    pub title: Option<Name>,
+    /// Its last prompt, if the log has a record of it and titles are kept.
+    pub last_prompt: Option<Name>,
 }
 
 impl Session {
@@ -181,6 +187,8 @@ pub struct Response {
     pub is_final: bool,
     /// Number of tool calls in it.
     pub calls: u64,
+    /// The first line of its text, if kept.
+    pub said: Option<Name>,
 }
 
 /// A part of the cost of a session: the share of one response and tool, or cost that belongs to no response.
@@ -247,6 +255,19 @@ pub struct Call {
     pub output_text: Option<Name>,
     /// The command, skill or agent that it uses, if kept.
     pub used: Option<Name>,
+    /// The part of its input that says most about it, such as the command or path, if kept.
+    pub brief: Option<Name>,
+    /// The line of its failed result that says what went wrong, if kept.
+    pub failure: Option<Name>,
+}
+
+/// A prompt that a person typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    /// Session, agent, time and location.
+    pub context: Context,
+    /// Its first line, if kept.
+    pub text: Option<Name>,
 }
 
 /// A tool that ran on the server, inside a response.
@@ -281,6 +302,8 @@ pub struct Turn {
     pub cost: Option<Usd>,
     /// Cost by model, if the record has it.
     pub models: Option<Vec<(Name, Usd)>>,
+    /// Why it failed, if kept.
+    pub failure: Option<Name>,
 }
 
 /// A turn of an interactive session.
@@ -314,6 +337,8 @@ pub struct ApiFailure {
     pub retried: bool,
     /// Delay before the next attempt.
     pub wait: Option<Millis>,
+    /// The message of the API, if kept.
+    pub message: Option<Name>,
 }
 
 /// One compaction of the conversation.
@@ -421,8 +446,9 @@ macro_rules! contexts {
             spans: _,
             hosts: _,
             sources: _,
+            has_content: _,
         } = $ledger;
-        let own = orphans.$iter().chain(prompts.$iter());
+        let own = orphans.$iter().chain(prompts.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(responses.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(charges.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(calls.$iter().map(|one| &$($mutable)? one.context));
@@ -444,6 +470,22 @@ impl Ledger {
         for session in self.sessions.iter_mut().filter(|session| session.project.is_none()) {
             session.project = folder(session.source).map(Name::from);
         }
+    }
+
+    /// Removes all texts of the log, for output that must not contain them. Names of tools, models, projects and
+    /// the like stay.
+    pub fn strip_content(&mut self) {
+        self.has_content = false;
+        for session in &mut self.sessions {
+            (session.title, session.last_prompt) = (None, None);
+        }
+        self.prompts.iter_mut().for_each(|prompt| prompt.text = None);
+        self.responses.iter_mut().for_each(|response| response.said = None);
+        for call in &mut self.calls {
+            (call.brief, call.failure) = (None, None);
+        }
+        self.turns.iter_mut().for_each(|turn| turn.failure = None);
+        self.api_failures.iter_mut().for_each(|failure| failure.message = None);
     }
 
     /// Returns the session of a row.

@@ -72,8 +72,16 @@ pub struct UnknownColumn {
 impl Arrangement {
     /// Checks that all named columns exist. Called before any log is read.
     pub fn check(&self, heads: &[Head]) -> Result<(), UnknownColumn> {
-        let sort = self.sort.iter().map(|sort| &sort.key);
-        sort.chain(self.columns.iter().flatten()).try_for_each(|key| position(heads, key).map(drop))
+        self.keys().try_for_each(|key| position(heads, key).map(drop))
+    }
+
+    /// Whether it names this column.
+    pub fn names(&self, key: &str) -> bool {
+        self.keys().any(|own| own == key)
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &String> {
+        self.sort.iter().map(|sort| &sort.key).chain(self.columns.iter().flatten())
     }
 }
 

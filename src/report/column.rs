@@ -19,7 +19,7 @@ use crate::{
 ///
 /// A line has the unit, the key in data, the heading on screen, flags in brackets, a description, and the value of
 /// the cell. Flags are methods of `Column`: `data`, `wide` and `screen` say who sees it; `nullable`, `required`,
-/// `no_sum` and `optional` say what to expect. `..` includes other columns.
+/// `no_sum` and `optional` say what to expect; `content` marks text of the log. `..` includes other columns.
 macro_rules! columns {
     (@into $columns:ident $row:ident $ty:ty;) => {};
     (@into $columns:ident $row:ident $ty:ty; ..$more:expr; $($rest:tt)*) => {

@@ -11,7 +11,7 @@ use crate::facts::{Detail, ledger::Call};
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     keeps: Detail::ROWS.and(Detail::INPUTS).and(Detail::OUTPUTS),
     make: Some(contents),
-    sample: &["export", "calls", "--include-content"],
+    sample: &["export", "calls", "--content"],
     ..ReportSpec::rows(
         "contents",
         "Tool calls, one per row, with their inputs and outputs as in the log.",

@@ -153,6 +153,7 @@ impl Filter {
             spans: _,   // filtered with their sessions
             hosts: _,   // about sources, not rows
             sources: _, // filtered with their sessions
+            has_content: _,
         } = ledger;
 
         charges.retain(|charge| {
@@ -185,7 +186,7 @@ impl Filter {
         interactive_turns.retain(|turn| plain(&turn.context));
         api_failures.retain(|failure| plain(&failure.context));
         compactions.retain(|one| plain(&one.context));
-        prompts.retain(plain);
+        prompts.retain(|prompt| plain(&prompt.context));
         servers.retain(|server| plain(&server.context));
         records.retain(|record| plain(&record.context));
         traces.retain(|row| plain(&row.context));
@@ -263,6 +264,10 @@ impl Filter {
             || self.agents != Agents::All
             || !self.models.is_empty()
             || !self.tools.is_empty();
+        if by_rows {
+            // The last prompt may be one of the rows that the filter removes.
+            ledger.sessions.iter_mut().for_each(|session| session.last_prompt = None);
+        }
         let mut left = vec![!by_rows; chosen.len()];
         ledger
             .contexts()

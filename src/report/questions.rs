@@ -19,7 +19,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
         group: CommandGroup::Around,
         about: "List questions of the model to people, and the answers",
         details: "One row per question of AskUserQuestion. This report shows content: questions, options and answers as in the \
-            log, even without --include-content.",
+            log, even without --content.",
         examples: &[
             ("Questions and answers of a run", "ccstat questions run.jsonl"),
             (

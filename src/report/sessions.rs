@@ -19,6 +19,7 @@ use crate::{
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     keeps: Detail::CALLS.and(Detail::EVENTS),
+    content: Detail::TITLES.and(Detail::EXCERPTS),
     make: Some(sessions),
     ccusage: Some(Preset::Sessions),
     is_export: true,
@@ -94,6 +95,7 @@ pub fn outcomes(ledger: &Ledger) -> Vec<Outcome> {
 #[derive(Default)]
 struct Row {
     session: Option<Session>,
+    title: Value,
     outcome: Option<Outcome>,
     wall: Option<Millis>,
     api: Option<Millis>,
@@ -106,7 +108,7 @@ struct Row {
 impl Row {
     /// Whether the row has an id or any activity. Control lines without a session id are not a session.
     fn is_something(&self) -> bool {
-        let Self { session, outcome: _, wall, api, turns, prompts, calls, sum } = self;
+        let Self { session, title: _, outcome: _, wall, api, turns, prompts, calls, sum } = self;
         session.as_ref().is_some_and(|session| session.id.is_some())
             || wall.is_some()
             || api.is_some()
@@ -127,6 +129,7 @@ fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         time started "Started" "Time of the first record." => of(row, |session| session.started);
         text session "Session" "Session id." => of(row, |session| text(session.id.as_deref()));
+        text title "Title" [content] "Title, or a prompt if it has none." => &row.title;
         text project "Project" [wide] "Working directory in which it started." => of(row, |session| text(session.project.as_deref()));
         text outcome "Outcome" "Outcome: ok, error, denied (a call was denied), no-result (killed or running), unknown."
             => row.outcome.map(Outcome::name);
@@ -162,11 +165,11 @@ pub fn sessions(view: &View<'_>) -> Report {
         row.calls = ToolCount::of(calls[at].iter().copied());
         row.session = ledger.sessions.get(at).cloned();
     }
-    for (row, outcome) in rows.iter_mut().zip(outcomes(ledger)) {
-        row.outcome = Some(outcome);
+    for ((row, outcome), title) in rows.iter_mut().zip(outcomes(ledger)).zip(view.titles()) {
+        (row.outcome, row.title) = (Some(outcome), title);
     }
     ledger.charges.iter().for_each(|charge: &Charge| rows[row(&charge.context)].sum.add(charge));
-    ledger.prompts.iter().for_each(|context| rows[row(context)].prompts += 1);
+    ledger.prompts.iter().for_each(|prompt| rows[row(&prompt.context)].prompts += 1);
     for turn in &ledger.turns {
         let own = &mut rows[row(&turn.context)];
         own.turns += u64::from(turn.counted);

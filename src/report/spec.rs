@@ -17,6 +17,8 @@ pub struct ReportSpec {
     pub reads: Reads,
     /// Detail that must be kept while reading.
     pub keeps: Detail,
+    /// Texts that must be kept too where content may be shown.
+    pub content: Detail,
     /// Builds the report; `None` if its command has to, because it needs more than the rows.
     pub make: Option<fn(&View<'_>) -> Report>,
     /// The ccusage format that its command can write too.
@@ -159,6 +161,7 @@ impl ReportSpec {
             shape,
             reads: Reads::Logs,
             keeps: Detail::ROWS,
+            content: Detail::TOTALS,
             make: None,
             ccusage: None,
             is_gated: false,

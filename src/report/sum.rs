@@ -25,6 +25,21 @@ impl<'a> View<'a> {
         self.ledger.session(context)
     }
 
+    /// The title of each session: one that was written for it, else its last prompt, else its first one. All are
+    /// missing unless content is kept.
+    pub(super) fn titles(&self) -> Vec<Value> {
+        let title = |session: &Session| text(session.title.as_ref().or(session.last_prompt.as_ref()));
+        let mut titles: Vec<Value> = self.ledger.sessions.iter().map(title).collect();
+        for prompt in &self.ledger.prompts {
+            if let (Some(session), Some(words)) = (prompt.context.session, &prompt.text)
+                && titles[session.get()] == Value::Missing
+            {
+                titles[session.get()] = Value::text(words);
+            }
+        }
+        titles
+    }
+
     pub(super) fn session_id(&self, context: &Context) -> Value {
         text(self.session(context).and_then(|session| session.id.as_ref()))
     }

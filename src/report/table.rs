@@ -101,6 +101,8 @@ pub struct Head {
     pub shown: Shown,
     /// Whether the column exists only on request.
     pub optional: bool,
+    /// Whether it shows text of the log, so that it exists only where content may be shown.
+    pub content: bool,
 }
 
 /// One column of a table of `R`. Every format and every document derives from it.
@@ -131,7 +133,17 @@ impl<R> Column<R> {
         let adds = matches!(unit, Unit::Count | Unit::Bytes | Unit::Usd | Unit::Millis);
         let missing = unit.can_be_missing();
         Self {
-            head: Head { key, head, doc, unit, adds, missing, shown: Shown::Always, optional: false },
+            head: Head {
+                key,
+                head,
+                doc,
+                unit,
+                adds,
+                missing,
+                shown: Shown::Always,
+                optional: false,
+                content: false,
+            },
             value,
         }
     }
@@ -169,6 +181,13 @@ impl<R> Column<R> {
     pub const fn optional(mut self) -> Self {
         self.head.optional = true;
         self
+    }
+
+    /// The column shows text of the log: it exists only where content may be shown.
+    #[must_use]
+    pub const fn content(mut self) -> Self {
+        self.head.content = true;
+        self.optional()
     }
 
     /// Shown to programs, and to people if the screen is wide enough.
@@ -411,6 +430,21 @@ impl Report {
     pub fn of(name: &'static str, table: Table, notes: Vec<Line>) -> Self {
         let (verdicts, run_outcomes) = (Vec::new(), Vec::new());
         Self { name, data: Data::Rows(table), notes, verdicts, run_outcomes, screen: vec![Section::Rows] }
+    }
+
+    /// Removes the columns that show text of the log.
+    #[must_use]
+    pub fn without_content(mut self) -> Self {
+        let plain = |table: Table| table.keeping(|_, head| !head.content);
+        if let Data::Rows(table) = self.data {
+            self.data = Data::Rows(plain(table));
+        }
+        let section = |section| match section {
+            Section::Table(table) => Section::Table(plain(table)),
+            other => other,
+        };
+        self.screen = self.screen.into_iter().map(section).collect();
+        self
     }
 
     /// Failed gates.

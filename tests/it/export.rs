@@ -68,10 +68,12 @@ fn content_is_exported_only_on_request() {
 }
 
 #[test]
-fn a_table_without_content_says_so() {
-    let (code, stdout, stderr) = run_with(&["export", "records", "--include-content", DENIED]);
+fn a_column_with_content_needs_the_option() {
+    let (code, stdout, stderr) = run_with(&["sessions", "--columns", "session,title", DENIED]);
     assert_eq!((code, &*stdout), (2, ""));
-    assert!(stderr.contains("`records` has no content"), "{stderr}");
+    assert!(stderr.contains("the column `title` shows text of the logs: add --content"), "{stderr}");
+    let (code, stdout, _) = run_with(&["sessions", "--content", "--columns", "title", "-f", "csv", DENIED]);
+    assert_eq!((code, stdout.lines().next()), (0, Some("title")));
 }
 
 #[test]

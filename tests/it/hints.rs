@@ -108,10 +108,6 @@ const TYPED: &[(&str, &[&str])] = &[
     ("ccstat turns long.jsonl", &["ccstat sessions long.jsonl"]),
     ("ccstat show s long.jsonl", &["ccstat show --limit 0 s long.jsonl"]),
     ("ccstat show nobody WEEK", &["ccstat sessions "]),
-    (
-        "ccstat export turns --include-content denied.jsonl",
-        &["ccstat export calls --include-content denied.jsonl"],
-    ),
     ("ccstat run --max-cost 0.001 --tee copy.jsonl -- cat denied.jsonl", &["ccstat explain cost copy.jsonl"]),
     (
         "ccstat summarize --tee=copy.jsonl --max-cost 0.001 < denied.jsonl",

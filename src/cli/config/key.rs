@@ -70,6 +70,7 @@ pub(super) const GROUPS: &[Group] = &[
             "limit",
             "live",
             "live-every",
+            "no-content",
             "no-live",
             "no-progress",
             "quiet",
@@ -126,7 +127,7 @@ pub(super) const GROUPS: &[Group] = &[
         effect: "writes files",
         options: &["github", "into", "output", "tee"],
     },
-    Group { accepted: Accepted::Trusted, effect: "shows content", options: &["include-content", "print"] },
+    Group { accepted: Accepted::Trusted, effect: "shows content", options: &["content", "print"] },
     Group { accepted: Accepted::Trusted, effect: "names logs to read", options: &["files-from"] },
     Group {
         accepted: Accepted::Trusted,

@@ -74,7 +74,7 @@ const OTHERS: &[Topic] = &[
             ),
             (
                 "Export tool calls with their inputs and results",
-                "ccstat export calls --include-content --format jsonl run.jsonl",
+                "ccstat export calls --content --format jsonl run.jsonl",
             ),
         ],
         about: None,

@@ -361,7 +361,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
 }
 
 /// Returns the text of a message or a result: the string itself, or its first text block.
-fn content<'a>(content: Json<'a>) -> Option<Text<'a>> {
+pub(super) fn content<'a>(content: Json<'a>) -> Option<Text<'a>> {
     match content.string() {
         Some(text) => Some(text),
         None => content.array()?.into_iter().find_map(|block| block.object()?.text(&["text"])),

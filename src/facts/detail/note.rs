@@ -5,8 +5,8 @@ use std::{hash::BuildHasher, sync::LazyLock};
 use smallvec::SmallVec;
 
 use super::{
-    Agent, AgentRef, Content, Detail, Details, EventContext, EventKind, Record, ResponseRow, SessionEvent,
-    ToolResultRow, ToolUseRow,
+    Agent, AgentRef, Content, Detail, Details, EventContext, EventKind, ExcerptOf, Record, ResponseRow,
+    SessionEvent, ToolResultRow, ToolUseRow,
 };
 use crate::{
     event::{
@@ -135,6 +135,10 @@ impl RecordAbsorber<'_, '_, '_> {
             details.tool_uses.push((call, ToolUseRow { context, id, response, input }));
         }
         self.keep_input(call, ask);
+        if self.keeps(Detail::EXCERPTS) {
+            let input = ask.input.and_then(event::main_input_of);
+            self.keep_excerpt(ExcerptOf::Input, call, input, event::first_line);
+        }
     }
 
     /// Keeps the part of the input that reports need.
@@ -172,6 +176,9 @@ impl RecordAbsorber<'_, '_, '_> {
         time: Option<Time>,
     ) {
         let (context, place) = (self.context(time), self.compact_place);
+        if answer.is_error && self.keeps(Detail::EXCERPTS) {
+            self.keep_excerpt(ExcerptOf::Failure, call, event::failure(answer), event::error_line);
+        }
         let outcome = answer.outcome.filter(|_| self.keeps(Detail::AGENTS));
         let agent = outcome.and_then(event::agent_of_outcome).map(|(id, kind)| {
             let names = &mut self.facts.names;
@@ -229,13 +236,15 @@ impl RecordAbsorber<'_, '_, '_> {
         }
     }
 
+    /// Adds an event and the text that belongs to it.
     pub(in crate::facts) fn note_event(&mut self, kind: EventKind) {
         if !kind.is_per_record() && !self.keeps(Detail::EVENTS) {
             return;
         }
         let context = self.context(self.event.time);
-        let key = self.uuid.unwrap_or_else(|| Id::at(self.place, 0)).within(&kind.name());
+        let key = self.record_id().within(&kind.name());
         let uuid = self.uuid;
+        self.keep_event_text(key, &kind);
         self.facts.session_events.push((key, SessionEvent { context, uuid, kind }));
     }
 

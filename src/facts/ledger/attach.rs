@@ -69,6 +69,8 @@ fn merge_session(session: &mut Session, other: Session) {
         complete,
         unpriced,
         steps: _, // explained per session, before sessions are merged
+        title,
+        last_prompt,
     } = other;
     session.project = session.project.take().or(project);
     session.version = session.version.take().or(version);
@@ -77,4 +79,6 @@ fn merge_session(session: &mut Session, other: Session) {
     session.has_result |= has_result;
     session.complete &= complete;
     session.unpriced.extend(unpriced);
+    session.title = session.title.take().or(title);
+    session.last_prompt = session.last_prompt.take().or(last_prompt);
 }

@@ -14,7 +14,7 @@ use crate::{
     facts::{
         Facts, Hashed, Name,
         cost::{Bill, NO_MODEL, Owners, computed},
-        detail::{AgentRef, Detail, Details, EventContext, LinePlace},
+        detail::{AgentRef, Detail, Details, EventContext, ExcerptOf, LinePlace},
         key::{Id, SessionKey},
         merge::{Earliest, Merge},
         responses,
@@ -56,7 +56,8 @@ impl Facts {
         builder.traces(traces);
         builder.link_agents();
         builder.sources();
-        let mut ledger = Ledger { input, ..builder.ledger };
+        let has_content = details.kept.intersects(Detail::CONTENT);
+        let mut ledger = Ledger { input, has_content, ..builder.ledger };
         if !explained {
             // An explanation keeps the figures of records without a session apart.
             ledger.attach();
@@ -99,6 +100,7 @@ impl<'a> LedgerBuilder<'a> {
     }
 
     fn sessions(&mut self) {
+        let titles = self.details.titles.settle();
         let mut all: Vec<_> = self.facts.sessions.iter().collect();
         all.sort_unstable_by_key(|(key, session)| (session.start, *key));
         for (key, session) in all {
@@ -119,6 +121,8 @@ impl<'a> LedgerBuilder<'a> {
                 complete: true,
                 unpriced: BTreeSet::new(),
                 steps: Vec::new(),
+                title: titles.title(key),
+                last_prompt: titles.last_prompt(key),
             });
         }
     }
@@ -221,6 +225,7 @@ impl<'a> LedgerBuilder<'a> {
                 answered: facts.model.get().cloned(),
                 is_final: facts.has_usage && (facts.saved && facts.stopped || facts.delta),
                 calls: 0,
+                said: self.details.excerpt(ExcerptOf::Response, id),
             });
         }
     }
@@ -257,6 +262,8 @@ impl<'a> LedgerBuilder<'a> {
                 input_text: content.and_then(|content| content.input.get()).cloned(),
                 output_text,
                 used: content.and_then(|content| content.used.get()).cloned(),
+                brief: self.details.excerpt(ExcerptOf::Input, id),
+                failure: self.details.excerpt(ExcerptOf::Failure, id),
             });
         }
         self.answers();

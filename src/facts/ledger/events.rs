@@ -6,14 +6,14 @@ use std::{
 };
 
 use super::{
-    ApiFailure, CallIndex, Compaction, Context, Denial, End, InteractiveTurn, Ledger, Record, Server,
+    ApiFailure, CallIndex, Compaction, Context, Denial, End, InteractiveTurn, Ledger, Prompt, Record, Server,
     ServerUse, SessionIndex, SessionSpan, Traced, Turn,
     build::{LedgerBuilder, Merged, merged_rows},
 };
 use crate::{
     facts::{
         Hashed, HashedSet, Name,
-        detail::{self, EventKind, LinePlace},
+        detail::{self, EventKind, ExcerptOf, LinePlace},
         key::Id,
         once::Records,
         settled::{NO_TOOL, failed_calls},
@@ -47,6 +47,9 @@ impl LedgerBuilder<'_> {
                 api: one.api,
                 first_token: turn.result().first_token,
                 cost: one.cost,
+                failure: self
+                    .details
+                    .excerpt(ExcerptOf::TurnEnd, end.uuid.unwrap_or_else(|| Id::at(end.place, 0))),
                 models: models.map(|all| all.iter().map(|one| (Name::clone(&one.model), one.cost)).collect()),
             });
         }
@@ -85,22 +88,37 @@ impl LedgerBuilder<'_> {
         let mut known: HashSet<(Option<SessionIndex>, Name, Option<Name>)> = HashSet::new();
         let mut loose: Vec<(Context, &Name)> = Vec::new();
         let settled = self.settled;
-        for (_, merged, one) in merged_rows(settled.events(), |one| &one.context, &settled.owners) {
+        for (id, merged, one) in merged_rows(settled.events(), |one| &one.context, &settled.owners) {
             let context = self.context(&merged);
             match &one.kind {
                 EventKind::ApiError(kind) => {
-                    let failure = ApiFailure { context, kind: Name::clone(kind), retried: false, wait: None };
+                    let failure = ApiFailure {
+                        context,
+                        kind: Name::clone(kind),
+                        retried: false,
+                        wait: None,
+                        message: self.details.excerpt(ExcerptOf::ApiError, id),
+                    };
                     self.ledger.api_failures.push(failure);
                 }
                 EventKind::Retry(kind, wait, _) => {
-                    let failure = ApiFailure { context, kind: Name::clone(kind), retried: true, wait: *wait };
+                    let failure = ApiFailure {
+                        context,
+                        kind: Name::clone(kind),
+                        retried: true,
+                        wait: *wait,
+                        message: None,
+                    };
                     self.ledger.api_failures.push(failure);
                 }
                 EventKind::Compaction(compaction) => {
                     let detail::Compaction { before, after, trigger, took } = compaction.clone();
                     self.ledger.compactions.push(Compaction { context, before, after, trigger, took })
                 }
-                EventKind::Prompt => self.ledger.prompts.push(context),
+                EventKind::Prompt => {
+                    let text = self.details.excerpt(ExcerptOf::Prompt, id);
+                    self.ledger.prompts.push(Prompt { context, text });
+                }
                 EventKind::Server(tool, _) => {
                     let tool = Name::clone(tool.as_ref().unwrap_or(&NO_TOOL));
                     self.ledger.server_uses.push(ServerUse { context, tool });

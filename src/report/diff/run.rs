@@ -243,7 +243,7 @@ fn take_single_rows(ledger: &Ledger, numbers: &RunNumbers, runs: &mut [Run]) {
         .interactive_turns
         .iter()
         .for_each(|turn| add(&mut runs[numbers.get(&turn.context)].wall, turn.wall));
-    ledger.prompts.iter().for_each(|context| runs[numbers.get(context)].prompts += 1);
+    ledger.prompts.iter().for_each(|prompt| runs[numbers.get(&prompt.context)].prompts += 1);
     ledger.responses.iter().for_each(|one| runs[numbers.get(&one.context)].responses += 1);
     for denial in &ledger.denials {
         runs[numbers.get(&denial.context)].add(Group::Denials, &denial.tool, Some(1.0));

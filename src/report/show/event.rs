@@ -118,8 +118,8 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
     let mut events: Vec<Event> = ledger
         .prompts
         .iter()
-        .filter(|context| own(context))
-        .map(|context| Event::new(EventKind::Prompt, context))
+        .filter(|prompt| own(&prompt.context))
+        .map(|prompt| Event::new(EventKind::Prompt, &prompt.context))
         .collect();
     events.extend(responses(ledger, session));
     events.extend(ledger.calls.iter().filter(|call| own(&call.context)).map(|call| Event {

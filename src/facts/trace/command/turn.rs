@@ -63,7 +63,7 @@ fn steps(ledger: &Ledger, typed: &Typed, first: usize) -> BTreeMap<Option<Sessio
     };
     // The records of a command itself are not prompts.
     let others = |context: &&Context| context.location.is_none_or(|at| !typed.places.contains(&at));
-    for context in ledger.prompts.iter().filter(others) {
+    for context in ledger.prompts.iter().map(|prompt| &prompt.context).filter(others) {
         add(context.session, context, Step::Prompt(None));
     }
     for turn in &ledger.turns {
