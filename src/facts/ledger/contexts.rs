@@ -1,0 +1,101 @@
+//! What concerns all tables of a ledger: the contexts of their rows, and their texts.
+
+use super::{Context, Ledger, Location, Session, SessionIndex, SessionSpan};
+use crate::{facts::Name, input::SourceId};
+
+/// The contexts of all rows. Destructured, so that a new table that is not listed here does not compile.
+macro_rules! contexts {
+    ($ledger:ident, $iter:ident $($mutable:tt)?) => {{
+        let Self {
+            input: _,
+            sessions: _,
+            agents: _,
+            responses,
+            charges,
+            calls,
+            orphans,
+            server_uses,
+            turns,
+            interactive_turns,
+            denials,
+            api_failures,
+            compactions,
+            prompts,
+            servers,
+            records,
+            traces,
+            spans: _,
+            hosts: _,
+            sources: _,
+            has_content: _,
+        } = $ledger;
+        let own = orphans.$iter().chain(prompts.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(responses.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(charges.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(calls.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(server_uses.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(turns.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(interactive_turns.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(denials.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(api_failures.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(compactions.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(servers.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(traces.$iter().map(|one| &$($mutable)? one.context));
+        own.chain(records.$iter().map(|one| &$($mutable)? one.context))
+    }};
+}
+
+impl Ledger {
+    /// Sets the project of sessions without a folder to the one that their source suggests.
+    pub fn suggest_projects(&mut self, folder: impl Fn(SourceId) -> Option<String>) {
+        for session in self.sessions.iter_mut().filter(|session| session.project.is_none()) {
+            session.project = folder(session.source).map(Name::from);
+        }
+    }
+
+    /// Removes all texts of the log, for output that must not contain them. Names of tools, models, projects and
+    /// the like stay.
+    pub fn strip_content(&mut self) {
+        self.has_content = false;
+        for session in &mut self.sessions {
+            (session.title, session.last_prompt) = (None, None);
+        }
+        self.prompts.iter_mut().for_each(|prompt| prompt.text = None);
+        self.responses.iter_mut().for_each(|response| response.said = None);
+        for call in &mut self.calls {
+            (call.brief, call.failure) = (None, None);
+        }
+        self.turns.iter_mut().for_each(|turn| turn.failure = None);
+        self.api_failures.iter_mut().for_each(|failure| failure.message = None);
+    }
+
+    /// Returns the session of a row.
+    pub fn session(&self, context: &Context) -> Option<&Session> {
+        context.session.map(|session| &self.sessions[session])
+    }
+
+    /// Returns the session of a row, if it has an id.
+    pub fn named_session(&self, context: &Context) -> Option<SessionIndex> {
+        context.session.filter(|&session| self.sessions[session].id.is_some())
+    }
+
+    /// Returns the last span of a source that begins before a location, and the next span.
+    pub(in crate::facts) fn spans_around(
+        &self,
+        at: Location,
+    ) -> (Option<&SessionSpan>, Option<&SessionSpan>) {
+        let next = self.spans.partition_point(|span| (span.source, span.first) < (at.source, at.offset));
+        let own = |span: &&SessionSpan| span.source == at.source;
+        (next.checked_sub(1).map(|last| &self.spans[last]).filter(own), self.spans.get(next).filter(own))
+    }
+
+    /// Returns the contexts of all rows.
+    pub fn contexts(&self) -> impl Iterator<Item = &Context> {
+        contexts!(self, iter)
+    }
+
+    /// Returns the contexts of all rows, mutably.
+    pub fn contexts_mut(&mut self) -> impl Iterator<Item = &mut Context> {
+        contexts!(self, iter_mut mut)
+    }
+}
