@@ -6,7 +6,7 @@ use super::Unreadable;
 use crate::{
     measure::{Millis, Time, Usd},
     render::{self, Format, Style},
-    report::{self, Data, Head, Shown, Table, Value},
+    report::{self, Data, Head, Table, Value},
 };
 
 /// One report: rows under columns. Rows and columns are those of its JSON and CSV.
@@ -55,7 +55,7 @@ impl Report {
 
 fn typed(table: &Table) -> (Vec<Column>, Vec<Vec<Cell>>) {
     let shown: Vec<(usize, &Head)> =
-        table.columns.iter().enumerate().filter(|(_, head)| head.shown != Shown::Screen).collect();
+        table.columns.iter().enumerate().filter(|(_, head)| head.shown.is_for_programs()).collect();
     let columns = shown.iter().map(|(_, head)| Column { key: head.key, title: head.head, doc: head.doc });
     let cells = |row: &Vec<Value>| shown.iter().map(|(at, _)| Cell::new(&row[*at])).collect();
     (columns.collect(), table.rows.iter().map(cells).collect())

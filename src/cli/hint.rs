@@ -35,7 +35,11 @@ impl CommandHints {
         let writer = std::cell::RefCell::new(&mut writer);
         report.with_choices(&option_of).with_commands(&|ask| match ask {
             FollowUp::Typed(_) | FollowUp::FirstSession => ask.clone(),
-            FollowUp::Report(_) | FollowUp::Prices | FollowUp::AllRows | FollowUp::Session { .. } => {
+            FollowUp::Report(_)
+            | FollowUp::Prices
+            | FollowUp::AllowRules
+            | FollowUp::AllRows
+            | FollowUp::Session { .. } => {
                 // Most reports have no hints, and parsing the arguments again takes a millisecond.
                 let mut writer = writer.borrow_mut();
                 let writer = writer.get_or_insert_with(|| CommandWriter::of(&self.arguments));
@@ -95,6 +99,7 @@ impl CommandWriter {
         match ask {
             FollowUp::Report(words) => self.command(words, None, Repeat::Filtered),
             FollowUp::Prices => self.command("prices", None, Repeat::Prices),
+            FollowUp::AllowRules => self.command("permissions --suggest", None, Repeat::Filtered),
             // Without filters the whole session is shown, but then another session may start with the same
             // short id.
             FollowUp::Session { id, short } => {

@@ -115,8 +115,9 @@ fn figures(data: &Data, page: &mut Page) {
 fn tables(report: &Report, page: &mut Page) {
     for section in &report.screen {
         match (section, &report.data) {
-            (Section::Table(table), _) | (Section::Rows, Data::Rows(table)) => page.fold(&table.for_people()),
-            (Section::Rows, Data::Tree(_) | Data::Bare(_))
+            (Section::Table(table) | Section::ScreenRows(table), _)
+            | (Section::Rows | Section::Cards, Data::Rows(table)) => page.fold(&table.for_people()),
+            (Section::Rows | Section::Cards, Data::Tree(_) | Data::Bare(_))
             | (Section::Verdict(_) | Section::Attention(_), _) => {}
         }
     }

@@ -94,7 +94,7 @@ fn words(report: &Report) -> Vec<String> {
     let line = |section: &Section| match section {
         Section::Verdict(line) => vec![human::words(line)],
         Section::Attention(lines) => lines.iter().map(human::words).collect(),
-        Section::Table(_) | Section::Rows => Vec::new(),
+        Section::Table(_) | Section::Rows | Section::Cards | Section::ScreenRows(_) => Vec::new(),
     };
     report.screen.iter().flat_map(line).collect()
 }

@@ -11,10 +11,11 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         match (section, &report.data) {
             (Section::Verdict(line), _) => paragraphs.push(format!("**{}**", sentence(line))),
             (Section::Attention(lines), _) => paragraphs.push(list(lines)),
-            (Section::Table(table), _) | (Section::Rows, Data::Rows(table)) => {
+            (Section::Table(table) | Section::ScreenRows(table), _) | (Section::Rows, Data::Rows(table)) => {
                 paragraphs.extend(drawn(&table.for_people()));
             }
-            (Section::Rows, Data::Tree(_) | Data::Bare(_)) => {} // an object has no rows
+            (Section::Cards, Data::Rows(table)) => paragraphs.extend(cards(&table.for_people())),
+            (Section::Rows | Section::Cards, Data::Tree(_) | Data::Bare(_)) => {} // an object has no rows
         }
     }
     if !report.verdicts.is_empty() {
@@ -71,6 +72,19 @@ fn code(text: &str) -> String {
 fn drawn(table: &Table) -> Vec<String> {
     let more = table.more.iter().map(sentence);
     [format!("### {}", table.title), pipes(table).join("\n")].into_iter().chain(more).collect()
+}
+
+/// The title, a heading and a list for each row, and the line about rows left out.
+fn cards(table: &Table) -> Vec<String> {
+    let mut paragraphs = vec![format!("### {}", table.title)];
+    for (number, card) in table.cards().iter().enumerate() {
+        let title: Vec<String> = card.title.iter().map(|value| cell(value)).collect();
+        paragraphs.push(format!("#### {}", [vec![format!("{}", number + 1)], title].concat().join(" · ")));
+        let field = |(head, value): &(&str, &Value)| format!("- **{head}:** {}", cell(value));
+        paragraphs.push(card.fields.iter().map(field).collect::<Vec<_>>().join("\n"));
+    }
+    paragraphs.extend(table.more.iter().map(sentence));
+    paragraphs
 }
 
 /// The lines of a table: header, separator, rows.

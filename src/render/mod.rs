@@ -13,6 +13,8 @@ mod schema;
 #[cfg(feature = "cli")]
 mod table;
 mod tsv;
+#[cfg(feature = "cli")]
+pub mod wrap;
 
 use std::io::{self, Write};
 

@@ -69,7 +69,7 @@ fn rows(heads: &[Head]) -> Members {
 
 /// Whether the column is in data by default.
 fn is_data(head: &Head) -> bool {
-    head.shown != crate::report::Shown::Screen
+    head.shown.is_for_programs()
 }
 
 /// Totals. No key is required, since some reports have none.

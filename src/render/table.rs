@@ -6,13 +6,22 @@ use anstyle::{AnsiColor, Style as Paint};
 use comfy_table::{Cell, CellAlignment, LineStyle, Table as Grid, TableStyle};
 use unicode_width::UnicodeWidthStr;
 
-use super::{Style, human};
+use super::{
+    Style, human,
+    wrap::{fill, wrap},
+};
 use crate::report::{
-    Data, FollowUp, Line, Part, Report, Section, Shown, Table, Tone, Unit, Value, gate_lines,
+    Data, FollowUp, Head, Line, Part, Report, Section, Shown, Table, Text, Tone, Unit, Value, gate_lines,
 };
 
 /// Minimum width of a shortened name.
 const NARROWEST_NAME: usize = 12;
+
+/// Minimum width of a shortened text of a log.
+const NARROWEST_TEXT: usize = 24;
+
+/// Width that texts of a log get before columns for wide screens.
+const USUAL_TEXT: usize = 40;
 
 /// No borders, and a line below the header.
 const LOOK: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
@@ -30,10 +39,11 @@ pub(super) fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::R
             (Section::Attention(lines), _) => {
                 lines.iter().try_for_each(|line| write_line(line, style, out))?
             }
-            (Section::Table(table), _) | (Section::Rows, Data::Rows(table)) => {
+            (Section::Table(table) | Section::ScreenRows(table), _) | (Section::Rows, Data::Rows(table)) => {
                 write_table(table.for_people(), style, out)?;
             }
-            (Section::Rows, Data::Tree(_) | Data::Bare(_)) => {} // an object has no rows
+            (Section::Cards, Data::Rows(table)) => write_cards(&table.for_people(), style, out)?,
+            (Section::Rows | Section::Cards, Data::Tree(_) | Data::Bare(_)) => {} // an object has no rows
         }
     }
     if !report.verdicts.is_empty() {
@@ -103,38 +113,108 @@ fn unbroken(line: &Line) -> String {
     human::words(&line)
 }
 
-/// Wraps text at spaces. A word wider than a row gets its own row.
-fn wrap(text: &str, width: Option<usize>) -> Vec<String> {
-    let Some(width) = width else { return vec![text.to_owned()] };
-    let mut rows: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match rows.last_mut() {
-            Some(row) if row.width() + 1 + word.width() <= width => {
-                row.push(' ');
-                row.push_str(word);
-            }
-            _ => rows.push(word.to_owned()),
-        }
-    }
-    rows
-}
-
 fn write_table(table: Table, style: Style, out: &mut dyn Write) -> io::Result<()> {
     painted(table.title, Paint::new().bold(), style, out)?;
     writeln!(out)?;
+    let (table, below) = without_below(table);
     let (table, rows) = laid_out(table, style.width.map(usize::from));
     let mut lines = grid(&table, &rows);
     if table.total_shown().is_some() {
         // Repeat the line below the header above the total.
         lines.insert(lines.len() - 1, lines[1].clone());
     }
-    for line in lines {
+    let indent = indent_below(&table, &rows);
+    for (index, line) in lines.iter().enumerate() {
         writeln!(out, "{}", line.trim_end())?;
+        let texts = index.checked_sub(HEADER_LINES).and_then(|row| below.get(row));
+        for text in texts.into_iter().flatten() {
+            write_text(text, indent, table.whole_texts, style, out)?;
+        }
     }
     match &table.more {
         Some(more) => write_line(more, style, out),
         None => Ok(()),
     }
+}
+
+/// Lines above the rows: header and separator.
+const HEADER_LINES: usize = 2;
+
+/// Removes the columns that are shown below their rows. Returns the texts of each row.
+fn without_below(table: Table) -> (Table, Vec<Vec<Text>>) {
+    let is_below = |head: &Head| head.shown == Shown::Below;
+    let texts = |row: &Vec<Value>| {
+        let cells = table.columns.iter().zip(row).filter(|(head, _)| is_below(head));
+        let text = |(_, value): (&Head, &Value)| match value {
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        };
+        cells.filter_map(text).collect()
+    };
+    let below = table.rows.iter().map(texts).collect();
+    (table.keeping(|_, head| !is_below(head)), below)
+}
+
+/// Texts below a row are aligned with its first text of a log, else with its second cell.
+fn indent_below(table: &Table, rows: &[Vec<String>]) -> usize {
+    let cells = table.columns.iter().position(|head| head.content).unwrap_or(1);
+    widths(table, rows).iter().take(cells).map(|width| width + GAP).sum()
+}
+
+/// Rows of a text below a row that is not shown to its end.
+const EXCERPT_ROWS: usize = 2;
+
+/// Writes a text, wrapped and indented, to its end or the first rows of it.
+fn write_text(text: &str, indent: usize, whole: bool, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let room = style.width.map(|width| usize::from(width).saturating_sub(indent).max(1));
+    let line = |line: &str| fill(&human::text(&line.trim_end().replace('\t', "    ")), room);
+    let mut rows: Vec<String> = text.lines().flat_map(line).collect();
+    if let (false, Some(room), true) = (whole, room, rows.len() > EXCERPT_ROWS) {
+        rows.truncate(EXCERPT_ROWS);
+        rows[EXCERPT_ROWS - 1] = cut_end(&format!("{} …", rows[EXCERPT_ROWS - 1]), room);
+    }
+    rows.iter().try_for_each(|row| writeln!(out, "{}", format!("{:indent$}{row}", "").trim_end()))
+}
+
+/// Writes the title and a card for each row, with a blank line between them.
+fn write_cards(table: &Table, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    painted(table.title, Paint::new().bold(), style, out)?;
+    writeln!(out)?;
+    for (number, card) in table.cards().iter().enumerate() {
+        writeln!(out)?;
+        let title = card.title.iter().map(|value| human::value(value));
+        let title: Vec<String> = [format!("{}", number + 1)].into_iter().chain(title).collect();
+        for row in fill(&title.join(" · "), style.width.map(usize::from)) {
+            painted(&row, Paint::new().bold(), style, out)?;
+            writeln!(out)?;
+        }
+        let label = card.fields.iter().map(|(head, _)| head.width()).max().unwrap_or(0);
+        for (head, value) in &card.fields {
+            write_field(head, value, label, style, out)?;
+        }
+    }
+    table.more.iter().try_for_each(|more| {
+        writeln!(out)?;
+        write_line(more, style, out)
+    })
+}
+
+/// Writes one field of a card; the elements of a list have a line each.
+fn write_field(head: &str, value: &Value, label: usize, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let indent = GAP + label + GAP;
+    let room = style.width.map(|width| usize::from(width).saturating_sub(indent).max(1));
+    let shown = match value {
+        Value::List(values) => values.iter().map(human::value).collect(),
+        Value::Text(text) => text.lines().map(|line| human::text(line).into_owned()).collect(),
+        other => vec![human::value(other)],
+    };
+    let rows = shown.iter().flat_map(|line| fill(line, room));
+    for (index, row) in rows.enumerate() {
+        let head = if index == 0 { head } else { "" };
+        let (gap, room) = (" ".repeat(GAP), label.saturating_sub(head.width()));
+        writeln!(out, "{}", format!("{gap}{head}{:room$}{gap}{row}", "").trim_end())?;
+    }
+    Ok(())
 }
 
 /// Header, separator and rows, one line each.
@@ -164,25 +244,27 @@ fn laid_out(mut table: Table, width: Option<usize>) -> (Table, Vec<Vec<String>>)
     let exact = cells(&table, human::value);
     let Some(width) = width else { return (table, exact) };
     let mut rows = exact;
-    while needed(&widths(&table, &rows)) > width {
-        let Some(roomy) = table.columns.iter().rposition(|head| head.shown == Shown::Wide) else { break };
+    while needed(&wished(&table, &rows)) > width {
+        let Some(roomy) = table.columns.iter().rposition(|head| head.shown.is_wide()) else { break };
         table = table.keeping(|at, _| at != roomy);
         rows = cells(&table, human::value);
     }
     loop {
-        let narrow = NARROWEST_NAME * 2;
-        let attempts: [(Show, usize); 3] =
-            [(human::value, narrow), (human::short_value, narrow), (human::short_value, NARROWEST_NAME)];
-        for (show, narrowest) in attempts {
+        let wide = Floors { name: NARROWEST_NAME * 2, text: NARROWEST_TEXT };
+        let narrow = Floors { name: NARROWEST_NAME, ..wide };
+        let attempts: [(Show, Floors); 3] =
+            [(human::value, wide), (human::short_value, wide), (human::short_value, narrow)];
+        for (show, floors) in attempts {
             rows = cells(&table, show);
-            let widths = cut_widths(&table, widths(&table, &rows), narrowest, width);
+            let widths = cut_widths(&table, widths(&table, &rows), floors, width);
             if needed(&widths) <= width {
                 cut(&table, &mut rows, &widths);
                 return (table, rows);
             }
         }
         if table.columns.len() < 3 {
-            let widths = cut_widths(&table, widths(&table, &rows), NARROWEST_NAME, width);
+            let narrow = Floors { name: NARROWEST_NAME, text: NARROWEST_NAME };
+            let widths = cut_widths(&table, widths(&table, &rows), narrow, width);
             cut(&table, &mut rows, &widths);
             return (table, rows);
         }
@@ -191,11 +273,30 @@ fn laid_out(mut table: Table, width: Option<usize>) -> (Table, Vec<Vec<String>>)
     }
 }
 
+/// Widths of the columns before others are removed for them. Texts of a log may be as long as the screen is wide, so
+/// they are counted as long as most of them are; locations can be cut.
+fn wished(table: &Table, rows: &[Vec<String>]) -> Vec<usize> {
+    let widths = widths(table, rows).into_iter().zip(&table.columns);
+    let wished = |(width, head): (usize, &Head)| match head {
+        Head { content: true, .. } => width.min(USUAL_TEXT),
+        Head { shown: Shown::WideScreen, unit: Unit::Text, .. } => width.min(NARROWEST_NAME * 2),
+        _ => width,
+    };
+    widths.map(wished).collect()
+}
+
 /// The column to remove next: the last, unless it is the only cost column, which most readers look for.
 fn least(table: &Table) -> usize {
     let is_money = |at: usize| table.columns[at].unit == Unit::Usd;
     let last = table.columns.len() - 1;
     if is_money(last) && !(0..last).any(is_money) { last - 1 } else { last }
+}
+
+/// Minimum widths of names and of texts of a log.
+#[derive(Clone, Copy)]
+struct Floors {
+    name: usize,
+    text: usize,
 }
 
 /// Formats a value.
@@ -221,10 +322,13 @@ fn needed(widths: &[usize]) -> usize {
 
 /// Narrows the widest text columns, one character at a time, until the table fits or all are at their
 /// minimum.
-fn cut_widths(table: &Table, mut widths: Vec<usize>, narrowest: usize, width: usize) -> Vec<usize> {
+fn cut_widths(table: &Table, mut widths: Vec<usize>, floors: Floors, width: usize) -> Vec<usize> {
     let words = |at: &usize| matches!(table.columns[*at].unit, Unit::Text | Unit::List);
     while needed(&widths) > width {
-        let floor = |at: usize| narrowest.max(table.columns[at].head.width());
+        let floor = |at: usize| {
+            let narrowest = if table.columns[at].content { floors.text } else { floors.name };
+            narrowest.max(table.columns[at].head.width())
+        };
         let wide = (0..widths.len()).filter(words).filter(|&at| widths[at] > floor(at));
         // If several are equally wide, the last, since the first column names the row.
         let Some(widest) = wide.max_by_key(|&at| widths[at]) else { break };
@@ -236,7 +340,11 @@ fn cut_widths(table: &Table, mut widths: Vec<usize>, narrowest: usize, width: us
 fn cut(table: &Table, rows: &mut [Vec<String>], widths: &[usize]) {
     for row in rows {
         for (at, cell) in row.iter_mut().enumerate() {
-            if matches!(table.columns[at].unit, Unit::Text | Unit::List) {
+            let head = &table.columns[at];
+            // A sentence is read from its beginning; names and paths differ at both ends.
+            if head.content && cell.contains(' ') {
+                *cell = cut_end(cell, widths[at]);
+            } else if matches!(head.unit, Unit::Text | Unit::List) {
                 *cell = cut_middle(cell, widths[at]);
             }
         }
@@ -248,19 +356,29 @@ fn cut_middle(name: &str, room: usize) -> String {
     if name.width() <= room {
         return name.to_owned();
     }
-    let letter_width = |letter: char| letter.to_string().width();
-    let take = |letters: &mut dyn Iterator<Item = char>, room: usize| {
-        let mut used = 0;
-        let fits = |letter: &char| {
-            used += letter_width(*letter);
-            used <= room
-        };
-        letters.take_while(fits).collect::<Vec<char>>()
-    };
     let tail = (room - 1) / 2;
-    let head = take(&mut name.chars(), room - 1 - tail);
-    let tail = take(&mut name.chars().rev(), tail);
+    let head = fitting(name.chars(), room - 1 - tail);
+    let tail = fitting(name.chars().rev(), tail);
     head.into_iter().chain(['…']).chain(tail.into_iter().rev()).collect()
+}
+
+/// Shortens a sentence at its end.
+fn cut_end(sentence: &str, room: usize) -> String {
+    if sentence.width() <= room {
+        return sentence.to_owned();
+    }
+    let head: String = fitting(sentence.chars(), room - 1).into_iter().collect();
+    format!("{}…", head.trim_end())
+}
+
+/// The letters that fit into this width.
+fn fitting(letters: impl Iterator<Item = char>, room: usize) -> Vec<char> {
+    let mut used = 0;
+    let fits = |letter: &char| {
+        used += letter.to_string().width();
+        used <= room
+    };
+    letters.take_while(fits).collect()
 }
 
 #[cfg(test)]
@@ -326,12 +444,5 @@ mod tests {
         assert_eq!(cut_middle("mcp__confluence__get_page", 13), "mcp__c…t_page");
         assert_eq!(cut_middle("Bash", 13), "Bash");
         assert_eq!(cut_middle("日本語日本語日本語", 9).width(), 9);
-    }
-
-    #[test]
-    fn text_is_wrapped_at_blanks() {
-        assert_eq!(wrap("one two three", Some(7)), ["one two", "three"]);
-        assert_eq!(wrap("one incomprehensibilities", Some(7)), ["one", "incomprehensibilities"]);
-        assert_eq!(wrap("one two three", None), ["one two three"]);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Data, FollowUp, Head, Report, Shown, Table, Value};
+use super::{Data, FollowUp, Head, Report, Section, Shown, Table, Value};
 
 /// Rows on screen once a table with its own screen limit is sorted.
 const USUAL_ROWS: usize = 30;
@@ -94,6 +94,11 @@ impl Report {
         };
         let first = table.first_session();
         self.data = Data::Rows(table.cut(arrangement)?);
+        for section in &mut self.screen {
+            if let Section::ScreenRows(table) = section {
+                *table = table.clone().sorted(arrangement)?.cut(arrangement)?;
+            }
+        }
         Ok(self.with_commands(&|command| match (command, &first) {
             (FollowUp::FirstSession, Some(first)) => first.clone(),
             (command, _) => command.clone(),

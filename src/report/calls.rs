@@ -6,16 +6,21 @@ use super::{
     contents, heads,
     sum::{HasContext, RowContext, agent_column, has, place_column, place_columns, session_columns},
 };
-use crate::facts::ledger::{Call, End};
+use crate::facts::{
+    Detail,
+    ledger::{Call, End},
+};
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     make: Some(calls),
+    content: Detail::EXCERPTS,
     is_export: true,
     with_content: Some(&contents::SPEC),
     command: Some(CommandSpec {
         group: CommandGroup::Inside,
         about: "List tool calls: failed ones first, then the slowest",
-        details: "Shows the location of each call. Inputs and results are not shown; see `ccstat export --help`.",
+        details: "Shows the command or path of each call, and the error of failed ones. Whole inputs and results are not shown; see \
+            `ccstat export --help`.",
         examples: &[
             ("Failed calls and their locations", "ccstat calls run.jsonl --limit 20"),
             (
@@ -40,9 +45,12 @@ has! { HasContext for Row<'_>: context -> RowContext }
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
         text tool "Tool" "Name of the tool." => &row.call.tool;
+        text input "Input" [content] "Command, path or other main input." => &row.call.brief;
         text end "End" "Outcome: ok, error, denied, or open (no result in the log)." => Text::fixed(row.call.end.name());
         millis latency_ms "Latency" [nullable] "Time from call to result." => row.call.latency;
-        time started "Started" "Time of the call." => row.call.context.time;
+        text message "Error" [content, data] "The line of a failed result that says what went wrong." => &row.call.failure;
+        text failure "Error" [content, below] "The line of a failed result that says what went wrong." => &row.call.failure;
+        time started "Started" [wide] "Time of the call." => row.call.context.time;
         bytes result_bytes "Result" [nullable, wide] "Size of the result in the log." => row.call.result_bytes;
         ..[agent_column("`main`, or the type of the subagent that called.").wide()];
         text model "Model" [data] "Model that made the call." => &row.call.model;
@@ -50,7 +58,7 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
         text version "Version" [data] "CLI version that wrote it."
             => &row.call.context.version;
         text id "Id" [data] "Id of the call." => &row.call.id;
-        ..[place_column("Location of the call.")];
+        ..[place_column("Location of the call.").wide_screen()];
         ..place_columns();
     }
 }

@@ -61,6 +61,8 @@ pub enum FollowUp {
     Report(&'static str),
     /// The price table.
     Prices,
+    /// Rules that would allow the denied calls.
+    AllowRules,
     /// This report with all rows.
     AllRows,
     /// The session of the first row after sorting.
@@ -82,6 +84,7 @@ impl fmt::Display for FollowUp {
         match self {
             Self::Report(words) => write!(f, "ccstat {words}"),
             Self::Prices => f.write_str("ccstat prices"),
+            Self::AllowRules => f.write_str("ccstat permissions"),
             Self::AllRows => f.write_str(Choice::AllRows.words()),
             Self::FirstSession => f.write_str("ccstat show latest"),
             Self::Session { short, .. } => write!(f, "ccstat show {short}"),
@@ -199,8 +202,8 @@ impl Report {
             match section {
                 Section::Verdict(line) => lines.push(line),
                 Section::Attention(several) => lines.extend(several),
-                Section::Table(table) => tables.push(table),
-                Section::Rows => {}
+                Section::Table(table) | Section::ScreenRows(table) => tables.push(table),
+                Section::Rows | Section::Cards => {}
             }
         }
         let mut all = Vec::new();

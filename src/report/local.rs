@@ -15,8 +15,8 @@ impl Report {
             match section {
                 Section::Verdict(line) => local_line(line, zone),
                 Section::Attention(lines) => lines.iter_mut().for_each(|line| local_line(line, zone)),
-                Section::Table(table) => local_table(table, zone),
-                Section::Rows => {}
+                Section::Table(table) | Section::ScreenRows(table) => local_table(table, zone),
+                Section::Rows | Section::Cards => {}
             }
         }
         self

@@ -3,6 +3,7 @@
 mod agents;
 mod arrange;
 mod calls;
+mod card;
 mod ccusage;
 mod check;
 mod column;
@@ -36,10 +37,12 @@ mod tasks;
 mod text;
 mod tools;
 mod turns;
+mod unit;
 mod value;
 
 pub use agents::agents;
 pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
+pub use card::Card;
 pub use ccusage::{Preset, ccusage};
 pub use check::check;
 pub use cost::{By, cost};
@@ -57,8 +60,9 @@ pub use show::{FindSessionError, LATEST, find_session, show};
 pub use spec::{CommandGroup, CommandSpec, Key, Keys, Reads, ReportSpec, Shape, reports};
 pub use sum::View;
 pub use summary::{Names, arrived, interrupted, summary};
-pub use table::{Column, Data, Head, Report, Section, Shown, Table, Unit, heads};
+pub use table::{Column, Data, Head, Report, Section, Shown, Table, heads};
 pub use text::Text;
+pub use unit::Unit;
 pub use value::{Members, Value};
 
 // The reports whose commands have arguments of their own.

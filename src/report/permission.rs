@@ -5,6 +5,7 @@ mod trial;
 mod verdict;
 
 pub(crate) use suggestion::SPEC as SUGGESTIONS;
+pub(super) use suggestion::exact_rules;
 pub use suggestion::suggestions;
 pub use trial::Trial;
 use trial::apply;

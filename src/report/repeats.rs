@@ -1,81 +1,96 @@
-//! Denials and errors, with repetitions of the same input grouped in one row.
+//! Denials and errors: repetitions of the same input in one row for programs, everything of one kind in one row
+//! for people.
 
-use std::collections::BTreeMap;
+mod denials;
+mod errors;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use denials::Remedy;
+pub(crate) use denials::SPEC as DENIALS;
+pub use denials::denials;
+pub(crate) use errors::SPEC as ERRORS;
+pub(super) use errors::failure;
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
+    Column, Line, Text, Tone, Value, View,
     column::columns,
-    heads,
-    sum::{HasContext, RowContext, agent_column, has, place_column, place_columns, session_columns},
+    sum::{HasContext, RowContext, agent_column, has, place_column, place_columns, session_columns, text},
 };
 use crate::{
-    facts::ledger::{AgentIndex, Call, Context, End, Location, SessionIndex, Turn},
+    facts::{
+        Name,
+        ledger::{AgentIndex, Context, Location, SessionIndex},
+    },
     measure::{Millis, Time},
-};
-
-pub(crate) const DENIALS: ReportSpec = ReportSpec {
-    make: Some(denials),
-    is_export: true,
-    command: Some(CommandSpec {
-        group: CommandGroup::Inside,
-        about: "List denied calls: tool, location, number of repetitions",
-        details: "Repeated denials of the same input in a session are one row, marked as a loop from three times on.",
-        examples: &[
-            ("Denied calls of a run", "ccstat denials run.jsonl"),
-            ("Denied calls since yesterday", "ccstat denials ~/.claude/projects --since yesterday"),
-        ],
-        ..CommandSpec::DEFAULT
-    }),
-    ..ReportSpec::rows(
-        "denials",
-        "Denied calls: tool, location, number of repetitions, and whether it is a loop.",
-        || heads(&denial_columns()),
-    )
-};
-pub(crate) const ERRORS: ReportSpec = ReportSpec {
-    make: Some(errors),
-    is_export: true,
-    command: Some(CommandSpec {
-        group: CommandGroup::Inside,
-        about: "List errors of tools, turns and the API; time lost to retries",
-        details: "Repeated failures of the same input in a session are one row, marked as a loop from three times on.",
-        examples: &[
-            ("Errors of a run", "ccstat errors run.jsonl"),
-            ("Where API retries cost time", "ccstat errors ~/.claude/projects --sort wait_ms"),
-        ],
-        ..CommandSpec::DEFAULT
-    }),
-    ..ReportSpec::rows(
-        "errors",
-        "Errors of tools, turns and the API: location, number of repetitions, and time lost.",
-        || heads(&error_columns()),
-    )
 };
 
 /// Number of repetitions from which the same input is a loop. Two may be a retry.
 const LOOP: u64 = 3;
 
-/// Events with equal keys are repetitions.
+/// Maximum number of rows on screen.
+const ON_SCREEN: usize = 30;
+
+/// A denial or a failure.
+struct Occurrence<'a> {
+    kind: &'static str,
+    /// Name of the tool, subtype of the result, or type of the API error.
+    name: &'a str,
+    context: &'a Context,
+    /// Hash of a call's input.
+    input: Option<u64>,
+    wait: Option<Millis>,
+    /// Command or path, if kept.
+    brief: Option<&'a Name>,
+    /// The error, if kept.
+    message: Option<&'a Name>,
+    /// Who refused a call, and how it can be allowed.
+    refusal: Option<Refusal>,
+}
+
+/// Who refused a call, and how it can be allowed.
+#[derive(Clone, Debug, Default)]
+struct Refusal {
+    by: &'static str,
+    remedy: Remedy,
+}
+
+/// Occurrences with equal keys are repetitions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct RepeatKey<'a> {
     kind: &'static str,
-    what: &'a str,
+    name: &'a str,
     session: Option<SessionIndex>,
     agent: Option<AgentIndex>,
-    /// Hash of a call's input.
     input: Option<u64>,
+}
+
+/// Occurrences with equal keys are one row for people.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct GroupKey<'a> {
+    kind: &'static str,
+    name: &'a str,
+    /// The error of a failure, or the input of a denied call.
+    text: Option<&'a str>,
+    refused_by: Option<&'static str>,
 }
 
 #[derive(Default)]
 struct Row {
     kind: Value,
-    what: Value,
+    name: Value,
     context: RowContext,
     count: u64,
+    sessions: BTreeSet<Option<SessionIndex>>,
     first: Option<Time>,
     last: Option<Time>,
     wait: Option<Millis>,
     is_loop: bool,
+    /// Command or path of the newest one.
+    input: Value,
+    /// Error of the newest one.
+    message: Value,
+    refusal: Option<Refusal>,
 }
 
 /// The same tool input, denied or failed repeatedly in a session.
@@ -90,169 +105,137 @@ pub(super) struct Loop<'a> {
 
 has! { HasContext for Row: context -> RowContext }
 
-impl Row {
-    fn of(view: &View<'_>, key: &RepeatKey<'_>, context: &Context) -> Self {
-        Self {
-            kind: key.kind.into(),
-            what: key.what.into(),
-            context: RowContext::of(view, context),
-            ..Self::default()
-        }
+impl<'a> Occurrence<'a> {
+    fn new(kind: &'static str, name: &'a str, context: &'a Context) -> Self {
+        Self { kind, name, context, input: None, wait: None, brief: None, message: None, refusal: None }
     }
 
-    fn add(&mut self, time: Option<Time>, wait: Option<Millis>) {
-        self.count += 1;
-        self.first = self.first.into_iter().chain(time).min();
-        self.last = self.last.max(time);
-        if let Some(wait) = wait {
-            *self.wait.get_or_insert(Millis::ZERO) += wait;
+    fn repeat_key(&self) -> RepeatKey<'a> {
+        let Context { session, agent, .. } = *self.context;
+        RepeatKey { kind: self.kind, name: self.name, session, agent, input: self.input }
+    }
+
+    fn group_key(&self) -> GroupKey<'a> {
+        let text = if self.refusal.is_some() { self.brief } else { self.message };
+        GroupKey {
+            kind: self.kind,
+            name: self.name,
+            text: text.map(|text| &**text),
+            refused_by: self.refusal.as_ref().map(|refusal| refusal.by),
         }
     }
 }
 
-/// Groups events by key.
+impl Row {
+    /// A row without occurrences.
+    fn of(occurrence: &Occurrence<'_>) -> Self {
+        Self { kind: occurrence.kind.into(), name: occurrence.name.into(), ..Self::default() }
+    }
+
+    fn add(&mut self, occurrence: &Occurrence<'_>) {
+        let Occurrence { context, wait, brief, message, refusal, .. } = occurrence;
+        if self.count == 0 || context.time >= self.last {
+            (self.input, self.message) = (text(*brief), text(*message));
+            self.refusal.clone_from(refusal);
+        }
+        self.count += 1;
+        self.sessions.insert(context.session);
+        self.first = self.first.into_iter().chain(context.time).min();
+        self.last = self.last.max(context.time);
+        if let Some(wait) = wait {
+            *self.wait.get_or_insert(Millis::ZERO) += *wait;
+        }
+    }
+}
+
+/// Groups occurrences, in log order.
 struct Repeats<'a> {
     view: &'a View<'a>,
-    rows: BTreeMap<RepeatKey<'a>, Row>,
+    all: Vec<Occurrence<'a>>,
 }
 
 impl<'a> Repeats<'a> {
-    fn new(view: &'a View<'a>) -> Self {
-        Self { view, rows: BTreeMap::new() }
+    fn new(view: &'a View<'a>, all: impl IntoIterator<Item = Occurrence<'a>>) -> Self {
+        Self { view, all: all.into_iter().collect() }
     }
 
-    fn add(
-        &mut self,
-        kind: &'static str,
-        what: &'a str,
-        context: &Context,
-        input: Option<u64>,
-        wait: Option<Millis>,
-    ) {
-        let key = RepeatKey { kind, what, session: context.session, agent: context.agent, input };
-        let row = match self.rows.entry(key) {
-            std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
-            std::collections::btree_map::Entry::Vacant(free) => {
-                let row = Row::of(self.view, free.key(), context);
-                free.insert(row)
+    /// Rows of repetitions, each with the location of its first occurrence.
+    fn rows(&self) -> BTreeMap<RepeatKey<'a>, Row> {
+        let mut rows: BTreeMap<RepeatKey<'a>, Row> = BTreeMap::new();
+        for one in &self.all {
+            let row = rows
+                .entry(one.repeat_key())
+                .or_insert_with(|| Row { context: RowContext::of(self.view, one.context), ..Row::of(one) });
+            row.add(one);
+            row.is_loop |= one.input.is_some() && row.count >= LOOP;
+        }
+        rows
+    }
+
+    /// Rows for people, each with the location of its newest occurrence: most frequent first, then the newest.
+    fn groups(&self, rows: &BTreeMap<RepeatKey<'a>, Row>) -> Vec<Row> {
+        let mut groups: BTreeMap<GroupKey<'a>, (Row, &'a Context)> = BTreeMap::new();
+        for one in &self.all {
+            let (row, newest) = groups.entry(one.group_key()).or_insert_with(|| (Row::of(one), one.context));
+            row.add(one);
+            row.is_loop |= rows.get(&one.repeat_key()).is_some_and(|row| row.is_loop);
+            if one.context.time >= newest.time {
+                *newest = one.context;
             }
-        };
-        row.add(context.time, wait);
-        row.is_loop |= input.is_some() && row.count >= LOOP;
+        }
+        let finish =
+            |(row, newest): (Row, &Context)| Row { context: RowContext::of(self.view, newest), ..row };
+        let mut groups: Vec<Row> = groups.into_values().map(finish).collect();
+        groups.sort_by_key(|row| std::cmp::Reverse((row.count, row.last, row.context.at)));
+        groups
     }
 
     /// The groups that are loops.
     fn loops(self) -> impl Iterator<Item = Loop<'a>> {
-        self.rows.into_iter().filter(|(_, row)| row.is_loop).map(|(key, row)| Loop {
+        self.rows().into_iter().filter(|(_, row)| row.is_loop).map(|(key, row)| Loop {
             session: key.session,
-            tool: key.what,
+            tool: key.name,
             count: row.count,
             at: row.context.at,
         })
     }
+}
 
-    /// All rows, most frequent first, and the number of loops.
-    fn finish(self) -> (Vec<Row>, u64) {
-        let mut rows: Vec<Row> = self.rows.into_values().collect();
-        rows.sort_by_key(|row| {
-            (std::cmp::Reverse(row.count), row.first.is_none(), row.first, row.context.at)
-        });
-        let loops = rows.iter().filter(|row| row.is_loop).count() as u64;
-        (rows, loops)
-    }
+/// Rows for programs: most frequent first, then the oldest.
+fn sorted(rows: BTreeMap<RepeatKey<'_>, Row>) -> Vec<Row> {
+    let mut rows: Vec<Row> = rows.into_values().collect();
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.count), row.first.is_none(), row.first, row.context.at));
+    rows
 }
 
 fn time_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        time first "First" "Time of the first occurrence." => row.first;
+        time first "First" [data] "Time of the first occurrence." => row.first;
         time last "Last" [wide] "Time of the last occurrence." => row.last;
         flag loop "Loop" [data] "Whether the same input had this outcome three times or more in its session."
             => row.is_loop;
-        text again "Repeats" [screen] "`loop` if the same input was repeated three times or more." => row.is_loop.then_some("loop");
-        ..[agent_column("`main`, or the type of the subagent.").wide()];
+        text again "Repeats" [screen] "`loop` if the same input was repeated three times or more in a session." => row.is_loop.then_some(Text::fixed("loop"));
+        count sessions "Sessions" [no_sum, wide_screen] "Number of sessions in which it occurred." => row.sessions.len() as u64;
+        ..[agent_column("`main`, or the type of the subagent.").data()];
         ..session_columns();
-        ..[place_column("Location of the first occurrence.")];
+        ..[place_column("Location of the newest occurrence.").wide_screen()];
         ..place_columns();
     }
 }
 
-fn denial_columns() -> Vec<Column<Row>> {
-    columns! { |row: Row|
-        text tool "Tool" "Name of the tool." => &row.what;
-        count denied "Denied" "Number of times with the same input in the same session." => row.count;
-        ..time_columns();
-    }
-}
-
-fn error_columns() -> Vec<Column<Row>> {
-    columns! { |row: Row|
-        text sort "Kind" "Where the error occurred: `tool`, `turn`, `api` (request failed for good) or `retry` (request was retried)."
-            => &row.kind;
-        text name "Name" "Name of the tool, subtype of the turn, or type of the API error." => &row.what;
-        count errors "Errors" "Number of times with the same input in the same session." => row.count;
-        millis wait_ms "Waited" [nullable] "Time spent waiting before retries." => row.wait;
-        ..time_columns();
-    }
-}
-
-fn refused<'a>(view: &'a View<'a>) -> Repeats<'a> {
-    let mut repeats = Repeats::new(view);
-    for denial in &view.ledger.denials {
-        let input = denial.call.map(|call| view.ledger.calls[call].input);
-        repeats.add("denial", &denial.tool, &denial.context, input, None);
-    }
-    repeats
-}
-
-fn failed<'a>(view: &'a View<'a>) -> Repeats<'a> {
-    let mut repeats = Repeats::new(view);
-    for call in view.ledger.calls.iter().filter(|call: &&Call| call.end == End::Error) {
-        repeats.add("tool", &call.tool, &call.context, Some(call.input), None);
-    }
-    repeats
-}
-
 /// All loops, by location.
 pub(super) fn loops<'a>(view: &'a View<'a>) -> Vec<Loop<'a>> {
-    let mut loops: Vec<Loop<'a>> = refused(view).loops().chain(failed(view).loops()).collect();
+    let denied = Repeats::new(view, denials::occurrences(view));
+    let failed = Repeats::new(view, errors::failed_calls(view));
+    let mut loops: Vec<Loop<'a>> = denied.loops().chain(failed.loops()).collect();
     loops.sort_by_key(|one| one.at);
     loops
 }
 
-/// Denied calls, with repetitions grouped.
-pub fn denials(view: &View<'_>) -> Report {
-    let (rows, loops) = refused(view).finish();
-    let table = Table::of("Denials", &denial_columns(), &rows).with_sums().on_screen(30);
-    Report::of(
-        "denials",
-        table,
-        loop_note(loops, "was denied", rows.is_empty().then_some("no call was denied")),
-    )
-}
-
-/// How a turn failed. The CLI reports API failures as `success` with a flag.
-pub(super) fn failure(turn: &Turn) -> &str {
-    if &*turn.subtype == "success" { "success with is_error" } else { &turn.subtype }
-}
-
-/// Errors, with repetitions grouped.
-fn errors(view: &View<'_>) -> Report {
-    let ledger = view.ledger;
-    let mut repeats = failed(view);
-    for turn in ledger.turns.iter().filter(|turn| turn.counted && !turn.ok) {
-        repeats.add("turn", failure(turn), &turn.context, None, None);
-    }
-    for failure in &ledger.api_failures {
-        let kind = if failure.retried { "retry" } else { "api" };
-        repeats.add(kind, &failure.kind, &failure.context, None, failure.wait);
-    }
-    let (rows, loops) = repeats.finish();
-    let table = Table::of("Errors", &error_columns(), &rows).with_sums().on_screen(30);
-    Report::of(ERRORS.name, table, loop_note(loops, "failed", rows.is_empty().then_some("nothing failed")))
-}
-
-fn loop_note(loops: u64, what: &'static str, nothing: Option<&'static str>) -> Vec<Line> {
-    let nothing = nothing.map(|words| Line::new(Tone::Good).word(words));
+/// A note about loops, or that nothing happened.
+fn loop_note(rows: &[Row], what: &'static str, nothing: &'static str) -> Vec<Line> {
+    let loops = rows.iter().filter(|row| row.is_loop).count() as u64;
+    let nothing = rows.is_empty().then(|| Line::new(Tone::Good).word(nothing));
     let looped = (loops > 0).then(|| {
         Line::new(Tone::Warning)
             .count(loops, " loop", " loops")

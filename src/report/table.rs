@@ -2,72 +2,7 @@
 
 use std::{borrow::Borrow, ops::Range};
 
-use super::{Choice, FollowUp, Line, Members, Part, RunOutcome, Tone, Value, gate::Verdict};
-use crate::measure::{Millis, Usd};
-
-/// Unit of the values of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    Text,
-    Count,
-    Bytes,
-    /// Numbers, possibly negative, where each row may have its own unit.
-    Number,
-    /// Amounts of money.
-    Usd,
-    /// Durations.
-    Millis,
-    /// Points in time.
-    Time,
-    /// Ratios.
-    Share,
-    /// Booleans.
-    Flag,
-    /// Lists of texts.
-    List,
-    /// Bars on a timeline.
-    Bar,
-}
-
-impl Unit {
-    /// Whether the largest or latest value comes first when sorting without an explicit order.
-    pub fn descends(self) -> bool {
-        match self {
-            Self::Count | Self::Bytes | Self::Number | Self::Usd | Self::Millis | Self::Share => true,
-            Self::Time | Self::Flag => true,
-            Self::Text | Self::List | Self::Bar => false,
-        }
-    }
-
-    /// Whether values may be missing, unless the column says otherwise.
-    const fn can_be_missing(self) -> bool {
-        match self {
-            Self::Text | Self::Number | Self::Usd | Self::Millis | Self::Time | Self::Share => true,
-            Self::Count | Self::Bytes | Self::Flag | Self::List | Self::Bar => false,
-        }
-    }
-
-    /// Sum of zero rows.
-    fn zero(self) -> Value {
-        match self {
-            Self::Count => Value::Count(0),
-            Self::Bytes => Value::Bytes(0),
-            Self::Usd => Value::Usd(Usd::ZERO),
-            Self::Millis => Value::Millis(Millis::ZERO),
-            Self::Text | Self::Number | Self::Time | Self::Share | Self::Flag | Self::List | Self::Bar => {
-                Value::Missing
-            }
-        }
-    }
-
-    /// Whether cells are right-aligned.
-    pub fn is_numeric(self) -> bool {
-        match self {
-            Self::Count | Self::Bytes | Self::Number | Self::Usd | Self::Millis | Self::Share => true,
-            Self::Text | Self::Time | Self::Flag | Self::List | Self::Bar => false,
-        }
-    }
-}
+use super::{Choice, FollowUp, Line, Members, Part, RunOutcome, Tone, Unit, Value, gate::Verdict};
 
 /// Who sees a column, unless columns are selected by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +15,25 @@ pub enum Shown {
     Data,
     /// People only.
     Screen,
+    /// People only, if the screen is wide enough.
+    WideScreen,
+    /// People only, as text below the row.
+    Below,
+}
+
+impl Shown {
+    /// Whether programs see it too.
+    pub fn is_for_programs(self) -> bool {
+        match self {
+            Self::Always | Self::Wide | Self::Data => true,
+            Self::Screen | Self::WideScreen | Self::Below => false,
+        }
+    }
+
+    /// Whether the column needs a wide screen.
+    pub fn is_wide(self) -> bool {
+        matches!(self, Self::Wide | Self::WideScreen)
+    }
 }
 
 /// Description of a column, without its values.
@@ -207,6 +161,18 @@ impl<R> Column<R> {
     pub const fn screen(self) -> Self {
         self.shown(Shown::Screen)
     }
+
+    /// Shown to people only, if the screen is wide enough.
+    #[must_use]
+    pub const fn wide_screen(self) -> Self {
+        self.shown(Shown::WideScreen)
+    }
+
+    /// Shown to people only, below the row.
+    #[must_use]
+    pub const fn below(self) -> Self {
+        self.shown(Shown::Below)
+    }
 }
 
 /// Descriptions of these columns.
@@ -233,6 +199,8 @@ pub struct Table {
     pub rest: Option<(&'static str, &'static str)>,
     /// Whether rows are left out at the beginning, because the last ones are the newest.
     pub keeps_last: bool,
+    /// Whether texts below a row are shown to their end.
+    pub whole_texts: bool,
     /// How to see all rows: the command, and the option.
     pub all: Box<[Part; 2]>,
 }
@@ -254,6 +222,7 @@ impl Table {
             screen_rows: None,
             rest: None,
             keeps_last: false,
+            whole_texts: false,
             all: Box::new([Part::FollowUp(FollowUp::AllRows), Part::Choice(Choice::AllRows)]),
         }
     }
@@ -305,7 +274,7 @@ impl Table {
 
     /// Columns for programs, with their index.
     pub fn for_programs(&self) -> Vec<(usize, &Head)> {
-        self.columns.iter().enumerate().filter(|(_, head)| head.shown != Shown::Screen).collect()
+        self.columns.iter().enumerate().filter(|(_, head)| head.shown.is_for_programs()).collect()
     }
 
     /// Rows that are shown on screen.
@@ -396,6 +365,11 @@ pub enum Section {
     Table(Table),
     /// The rows of the report, the same table that programs read.
     Rows,
+    /// The rows of the report as cards: texts are wrapped, not cut.
+    Cards,
+    /// The rows of the report as people read them, in groups or in another order. They have the columns of the
+    /// rows that programs read, and are arranged like them.
+    ScreenRows(Table),
 }
 
 /// The data that programs read.
@@ -432,6 +406,13 @@ impl Report {
         Self { name, data: Data::Rows(table), notes, verdicts, run_outcomes, screen: vec![Section::Rows] }
     }
 
+    /// Shows people these rows instead of those that programs read.
+    #[must_use]
+    pub(super) fn with_screen_rows(mut self, table: Table) -> Self {
+        self.screen = vec![Section::ScreenRows(table)];
+        self
+    }
+
     /// Removes the columns that show text of the log.
     #[must_use]
     pub fn without_content(mut self) -> Self {
@@ -441,6 +422,7 @@ impl Report {
         }
         let section = |section| match section {
             Section::Table(table) => Section::Table(plain(table)),
+            Section::ScreenRows(table) => Section::ScreenRows(plain(table)),
             other => other,
         };
         self.screen = self.screen.into_iter().map(section).collect();

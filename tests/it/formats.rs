@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ccstat::internal::{
     render::Format,
-    report::{REPORTS, Reads, ReportSpec, Shape, Shown},
+    report::{REPORTS, Reads, ReportSpec, Shape},
 };
 use clap::ValueEnum;
 use serde_json::Value;
@@ -181,7 +181,7 @@ pub(crate) fn agree(report: &str, written: &Written) {
     }
     if let Shape::Rows(heads) = spec.shape {
         let found = |key: &str| csv[0].iter().any(|found| found == key);
-        let heads = heads().into_iter().filter(|head| head.shown != Shown::Screen);
+        let heads = heads().into_iter().filter(|head| head.shown.is_for_programs());
         let keys: Vec<&str> =
             heads.filter(|head| !head.optional || found(head.key)).map(|head| head.key).collect();
         assert_eq!(csv[0].iter().collect::<Vec<_>>(), keys, "{report}");

@@ -38,6 +38,8 @@ mod plain;
 mod printed;
 mod privacy;
 mod questions;
+#[cfg(unix)]
+mod reasons;
 mod recordings;
 mod redact;
 mod reports;

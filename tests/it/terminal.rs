@@ -46,6 +46,20 @@ pub(crate) fn open(columns: u16, rows: u16) -> (OwnedFd, File) {
     (program.into(), person.into())
 }
 
+/// Returns what ccstat prints on a terminal of this width, without colours, and its exit code.
+pub(crate) fn screen(columns: u16, arguments: &[&str]) -> (i32, String) {
+    let (drawn, mut seen) = open(columns, 24);
+    let mut command = Command::new(crate::support::program());
+    command.args(arguments).args(["--color", "never", "--no-config"]).current_dir(testdata(""));
+    command.env("TZ", "UTC").env("HOME", testdata("no-such-home")).env("TERM", "xterm").env_remove("COLUMNS");
+    let mut child = command.stdin(Stdio::null()).stdout(drawn).stderr(Stdio::piped()).spawn().unwrap();
+    drop(command); // it holds the terminal too
+    let mut all = Vec::new();
+    let _ = seen.read_to_end(&mut all); // a terminal without an open writer ends with an error
+    let code = child.wait().unwrap().code().unwrap();
+    (code, String::from_utf8(all).unwrap().replace("\r\n", "\n"))
+}
+
 /// Makes a program the leader of a session whose terminal is its standard error.
 #[expect(unsafe_code, reason = "the session must exist before the program starts")]
 fn lead_session(command: &mut Command) {

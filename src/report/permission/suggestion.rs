@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
 };
 
 use serde_json::Value as Json;
@@ -14,7 +14,7 @@ use super::input_of;
 use crate::{
     facts::{
         Detail,
-        ledger::{Call as RecordedCall, End},
+        ledger::{Call as RecordedCall, CallIndex, End},
         trace::permission::{decisions, subject},
     },
     permission::{self, Breadth, Call, Suggested},
@@ -61,14 +61,7 @@ pub fn suggestions(view: &View<'_>, breadth: Breadth) -> Report {
     let (blocked, denied): (Vec<_>, Vec<_>) = denied.partition(|(_, decision)| decision.obstacle.is_some());
     let denied: Vec<&RecordedCall> = denied.into_iter().map(|(call, _)| call).collect();
     let inputs: Vec<Json> = denied.iter().map(|call| input_of(call)).collect();
-    let project =
-        |call: &RecordedCall| view.session(&call.context).and_then(|session| session.project.as_deref());
-    let calls: Vec<Call<'_>> = denied
-        .iter()
-        .zip(&inputs)
-        .map(|(call, input)| Call { tool: &call.tool, input, cwd: project(call) })
-        .collect();
-    let suggested = permission::suggest(&calls, breadth, None);
+    let suggested = permission::suggest(&tested(view, &denied, &inputs), breadth, None);
     let made = |calls: &[usize]| calls.iter().filter_map(|&at| denied.get(at).copied()).collect::<Vec<_>>();
     let rules = suggested.rules.iter().map(|one| {
         let warning = one.warning.map_or(Value::Missing, Value::text);
@@ -85,6 +78,46 @@ pub fn suggestions(view: &View<'_>, breadth: Breadth) -> Report {
     let table = Table::of("Suggested rules", &columns(), &rows).on_screen(30);
     let reasons = refused.iter().map(|(_, reason)| &**reason);
     Report::of(SPEC.name, table, notes(&suggested.rules, reasons))
+}
+
+/// Calls as rules see them.
+fn tested<'a>(view: &View<'a>, calls: &[&'a RecordedCall], inputs: &'a [Json]) -> Vec<Call<'a>> {
+    let project =
+        |call: &RecordedCall| view.session(&call.context).and_then(|session| session.project.as_deref());
+    let tested =
+        |(call, input): (&&'a RecordedCall, &'a Json)| Call { tool: &call.tool, input, cwd: project(call) };
+    calls.iter().zip(inputs).map(tested).collect()
+}
+
+/// The rules that would allow exactly these calls, or why no rule can. A compound command may need several.
+pub(in crate::report) fn exact_rules(
+    view: &View<'_>,
+    denied: &[CallIndex],
+) -> HashMap<CallIndex, Result<String, String>> {
+    // The same input needs the same rules.
+    let mut same: BTreeMap<(&str, u64), Vec<CallIndex>> = BTreeMap::new();
+    for &at in denied {
+        let call = &view.ledger.calls[at];
+        same.entry((&*call.tool, call.input)).or_default().push(at);
+    }
+    let same: Vec<Vec<CallIndex>> = same.into_values().collect();
+    let first: Vec<&RecordedCall> = same.iter().map(|all| &view.ledger.calls[all[0]]).collect();
+    let inputs: Vec<Json> = first.iter().map(|call| input_of(call)).collect();
+    let suggested = permission::suggest(&tested(view, &first, &inputs), Breadth::Exact, None);
+    let mut found: HashMap<CallIndex, Result<String, String>> = HashMap::new();
+    for one in &suggested.rules {
+        for &call in one.covers.iter().flat_map(|&at| &same[at]) {
+            let rules = found.entry(call).or_insert_with(|| Ok(String::new()));
+            if let Ok(rules) = rules {
+                let comma = if rules.is_empty() { "" } else { ", " };
+                *rules = format!("{rules}{comma}{}", one.rule);
+            }
+        }
+    }
+    for one in suggested.refused {
+        found.extend(same[one.call].iter().map(|&call| (call, Err(one.reason.clone()))));
+    }
+    found
 }
 
 fn row(view: &View<'_>, calls: &[&RecordedCall], rule: Value, warning: Value) -> Row {

@@ -1,0 +1,130 @@
+//! Reports about failures and denials show reasons: on a terminal, and elsewhere with `--content`.
+
+use serde_json::Value;
+
+use crate::{
+    support::{printed_rows, run_with},
+    terminal::screen,
+};
+
+const FAILURES: &str = "logs/failures";
+const SHOP: &str = "logs/failures/-home-dev-shop";
+/// The error that two sessions share.
+const FAILED_TEST: &str = "FAIL cart.test.ts: expected 3 items, got 2";
+
+/// Returns what a terminal of this width shows of a successful command.
+fn shown(columns: u16, arguments: &[&str]) -> String {
+    let (code, screen) = screen(columns, arguments);
+    assert_eq!(code, 0, "{screen}");
+    screen
+}
+
+/// Returns the lines that contain a text.
+fn lines<'a>(screen: &'a str, text: &str) -> Vec<&'a str> {
+    screen.lines().filter(|line| line.contains(text)).collect()
+}
+
+/// Returns the last number in a line.
+fn last_number(line: &str) -> u64 {
+    line.split_whitespace().rev().find_map(|word| word.parse().ok()).unwrap()
+}
+
+fn keys(rows: &[Value]) -> Vec<String> {
+    rows[0].as_object().unwrap().keys().cloned().collect()
+}
+
+#[test]
+fn errors_on_a_terminal_are_grouped_by_tool_and_message_over_all_sessions() {
+    for columns in [80, 140] {
+        let screen = shown(columns, &["errors", FAILURES]);
+        let failed = lines(&screen, FAILED_TEST);
+        assert_eq!(failed.len(), 1, "{screen}");
+        assert!(failed[0].starts_with("Bash "), "{screen}");
+        // The newest of three is in the other session.
+        let input = lines(&screen, "npm test");
+        assert_eq!(input.iter().map(|line| line.trim()).collect::<Vec<_>>(), ["npm test"], "{screen}");
+        assert!(screen.contains("API: overloaded") && screen.contains("529 Overloaded"), "{screen}");
+        assert_eq!(last_number(lines(&screen, "Total")[0]), 5, "{screen}");
+        insta::assert_snapshot!(format!("errors-{columns}"), screen);
+    }
+}
+
+#[test]
+fn errors_without_content_are_grouped_by_tool_and_show_no_text() {
+    for screen in [shown(100, &["errors", FAILURES, "--no-content"]), run_with(&["errors", FAILURES]).1] {
+        assert_eq!(lines(&screen, "Bash").len(), 1, "{screen}");
+        assert!(!screen.contains("FAIL") && !screen.contains("npm"), "{screen}");
+        assert!(lines(&screen, "Bash")[0].contains(" 3 "), "{screen}");
+    }
+}
+
+#[test]
+fn programs_read_a_row_for_each_input_and_content_only_on_request() {
+    let rows = printed_rows(&["errors", FAILURES]);
+    assert_eq!(rows.len(), 5);
+    let texts = ["message", "input"].map(str::to_owned);
+    assert!(!keys(&rows).iter().any(|key| texts.contains(key)), "{rows:?}");
+    let told = printed_rows(&["errors", FAILURES, "--content"]);
+    assert_eq!(told.len(), 5);
+    assert!(told.iter().any(|row| row["message"] == FAILED_TEST && row["input"] == "npm test"), "{told:?}");
+    // Apart from the texts, nothing changes.
+    for (row, told) in rows.iter().zip(told) {
+        let mut told = told.as_object().unwrap().clone();
+        told.retain(|key, _| !texts.contains(key));
+        assert_eq!(row.as_object().unwrap(), &told);
+    }
+}
+
+#[test]
+fn denials_say_what_was_refused_by_whom_and_what_would_allow_it() {
+    for columns in [80, 140] {
+        let screen = shown(columns, &["denials", FAILURES]);
+        let curl = lines(&screen, "curl");
+        assert!(curl[0].contains("no allow rule") && curl[0].contains('3'), "{screen}");
+        assert!(curl[1].contains("Bash(curl https://api.example/v1/status)"), "{screen}");
+        assert!(lines(&screen, "rm -rf dist")[0].contains("a rule"), "{screen}");
+        assert!(screen.contains("ccstat permissions --suggest"), "{screen}");
+        insta::assert_snapshot!(format!("denials-{columns}"), screen);
+    }
+    let refused = shown(120, &["denials", "recordings/2.1.325"]);
+    for by in ["a hook", "a person", "plan mode", "a rule", "no allow rule"] {
+        assert!(refused.contains(by), "{by}: {refused}");
+    }
+}
+
+#[test]
+fn programs_read_denials_as_before_and_rules_on_request() {
+    let rows = printed_rows(&["denials", FAILURES]);
+    assert_eq!(keys(&rows).len(), 10, "{rows:?}");
+    assert!(!rows.iter().any(|row| row.to_string().contains("curl")), "{rows:?}");
+    let told = printed_rows(&["denials", FAILURES, "--content"]);
+    assert_eq!(told[0]["allow_rules"], "Bash(curl https://api.example/v1/status)");
+    assert_eq!(told[0]["input"], "curl https://api.example/v1/status");
+}
+
+#[test]
+fn calls_show_their_command_and_failed_ones_their_error() {
+    for columns in [80, 140] {
+        let screen = shown(columns, &["calls", SHOP]);
+        assert!(lines(&screen, "npm test -- cart --verbose")[0].starts_with("Bash"), "{screen}");
+        assert_eq!(lines(&screen, FAILED_TEST).len(), 2, "{screen}");
+        insta::assert_snapshot!(format!("calls-{columns}"), screen);
+    }
+    let rows = printed_rows(&["calls", SHOP, "--content"]);
+    assert!(rows.iter().any(|row| row["input"] == "npm test -- cart" && row["message"] == FAILED_TEST));
+    assert!(!run_with(&["calls", SHOP]).1.contains("npm"));
+}
+
+#[test]
+fn a_filter_leaves_out_the_texts_of_other_sessions() {
+    for report in ["errors", "denials", "calls"] {
+        let all = shown(140, &[report, FAILURES]);
+        let some = shown(140, &[report, FAILURES, "--project", "/home/dev/api"]);
+        assert!(all.contains("rm -rf dist") || all.contains("File has not been read"), "{all}");
+        for text in ["rm -rf dist", "File has not been read", "cart --verbose", "529"] {
+            assert!(!some.contains(text), "{report} {text}: {some}");
+        }
+        let none = shown(140, &[report, FAILURES, "--tool", "Edit"]);
+        assert!(!none.contains("npm") && !none.contains("curl"), "{report}: {none}");
+    }
+}
