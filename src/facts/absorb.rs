@@ -4,9 +4,8 @@ use super::{
     Facts,
     calls::Call,
     detail::{Compaction, Detail, EventKind, ExcerptOf},
-    insert,
     key::{Id, Name, SessionKey},
-    merge::{CompactPlace, First, Last, Merge, SmallSet},
+    merge::{CompactPlace, First, Last, Merge, SmallSet, insert},
     once::Once,
     responses::{Lane, Response},
     sessions::{CostState, Ending, ModelUse, Session, TurnDuration, TurnEnd},
@@ -200,7 +199,7 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
     }
 
     fn ending(&mut self, ending: Ending) {
-        if let Some(run) = &mut self.facts.run {
+        if let Some(run) = &mut *self.facts.run {
             run.ending.merge(ending);
         }
     }

@@ -13,7 +13,7 @@ pub(crate) use traced::{SessionSpan, Traced, Writers};
 use super::{
     HashedSet,
     key::{Id, Keyed, Name, SessionKey},
-    merge::{CompactPlace, Earliest, First, Merge},
+    merge::{CompactPlace, Earliest, First, Merge, Unmerged},
 };
 use crate::{
     event::{Dialect, trace::Traces},
@@ -168,21 +168,14 @@ pub(crate) enum AgentRef {
     Side,
 }
 
-/// Data of a subagent, by its id or by the call that started it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Agent {
-    /// The call that started it.
-    pub(crate) call: First<Name>,
-    pub(crate) kind: First<Name>,
-    pub(crate) id: First<Name>,
-}
-
-impl Merge for Agent {
-    fn merge(&mut self, other: Self) {
-        let Self { call, kind, id } = other;
-        self.call.merge(call);
-        self.kind.merge(kind);
-        self.id.merge(id);
+merged! {
+    /// Data of a subagent, by its id or by the call that started it.
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Agent {
+        /// The call that started it.
+        pub(crate) call: First<Name>,
+        pub(crate) kind: First<Name>,
+        pub(crate) id: First<Name>,
     }
 }
 
@@ -305,49 +298,44 @@ pub(crate) struct Compaction {
     pub(crate) took: Option<Millis>,
 }
 
-/// Input and output of a call.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Content {
-    pub(crate) input: First<Name>,
-    pub(crate) output: First<Name>,
-    /// The command, skill or agent that it uses.
-    pub(crate) used: First<Name>,
-}
-
-impl Merge for Content {
-    fn merge(&mut self, other: Self) {
-        let Self { input, output, used } = other;
-        self.input.merge(input);
-        self.output.merge(output);
-        self.used.merge(used);
+merged! {
+    /// Input and output of a call.
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Content {
+        pub(crate) input: First<Name>,
+        pub(crate) output: First<Name>,
+        /// The command, skill or agent that it uses.
+        pub(crate) used: First<Name>,
     }
 }
 
-/// All rows that are kept.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Details {
-    pub(crate) kept: Detail,
-    pub(crate) tool_uses: RowsById<ToolUseRow>,
-    pub(crate) tool_results: RowsById<ToolResultRow>,
-    pub(crate) responses: RowsById<ResponseRow>,
-    pub(crate) denials: RowsById<EventContext>,
-    pub(crate) agents: Keyed<Agent>,
-    pub(crate) records: Vec<Record>,
-    pub(crate) contents: Keyed<Content>,
-    /// Excerpts of prompts, responses, calls, failures and ends of turns.
-    pub(crate) excerpts: Keyed<First<Name>>,
-    /// Titles of sessions.
-    pub(crate) titles: Titles,
-    /// Decoded traces.
-    pub(crate) traces: Vec<Traced>,
-    /// Consecutive records that name the same session.
-    pub(crate) spans: Vec<SessionSpan>,
-    /// Who wrote each source.
-    pub(crate) writers: BTreeMap<SourceId, Writers>,
-    /// Calls of other tools than questions, without a result so far. Their results need not be kept.
-    unanswered: HashedSet<Id>,
-    /// Source, unit and agent of the last record: most records repeat them.
-    last: Option<(SourceId, u64, AgentRef, bool)>,
+merged! {
+    /// All rows that are kept.
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Details {
+        pub(crate) kept: Detail,
+        pub(crate) tool_uses: RowsById<ToolUseRow>,
+        pub(crate) tool_results: RowsById<ToolResultRow>,
+        pub(crate) responses: RowsById<ResponseRow>,
+        pub(crate) denials: RowsById<EventContext>,
+        pub(crate) agents: Keyed<Agent>,
+        pub(crate) records: Vec<Record>,
+        pub(crate) contents: Keyed<Content>,
+        /// Excerpts of prompts, responses, calls, failures and ends of turns.
+        pub(crate) excerpts: Keyed<First<Name>>,
+        /// Titles of sessions.
+        pub(crate) titles: Titles,
+        /// Decoded traces.
+        pub(crate) traces: Vec<Traced>,
+        /// Consecutive records that name the same session.
+        pub(crate) spans: Vec<SessionSpan>,
+        /// Who wrote each source.
+        pub(crate) writers: BTreeMap<SourceId, Writers>,
+        /// Calls of other tools than questions, without a result so far. Their results need not be kept.
+        unanswered: Unmerged<HashedSet<Id>>,
+        /// Source, unit and agent of the last record: most records repeat them.
+        last: Unmerged<Option<(SourceId, u64, AgentRef, bool)>>,
+    }
 }
 
 impl Details {
@@ -358,64 +346,5 @@ impl Details {
     /// Returns a kept excerpt.
     pub(crate) fn excerpt(&self, of: ExcerptOf, id: Id) -> Option<Name> {
         self.excerpts.get(of.key(id)).and_then(First::get).cloned()
-    }
-
-    /// Inserts the pending rows.
-    pub(super) fn flush(&mut self) {
-        let Self {
-            kept: _,
-            tool_uses: _,
-            tool_results: _,
-            responses: _,
-            denials: _,
-            agents,
-            records: _,
-            contents,
-            excerpts,
-            titles: _,
-            traces: _,
-            spans: _,
-            writers: _,
-            unanswered: _,
-            last: _,
-        } = self;
-        agents.flush();
-        contents.flush();
-        excerpts.flush();
-    }
-}
-
-impl Merge for Details {
-    fn merge(&mut self, other: Self) {
-        let Self {
-            kept,
-            tool_uses,
-            tool_results,
-            responses,
-            denials,
-            agents,
-            records,
-            contents,
-            excerpts,
-            titles,
-            traces,
-            spans,
-            writers,
-            unanswered: _, // a cache
-            last: _,       // a cache
-        } = other;
-        self.kept.merge(kept);
-        self.tool_uses.merge(tool_uses);
-        self.tool_results.merge(tool_results);
-        self.responses.merge(responses);
-        self.denials.merge(denials);
-        self.agents.merge(agents);
-        self.records.merge(records);
-        self.contents.merge(contents);
-        self.excerpts.merge(excerpts);
-        self.titles.merge(titles);
-        self.traces.merge(traces);
-        self.spans.merge(spans);
-        Merge::merge(&mut self.writers, writers);
     }
 }

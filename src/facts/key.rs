@@ -107,6 +107,10 @@ impl<V: Merge + Send> Merge for Keyed<V> {
                 .for_each(|(mine, theirs)| mine.merge(theirs));
         }
     }
+
+    fn flush(&mut self) {
+        Keyed::flush(self);
+    }
 }
 
 /// An id in 16 bytes: a uuid as it is, any other text as a keyed hash.

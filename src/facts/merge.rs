@@ -5,9 +5,11 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    hash::Hash,
+    hash::{BuildHasher, Hash},
+    ops::{Deref, DerefMut},
 };
 
+use super::Interrupted;
 use crate::{
     input::{Place, SourceId},
     measure::Time,
@@ -18,6 +20,30 @@ use hashbrown::HashMap;
 pub(crate) trait Merge {
     /// Makes `self` what reading both inputs would have made.
     fn merge(&mut self, other: Self);
+
+    /// Inserts pending rows, so that they can be read.
+    fn flush(&mut self) {}
+}
+
+/// Declares a struct that merges field by field.
+macro_rules! merged {
+    ($(#[$about:meta])* $vis:vis struct $name:ident {
+        $($(#[$doc:meta])* $field_vis:vis $field:ident: $type:ty,)+
+    }) => {
+        $(#[$about])*
+        $vis struct $name { $($(#[$doc])* $field_vis $field: $type,)+ }
+
+        impl $crate::facts::Merge for $name {
+            fn merge(&mut self, other: Self) {
+                let Self { $($field),+ } = other;
+                $($crate::facts::Merge::merge(&mut self.$field, $field);)+
+            }
+
+            fn flush(&mut self) {
+                $($crate::facts::Merge::flush(&mut self.$field);)+
+            }
+        }
+    };
 }
 
 impl Merge for () {
@@ -45,27 +71,44 @@ impl<T: Merge> Merge for Option<T> {
             (Some(_), None) => {}
         }
     }
+
+    fn flush(&mut self) {
+        self.iter_mut().for_each(T::flush);
+    }
 }
 
 impl<T: Merge> Merge for Box<T> {
     fn merge(&mut self, other: Self) {
         (**self).merge(*other);
     }
+
+    fn flush(&mut self) {
+        (**self).flush();
+    }
+}
+
+impl<T: Merge, const N: usize> Merge for [T; N] {
+    fn merge(&mut self, other: Self) {
+        self.iter_mut().zip(other).for_each(|(mine, theirs)| mine.merge(theirs));
+    }
 }
 
 /// Merges the values of shared keys. Neither replaces the other.
-impl<K: Eq + Hash, V: Merge, S: std::hash::BuildHasher> Merge for HashMap<K, V, S> {
+impl<K: Eq + Hash, V: Merge, S: BuildHasher> Merge for HashMap<K, V, S> {
     fn merge(&mut self, mut other: Self) {
         if self.len() < other.len() {
             std::mem::swap(self, &mut other);
         }
-        for (key, theirs) in other {
-            match self.entry(key) {
-                hashbrown::hash_map::Entry::Occupied(mine) => mine.into_mut().merge(theirs),
-                hashbrown::hash_map::Entry::Vacant(free) => {
-                    free.insert(theirs);
-                }
-            }
+        other.into_iter().for_each(|(key, theirs)| insert(self, key, theirs));
+    }
+}
+
+/// Inserts a value. Merges it with the value that the key already has.
+pub(crate) fn insert<K: Eq + Hash, V: Merge, S: BuildHasher>(map: &mut HashMap<K, V, S>, key: K, value: V) {
+    match map.entry(key) {
+        hashbrown::hash_map::Entry::Occupied(known) => known.into_mut().merge(value),
+        hashbrown::hash_map::Entry::Vacant(free) => {
+            free.insert(value);
         }
     }
 }
@@ -163,13 +206,47 @@ impl<T> Merge for First<T> {
     }
 }
 
-/// The largest offset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Last(pub(crate) u64);
-
-impl Merge for Last {
+impl Merge for Interrupted {
     fn merge(&mut self, other: Self) {
         *self = (*self).max(other);
+    }
+}
+
+impl<T: Ord> Merge for BTreeSet<T> {
+    fn merge(&mut self, other: Self) {
+        self.extend(other);
+    }
+}
+
+/// The largest value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Last<T>(pub(crate) T);
+
+impl<T: Ord + Copy> Merge for Last<T> {
+    fn merge(&mut self, other: Self) {
+        *self = (*self).max(other);
+    }
+}
+
+/// State of one reader, such as a cache. Merging drops that of the other reader.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unmerged<T>(pub(crate) T);
+
+impl<T> Merge for Unmerged<T> {
+    fn merge(&mut self, _: Self) {}
+}
+
+impl<T> Deref for Unmerged<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Unmerged<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
     }
 }
 

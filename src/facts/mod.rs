@@ -4,6 +4,9 @@
 //! merging the pieces gives the same facts. Nothing is decided before the end: [`Facts::settle`] computes
 //! differences between cumulative totals, pairs calls with results, and prices responses.
 
+#[macro_use]
+mod merge;
+
 mod absorb;
 mod account;
 mod arrival;
@@ -13,7 +16,6 @@ mod detail;
 mod difference;
 mod key;
 pub mod ledger;
-mod merge;
 mod once;
 mod responses;
 mod sessions;
@@ -40,11 +42,11 @@ use difference::ResetsAndVersions;
 pub use key::Name;
 use key::{Id, Keyed, Names, SessionKey};
 pub(crate) use merge::{Earliest, Merge};
-use merge::{First, Span};
+use merge::{First, Span, Unmerged, insert};
 use once::Records;
 use responses::{Lanes, Response};
 use sessions::{Chain, Ending, Session, TurnDuration};
-use trouble::{Invalid, Invalids, Tail, Tails, UnknownKind};
+use trouble::{Invalid, Invalids, Tail, UnknownKind};
 
 use crate::{
     event::{Dialect, Event, Kind, KindId},
@@ -52,37 +54,38 @@ use crate::{
     measure::{Version, has_long_prompt_surcharge},
 };
 
-/// Everything learned from the records read so far.
-#[derive(Clone, Debug, Default)]
-pub struct Facts {
-    input: Counts,
-    /// Lines of each unit, by source and offset: a place only knows the line within its unit.
-    units: BTreeMap<(SourceId, u64), UnitLines>,
-    invalids: Invalids,
-    tails: Tails,
-    dialects: [u64; Dialect::ALL.len()],
-    kinds: KindCounts,
-    unknown_kinds: Hashed<Name, UnknownKind>,
-    records: Records,
-    span: Option<Span>,
-    versions: BTreeSet<Name>,
-    sessions: Hashed<SessionKey, Session>,
-    chain: Chain,
-    endings: Hashed<(SourceId, SessionKey), Ending>,
-    durations: Keyed<TurnDuration>,
-    prompts: Keyed<()>,
-    responses: Keyed<Response>,
-    /// The session that requested a response, if a copied line names it.
-    request_sessions: Hashed<Id, First<SessionKey>>,
-    lanes: Lanes,
-    calls: Keyed<Call>,
-    denied: Keyed<First<Name>>,
-    /// API failures and denials without an id; other events only if rows are kept.
-    session_events: RowsById<SessionEvent>,
-    names: Names,
-    run: Option<Run>,
-    details: Option<Box<Details>>,
-    interrupted: Option<Interrupted>,
+merged! {
+    /// Everything learned from the records read so far.
+    #[derive(Clone, Debug, Default)]
+    pub struct Facts {
+        input: Counts,
+        /// Lines of each unit, by source and offset: a place only knows the line within its unit.
+        units: BTreeMap<(SourceId, u64), UnitLines>,
+        invalids: Invalids,
+        dialects: [u64; Dialect::ALL.len()],
+        kinds: KindCounts,
+        unknown_kinds: Hashed<Name, UnknownKind>,
+        records: Records,
+        span: Option<Span>,
+        versions: BTreeSet<Name>,
+        sessions: Hashed<SessionKey, Session>,
+        chain: Chain,
+        endings: Hashed<(SourceId, SessionKey), Ending>,
+        durations: Keyed<TurnDuration>,
+        prompts: Keyed<()>,
+        responses: Keyed<Response>,
+        /// The session that requested a response, if a copied line names it.
+        request_sessions: Hashed<Id, First<SessionKey>>,
+        lanes: Lanes,
+        calls: Keyed<Call>,
+        denied: Keyed<First<Name>>,
+        /// API failures and denials without an id; other events only if rows are kept.
+        session_events: RowsById<SessionEvent>,
+        names: Unmerged<Names>,
+        run: Unmerged<Option<Run>>,
+        details: Option<Box<Details>>,
+        interrupted: Option<Interrupted>,
+    }
 }
 
 /// A hash map with a random seed, since keys come from untrusted logs.
@@ -117,29 +120,20 @@ impl Merge for UnitLines {
     }
 }
 
-/// Counts of bytes and lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Sources that could be opened.
-    pub sources: u64,
-    /// Bytes after decompression.
-    pub bytes: u64,
-    /// Physical lines.
-    pub lines: u64,
-    /// Blank lines.
-    pub blank: u64,
-    /// JSON objects with a `type`.
-    pub records: u64,
-}
-
-impl Merge for Counts {
-    fn merge(&mut self, other: Self) {
-        let Self { sources, bytes, lines, blank, records } = other;
-        self.sources += sources;
-        self.bytes += bytes;
-        self.lines += lines;
-        self.blank += blank;
-        self.records += records;
+merged! {
+    /// Counts of bytes and lines.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Counts {
+        /// Sources that could be opened.
+        pub sources: u64,
+        /// Bytes after decompression.
+        pub bytes: u64,
+        /// Physical lines.
+        pub lines: u64,
+        /// Blank lines.
+        pub blank: u64,
+        /// JSON objects with a `type`.
+        pub records: u64,
     }
 }
 
@@ -156,63 +150,7 @@ impl Default for KindCounts {
 impl Merge for KindCounts {
     fn merge(&mut self, other: Self) {
         let Self(theirs) = other;
-        self.0.iter_mut().zip(*theirs).for_each(|(mine, theirs)| *mine += theirs);
-    }
-}
-
-impl Merge for Facts {
-    fn merge(&mut self, other: Self) {
-        let Self {
-            input,
-            units,
-            invalids,
-            tails,
-            dialects,
-            kinds,
-            unknown_kinds,
-            records,
-            span,
-            versions,
-            sessions,
-            chain,
-            endings,
-            durations,
-            prompts,
-            responses,
-            request_sessions,
-            lanes,
-            calls,
-            denied,
-            session_events,
-            names: _, // a cache: rows hold their names themselves
-            run,
-            details,
-            interrupted,
-        } = other;
-        self.interrupted = self.interrupted.max(interrupted);
-        self.input.merge(input);
-        Merge::merge(&mut self.units, units);
-        self.invalids.merge(invalids);
-        self.tails.merge_into(tails, &mut self.invalids);
-        self.dialects.iter_mut().zip(dialects).for_each(|(mine, theirs)| *mine += theirs);
-        self.kinds.merge(kinds);
-        self.unknown_kinds.merge(unknown_kinds);
-        self.records.merge(records);
-        self.span.merge(span);
-        self.versions.extend(versions);
-        self.sessions.merge(sessions);
-        self.chain.merge(chain);
-        self.endings.merge(endings);
-        self.durations.merge(durations);
-        self.prompts.merge(prompts);
-        self.responses.merge(responses);
-        self.request_sessions.merge(request_sessions);
-        self.lanes.merge(lanes);
-        self.calls.merge(calls);
-        self.denied.merge(denied);
-        self.session_events.merge(session_events);
-        self.end_run(run);
-        self.details.merge(details);
+        self.0.merge(theirs);
     }
 }
 
@@ -224,7 +162,8 @@ impl Facts {
     }
 
     /// Adds the facts of another unit or thread. The order of merges does not matter.
-    pub fn merge(&mut self, other: Self) {
+    pub fn merge(&mut self, mut other: Self) {
+        other.end_run();
         Merge::merge(self, other);
     }
 
@@ -253,12 +192,12 @@ impl Facts {
     /// Records the last line of a unit that is not blank, and if it is unfinished, why.
     pub fn tail(&mut self, place: Place, unfinished: Option<String>) {
         let unfinished = unfinished.map(|reason| Invalid { place, reason });
-        self.tails.insert(place.source, Tail { offset: place.offset, unfinished }, &mut self.invalids);
+        self.invalids.tail(place.source, Tail { offset: place.offset, unfinished });
     }
 
     /// Records that reading was interrupted, and how many bytes there were in total.
     pub fn interrupt(&mut self, total: Option<u64>) {
-        self.interrupted = self.interrupted.max(Some(Interrupted { total }));
+        self.interrupted.merge(Some(Interrupted { total }));
     }
 
     /// Returns whether reading was interrupted.
@@ -311,7 +250,7 @@ impl Facts {
 
     /// Makes the session of this record the current run.
     fn absorb_session(&mut self, place: Place, event: &Event<'_>) {
-        if let Some(run) = &mut self.run
+        if let Some(run) = &mut *self.run
             && run.source == place.source
             && run.key.is(event.session.as_deref())
         {
@@ -322,57 +261,20 @@ impl Facts {
             None => SessionKey::Nameless(place.source),
         };
         let session = Session::seen(place, event, &mut self.names);
-        let before = self.run.replace(Run { source: place.source, key, session, ending: Ending::default() });
-        self.end_run(before);
+        self.end_run();
+        *self.run = Some(Run { source: place.source, key, session, ending: Ending::default() });
     }
 
     /// Ends the current run and flushes pending rows.
     fn close(&mut self) {
-        let run = self.run.take();
-        self.end_run(run);
+        self.end_run();
         for (id, response) in std::mem::take(&mut self.lanes).resolve() {
             self.responses.insert(id, response);
         }
         for id in self.surcharged() {
             self.responses.insert(id, Response::old());
         }
-        // Destructured, so that a new table that is not flushed here does not compile.
-        let Self {
-            input: _,
-            units: _,
-            invalids: _,
-            tails: _,
-            dialects: _,
-            kinds: _,
-            unknown_kinds: _,
-            records,
-            span: _,
-            versions: _,
-            sessions: _,
-            chain: _,
-            endings: _,
-            durations,
-            prompts,
-            responses,
-            request_sessions: _,
-            lanes: _,
-            calls,
-            denied,
-            session_events: _,
-            names: _,
-            run: _,
-            details,
-            interrupted: _,
-        } = self;
-        records.flush();
-        durations.flush();
-        prompts.flush();
-        responses.flush();
-        calls.flush();
-        denied.flush();
-        if let Some(details) = details {
-            details.flush();
-        }
+        self.flush();
     }
 
     /// Responses with a possibly long prompt, printed by a version that charged extra for long prompts.
@@ -387,24 +289,11 @@ impl Facts {
         lines.iter().filter(|(place, _)| old(*place)).map(|&(_, id)| id).collect()
     }
 
-    fn end_run(&mut self, run: Option<Run>) {
-        let Some(Run { source, key, session, ending }) = run else { return };
+    fn end_run(&mut self) {
+        let Some(Run { source, key, session, ending }) = self.run.take() else { return };
         if ending.response.is_some() || ending.result.is_some() {
             insert(&mut self.endings, (source, key.clone()), ending);
         }
         insert(&mut self.sessions, key, session);
-    }
-}
-
-fn insert<K: Eq + std::hash::Hash, V: Merge, S: std::hash::BuildHasher>(
-    map: &mut HashMap<K, V, S>,
-    key: K,
-    value: V,
-) {
-    match map.entry(key) {
-        hashbrown::hash_map::Entry::Occupied(known) => known.into_mut().merge(value),
-        hashbrown::hash_map::Entry::Vacant(free) => {
-            free.insert(value);
-        }
     }
 }

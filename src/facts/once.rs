@@ -92,17 +92,19 @@ impl Once {
     }
 }
 
-/// All records, copies merged.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Records {
-    /// Records with a uuid.
-    rows: Keyed<Row>,
-    /// Rare contents of records with a uuid.
-    uncommon: Keyed<Uncommon>,
-    /// Records without a uuid. Each counts.
-    nameless: Vec<Once>,
-    /// Number of records with a uuid, including copies.
-    with_uuid: u64,
+merged! {
+    /// All records, copies merged.
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Records {
+        /// Records with a uuid.
+        rows: Keyed<Row>,
+        /// Rare contents of records with a uuid.
+        uncommon: Keyed<Uncommon>,
+        /// Records without a uuid. Each counts.
+        nameless: Vec<Once>,
+        /// Number of records with a uuid, including copies.
+        with_uuid: u64,
+    }
 }
 
 impl Records {
@@ -119,13 +121,6 @@ impl Records {
         if let Some(rare) = rare {
             self.uncommon.insert(uuid, Uncommon { row, rare });
         }
-    }
-
-    /// Inserts the pending rows.
-    pub(crate) fn flush(&mut self) {
-        let Self { rows, uncommon, nameless: _, with_uuid: _ } = self;
-        rows.flush();
-        uncommon.flush();
     }
 
     /// Returns the place of the copy that counts.
@@ -152,15 +147,5 @@ impl Records {
         uncommon
             .map(|(_, one)| &*one.rare)
             .chain(self.nameless.iter().filter_map(|once| once.rare.as_deref()))
-    }
-}
-
-impl Merge for Records {
-    fn merge(&mut self, other: Self) {
-        let Self { rows, uncommon, nameless, with_uuid } = other;
-        self.rows.merge(rows);
-        self.uncommon.merge(uncommon);
-        self.nameless.merge(nameless);
-        self.with_uuid.merge(with_uuid);
     }
 }

@@ -10,30 +10,32 @@ use crate::{
     measure::{Terms, Tokens, Version, has_long_prompt_surcharge},
 };
 
-/// One API response. A gigabyte has a hundred thousand responses, so rows are small.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Response {
-    /// The sessions that contain it: its own, and forks of it.
-    pub(crate) sessions: SmallSet<SessionKey>,
-    /// The model that answered.
-    pub(crate) model: First<Name>,
-    /// The model that was requested.
-    pub(crate) requested: First<Name>,
-    usage: Usage,
-    /// Whether a line has usage.
-    pub(crate) has_usage: bool,
-    /// Whether a line has a stop reason.
-    pub(crate) stopped: bool,
-    /// Whether a `message_delta` has the final counts.
-    pub(crate) delta: bool,
-    /// Whether a saved session contains it.
-    pub(crate) saved: bool,
-    /// Whether the prices of fast mode apply.
-    pub(crate) fast: bool,
-    /// Whether the surcharge for inference in the US applies.
-    pub(crate) in_us: bool,
-    /// Whether a version wrote it that charged extra for long prompts.
-    pub(crate) surcharged: bool,
+merged! {
+    /// One API response. A gigabyte has a hundred thousand responses, so rows are small.
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Response {
+        /// The sessions that contain it: its own, and forks of it.
+        pub(crate) sessions: SmallSet<SessionKey>,
+        /// The model that answered.
+        pub(crate) model: First<Name>,
+        /// The model that was requested.
+        pub(crate) requested: First<Name>,
+        usage: Usage,
+        /// Whether a line has usage.
+        pub(crate) has_usage: bool,
+        /// Whether a line has a stop reason.
+        pub(crate) stopped: bool,
+        /// Whether a `message_delta` has the final counts.
+        pub(crate) delta: bool,
+        /// Whether a saved session contains it.
+        pub(crate) saved: bool,
+        /// Whether the prices of fast mode apply.
+        pub(crate) fast: bool,
+        /// Whether the surcharge for inference in the US applies.
+        pub(crate) in_us: bool,
+        /// Whether a version wrote it that charged extra for long prompts.
+        pub(crate) surcharged: bool,
+    }
 }
 
 impl Response {
@@ -115,35 +117,6 @@ impl Response {
     }
 }
 
-impl Merge for Response {
-    fn merge(&mut self, other: Self) {
-        let Self {
-            sessions,
-            model,
-            requested,
-            usage,
-            has_usage,
-            stopped,
-            delta,
-            saved,
-            fast,
-            in_us,
-            surcharged,
-        } = other;
-        self.sessions.merge(sessions);
-        self.model.merge(model);
-        self.requested.merge(requested);
-        self.usage.merge(usage);
-        self.has_usage.merge(has_usage);
-        self.stopped.merge(stopped);
-        self.delta.merge(delta);
-        self.saved.merge(saved);
-        self.fast.merge(fast);
-        self.in_us.merge(in_us);
-        self.surcharged.merge(surcharged);
-    }
-}
-
 /// Token counts of a response. Merging keeps the maximum of each field: lines repeat and grow, they never add
 /// up.
 #[derive(Clone, Copy, Debug, Default)]
@@ -168,12 +141,14 @@ impl Merge for Usage {
     }
 }
 
-/// Stream events in versions whose events have no message id. A `message_delta` belongs to the last
-/// `message_start` before it in its lane, which is only known at the end.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Lanes {
-    starts: Vec<(Lane, u64, Id)>,
-    deltas: Vec<(Lane, u64, Response)>,
+merged! {
+    /// Stream events in versions whose events have no message id. A `message_delta` belongs to the last
+    /// `message_start` before it in its lane, which is only known at the end.
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Lanes {
+        starts: Vec<(Lane, u64, Id)>,
+        deltas: Vec<(Lane, u64, Response)>,
+    }
 }
 
 /// A sequence of stream events: a source, a session, and the call of a subagent if there is one.
@@ -198,13 +173,5 @@ impl Lanes {
             let (of, _, id) = starts.get(after.checked_sub(1)?)?;
             (*of == lane).then_some((*id, response))
         })
-    }
-}
-
-impl Merge for Lanes {
-    fn merge(&mut self, other: Self) {
-        let Self { starts, deltas } = other;
-        self.starts.merge(starts);
-        self.deltas.merge(deltas);
     }
 }

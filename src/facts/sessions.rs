@@ -10,23 +10,25 @@ use crate::{
     measure::{Millis, Time, Tokens, Usd},
 };
 
-/// A session.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Session {
-    /// Earliest time of a record.
-    pub(crate) start: Earliest,
-    /// Latest time of a record.
-    pub(crate) end: Option<Time>,
-    /// The folder it began in.
-    pub(crate) cwd: First<Name>,
-    /// The version that began it.
-    pub(crate) version: First<Name>,
-    /// Whether the printed stream of the CLI contains it.
-    pub(crate) streamed: bool,
-    /// The sources it was seen in.
-    pub(crate) sources: SmallSet<SourceId>,
-    /// Its saved cost.
-    pub(crate) state: Option<CostState>,
+merged! {
+    /// A session.
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Session {
+        /// Earliest time of a record.
+        pub(crate) start: Earliest,
+        /// Latest time of a record.
+        pub(crate) end: Option<Last<Time>>,
+        /// The folder it began in.
+        pub(crate) cwd: First<Name>,
+        /// The version that began it.
+        pub(crate) version: First<Name>,
+        /// Whether the printed stream of the CLI contains it.
+        pub(crate) streamed: bool,
+        /// The sources it was seen in.
+        pub(crate) sources: SmallSet<SourceId>,
+        /// Its saved cost.
+        pub(crate) state: Option<CostState>,
+    }
 }
 
 impl Session {
@@ -37,7 +39,7 @@ impl Session {
         };
         Self {
             start: event.time.into(),
-            end: event.time,
+            end: event.time.map(Last),
             cwd: name(&event.cwd),
             version: name(&event.version),
             streamed: event.dialect == Dialect::Stream,
@@ -45,13 +47,11 @@ impl Session {
             state: None,
         }
     }
-}
 
-impl Session {
     /// Adds another record of the same source.
     pub(crate) fn see(&mut self, place: Place, event: &event::Event<'_>, names: &mut Names) {
         self.start.merge(event.time.into());
-        self.end = self.end.max(event.time);
+        self.end.merge(event.time.map(Last));
         let place = CompactPlace::from(place);
         for (kept, new) in [(&mut self.cwd, &event.cwd), (&mut self.version, &event.version)] {
             if let Some(text) = new
@@ -61,19 +61,6 @@ impl Session {
             }
         }
         self.streamed |= event.dialect == Dialect::Stream;
-    }
-}
-
-impl Merge for Session {
-    fn merge(&mut self, other: Self) {
-        let Self { start, end, cwd, version, streamed, sources, state } = other;
-        self.start.merge(start);
-        self.end = self.end.max(end);
-        self.cwd.merge(cwd);
-        self.version.merge(version);
-        self.streamed.merge(streamed);
-        self.sources.merge(sources);
-        self.state.merge(state);
     }
 }
 
@@ -142,35 +129,29 @@ pub(crate) struct TurnEnd {
     pub(crate) first_token: Option<Millis>,
 }
 
-/// Records that have to be evaluated in log order.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Chain {
-    /// Ends of turns.
-    pub(crate) results: Vec<TurnEnd>,
-    /// `/clear` records: totals start again from zero.
-    pub(crate) resets: Vec<Place>,
-    /// Versions, each with the place of the record that first names it.
-    pub(crate) versions: Vec<(Place, Name)>,
-    /// Printed lines of responses with a prompt so long that the price depends on the version.
-    pub(crate) long_prompts: Vec<(Place, Id)>,
-}
-
-impl Merge for Chain {
-    fn merge(&mut self, other: Self) {
-        let Self { results, resets, versions, long_prompts } = other;
-        self.results.merge(results);
-        self.resets.merge(resets);
-        self.versions.merge(versions);
-        self.long_prompts.merge(long_prompts);
+merged! {
+    /// Records that have to be evaluated in log order.
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Chain {
+        /// Ends of turns.
+        pub(crate) results: Vec<TurnEnd>,
+        /// `/clear` records: totals start again from zero.
+        pub(crate) resets: Vec<Place>,
+        /// Versions, each with the place of the record that first names it.
+        pub(crate) versions: Vec<(Place, Name)>,
+        /// Printed lines of responses with a prompt so long that the price depends on the version.
+        pub(crate) long_prompts: Vec<(Place, Id)>,
     }
 }
 
-/// Offsets of the last response and the last result of a session in one source. A response after the last
-/// result was never billed.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ending {
-    pub(crate) response: Option<Last>,
-    pub(crate) result: Option<Last>,
+merged! {
+    /// Offsets of the last response and the last result of a session in one source. A response after the last
+    /// result was never billed.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct Ending {
+        pub(crate) response: Option<Last<u64>>,
+        pub(crate) result: Option<Last<u64>>,
+    }
 }
 
 impl Ending {
@@ -180,25 +161,11 @@ impl Ending {
     }
 }
 
-impl Merge for Ending {
-    fn merge(&mut self, other: Self) {
-        let Self { response, result } = other;
-        self.response.merge(response);
-        self.result.merge(result);
-    }
-}
-
-/// Wall time of one interactive turn. A fork copies the record, so it can belong to several sessions.
-#[derive(Clone, Debug)]
-pub(crate) struct TurnDuration {
-    pub(crate) sessions: SmallSet<SessionKey>,
-    pub(crate) wall: First<Millis>,
-}
-
-impl Merge for TurnDuration {
-    fn merge(&mut self, other: Self) {
-        let Self { sessions, wall } = other;
-        self.sessions.merge(sessions);
-        self.wall.merge(wall);
+merged! {
+    /// Wall time of one interactive turn. A fork copies the record, so it can belong to several sessions.
+    #[derive(Clone, Debug)]
+    pub(crate) struct TurnDuration {
+        pub(crate) sessions: SmallSet<SessionKey>,
+        pub(crate) wall: First<Millis>,
     }
 }

@@ -171,7 +171,7 @@ impl<'a> Settled<'a> {
             blank: counts.blank,
             records: counts.records,
             invalid: facts.invalids.count,
-            truncated: facts.tails.truncated(),
+            truncated: facts.invalids.truncated().count() as u64,
             copies: records.copies(),
             dialects: dialects.filter(|&(_, count)| count > 0).collect(),
             invalid_places: facts.invalids.first.iter().map(place).collect(),

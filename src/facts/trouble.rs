@@ -23,6 +23,9 @@ pub(crate) struct Invalids {
     pub(crate) first: Vec<Invalid>,
     /// Counts by source.
     pub(crate) by_source: BTreeMap<SourceId, u64>,
+    /// The last line of each source that is not blank. Only there an unfinished object counts as truncated;
+    /// anywhere else it is invalid.
+    tails: BTreeMap<SourceId, Tail>,
 }
 
 impl Invalids {
@@ -39,25 +42,37 @@ impl Invalids {
             self.first.truncate(KEPT);
         }
     }
+
+    /// Adds the last line of a part of a source. An unfinished line that turns out not to be the last becomes
+    /// invalid.
+    pub(crate) fn tail(&mut self, source: SourceId, mut tail: Tail) {
+        let Some(known) = self.tails.get_mut(&source) else {
+            self.tails.insert(source, tail);
+            return;
+        };
+        if known.offset < tail.offset {
+            std::mem::swap(known, &mut tail);
+        }
+        if let Some(invalid) = tail.unfinished {
+            self.push(invalid);
+        }
+    }
+
+    /// Returns the places of unfinished objects, one for each source that ends inside an object.
+    pub(crate) fn truncated(&self) -> impl Iterator<Item = Place> {
+        self.tails.values().filter_map(|tail| tail.unfinished.as_ref()).map(|unfinished| unfinished.place)
+    }
 }
 
 impl Merge for Invalids {
     fn merge(&mut self, other: Self) {
-        let Self { count, first, by_source } = other;
+        let Self { count, first, by_source, tails } = other;
         self.count += count;
-        for (source, count) in by_source {
-            *self.by_source.entry(source).or_default() += count;
-        }
-        for invalid in first {
-            self.keep(invalid);
-        }
+        Merge::merge(&mut self.by_source, by_source);
+        first.into_iter().for_each(|invalid| self.keep(invalid));
+        tails.into_iter().for_each(|(source, tail)| self.tail(source, tail));
     }
 }
-
-/// The last line of each source that is not blank. Only there an unfinished object counts as truncated;
-/// anywhere else it is invalid.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tails(BTreeMap<SourceId, Tail>);
 
 /// The last line seen so far in a source.
 #[derive(Clone, Debug)]
@@ -65,45 +80,6 @@ pub(crate) struct Tail {
     pub(crate) offset: u64,
     /// Set if it ends inside an object.
     pub(crate) unfinished: Option<Invalid>,
-}
-
-impl Tails {
-    /// Adds a line. An unfinished line that turns out not to be the last becomes invalid.
-    pub(crate) fn insert(&mut self, source: SourceId, mut tail: Tail, invalids: &mut Invalids) {
-        let earlier = match self.0.get_mut(&source) {
-            Some(known) => {
-                if known.offset < tail.offset {
-                    std::mem::swap(known, &mut tail);
-                }
-                tail.unfinished
-            }
-            None => {
-                self.0.insert(source, tail);
-                None
-            }
-        };
-        if let Some(invalid) = earlier {
-            invalids.push(invalid);
-        }
-    }
-
-    /// Adds the lines of other facts.
-    pub(crate) fn merge_into(&mut self, other: Self, invalids: &mut Invalids) {
-        let Self(tails) = other;
-        for (source, tail) in tails {
-            self.insert(source, tail, invalids);
-        }
-    }
-
-    /// Returns the number of sources that end inside an object.
-    pub(crate) fn truncated(&self) -> u64 {
-        self.places().count() as u64
-    }
-
-    /// Returns the places of the unfinished objects.
-    pub(crate) fn places(&self) -> impl Iterator<Item = Place> {
-        self.0.values().filter_map(|tail| tail.unfinished.as_ref()).map(|unfinished| unfinished.place)
-    }
 }
 
 /// A kind without a row in our tables.
@@ -140,11 +116,11 @@ mod tests {
     #[test]
     fn an_unfinished_line_is_truncated_only_at_the_end_of_a_source() {
         for order in [[1, 2], [2, 1]] {
-            let (mut tails, mut invalids) = (Tails::default(), Invalids::default());
+            let mut invalids = Invalids::default();
             for offset in order {
-                tails.insert(SourceId(0), Tail { offset, unfinished: Some(invalid(offset)) }, &mut invalids);
+                invalids.tail(SourceId(0), Tail { offset, unfinished: Some(invalid(offset)) });
             }
-            assert_eq!((tails.truncated(), invalids.count), (1, 1));
+            assert_eq!((invalids.truncated().count(), invalids.count), (1, 1));
             assert_eq!(invalids.first[0].place.offset, 1);
         }
     }

@@ -8,9 +8,8 @@ use crate::{
     facts::{
         Hashed,
         absorb::RecordAbsorber,
-        insert,
         key::{Id, Name, SessionKey},
-        merge::{CompactPlace, First, Merge},
+        merge::{CompactPlace, First, Merge, insert},
     },
 };
 
@@ -45,14 +44,16 @@ impl ExcerptOf {
     }
 }
 
-/// The titles of sessions, by kind.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Titles {
-    named: Hashed<SessionKey, BTreeMap<TitleKind, LastText>>,
-    /// Summaries, by the uuid of a record of their session.
-    summaries: Hashed<Id, LastText>,
-    /// Sessions of records, to find those of summaries.
-    records: Hashed<Id, First<SessionKey>>,
+merged! {
+    /// The titles of sessions, by kind.
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Titles {
+        named: Hashed<SessionKey, BTreeMap<TitleKind, LastText>>,
+        /// Summaries, by the uuid of a record of their session.
+        summaries: Hashed<Id, LastText>,
+        /// Sessions of records, to find those of summaries.
+        records: Hashed<Id, First<SessionKey>>,
+    }
 }
 
 /// The text of the last record that has one.
@@ -67,15 +68,6 @@ impl Merge for LastText {
         if other.place > self.place {
             *self = other;
         }
-    }
-}
-
-impl Merge for Titles {
-    fn merge(&mut self, other: Self) {
-        let Self { named, summaries, records } = other;
-        self.named.merge(named);
-        self.summaries.merge(summaries);
-        self.records.merge(records);
     }
 }
 

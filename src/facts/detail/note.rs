@@ -91,7 +91,7 @@ impl RecordAbsorber<'_, '_, '_> {
         if details.last.as_ref() == Some(&last) {
             return;
         }
-        details.last = Some(last);
+        *details.last = Some(last);
         // Each id leads to the other, for the dialect that has only one of them.
         for key in [&call, &id].into_iter().flatten() {
             let agent = Agent {

@@ -9,7 +9,6 @@ use crate::{
     facts::{
         absorb::RecordAbsorber,
         key::{Id, Name, SessionKey},
-        merge::Merge,
     },
     input::{Place, SourceId},
 };
@@ -33,20 +32,14 @@ pub(crate) struct SessionSpan {
     pub(crate) last: u64,
 }
 
-/// Who wrote a source.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Writers {
-    /// Whether a host wrote to it.
-    pub(crate) host: bool,
-    /// Whether the CLI or a bridge wrote to it.
-    pub(crate) others: bool,
-}
-
-impl Merge for Writers {
-    fn merge(&mut self, other: Self) {
-        let Self { host, others } = other;
-        self.host.merge(host);
-        self.others.merge(others);
+merged! {
+    /// Who wrote a source.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub(crate) struct Writers {
+        /// Whether a host wrote to it.
+        pub(crate) host: bool,
+        /// Whether the CLI or a bridge wrote to it.
+        pub(crate) others: bool,
     }
 }
 

@@ -31,7 +31,7 @@ impl LedgerBuilder<'_> {
                 source.first_invalid = Some(self.settled.location(place));
             }
         }
-        for place in facts.tails.places() {
+        for place in facts.invalids.truncated() {
             if let Some(source) = sources.get_mut(&place.source) {
                 source.truncated = Some(self.settled.location(place));
             }
