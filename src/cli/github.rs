@@ -43,94 +43,56 @@ struct Run<'a> {
     account: &'a Account,
 }
 
-/// Every output once, in the order they are written. Unknown values are empty.
-const OUTPUTS: &[Output] = &[
-    Output {
-        name: "result",
-        doc: "success, denied, error, no-result or unknown: the worst of all runs.",
-        value: |run| result(run.account).to_owned(),
-    },
-    Output {
-        name: "cost_usd",
-        doc: "Cost in dollars, an estimate at API prices.",
-        value: |run| run.account.cost.total.map(|cost| cost.to_string()).unwrap_or_default(),
-    },
-    Output {
-        name: "cost_complete",
-        doc: "Whether the cost is complete, as far as known: true or false.",
-        value: |run| run.account.cost.complete.to_string(),
-    },
-    Output {
-        name: "turns",
-        doc: "Agentic turns as the CLI counts them: the sum of num_turns.",
-        value: |run| run.account.turns.num_turns.to_string(),
-    },
-    Output {
-        name: "turns_total",
-        doc: "Number of results, one for each answered prompt.",
-        value: |run| run.account.turns.total.to_string(),
-    },
-    Output { name: "denials", doc: "Denied tool calls.", value: |run| run.account.denials.total.to_string() },
-    Output {
-        name: "errors",
-        doc: "Sum of failed calls, failed turns and API errors.",
-        value: |run| {
-            let errors = &run.account.errors;
-            (errors.tool + errors.turn + errors.api).to_string()
-        },
-    },
-    Output {
-        name: "tool_errors",
-        doc: "Failed tool calls.",
-        value: |run| run.account.errors.tool.to_string(),
-    },
-    Output { name: "calls", doc: "Tool calls.", value: |run| run.account.tools.total.calls.to_string() },
-    Output {
-        name: "duration_ms",
-        doc: "Wall time of the turns in milliseconds.",
-        value: |run| run.account.duration.wall.map(|wall| wall.to_string()).unwrap_or_default(),
-    },
-    Output {
-        name: "input_tokens",
-        doc: "Prompt tokens that were not read from or written to the cache.",
-        value: |run| run.account.tokens.input.to_string(),
-    },
-    Output {
-        name: "output_tokens",
-        doc: "Tokens that the models generated.",
-        value: |run| run.account.tokens.output.to_string(),
-    },
-    Output {
-        name: "models",
-        doc: "Models, comma separated.",
-        value: |run| human::text(&run.account.models.join(",")).into_owned(),
-    },
-    Output { name: "sessions", doc: "Sessions.", value: |run| run.account.sessions.to_string() },
-    Output {
-        name: "invalid",
-        doc: "Lines and values that are not records.",
-        value: |run| run.account.input.invalid.to_string(),
-    },
-    Output {
-        name: "gates",
-        doc: "ok or failed; empty if there are no gates.",
-        value: |run| match &*run.report.verdicts {
+/// Declares the outputs, in the order they are written: name, one sentence, value. Unknown values are empty.
+macro_rules! outputs {
+    (|$run:ident| $($name:ident $doc:literal => $value:expr;)*) => {
+        const OUTPUTS: &[Output] =
+            &[$(Output { name: stringify!($name), doc: $doc, value: |$run| $value }),*];
+    };
+}
+
+outputs! { |run|
+    result "success, denied, error, no-result or unknown: the worst of all runs."
+        => result(run.account).to_owned();
+    cost_usd "Cost in dollars, an estimate at API prices."
+        => run.account.cost.total.map(|cost| cost.to_string()).unwrap_or_default();
+    cost_complete "Whether the cost is complete, as far as known: true or false."
+        => run.account.cost.complete.to_string();
+    turns "Agentic turns as the CLI counts them: the sum of num_turns."
+        => run.account.turns.num_turns.to_string();
+    turns_total "Number of results, one for each answered prompt."
+        => run.account.turns.total.to_string();
+    denials "Denied tool calls."
+        => run.account.denials.total.to_string();
+    errors "Sum of failed calls, failed turns and API errors."
+        => (run.account.errors.tool + run.account.errors.turn + run.account.errors.api).to_string();
+    tool_errors "Failed tool calls."
+        => run.account.errors.tool.to_string();
+    calls "Tool calls."
+        => run.account.tools.total.calls.to_string();
+    duration_ms "Wall time of the turns in milliseconds."
+        => run.account.duration.wall.map(|wall| wall.to_string()).unwrap_or_default();
+    input_tokens "Prompt tokens that were not read from or written to the cache."
+        => run.account.tokens.input.to_string();
+    output_tokens "Tokens that the models generated."
+        => run.account.tokens.output.to_string();
+    models "Models, comma separated."
+        => human::text(&run.account.models.join(",")).into_owned();
+    sessions "Sessions."
+        => run.account.sessions.to_string();
+    invalid "Lines and values that are not records."
+        => run.account.input.invalid.to_string();
+    gates "ok or failed; empty if there are no gates."
+        => match &*run.report.verdicts {
             [] => String::new(),
             verdicts if verdicts.iter().all(|verdict| verdict.held) => "ok".to_owned(),
             _ => "failed".to_owned(),
-        },
-    },
-    Output {
-        name: "failed_gates",
-        doc: "Names of the gates that failed, comma separated.",
-        value: |run| failed_gates(&run.report.verdicts),
-    },
-    Output {
-        name: "comment",
-        doc: "Markdown for a comment on a pull request, as written by --format comment.",
-        value: |run| comment(run.report),
-    },
-];
+        };
+    failed_gates "Names of the gates that failed, comma separated."
+        => failed_gates(&run.report.verdicts);
+    comment "Markdown for a comment on a pull request, as written by --format comment."
+        => comment(run.report);
+}
 
 /// Name and meaning of each output, for the help.
 pub(super) fn outputs() -> Vec<(&'static str, &'static str)> {
