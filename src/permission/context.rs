@@ -80,17 +80,6 @@ impl Context {
         }
     }
 
-    /// Removes a rule, however it was written (`Bash` and `Bash(*)` are the same one).
-    pub fn remove(&mut self, behaviour: Behaviour, scope: Scope, rule: &Rule) {
-        let is_it = |other: &Rule| other.tool == rule.tool && other.content == rule.content;
-        self.rules.retain(|(what, at, other)| !(*what == behaviour && *at == scope && is_it(other)));
-    }
-
-    /// Removes all rules of a behaviour and a scope.
-    pub fn clear(&mut self, behaviour: Behaviour, scope: Scope) {
-        self.rules.retain(|(what, at, _)| !(*what == behaviour && *at == scope));
-    }
-
     /// Returns the rules with this behaviour, sorted by scope.
     pub fn rules(&self, behaviour: Behaviour) -> impl Iterator<Item = ScopedRule<'_>> {
         self.all_rules().filter(move |scoped| scoped.behaviour == behaviour)
@@ -103,17 +92,6 @@ impl Context {
             scope: *scope,
             rule,
         })
-    }
-
-    /// Applies the answer `approve_always` (8.1) or "Yes, for this session" (5.9): adds an allow rule of the
-    /// session.
-    ///
-    /// The rule matches only this call: recording 53 offers the exact command. `None` if the call has nothing
-    /// that a rule could match.
-    pub fn approve_always(&mut self, call: &Call<'_>) -> Option<Rule> {
-        let rule = exact_rule(call)?;
-        self.add(Behaviour::Allow, Scope::Session, rule.clone());
-        Some(rule)
     }
 }
 
@@ -183,21 +161,9 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_removed_only_from_its_scope() {
-        let mut context = Context::new(Mode::Default);
-        context.add(Behaviour::Allow, Scope::Session, rule("Bash(*)"));
-        context.add(Behaviour::Allow, Scope::User, rule("Bash"));
-        context.remove(Behaviour::Allow, Scope::Session, &rule("Bash"));
-        let left: Vec<Scope> = context.all_rules().map(|scoped| scoped.scope).collect();
-        assert_eq!(left, [Scope::User]);
-    }
-
-    #[test]
-    fn approving_always_adds_a_narrow_rule_to_the_session() {
+    fn the_exact_rule_of_a_call_is_narrow() {
         let approve = |tool: &str, input: Value| {
-            let mut context = Context::new(Mode::Default);
-            let rule = context.approve_always(&Call { tool, input: &input, cwd: Some("/home/dev/project") });
-            assert!(context.rules(Behaviour::Allow).all(|scoped| scoped.scope == Scope::Session));
+            let rule = exact_rule(&Call { tool, input: &input, cwd: Some("/home/dev/project") });
             rule.map(|rule| rule.to_string())
         };
         let ok = |text: &str| Some(text.to_owned());

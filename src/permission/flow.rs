@@ -378,4 +378,4 @@ fn asked<'c>(context: &Context, step: Step, by: By<'c>) -> Outcome<'c> {
 }
 
 #[cfg(test)]
-mod table;
+mod tests;

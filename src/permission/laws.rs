@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::*;
+use super::{context::exact_rule, *};
 
 /// Texts of characters that are special in rules and shells.
 fn hostile() -> impl Strategy<Value = String> {
@@ -136,7 +136,7 @@ proptest! {
     #[test]
     fn no_text_makes_anything_panic(rule in hostile(), command in hostile(), path in hostile()) {
         let parsed = [Rule::parse(&rule), Rule::parse(&format!("Bash({rule})")), Rule::parse(&format!("Edit({rule})"))];
-        let _ = (rule_list(&rule), split(&command), Settings::read("s.json", &rule, None), Settings::scope_of(&path, Some(&rule)));
+        let _ = (split(&command), Settings::read("s.json", &rule, None), Settings::scope_of(&path, Some(&rule)));
         for mode in [Mode::Default, Mode::AcceptEdits] {
             let mut context = Context::new(mode);
             for rule in parsed.iter().flatten() {
@@ -146,7 +146,7 @@ proptest! {
             let input = json!({"command": command, "file_path": path, "url": path, "pattern": path});
             for tool in ["Bash", "Edit", "Glob", "WebFetch", &*rule] {
                 let call = Call { tool, input: &input, cwd: Some(&rule) };
-                let _ = (check(&context, &call), danger(&call, Some(&path)), context.clone().approve_always(&call));
+                let _ = (check(&context, &call), danger(&call, Some(&path)), exact_rule(&call));
                 let _ = (suggest(&[call], Breadth::Prefix, None), unmatched_rules(&context, [call]));
             }
         }
@@ -160,13 +160,14 @@ proptest! {
     }
 
     #[test]
-    fn what_is_approved_always_is_allowed_where_one_rule_can_do_that(command in hostile()) {
+    fn an_exact_rule_allows_its_call_where_one_rule_can_do_that(command in hostile()) {
         let input = json!({ "command": command });
         let call = Call { tool: "Bash", input: &input, cwd: None };
         let mut context = Context::new(Mode::Default);
         let needed = suggest(&[call], Breadth::Exact, None).rules;
         let alone = !needed.is_empty() && needed.iter().all(|one| one.rule.tool == "Bash");
-        if alone && context.approve_always(&call).is_some() {
+        if let Some(rule) = exact_rule(&call).filter(|_| alone) {
+            context.add(Behaviour::Allow, Scope::Session, rule);
             prop_assert_eq!(check(&context, &call).decision, Decision::Allow);
         }
     }

@@ -43,7 +43,6 @@ mod danger;
 mod flow;
 mod glob;
 mod host;
-mod list;
 mod path;
 mod pattern;
 mod protect;
@@ -53,13 +52,11 @@ mod settings;
 mod shell;
 mod suggest;
 mod tool;
-mod update;
 mod windows;
 
 pub use context::{Context, ScopedRule};
 pub use danger::danger;
 pub use flow::{By, Decision, Outcome, PartOutcome, Step, check, check_parts, folder_after, unmatched_rules};
-pub use list::rule_list;
 pub use pattern::Pattern;
 pub use rule::{Content, Rule, RuleError};
 pub use scope::{Behaviour, Mode, Scope};
@@ -69,7 +66,6 @@ pub use suggest::{
     Breadth, Refused, Suggested, Suggestions, allowed_tools, fits_command_line, snippet, suggest,
 };
 pub use tool::input_for;
-pub use update::{Rules, Update, UpdateError};
 
 use serde_json::Value;
 
