@@ -29,7 +29,15 @@ enum FieldState {
 }
 
 macro_rules! fields {
-    ($(#[$doc:meta])* $fields:ident by $key:ident { $($name:ident = $text:literal)* }) => {
+    ($($(#[$doc:meta])* $fields:ident by $key:ident { $($name:ident = $text:literal)* })*) => {
+        $(fields! { @ $(#[$doc])* $fields by $key { $($name = $text)* } })*
+
+        /// Iterates over the names of all wanted fields. Some occur twice.
+        pub fn names() -> impl Iterator<Item = &'static str> {
+            [$($key::NAMES),*].into_iter().flatten().copied()
+        }
+    };
+    (@ $(#[$doc:meta])* $fields:ident by $key:ident { $($name:ident = $text:literal)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum $key { $($name),* }
@@ -181,9 +189,7 @@ fields! {
         RequestSession = "requestSessionId"
         SourceToolUse = "sourceToolUseID"
     }
-}
 
-fields! {
     /// Fields of a `message`.
     MessageFields by MessageKey {
         Role = "role"
@@ -193,9 +199,7 @@ fields! {
         StopReason = "stop_reason"
         Usage = "usage"
     }
-}
 
-fields! {
     /// Fields of an element of `content`.
     BlockFields by BlockKey {
         Type = "type"
@@ -207,9 +211,7 @@ fields! {
         Content = "content"
         Input = "input"
     }
-}
 
-fields! {
     /// Fields of an API event.
     EventFields by EventKey {
         Type = "type"
@@ -217,9 +219,7 @@ fields! {
         Delta = "delta"
         Usage = "usage"
     }
-}
 
-fields! {
     /// Fields of several small objects, most of which only name their type.
     PartFields by PartKey {
         Type = "type"
@@ -230,9 +230,7 @@ fields! {
         Status = "status"
         Kind = "kind"
     }
-}
 
-fields! {
     /// Fields of a `usage`.
     UsageFields by UsageKey {
         Input = "input_tokens"
@@ -244,31 +242,23 @@ fields! {
         Speed = "speed"
         Geo = "inference_geo"
     }
-}
 
-fields! {
     /// Fields of a `cache_creation`.
     SplitFields by SplitKey {
         FiveMinutes = "ephemeral_5m_input_tokens"
         OneHour = "ephemeral_1h_input_tokens"
     }
-}
 
-fields! {
     /// Fields of a `server_tool_use` in a `usage`.
     SearchFields by SearchKey {
         WebSearches = "web_search_requests"
     }
-}
 
-fields! {
     /// Fields of a `delta`.
     DeltaFields by DeltaKey {
         StopReason = "stop_reason"
     }
-}
 
-fields! {
     /// Fields of a decision about a call.
     DecisionFields by DecisionKey {
         Decision = "decision"
@@ -279,9 +269,7 @@ fields! {
         CamelCode = "reasonCode"
         Rule = "ruleSource"
     }
-}
 
-fields! {
     /// Fields of a model's entry in `modelUsage`.
     ModelFields by ModelKey {
         Input = "inputTokens"
@@ -292,9 +280,7 @@ fields! {
         WebSearches = "webSearchRequests"
         Cost = "costUSD"
     }
-}
 
-fields! {
     /// Fields of `compact_metadata` and `compactMetadata`.
     CompactionFields by CompactionKey {
         SnakeBefore = "pre_tokens"
@@ -305,9 +291,7 @@ fields! {
         CamelTook = "durationMs"
         Trigger = "trigger"
     }
-}
 
-fields! {
     /// Wanted fields of a tool's result object: tasks and answers to questions.
     OutcomeFields by OutcomeKey {
         Answers = "answers"
@@ -327,26 +311,20 @@ fields! {
         CamelShell = "shellId"
         StatusChange = "statusChange"
     }
-}
 
-fields! {
     /// Fields of the input and the result of a call that starts a subagent.
     AgentFields by AgentKey {
         Id = "agentId"
         Type = "agentType"
         Wanted = "subagent_type"
     }
-}
 
-fields! {
     /// Fields of an entry of `mcp_servers`.
     ServerFields by ServerKey {
         Name = "name"
         Status = "status"
     }
-}
 
-fields! {
     /// Fields of an entry of `tool_result_meta` or `permission_denials`.
     CallFields by CallKey {
         Id = "id"
@@ -355,29 +333,6 @@ fields! {
         ToolUse = "tool_use_id"
         ToolName = "tool_name"
     }
-}
-
-/// Iterates over the names of all wanted fields. Some occur twice.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    let lists = [
-        RecordKey::NAMES,
-        MessageKey::NAMES,
-        BlockKey::NAMES,
-        EventKey::NAMES,
-        PartKey::NAMES,
-        UsageKey::NAMES,
-        SplitKey::NAMES,
-        SearchKey::NAMES,
-        DeltaKey::NAMES,
-        DecisionKey::NAMES,
-        ModelKey::NAMES,
-        CompactionKey::NAMES,
-        AgentKey::NAMES,
-        ServerKey::NAMES,
-        CallKey::NAMES,
-        OutcomeKey::NAMES,
-    ];
-    lists.into_iter().flatten().copied()
 }
 
 #[cfg(test)]

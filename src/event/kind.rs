@@ -26,67 +26,43 @@ pub(super) enum Discriminator {
     Data,
 }
 
-/// A type with facts or a discriminator. The name is matched once, and decoding then matches on this.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Type {
-    User,
-    Assistant,
-    System,
-    Result,
-    StreamEvent,
-    Attachment,
-    Progress,
-    QueueOperation,
-    ControlRequest,
-    ControlResponse,
-    ConversationReset,
-    CostState,
-    ToolResult,
-    Reject,
-    Other,
+macro_rules! types {
+    ($($type:ident = $name:literal, $discriminator:ident;)*) => {
+        /// A type with facts or a discriminator. The name is matched once, and decoding then matches on this.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Type { $($type,)* Other }
+
+        impl Type {
+            pub(super) fn of(name: &str) -> Self {
+                match name { $($name => Self::$type,)* _ => Self::Other }
+            }
+
+            #[inline]
+            pub(super) fn discriminator(self) -> Discriminator {
+                match self { $(Self::$type => Discriminator::$discriminator,)* Self::Other => Discriminator::None }
+            }
+        }
+    };
+}
+
+types! {
+    User = "user", None;
+    Assistant = "assistant", None;
+    System = "system", Subtype;
+    Result = "result", Subtype;
+    StreamEvent = "stream_event", Event;
+    Attachment = "attachment", Attachment;
+    Progress = "progress", Data;
+    QueueOperation = "queue-operation", Operation;
+    ControlRequest = "control_request", Request;
+    ControlResponse = "control_response", Response;
+    ConversationReset = "conversation_reset", None;
+    CostState = "cost-state", None;
+    ToolResult = "tool_result", None;
+    Reject = "reject", None;
 }
 
 impl Type {
-    pub(super) fn of(name: &str) -> Self {
-        match name {
-            "user" => Self::User,
-            "assistant" => Self::Assistant,
-            "system" => Self::System,
-            "result" => Self::Result,
-            "stream_event" => Self::StreamEvent,
-            "attachment" => Self::Attachment,
-            "progress" => Self::Progress,
-            "queue-operation" => Self::QueueOperation,
-            "control_request" => Self::ControlRequest,
-            "control_response" => Self::ControlResponse,
-            "conversation_reset" => Self::ConversationReset,
-            "cost-state" => Self::CostState,
-            "tool_result" => Self::ToolResult,
-            "reject" => Self::Reject,
-            _ => Self::Other,
-        }
-    }
-
-    #[inline]
-    pub(super) fn discriminator(self) -> Discriminator {
-        match self {
-            Self::System | Self::Result => Discriminator::Subtype,
-            Self::QueueOperation => Discriminator::Operation,
-            Self::StreamEvent => Discriminator::Event,
-            Self::ControlRequest => Discriminator::Request,
-            Self::ControlResponse => Discriminator::Response,
-            Self::Attachment => Discriminator::Attachment,
-            Self::Progress => Discriminator::Data,
-            Self::User
-            | Self::Assistant
-            | Self::ConversationReset
-            | Self::CostState
-            | Self::ToolResult
-            | Self::Reject
-            | Self::Other => Discriminator::None,
-        }
-    }
-
     /// Returns whether a second record with the same `uuid` is a copy.
     #[inline]
     pub(super) fn is_identified(self) -> bool {
@@ -245,7 +221,7 @@ const fn bucket(kind: &[u8], sub: &[u8]) -> usize {
 
 macro_rules! kinds {
     ($( $protocol:ident $mark:ident { $($name:literal)* } )*) => {
-        const UNSORTED: &[KindRow] = &[ $( $( KindRow { name: $name, protocol: Protocol::$protocol, facts: kinds!(@ $mark) }, )* )* ];
+        const KINDS: &[KindRow] = &[ $( $( KindRow { name: $name, protocol: Protocol::$protocol, facts: kinds!(@ $mark) }, )* )* ];
     };
     (@ facts) => { true };
     (@ name) => { false };
@@ -373,33 +349,6 @@ kinds! {
     }
 }
 
-/// The rows, sorted by name.
-static KINDS: [KindRow; UNSORTED.len()] = sorted();
-
-const fn sorted() -> [KindRow; UNSORTED.len()] {
-    let mut rows = [const { KindRow { name: "", protocol: Protocol::Stream, facts: false } }; UNSORTED.len()];
-    let mut filled = 0;
-    while filled < UNSORTED.len() {
-        // Insertion sort, since `sort` is not const.
-        let mut at = filled;
-        while at > 0 && less(UNSORTED[filled].name, rows[at - 1].name) {
-            rows[at] = KindRow {
-                name: rows[at - 1].name,
-                protocol: rows[at - 1].protocol,
-                facts: rows[at - 1].facts,
-            };
-            at -= 1;
-        }
-        rows[at] = KindRow {
-            name: UNSORTED[filled].name,
-            protocol: UNSORTED[filled].protocol,
-            facts: UNSORTED[filled].facts,
-        };
-        filled += 1;
-    }
-    rows
-}
-
 /// A hash table of rows with linear probing. Empty buckets hold `u16::MAX`, which is no index of a row.
 static BUCKETS: [u16; 2048] = buckets();
 
@@ -427,18 +376,6 @@ const fn buckets() -> [u16; 2048] {
     buckets
 }
 
-const fn less(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut at = 0;
-    while at < a.len() && at < b.len() {
-        if a[at] != b[at] {
-            return a[at] < b[at];
-        }
-        at += 1;
-    }
-    a.len() < b.len()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -448,10 +385,9 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_sorted_and_names_each_kind_once() {
-        for pair in KINDS.windows(2) {
-            assert!(pair[0].name < pair[1].name, "{} and {}", pair[0].name, pair[1].name);
-        }
+    fn the_table_names_each_kind_once() {
+        let mut seen = std::collections::BTreeSet::new();
+        KINDS.iter().for_each(|row| assert!(seen.insert(row.name), "{}", row.name));
     }
 
     #[test]
