@@ -8,7 +8,11 @@ mod pricing;
 mod spread;
 mod version;
 
-use std::{fmt, iter::Sum, ops::AddAssign};
+use std::{
+    fmt,
+    iter::Sum,
+    ops::{Add, AddAssign},
+};
 
 pub(crate) use price::MIN_SURCHARGED_PROMPT;
 pub use price::{
@@ -24,6 +28,28 @@ pub(crate) fn add<T: AddAssign + Default>(sum: &mut Option<T>, amount: impl Into
         *sum.get_or_insert_default() += amount;
     }
 }
+
+/// Makes a type that adds up usable with `+` and `sum`.
+macro_rules! sums {
+    ($($type:ident)*) => {$(
+        impl Add for $type {
+            type Output = Self;
+
+            fn add(mut self, other: Self) -> Self {
+                self += other;
+                self
+            }
+        }
+
+        impl Sum for $type {
+            fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+                all.fold(Self::default(), Self::add)
+            }
+        }
+    )*};
+}
+
+sums! { Usd Tokens Millis }
 
 /// US dollars in whole nano-dollars.
 ///
@@ -75,15 +101,6 @@ impl fmt::Display for Usd {
 impl AddAssign for Usd {
     fn add_assign(&mut self, other: Self) {
         self.0 += other.0;
-    }
-}
-
-impl Sum for Usd {
-    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
-        amounts.fold(Self::ZERO, |mut sum, amount| {
-            sum += amount;
-            sum
-        })
     }
 }
 
@@ -146,15 +163,6 @@ impl AddAssign for Tokens {
     }
 }
 
-impl Sum for Tokens {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::default(), |mut sum, tokens| {
-            sum += tokens;
-            sum
-        })
-    }
-}
-
 /// A duration, shown in milliseconds and stored in whole microseconds because some versions of the CLI write
 /// fractions of a millisecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -203,15 +211,6 @@ impl fmt::Display for Millis {
 impl AddAssign for Millis {
     fn add_assign(&mut self, other: Self) {
         self.0 = self.0.saturating_add(other.0);
-    }
-}
-
-impl Sum for Millis {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::ZERO, |mut sum, one| {
-            sum += one;
-            sum
-        })
     }
 }
 

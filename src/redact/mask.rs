@@ -141,37 +141,19 @@ impl Mask {
 impl Lexer {
     /// Returns the state after `byte`, and writes the byte to `new` unless it is masked.
     fn advance(self, byte: u8, new: &mut u8) -> Self {
-        match (self, byte) {
-            (Self::Outside, b'"') => {
-                *new = byte;
-                Self::String
-            }
-            (Self::Outside, _) => {
-                *new = byte;
-                self
-            }
-            (Self::String, b'"') => {
-                *new = byte;
-                Self::Outside
-            }
-            (Self::String, b'\\') => {
-                *new = byte;
-                Self::Escape
-            }
-            (Self::String, _) => self,
-            (Self::Escape, b'u') => {
-                *new = byte;
-                Self::Digits(4)
-            }
-            (Self::Escape, _) => {
-                *new = byte;
-                Self::String
-            }
-            (Self::Digits(left), _) => {
-                *new = b'0';
-                if left == 1 { Self::String } else { Self::Digits(left - 1) }
-            }
-        }
+        let (kept, next) = match (self, byte) {
+            (Self::Outside, b'"') => (byte, Self::String),
+            (Self::Outside, _) => (byte, self),
+            (Self::String, b'"') => (byte, Self::Outside),
+            (Self::String, b'\\') => (byte, Self::Escape),
+            (Self::String, _) => return self,
+            (Self::Escape, b'u') => (byte, Self::Digits(4)),
+            (Self::Escape, _) => (byte, Self::String),
+            (Self::Digits(1), _) => (b'0', Self::String),
+            (Self::Digits(left), _) => (b'0', Self::Digits(left - 1)),
+        };
+        *new = kept;
+        next
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     io::{self, Write},
+    ops::Add,
 };
 
 use super::human;
@@ -20,10 +21,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         suites.iter().map(Suite::tests).sum::<usize>(),
         suites.iter().map(Suite::failures).sum::<usize>(),
         suites.iter().map(Suite::errors).sum::<usize>(),
-        time(suites.iter().filter_map(|suite| suite.wall).reduce(|mut sum, wall| {
-            sum += wall;
-            sum
-        })),
+        time(suites.iter().filter_map(|suite| suite.wall).reduce(Millis::add)),
     )?;
     for suite in &suites {
         suite.write(out)?;

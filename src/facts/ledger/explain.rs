@@ -2,7 +2,10 @@
 //!
 //! The steps that count add up to the cost exactly; the others show where they come from.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Add,
+};
 
 use super::{Location, ResponseIndex, SessionIndex, build::LedgerBuilder};
 use crate::{
@@ -135,11 +138,7 @@ impl LedgerBuilder<'_> {
             };
             steps.extend(alone.remove(&session).unwrap_or_default());
             let counted = steps.iter().filter(|step| step.counts).filter_map(|step| step.amount);
-            let total = counted.reduce(|mut sum, amount| {
-                sum += amount;
-                sum
-            });
-            steps.push(Step::new(StepKind::Total, total));
+            steps.push(Step::new(StepKind::Total, counted.reduce(Usd::add)));
             self.ledger.sessions[session].steps = steps;
         }
     }
@@ -170,10 +169,7 @@ impl LedgerBuilder<'_> {
         }
         steps.extend(models(bill, reported));
         let computed = own.iter().filter_map(|&(index, _)| self.ledger.responses[index].computed);
-        if let Some(computed) = computed.reduce(|mut sum, one| {
-            sum += one;
-            sum
-        }) {
+        if let Some(computed) = computed.reduce(Usd::add) {
             steps.push(Step::new(StepKind::Computed, Some(computed)));
         }
         steps

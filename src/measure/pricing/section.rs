@@ -178,17 +178,7 @@ fn printable(text: &str) -> String {
 
 /// Returns the Levenshtein distance of two words, ignoring ASCII case.
 fn distance(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.chars().count()).collect();
-    for (i, a) in from.chars().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, b) in to.chars().enumerate() {
-            let changed = diagonal + usize::from(!a.eq_ignore_ascii_case(&b));
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
+    strsim::levenshtein(&from.to_ascii_lowercase(), &to.to_ascii_lowercase())
 }
 
 #[cfg(test)]
