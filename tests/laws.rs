@@ -10,9 +10,9 @@ use ccstat::internal::{
     event::{self, DecodeError},
     facts::{Account, Counts, Detail, Facts, Name},
     input::{Limits, Origin, Place, Source, SourceId},
-    measure::Prices,
+    measure::{Prices, Usd, calendar::Zone},
     render::{self, Format, Style},
-    report::{self, Names},
+    report::{self, By, Data, Filter, Names, Pattern, Report, View},
     scan::{self, Options, Progress},
 };
 use proptest::{prelude::*, sample::select};
@@ -615,6 +615,18 @@ fn settled(facts: Facts) -> Account {
     facts.settle(&Prices::built_in())
 }
 
+/// Returns the sum of a column over all rows.
+fn sum(report: &Report, key: &str) -> i128 {
+    let Data::Rows(table) = &report.data else { panic!("{} has no rows", report.name) };
+    let at = table.columns.iter().position(|head| head.key == key).expect("the column");
+    let number = |value: &report::Value| match value {
+        report::Value::Count(count) => i128::from(*count),
+        report::Value::Usd(amount) => amount.nanos(),
+        _ => 0,
+    };
+    table.rows.iter().map(|row| number(&row[at])).sum()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
@@ -687,6 +699,39 @@ proptest! {
         let scan = scan::scan(&files.sources, &options, &Progress::default());
         let ledger = scan.facts.ledger(&Prices::built_in());
         prop_assert_eq!(ledger.account(), files.scan(1, Limits::default()));
+    }
+
+    #[test]
+    fn the_rows_of_prompts_add_up_to_the_totals(logs in logs(), tool in select(&[None, Some("Bash")][..])) {
+        let files = Files::of(&logs);
+        let names: Vec<Name> = files.sources.iter().map(|source| source.name().into()).collect();
+        let mut ledger =
+            files.facts(1, Limits::default(), Detail::ROWS | Detail::RECORDS).ledger(&Prices::built_in());
+        let tools = tool.map(|tool| Pattern::new(tool).unwrap());
+        Filter { tools: tools.into_iter().collect(), ..Filter::default() }.apply(&mut ledger);
+        let whole = ledger.account();
+        let zone = Zone::named("UTC").unwrap();
+        let view = View { ledger: &ledger, names: Names(&names), zone: &zone };
+        let (prompts, by_prompt) = (report::prompts(&view), report::cost(&view, &[By::Prompt]));
+        for (key, total) in [
+            ("prompts", whole.prompts),
+            ("responses", whole.responses),
+            ("calls", whole.tools.total.calls),
+            ("ok", whole.tools.total.ok),
+            ("errors", whole.tools.total.errors),
+            ("denied", whole.tools.total.denied),
+            ("open", whole.tools.total.open),
+            ("input", whole.tokens.input),
+            ("output", whole.tokens.output),
+            ("cache_read", whole.tokens.cache_read),
+            ("cache_write_5m", whole.tokens.cache_write_5m),
+            ("cache_write_1h", whole.tokens.cache_write_1h),
+        ] {
+            prop_assert_eq!(sum(&prompts, key), i128::from(total), "{}", key);
+        }
+        let cost = whole.cost.total.map_or(0, Usd::nanos);
+        prop_assert_eq!(sum(&prompts, "cost_usd"), cost);
+        prop_assert_eq!(sum(&by_prompt, "cost_usd"), cost);
     }
 
     #[test]

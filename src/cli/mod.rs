@@ -44,7 +44,7 @@ use crate::{
     input::{self, Limits, Origin, Roots, Search, Source, Stop},
     measure::calendar,
     render::{self, Format, Style, human},
-    report::{self, Preset, Report, ReportSpec, View},
+    report::{self, By, Preset, Report, ReportSpec, View},
     scan::{self, Options, Progress, Unread},
 };
 use args::{Cli, Command, ReportCommand};
@@ -102,7 +102,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         }
         Command::Cost(cost) => {
             let make = |view: &View<'_>| report::cost(view, &cost.by);
-            write(&cost.rows, ReportRequest::of(&report::COST, &make))
+            let by_prompt = cost.by.contains(&By::Prompt);
+            let spec = if by_prompt { &report::COST_BY_PROMPT } else { &report::COST };
+            write(&cost.rows, ReportRequest::of(spec, &make))
         }
         Command::Redact(redact) => redact::redact(redact, &variables),
         Command::Prices(prices) => {

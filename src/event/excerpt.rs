@@ -63,6 +63,23 @@ pub fn message_text<'a>(event: &Event<'a>) -> Option<Text<'a>> {
     Some(typed_command(&said).map_or(said, Cow::Owned))
 }
 
+/// Returns whether a record says that a person interrupted the run.
+pub fn is_interruption(event: &Event<'_>) -> bool {
+    // The record has little more than this text; the records of results may be long.
+    let Body::Message(_) = &event.body else { return false };
+    !event.prompt
+        && event.text.len() < MAX_INTERRUPTION
+        && event.text.contains(INTERRUPTED)
+        && message_text(event).is_some_and(|text| text.starts_with(INTERRUPTED))
+        && &*event.kind.name() == "user"
+}
+
+/// Text of the message that reports an interruption, in all versions.
+const INTERRUPTED: &str = "[Request interrupted";
+
+/// Maximum length of a record that reports an interruption, in bytes.
+const MAX_INTERRUPTION: usize = 8 << 10;
+
 /// Beginnings of texts that were added to a prompt.
 const ADDED: [&str; 3] = ["<system-reminder>", "<ide_", "<local-command-caveat>"];
 

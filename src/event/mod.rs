@@ -30,7 +30,9 @@ pub use content::{
 pub use decode::{agent_of_input, agent_of_outcome, servers_of};
 pub use denial::Obstacle;
 pub use dialect::Dialect;
-pub use excerpt::{Title, TitleKind, error_line, failure, first_line, message_text, title, turn_failure};
+pub use excerpt::{
+    Title, TitleKind, error_line, failure, first_line, is_interruption, message_text, title, turn_failure,
+};
 pub use fields::names as field_names;
 pub use kind::{Kind, KindId, KindRow, Protocol};
 pub use obvious::obvious;

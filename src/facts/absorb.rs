@@ -55,6 +55,8 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         self.detail_excerpts();
         if self.event.prompt {
             self.note_event(EventKind::Prompt);
+        } else if self.keeps(Detail::EVENTS) && event::is_interruption(self.event) {
+            self.note_event(EventKind::Interruption);
         }
     }
 

@@ -37,7 +37,7 @@ impl Detail {
     pub const RESPONSES: Self = Self(1 << 1);
     /// The agent of each row, ids of responses and calls, and input hashes of calls.
     pub const AGENTS: Self = Self(1 << 2);
-    /// Prompts, denials, API failures, compactions, durations of interactive turns and tools of the server.
+    /// Prompts, interruptions, denials, API failures, compactions, durations of interactive turns and tools of the server.
     pub const EVENTS: Self = Self(1 << 3);
     /// The MCP servers of each process.
     pub const SERVERS: Self = Self(1 << 4);
@@ -235,6 +235,8 @@ pub(crate) enum EventKind {
     Compaction(Compaction),
     /// A person typed a prompt.
     Prompt,
+    /// A person interrupted the run.
+    Interruption,
     /// Calls without an id were denied, of these tools.
     Denials(Vec<Option<Name>>),
     /// An interactive turn took this long.
@@ -258,6 +260,7 @@ impl EventKind {
             Self::Retry(..) => "retry",
             Self::Compaction(..) => "compaction",
             Self::Prompt => "prompt",
+            Self::Interruption => "interruption",
             Self::Denials(_) => "denials",
             Self::TurnDuration(_) => "duration",
             Self::Servers(_) => "servers",

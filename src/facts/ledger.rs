@@ -9,6 +9,7 @@ mod build;
 mod contexts;
 mod divide;
 mod events;
+mod exchange;
 mod explain;
 mod index;
 mod source;
@@ -17,8 +18,9 @@ mod unbilled;
 
 use std::collections::BTreeSet;
 
+pub use exchange::{Exchange, ExchangeEnd, Exchanges};
 pub use explain::{Figure, Step, StepKind};
-pub use index::{AgentIndex, CallIndex, ResponseIndex, SessionIndex};
+pub use index::{AgentIndex, CallIndex, ExchangeIndex, PromptIndex, ResponseIndex, SessionIndex};
 
 use super::{Name, account::Input, key::Id, settled::lacks_result};
 use crate::{
@@ -58,6 +60,10 @@ pub struct Ledger {
     pub compactions: Vec<Compaction>,
     /// Prompts that people typed.
     pub prompts: Vec<Prompt>,
+    /// Interruptions by a person.
+    pub interruptions: Vec<Context>,
+    /// Prompts with the work that they started, by session and time, if events are kept.
+    pub exchanges: Vec<Exchange>,
     /// MCP servers, one row per session, server and status.
     pub servers: Vec<Server>,
     /// All records, if [`Detail::RECORDS`](super::Detail::RECORDS) is kept.
@@ -162,6 +168,8 @@ pub struct Agent {
     pub call: Option<CallIndex>,
     /// The subagent that started it; `None` for the main agent.
     pub parent: Option<AgentIndex>,
+    /// The exchange in which it was started.
+    pub exchange: Option<ExchangeIndex>,
 }
 
 /// An API response.

@@ -139,6 +139,7 @@ impl<'a> Settled<'a> {
                 }
                 EventKind::Compaction(..)
                 | EventKind::Prompt
+                | EventKind::Interruption
                 | EventKind::TurnDuration(_)
                 | EventKind::Servers(_)
                 | EventKind::Server(..) => {} // counted elsewhere, or not at all

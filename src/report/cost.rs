@@ -9,17 +9,18 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Preset, Report, ReportSpec, Table, Text, Tone, Unit, Value,
-    View,
-    column::columns,
+    Column, CommandGroup, CommandSpec, Line, Preset, Report, ReportSpec, Shown, Table, Text, Tone, Unit,
+    Value, View,
+    column::{columns, shown_as},
     heads,
+    prompts::PromptIds,
     sessions::cost_notes,
     spec::PERIOD,
     sum::{HasCost, Sum, cost_columns, has, share},
 };
 use crate::{
     facts::{
-        Name,
+        Detail, Name,
         ledger::{Charge, SessionIndex},
     },
     measure::{Time, Tokens, Usd, calendar},
@@ -39,16 +40,19 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
                 "ccstat cost --since last-month --until last-month --by project,model",
             ),
             ("The cost of subagents", "ccstat cost --by agent ~/.claude/projects"),
+            ("The most expensive prompts of this week", "ccstat cost --by prompt --since monday --limit 10"),
         ],
         has_arguments: true,
         ..CommandSpec::DEFAULT
     }),
     ..ReportSpec::rows(
         "cost",
-        "Tokens and cost, by day, project, session, model, tool, agent and more.",
+        "Tokens and cost, by day, project, session, prompt, model, tool, agent and more.",
         || heads(&columns(&By::ALL)),
     )
 };
+/// `cost --by prompt`, which shows the texts of prompts.
+pub(crate) const BY_PROMPT: ReportSpec = ReportSpec { content: Detail::EXCERPTS, ..SPEC };
 pub(crate) const DAILY: ReportSpec = ReportSpec {
     keeps: PERIOD,
     make: Some(daily),
@@ -133,6 +137,8 @@ names! {
         Project = "project",
         /// Sessions
         Session = "session",
+        /// Prompts with the work that they started, or turns of printed runs
+        Prompt = "prompt",
         /// Models
         Model = "model",
         /// Tools that responses call
@@ -168,6 +174,9 @@ impl By {
                 column!(Project, Text, "Project", "Working directory in which sessions started.")
             }
             Self::Session => column!(Session, Text, "Session", "Id of the session."),
+            Self::Prompt => {
+                column!(Prompt, Text, "Prompt", "Session and number of the prompt in it, such as `id#3`.")
+            }
             Self::Model => column!(Model, Text, "Model", "Name of the model."),
             Self::Tool => column!(Tool, Text, "Tool", "Tool that the responses call."),
             Self::Agent => column!(Agent, Text, "Agent", "`main`, or the type of the subagent."),
@@ -185,6 +194,7 @@ impl By {
             Self::Model => " belongs to no single model",
             Self::Project => " has no project",
             Self::Session => " has no session",
+            Self::Prompt => " belongs to no prompt",
             Self::Version => " has no version",
             _ => " has no time",
         }
@@ -194,6 +204,8 @@ impl By {
 #[derive(Default)]
 struct Row {
     keys: BTreeMap<By, Value>,
+    /// First line of the prompt, if grouped by prompt.
+    prompt_text: Value,
     sum: Sum,
     sessions: BTreeSet<SessionIndex>,
     models: BTreeSet<Name>,
@@ -226,6 +238,7 @@ impl Row {
 fn columns(by: &[By]) -> Vec<Column<Row>> {
     columns! { |row: Row|
         ..by.iter().map(|one| if by.len() > 1 { one.column().optional() } else { one.column() });
+        ..by.contains(&By::Prompt).then(prompt_text_column);
         count sessions "Sessions" [no_sum, wide] "Sessions involved." => row.sessions.len() as u64;
         ..cost_columns();
         share share "Share" [nullable, wide] "Share of the total cost." => share(row.sum.cost, row.whole);
@@ -236,6 +249,12 @@ fn columns(by: &[By]) -> Vec<Column<Row>> {
         list models "Models" [data] "Models that were charged."
             => Value::List(row.models.iter().map(Value::text).collect());
     }
+}
+
+/// Column for the text of prompts.
+fn prompt_text_column() -> Column<Row> {
+    let value = |row: &Row| row.prompt_text.clone();
+    Column::new(Unit::Text, "prompt_text", "Prompt", "First line of the prompt.", value).content()
 }
 
 /// Tokens and cost, grouped by `by`.
@@ -277,8 +296,9 @@ fn divided(name: &'static str, title: &'static str, view: &View<'_>, by: &[By]) 
     let mut rows: Vec<Row> = rows
         .into_iter()
         .map(|(key, row)| {
+            let prompt_text = keys.prompt_text(by, &key);
             let key = by.iter().zip(key).map(|(by, key)| (*by, shown(*by, key)));
-            Row { keys: key.collect(), whole: total.whole, ..row }
+            Row { keys: key.collect(), prompt_text, whole: total.whole, ..row }
         })
         .collect();
     if !by.first().is_some_and(|by| by.is_time()) {
@@ -288,9 +308,14 @@ fn divided(name: &'static str, title: &'static str, view: &View<'_>, by: &[By]) 
     }
     let mut columns = columns(by);
     columns.iter_mut().for_each(|column| column.head.optional = false);
+    if view.ledger.has_content {
+        // People read the text of a prompt instead of its id.
+        columns = shown_as(Shown::Data, &[By::Prompt.name()], columns);
+    }
     let notes = unattributed(&rows, by).chain(cost_notes(view.ledger)).collect();
     let table = Table::of(title, &columns, &rows).with_total(&columns, &total);
-    let table = if by == [By::Session] || by.len() > 1 { table.on_screen(50) } else { table };
+    let table =
+        if matches!(by, [By::Session | By::Prompt]) || by.len() > 1 { table.on_screen(50) } else { table };
     Report::of(name, table, notes)
 }
 
@@ -321,13 +346,23 @@ struct Keys<'a> {
     windows: Vec<Time>,
     /// Cache of the last period and its name, since charges of one period are adjacent.
     last: BTreeMap<By, (Range<Time>, Option<Text>)>,
+    /// Ids of prompts, if grouped by prompt.
+    prompts: Option<PromptIds<'a>>,
 }
 
 impl<'a> Keys<'a> {
     fn new(view: &'a View<'a>, by: &[By]) -> Self {
         let times = || view.ledger.charges.iter().filter_map(|charge| charge.context.time).collect();
         let windows = if by.contains(&By::Window) { calendar::window_starts(times()) } else { Vec::new() };
-        Self { view, windows, last: BTreeMap::new() }
+        let prompts = by.contains(&By::Prompt).then(|| PromptIds::of(view));
+        Self { view, windows, last: BTreeMap::new(), prompts }
+    }
+
+    /// The text of the prompt in a key, if grouped by prompt and kept.
+    fn prompt_text(&self, by: &[By], key: &Key) -> Value {
+        let at = by.iter().position(|by| *by == By::Prompt);
+        let id = at.and_then(|at| key[at].as_ref());
+        self.prompts.as_ref().zip(id).map_or(Value::Missing, |(prompts, id)| prompts.text(id))
     }
 
     fn of(&mut self, by: By, charge: &Charge) -> Option<Text> {
@@ -339,6 +374,7 @@ impl<'a> Keys<'a> {
             By::Day | By::Week | By::Month | By::Hour | By::Window => self.period(by, charge.context.time?),
             By::Project => own(self.view.project(&charge.context)),
             By::Session => own(self.view.session_id(&charge.context)),
+            By::Prompt => self.prompts.as_ref().and_then(|prompts| prompts.find(&charge.context)),
             By::Model => charge.model.as_ref().map(Text::from),
             By::Tool => charge.tool.as_ref().map(Text::from),
             By::Agent => charge.response.and_then(|_| own(self.view.agent_text(&charge.context))),

@@ -8,7 +8,9 @@ use globset::{GlobBuilder, GlobMatcher};
 use super::Names;
 use crate::{
     facts::Detail,
-    facts::ledger::{AgentIndex, CallIndex, Context, Ledger, ResponseIndex, SessionIndex, Turn},
+    facts::ledger::{
+        AgentIndex, CallIndex, Context, ExchangeIndex, Ledger, PromptIndex, ResponseIndex, SessionIndex, Turn,
+    },
     measure::{Time, Usd},
 };
 
@@ -147,6 +149,8 @@ impl Filter {
             api_failures,
             compactions,
             prompts,
+            interruptions,
+            exchanges,
             servers,
             records,
             traces,
@@ -186,7 +190,11 @@ impl Filter {
         interactive_turns.retain(|turn| plain(&turn.context));
         api_failures.retain(|failure| plain(&failure.context));
         compactions.retain(|one| plain(&one.context));
-        prompts.retain(|prompt| plain(&prompt.context));
+        interruptions.retain(plain);
+        let moved = keep(prompts, |_, prompt| plain(&prompt.context));
+        for exchange in exchanges {
+            exchange.prompt = exchange.prompt.and_then(|at| moved[at.get()]).map(PromptIndex::new);
+        }
         servers.retain(|server| plain(&server.context));
         records.retain(|record| plain(&record.context));
         traces.retain(|row| plain(&row.context));
@@ -288,10 +296,19 @@ impl Filter {
             source.sessions = source.sessions.iter().copied().filter_map(moved).collect();
             !source.sessions.is_empty()
         });
+        // Exchanges stay even if their prompts are removed, so that a filter does not change which one a row
+        // belongs to.
+        let exchanges =
+            keep(&mut ledger.exchanges, |_, one| one.session.is_none_or(|at| moved(at).is_some()));
+        for one in &mut ledger.exchanges {
+            one.session = one.session.and_then(moved);
+        }
+        let exchange = |at: ExchangeIndex| exchanges[at.get()].map(ExchangeIndex::new);
         let agents = keep(&mut ledger.agents, |_, agent| agent.session.is_none_or(|at| moved(at).is_some()));
         let agent = |at: AgentIndex| agents[at.get()].map(AgentIndex::new);
         for one in &mut ledger.agents {
             (one.session, one.parent) = (one.session.and_then(moved), one.parent.and_then(agent));
+            one.exchange = one.exchange.and_then(exchange);
         }
         ledger.contexts_mut().for_each(|context| context.agent = context.agent.and_then(agent));
     }

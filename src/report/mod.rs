@@ -23,6 +23,7 @@ mod local;
 mod mcp;
 mod permission;
 mod prices;
+mod prompts;
 mod questions;
 mod records;
 mod repeats;
@@ -54,6 +55,7 @@ pub use gate::{Gate, Kind, Verdict, gate_lines, judge};
 pub use line::{Choice, FollowUp, Line, Part, Tone};
 pub use permission::{TestedCall, Trial, permissions, suggestions, verdicts};
 pub use prices::{note_found_prices, prices};
+pub use prompts::prompts;
 pub use repeats::denials;
 pub use sessions::{Outcome, RunOutcome, outcomes, sessions};
 pub use show::{FindSessionError, LATEST, find_session, show};
@@ -69,7 +71,7 @@ pub use value::{Members, Value};
 #[cfg(feature = "cli")]
 pub(crate) use self::{
     check::SPEC as CHECK,
-    cost::SPEC as COST,
+    cost::{BY_PROMPT as COST_BY_PROMPT, SPEC as COST},
     diff::SPEC as DIFF,
     explain::SPEC as EXPLAIN,
     permission::{SPEC as PERMISSIONS, SUGGESTIONS, VERDICTS},
@@ -106,6 +108,7 @@ pub const REPORTS: &[ReportSpec] = &[
     limits::SPEC,
     control::SPEC,
     sessions::SPEC,
+    prompts::SPEC,
     cost::SPEC,
     cost::DAILY,
     cost::WEEKLY,

@@ -58,7 +58,7 @@ macro_rules! snapshots {
 }
 
 snapshots! {
-    summary sessions show check turns tools calls denials errors kinds agents permissions suggestions verdicts hooks mcp tasks limits
+    summary sessions prompts show check turns tools calls denials errors kinds agents permissions suggestions verdicts hooks mcp tasks limits
     questions commands control cost daily weekly monthly blocks prices responses records contents explain diff
 }
 

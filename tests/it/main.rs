@@ -37,6 +37,7 @@ mod permissions;
 mod plain;
 mod printed;
 mod privacy;
+mod prompts;
 mod questions;
 #[cfg(unix)]
 mod reasons;

@@ -30,7 +30,8 @@ impl Facts {
         self.close();
         let records = std::mem::take(&mut self.records);
         let mut details = self.details.take().unwrap_or_else(|| Box::new(Details::new(Detail::ROWS)));
-        let explained = details.kept.contains(Detail::COST_STEPS);
+        let kept = details.kept;
+        let explained = kept.contains(Detail::COST_STEPS);
         let traces = std::mem::take(&mut details.traces);
         let settled = Settled::of(&self, &records);
         let input = settled.input(&records);
@@ -56,11 +57,14 @@ impl Facts {
         builder.traces(traces);
         builder.link_agents();
         builder.sources();
-        let has_content = details.kept.intersects(Detail::CONTENT);
+        let has_content = kept.intersects(Detail::CONTENT);
         let mut ledger = Ledger { input, has_content, ..builder.ledger };
         if !explained {
             // An explanation keeps the figures of records without a session apart.
             ledger.attach();
+        }
+        if kept.contains(Detail::EVENTS) {
+            ledger.build_exchanges(kept.contains(Detail::CALLS | Detail::RESPONSES));
         }
         ledger
     }
@@ -191,6 +195,7 @@ impl<'a> LedgerBuilder<'a> {
                 kind: agent.and_then(|agent| agent.kind.get()).cloned(),
                 call: None,
                 parent: None,
+                exchange: None,
             });
             index
         }))

@@ -21,6 +21,8 @@ macro_rules! contexts {
             api_failures,
             compactions,
             prompts,
+            interruptions,
+            exchanges: _,
             servers,
             records,
             traces,
@@ -30,6 +32,7 @@ macro_rules! contexts {
             has_content: _,
         } = $ledger;
         let own = orphans.$iter().chain(prompts.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(interruptions.$iter());
         let own = own.chain(responses.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(charges.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(calls.$iter().map(|one| &$($mutable)? one.context));

@@ -119,6 +119,7 @@ impl LedgerBuilder<'_> {
                     let text = self.details.excerpt(ExcerptOf::Prompt, id);
                     self.ledger.prompts.push(Prompt { context, text });
                 }
+                EventKind::Interruption => self.ledger.interruptions.push(context),
                 EventKind::Server(tool, _) => {
                     let tool = Name::clone(tool.as_ref().unwrap_or(&NO_TOOL));
                     self.ledger.server_uses.push(ServerUse { context, tool });

@@ -5,7 +5,7 @@ use std::{
     ops::{Index, IndexMut},
 };
 
-use super::{Agent, Call, Response, Session};
+use super::{Agent, Call, Exchange, Prompt, Response, Session};
 
 macro_rules! indices {
     ($($(#[$doc:meta])* $name:ident of $row:ty;)*) => {$(
@@ -61,6 +61,10 @@ indices! {
     CallIndex of Call;
     /// Index of a response in [`Ledger::responses`](super::Ledger::responses).
     ResponseIndex of Response;
+    /// Index of a prompt in [`Ledger::prompts`](super::Ledger::prompts).
+    PromptIndex of Prompt;
+    /// Index of an exchange in [`Ledger::exchanges`](super::Ledger::exchanges).
+    ExchangeIndex of Exchange;
 }
 
 #[cfg(test)]
