@@ -18,19 +18,21 @@ use crate::report::{Choice, FollowUp, Report};
 /// Longer lists of paths are not repeated in hints.
 const MAX_LENGTH: usize = 400;
 
-/// The typed arguments, which hints repeat.
+/// The typed arguments, which hints repeat, and the home folder.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CommandHints {
     arguments: Vec<OsString>,
+    home: Option<String>,
 }
 
 impl CommandHints {
-    pub(super) fn of(arguments: &[OsString]) -> Self {
-        Self { arguments: arguments.to_vec() }
+    pub(super) fn of(arguments: &[OsString], home: Option<&str>) -> Self {
+        Self { arguments: arguments.to_vec(), home: home.map(str::to_owned) }
     }
 
-    /// Spells out the commands in a report. `whole` says that no filter excluded a session.
+    /// Spells out the commands and the home folder in a report. `whole` says that no filter excluded a session.
     pub(super) fn fill_in(&self, report: Report, whole: bool) -> Report {
+        let report = report.with_home(self.home.as_deref());
         let mut writer = None;
         let writer = std::cell::RefCell::new(&mut writer);
         report.with_choices(&option_of).with_commands(&|ask| match ask {

@@ -68,7 +68,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     let needs_help = arguments.len() < 2 || arguments.iter().any(|word| help.contains(word));
     let command = if needs_help { help::command() } else { Cli::command() };
     let mut variables = Variables::read();
-    variables.hints = CommandHints::of(&arguments);
+    variables.hints = CommandHints::of(&arguments, variables.home());
     let parsed = config::parse(command, arguments, &variables).and_then(|parsed| {
         variables.found_prices = parsed.found_prices;
         Ok(Cli::from_arg_matches(&parsed.matches)?)

@@ -1,5 +1,7 @@
 //! Commands that write reports of rows: read, filter, make the report, write it.
 
+use std::sync::Arc;
+
 use super::{
     Reading, args, complain,
     hint::CommandHints,
@@ -51,6 +53,8 @@ pub(super) struct Filtered {
     pub(super) nothing: bool,
     /// No filter was given.
     whole: bool,
+    /// Ids of all sessions, sorted, also of those that the filter excluded.
+    ids: Arc<[Name]>,
     hints: CommandHints,
 }
 
@@ -166,11 +170,14 @@ impl<'a> Scope<'a> {
     fn filtered(&self, mut ledger: Ledger, reading: Reading, filter: &Filter) -> Filtered {
         let names: Vec<Name> = reading.sources.iter().map(|source| source.name().into()).collect();
         let before = ledger.sessions.len();
+        let mut ids: Vec<Name> = ledger.sessions.iter().filter_map(|session| session.id.clone()).collect();
+        ids.sort_unstable();
+        ids.dedup();
         filter.select(&mut ledger, Names(&names));
         let nothing = before > 0 && ledger.sessions.is_empty();
         let (zone, whole) = (self.zone.clone(), filter.is_empty());
         let (hints, found_prices) = (self.variables.hints.clone(), self.variables.found_prices.clone());
-        Filtered { ledger, names, zone, reading, found_prices, nothing, whole, hints }
+        Filtered { ledger, names, zone, reading, found_prices, nothing, whole, ids: ids.into(), hints }
     }
 }
 
@@ -186,7 +193,7 @@ impl Filtered {
         if !self.ledger.has_content {
             report = report.without_content();
         }
-        let mut report = report.arranged(arrangement)?.local(&self.zone);
+        let mut report = report.arranged(arrangement)?.local(&self.zone).with_ids(Arc::clone(&self.ids));
         note_found_prices(&mut report, &self.found_prices);
         Ok(self.with_commands(report))
     }

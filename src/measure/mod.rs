@@ -130,6 +130,11 @@ impl Tokens {
             .saturating_add(self.cache_write_1h)
     }
 
+    /// Returns the tokens that were written to the cache, for any time.
+    pub fn cache_write(&self) -> u64 {
+        self.cache_write_5m.saturating_add(self.cache_write_1h)
+    }
+
     /// Returns the fields in declaration order.
     pub fn fields(&self) -> [u64; 6] {
         let Self { input, output, cache_read, cache_write_5m, cache_write_1h, web_searches } = *self;

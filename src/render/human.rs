@@ -35,7 +35,7 @@ pub fn value(value: &Value) -> String {
         Value::Local(_, local) => local.to_string(),
         Value::Share(share) => format!("{:.1} %", share * 100.0),
         Value::Change(amount) => change(amount),
-        Value::Bar(from, to) => bar(*from, *to),
+        Value::Bar(from, to) => bar(*from, *to, BAR),
         Value::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
         Value::List(values) => values.iter().map(self::value).collect::<Vec<_>>().join(", "),
         Value::Map(entries) => entries
@@ -77,19 +77,25 @@ fn time(time: Time) -> String {
     format!("{day} {}", hour.get(..5).unwrap_or(hour))
 }
 
-/// Width of a bar in characters.
-const BAR: usize = 20;
+/// Width of a bar in characters, where there is room.
+pub const BAR: usize = 20;
 
 /// `   ███      `: a bar from `from` to `to`, at least one character wide.
-fn bar(from: f64, to: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "clamped to a few characters"
-    )]
-    let at = |share: f64| (share.clamp(0.0, 1.0) * BAR as f64) as usize;
-    let (from, to) = (at(from).min(BAR - 1), at(to));
-    format!("{:from$}{:█<length$}", "", "", length = to.saturating_sub(from).max(1))
+pub fn bar(from: f64, to: f64, width: usize) -> String {
+    let (from, to) = (part_of(from, width).min(width - 1), part_of(to, width));
+    " ".repeat(from) + &"█".repeat(to.saturating_sub(from).max(1))
+}
+
+/// `██▌`: a bar for an amount, exact to an eighth of a character.
+#[cfg(feature = "cli")]
+pub(super) fn amount_bar(share: f64, width: usize) -> String {
+    let eighths = part_of(share, width * 8).max(1);
+    "█".repeat(eighths / 8) + ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8]
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a few characters")]
+fn part_of(share: f64, whole: usize) -> usize {
+    (share.clamp(0.0, 1.0) * whole as f64) as usize
 }
 
 fn grouped(count: u64) -> String {
@@ -124,22 +130,55 @@ fn whole(number: f64) -> u64 {
 
 /// Dollars with at least two decimals, more for small amounts.
 fn usd(amount: Usd) -> String {
-    let nanos = amount.nanos();
-    let decimals: u32 = match nanos.unsigned_abs() {
-        0 => return "$0".to_owned(),
+    if amount == Usd::ZERO {
+        return "$0".to_owned();
+    }
+    let text = usd_with(amount, decimals_for(amount));
+    let (dollars, part) = text.split_once('.').unwrap_or((&text, ""));
+    let (cents, finer) = part.split_at(2);
+    format!("{dollars}.{cents}{}", finer.trim_end_matches('0'))
+}
+
+/// The decimals that show an amount with some precision.
+fn decimals_for(amount: Usd) -> u32 {
+    match amount.nanos().unsigned_abs() {
         1..1_000 => 9,
         1_000..10_000_000 => 6,
         10_000_000..1_000_000_000 => 4,
         _ => 2,
-    };
+    }
+}
+
+/// Dollars with this many decimals, at least two.
+fn usd_with(amount: Usd, decimals: u32) -> String {
+    let nanos = amount.nanos();
     let unit = 10u128.pow(9 - decimals);
     let rounded = (nanos.unsigned_abs() + unit / 2) / unit;
     let (whole, part) = (rounded / 10u128.pow(decimals), rounded % 10u128.pow(decimals));
-    let sign = if nanos < 0 { "-" } else { "" };
+    let sign = if nanos < 0 && rounded > 0 { "-" } else { "" };
     let whole = u64::try_from(whole).map_or_else(|_| whole.to_string(), grouped);
-    let part = format!("{part:0width$}", width = decimals as usize);
-    let (cents, finer) = part.split_at(2);
-    format!("{sign}${whole}.{cents}{}", finer.trim_end_matches('0'))
+    format!("{sign}${whole}.{part:0width$}", width = decimals as usize)
+}
+
+/// The decimals of a column of amounts: those of the largest, fewer if all are exact with fewer, and up to three if that
+/// makes all of them exact, as prices must be.
+#[cfg(feature = "cli")]
+pub(super) fn column_decimals(amounts: impl Iterator<Item = Usd> + Clone) -> u32 {
+    let exact =
+        |amount: Usd| (2..=9).find(|&decimals| amount.nanos() % 10i128.pow(9 - decimals) == 0).unwrap_or(9);
+    let needed = amounts.clone().map(exact).max().unwrap_or(2);
+    let largest = amounts.max_by_key(|amount| amount.nanos().unsigned_abs()).unwrap_or_default();
+    if needed <= 3 { needed } else { needed.min(decimals_for(largest)) }
+}
+
+/// An amount in a column with this many decimals; `<$0.01` if it would be shown as zero but is more.
+#[cfg(feature = "cli")]
+pub(super) fn column_usd(amount: Usd, decimals: u32) -> String {
+    let least = Usd::from_nanos(10i128.pow(9 - decimals));
+    if amount > Usd::ZERO && amount < least {
+        return format!("<{}", usd_with(least, decimals));
+    }
+    usd_with(amount, decimals)
 }
 
 /// `409 ms`, `12.3 s`, `4m 05s`, `3h 07m`.
@@ -213,6 +252,25 @@ mod tests {
             [grouped(0), grouped(999), grouped(1000), grouped(1_234_567)],
             ["0", "999", "1,000", "1,234,567"]
         );
+    }
+
+    #[test]
+    fn amounts_of_a_column_have_the_decimals_of_the_largest() {
+        let column = |amounts: &[f64]| {
+            let amounts: Vec<Usd> = amounts.iter().copied().map(Usd::from_dollars).collect();
+            let decimals = column_decimals(amounts.iter().copied());
+            amounts.into_iter().map(|amount| column_usd(amount, decimals)).collect::<Vec<_>>()
+        };
+        assert_eq!(column(&[12.345_678, 0.5, 0.004_2, 0.0]), ["$12.35", "$0.50", "<$0.01", "$0.00"]);
+        assert_eq!(column(&[0.066_4, 0.012, 0.000_01]), ["$0.0664", "$0.0120", "<$0.0001"]);
+        assert_eq!(column(&[5.0, 0.625]), ["$5.000", "$0.625"], "prices are exact");
+        assert_eq!(column(&[0.001_234, -0.5]), ["$0.0012", "-$0.5000"]);
+    }
+
+    #[test]
+    fn a_bar_of_an_amount_ends_in_a_fraction() {
+        assert_eq!([1.0, 0.5, 0.4, 0.000_1].map(|share| amount_bar(share, 4)), ["████", "██", "█▌", "▏"]);
+        assert_eq!([bar(0.0, 0.5, 4), bar(0.0, 0.0, 4), bar(0.5, 0.5, 4)], ["██", "█", "  █"]);
     }
 
     #[test]

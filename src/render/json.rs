@@ -186,6 +186,7 @@ mod tests {
             verdicts: Vec::new(),
             run_outcomes: Vec::new(),
             screen: Vec::new(),
+            reader: crate::report::Reader::default(),
         };
         let mut out = Vec::new();
         write(&report, &mut out).expect("written");

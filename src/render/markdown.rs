@@ -108,8 +108,8 @@ fn bold(text: &str) -> String {
 pub(super) fn cell(value: &Value) -> String {
     match value {
         Value::Text(_) | Value::List(_) | Value::Map(_) => text(&human::value(value)),
-        // A bar contains spaces, which Markdown would collapse.
-        Value::Bar(..) => format!("`{}`", human::value(value)),
+        // Such a bar begins with spaces, which Markdown would collapse.
+        Value::Bar(from, _) if *from > 0.0 => format!("`{}`", human::value(value)),
         other => human::value(other),
     }
 }

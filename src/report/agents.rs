@@ -178,12 +178,9 @@ fn named(view: &View<'_>, owner: Owner, depth: usize, span: Option<(Time, Time)>
     let lasted = span.map(|(first, last)| last.since(first));
     match owner {
         Owner::NoResponse => Row { tree: "charges without a response".into(), ..Row::default() },
-        Owner::WithoutSubagents => Row {
-            tree: "sessions without subagents".into(),
-            agent: MAIN.into(),
-            depth: Some(0),
-            ..Row::default()
-        },
+        Owner::WithoutSubagents => {
+            Row { tree: "other sessions".into(), agent: MAIN.into(), depth: Some(0), ..Row::default() }
+        }
         Owner::Agent(session, None) => Row {
             tree: MAIN.into(),
             agent: MAIN.into(),

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Data, FollowUp, Head, Report, Section, Shown, Table, Value};
+use super::{Data, FollowUp, Head, Report, Section, Shown, Table, Value, unique_prefix};
 
 /// Rows on screen once a table with its own screen limit is sorted.
 const USUAL_ROWS: usize = 30;
@@ -139,9 +139,10 @@ impl Table {
             _ => None,
         });
         let id = ids.next()?;
-        let shared = |other: &str| id.bytes().zip(other.bytes()).take_while(|(one, two)| one == two).count();
-        let length = ids.filter(|other| *other != id).map(shared).max().unwrap_or(0).saturating_add(1).max(8);
-        Some(FollowUp::Session { id: id.to_owned(), short: id.get(..length).unwrap_or(id).to_owned() })
+        let (before, after): (Vec<&str>, Vec<&str>) =
+            ids.filter(|other| *other != id).partition(|other| *other < id);
+        let (before, after) = (before.into_iter().max(), after.into_iter().min());
+        Some(FollowUp::Session { id: id.to_owned(), short: unique_prefix(id, before, after).to_owned() })
     }
 
     /// Sorts the rows. The sort is stable; missing values come last in both orders.
@@ -229,24 +230,10 @@ fn compare(one: &Value, two: &Value) -> Ordering {
             first.unwrap_or(one.len().cmp(&two.len()))
         }
         // A column holds values of one unit or numbers of several units; anything else compares equal.
-        _ => match (number(one), number(two)) {
+        _ => match (one.number(), two.number()) {
             (Some(one), Some(two)) => one.total_cmp(&two),
             _ => Ordering::Equal,
         },
-    }
-}
-
-/// The plain number of a value, whatever its unit.
-#[expect(clippy::cast_precision_loss, reason = "used for comparison only")]
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Count(count) | Value::Bytes(count) => Some(*count as f64),
-        Value::Number(number) | Value::Share(number) => Some(*number),
-        Value::Usd(amount) => Some(amount.nanos() as f64 / 1e9),
-        Value::Millis(duration) => Some(duration.as_f64()),
-        Value::Change(amount) => number(amount),
-        Value::Missing | Value::Text(_) | Value::Time(_) | Value::Local(..) => None,
-        Value::Flag(_) | Value::Bar(..) | Value::List(_) | Value::Map(_) => None,
     }
 }
 

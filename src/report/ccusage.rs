@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Data, Report, Value, View, spec::PERIOD, sum::Sum};
+use super::{Data, Reader, Report, Value, View, spec::PERIOD, sum::Sum};
 use crate::{
     facts::{
         Detail,
@@ -159,6 +159,7 @@ pub fn ccusage(view: &View<'_>, by: Preset, now: Time) -> Report {
         verdicts: Vec::new(),
         run_outcomes: Vec::new(),
         screen: Vec::new(),
+        reader: Reader::default(),
     }
 }
 

@@ -115,7 +115,7 @@ fn halves() -> Vec<Column<Row>> {
 fn control(view: &View<'_>) -> Report {
     let rows: Vec<Row> = requests(view.ledger).into_iter().map(|request| Row::of(view, request)).collect();
     let columns = columns();
-    let table = Table::of("Requests", &columns, &rows).on_screen(50);
+    let table = Table::of("Requests", &columns, &rows).on_screen(50).keeping_last();
     Report::of(SPEC.name, table, notes(&rows))
 }
 

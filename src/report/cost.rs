@@ -212,6 +212,8 @@ struct Row {
     last_session: Option<SessionIndex>,
     last_model: Option<Name>,
     whole: Option<Usd>,
+    /// The largest cost of a row.
+    largest: Option<Usd>,
 }
 
 has! { HasCost for Row: sum -> Sum }
@@ -221,6 +223,19 @@ impl Row {
     fn is_nothing(&self) -> bool {
         let Sum { tokens, cost, responses, .. } = &self.sum;
         *responses == 0 && *tokens == Tokens::default() && cost.unwrap_or_default() == Usd::ZERO
+    }
+
+    fn bar(&self) -> Value {
+        match (self.largest, share(self.sum.cost, self.largest)) {
+            (None, _) => Value::Missing,
+            (_, Some(part)) if part > 0.0 => Value::Bar(0.0, part),
+            _ => "".into(),
+        }
+    }
+
+    /// Marks the row with the largest cost.
+    fn mark(&self) -> Option<&'static str> {
+        self.largest.map(|largest| if self.sum.cost == Some(largest) { "max" } else { "" })
     }
 
     fn add(&mut self, charge: &Charge) {
@@ -236,11 +251,13 @@ impl Row {
 }
 
 fn columns(by: &[By]) -> Vec<Column<Row>> {
+    let is_series = matches!(by, [one] if one.is_time());
+    let bars = if is_series { bar_columns() } else { Vec::new() };
     columns! { |row: Row|
         ..by.iter().map(|one| if by.len() > 1 { one.column().optional() } else { one.column() });
         ..by.contains(&By::Prompt).then(prompt_text_column);
         count sessions "Sessions" [no_sum, wide] "Sessions involved." => row.sessions.len() as u64;
-        ..cost_columns();
+        ..token_columns();
         share share "Share" [nullable, wide] "Share of the total cost." => share(row.sum.cost, row.whole);
         share cache_hit_rate "Cache hits" [nullable, wide] "Share of prompt tokens that were read from the cache."
             => row.sum.hit_rate();
@@ -248,6 +265,27 @@ fn columns(by: &[By]) -> Vec<Column<Row>> {
             => row.sum.saved;
         list models "Models" [data] "Models that were charged."
             => Value::List(row.models.iter().map(Value::text).collect());
+        ..bars;
+    }
+}
+
+/// Tokens and cost. On screen, cache writes are one column, so that they fit beside the others.
+fn token_columns() -> Vec<Column<Row>> {
+    let writes = ["cache_write_5m", "cache_write_1h"];
+    let mut all = shown_as(Shown::Data, &writes, cost_columns());
+    let at = all.iter().position(|column| column.head.key == writes[0]).unwrap_or(all.len());
+    let both = columns! { |row: Row|
+        count cache_write "Cache write" [screen] "Tokens written to the cache." => row.sum.tokens.cache_write();
+    };
+    all.splice(at..at, both);
+    all
+}
+
+/// Columns of periods on screen: a bar for the cost, and a mark at the largest.
+fn bar_columns() -> Vec<Column<Row>> {
+    columns! { |row: Row|
+        bar bar "" [nullable, screen] "Cost, relative to the largest row." => row.bar();
+        text largest "" [screen] "`max` for the largest cost." => row.mark();
     }
 }
 
@@ -288,6 +326,7 @@ fn divided(name: &'static str, title: &'static str, view: &View<'_>, by: &[By]) 
         total.add(charge);
     }
     total.whole = total.sum.cost;
+    let largest = rows.values().filter_map(|row| row.sum.cost).max().filter(|_| rows.len() > 1);
     let mut rows: Vec<(Key, Row)> = rows
         .into_iter()
         .filter(|(key, row)| !(row.is_nothing() && key.iter().any(Option::is_none)))
@@ -298,13 +337,14 @@ fn divided(name: &'static str, title: &'static str, view: &View<'_>, by: &[By]) 
         .map(|(key, row)| {
             let prompt_text = keys.prompt_text(by, &key);
             let key = by.iter().zip(key).map(|(by, key)| (*by, shown(*by, key)));
-            Row { keys: key.collect(), prompt_text, whole: total.whole, ..row }
+            Row { keys: key.collect(), prompt_text, whole: total.whole, largest, ..row }
         })
         .collect();
-    if !by.first().is_some_and(|by| by.is_time()) {
-        rows.sort_by_key(|row| std::cmp::Reverse(row.sum.cost));
-    } else {
+    let is_series = by.first().is_some_and(|by| by.is_time());
+    if is_series {
         rows.sort_by_key(|row| row.keys.get(&by[0]) == Some(&Value::Missing));
+    } else {
+        rows.sort_by_key(|row| std::cmp::Reverse(row.sum.cost));
     }
     let mut columns = columns(by);
     columns.iter_mut().for_each(|column| column.head.optional = false);
@@ -313,10 +353,8 @@ fn divided(name: &'static str, title: &'static str, view: &View<'_>, by: &[By]) 
         columns = shown_as(Shown::Data, &[By::Prompt.name()], columns);
     }
     let notes = unattributed(&rows, by).chain(cost_notes(view.ledger)).collect();
-    let table = Table::of(title, &columns, &rows).with_total(&columns, &total);
-    let table =
-        if matches!(by, [By::Session | By::Prompt]) || by.len() > 1 { table.on_screen(50) } else { table };
-    Report::of(name, table, notes)
+    let table = Table::of(title, &columns, &rows).with_total(&columns, &total).on_screen(50);
+    Report::of(name, if is_series { table.keeping_last() } else { table }, notes)
 }
 
 /// One part for each thing that cost is divided by; `None` if it is not known.

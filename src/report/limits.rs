@@ -84,7 +84,7 @@ fn figure_columns() -> Vec<Column<LimitRow>> {
 fn limits(view: &View<'_>) -> Report {
     let row = |fact: Limit| Row { context: RowContext::of(view, &fact.context), fact };
     let rows: Vec<LimitRow> = met(view.ledger).into_iter().map(row).collect();
-    let table = Table::of("Limits", &columns(), &rows).on_screen(50);
+    let table = Table::of("Limits", &columns(), &rows).on_screen(50).keeping_last();
     let notes = notes(view, rows.is_empty());
     Report::of(SPEC.name, table, notes)
 }

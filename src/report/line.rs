@@ -188,8 +188,8 @@ impl Report {
     }
 
     /// Parts of all lines.
-    fn parts(&mut self) -> impl Iterator<Item = &mut Part> {
-        let Self { name: _, data, notes, verdicts, run_outcomes, screen } = self;
+    pub(super) fn parts(&mut self) -> impl Iterator<Item = &mut Part> {
+        let Self { name: _, data, notes, verdicts, run_outcomes, screen, reader: _ } = self;
         let table = match data {
             Data::Rows(table) => Some(table),
             Data::Tree(_) | Data::Bare(_) => None,

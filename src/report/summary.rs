@@ -1,7 +1,7 @@
 //! The `summarize` report: one object for programs, one screen for people.
 
 use super::{
-    CommandGroup, CommandSpec, Data, Line, Report, ReportSpec, RunOutcome, Section, Text, Tone, Value,
+    CommandGroup, CommandSpec, Data, Line, Reader, Report, ReportSpec, RunOutcome, Section, Text, Tone, Value,
 };
 use crate::{
     facts::{Account, Arrived, Detail, Input, Name},
@@ -69,7 +69,8 @@ pub fn summary(account: &Account, names: Names<'_>) -> Report {
     let (screen, notes) = (screen::screen(account, names), screen::notes(account));
     let run_outcomes =
         vec![RunOutcome { run: None, wall: account.duration.wall, failure: screen::failure(account) }];
-    Report { name: SPEC.name, data: Data::Tree(data), notes, verdicts: Vec::new(), run_outcomes, screen }
+    let (verdicts, reader) = (Vec::new(), Reader::default());
+    Report { name: SPEC.name, data: Data::Tree(data), notes, verdicts, run_outcomes, screen, reader }
 }
 
 /// Says how much was read if reading was interrupted.

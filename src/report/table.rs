@@ -2,7 +2,7 @@
 
 use std::{borrow::Borrow, ops::Range};
 
-use super::{Choice, FollowUp, Line, Members, Part, RunOutcome, Tone, Unit, Value, gate::Verdict};
+use super::{Choice, FollowUp, Line, Members, Part, Reader, RunOutcome, Tone, Unit, Value, gate::Verdict};
 
 /// Who sees a column, unless columns are selected by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -397,13 +397,16 @@ pub struct Report {
     pub run_outcomes: Vec<RunOutcome>,
     /// Sections for people, except the notes.
     pub screen: Vec<Section>,
+    /// Facts by which names are shortened for people.
+    pub reader: Reader,
 }
 
 impl Report {
     /// A report that consists of one table.
     pub fn of(name: &'static str, table: Table, notes: Vec<Line>) -> Self {
-        let (verdicts, run_outcomes) = (Vec::new(), Vec::new());
-        Self { name, data: Data::Rows(table), notes, verdicts, run_outcomes, screen: vec![Section::Rows] }
+        let (verdicts, run_outcomes, reader) = (Vec::new(), Vec::new(), Reader::default());
+        let screen = vec![Section::Rows];
+        Self { name, data: Data::Rows(table), notes, verdicts, run_outcomes, screen, reader }
     }
 
     /// Shows people these rows instead of those that programs read.

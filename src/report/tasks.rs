@@ -77,7 +77,7 @@ fn life_columns() -> Vec<Column<TaskRow>> {
 fn tasks(view: &View<'_>) -> Report {
     let row = |fact: Task| Row { context: RowContext::of(view, &fact.context), fact };
     let rows: Vec<TaskRow> = all_tasks(view.ledger).into_iter().map(row).collect();
-    let table = Table::of("Tasks", &columns(), &rows).on_screen(50);
+    let table = Table::of("Tasks", &columns(), &rows).on_screen(50).keeping_last();
     let none = rows.is_empty().then(|| Line::new(Tone::Plain).word("no task was started"));
     Report::of(SPEC.name, table, none.into_iter().collect())
 }

@@ -56,7 +56,7 @@ fn turns(view: &View<'_>) -> Report {
     let mut turns: Vec<&Turn> = view.ledger.turns.iter().filter(|turn| turn.counted).collect();
     turns.sort_by_key(|turn| (turn.context.time.is_none(), turn.context.time, turn.context.location));
     let rows = turns.into_iter().map(|turn| Row { turn, context: RowContext::of(view, &turn.context) });
-    let table = Table::of("Turns", &columns(), rows).with_sums().on_screen(50);
+    let table = Table::of("Turns", &columns(), rows).with_sums().on_screen(50).keeping_last();
     let saved = view.ledger.interactive_turns.len() as u64;
     let note = (saved > 0).then(|| {
         Line::new(Tone::Plain)

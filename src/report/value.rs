@@ -70,6 +70,20 @@ impl Value {
         }
     }
 
+    /// The plain number, whatever its unit.
+    #[expect(clippy::cast_precision_loss, reason = "for comparison and rough figures")]
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Count(count) | Self::Bytes(count) => Some(*count as f64),
+            Self::Number(number) | Self::Share(number) => Some(*number),
+            Self::Usd(amount) => Some(amount.nanos() as f64 / 1e9),
+            Self::Millis(duration) => Some(duration.as_f64()),
+            Self::Change(amount) => amount.number(),
+            Self::Missing | Self::Text(_) | Self::Time(_) | Self::Local(..) => None,
+            Self::Flag(_) | Self::Bar(..) | Self::List(_) | Self::Map(_) => None,
+        }
+    }
+
     /// An object of counts.
     pub fn counts<'a, K: AsRef<str> + 'a>(counts: impl IntoIterator<Item = (&'a K, &'a u64)>) -> Self {
         Self::map(counts.into_iter().map(|(key, &count)| (key.as_ref(), Self::Count(count))))

@@ -262,7 +262,7 @@ fn sort_limit_and_columns_apply_to_every_format() {
     let words = ["prices", "--sort", "output:asc", "--limit", "2", "--columns", "output,model,source"];
     for format in formats("prices") {
         let stdout = run_with(&[&words[..], &["-f", &format]].concat()).1;
-        assert!(stdout.contains("claude-haiku-5-5") && !stdout.contains("opus"), "{format}: {stdout}");
+        assert!(stdout.contains("haiku-5-5") && !stdout.contains("opus"), "{format}: {stdout}");
     }
     let csv = run_with(&[&words[..], &["-f", "csv"]].concat()).1;
     assert!(csv.starts_with("output,model,source\n") && csv.lines().count() == 3, "{csv}");
