@@ -59,21 +59,13 @@ impl<'c> Workspace<'c, '_> {
         self.context.rules(Behaviour::Allow).find(fits)
     }
 
-    /// Returns whether a command may read a file, and the rule that allows it if one is needed.
-    pub(super) fn may_read(&self, word: &Word) -> Option<Option<ScopedRule<'c>>> {
+    /// Returns whether a command may read or write a file, and the rule that allows it if one is needed: `Read` or
+    /// `Edit`.
+    pub(super) fn may_use(&self, tool: &str, word: &Word) -> Option<Option<ScopedRule<'c>>> {
         let path = word_path(word)?;
         match self.area_of_unresolved(&path) {
             Area::Inside => Some(None),
-            Area::Outside | Area::Unknown => self.allow_rule(&["Read"], &path).map(Some),
-        }
-    }
-
-    /// Returns whether an allowed command may write a file, and the rule that allows it if one is needed.
-    pub(super) fn may_write(&self, word: &Word) -> Option<Option<ScopedRule<'c>>> {
-        let path = word_path(word)?;
-        match self.area_of_unresolved(&path) {
-            Area::Inside => Some(None),
-            Area::Outside | Area::Unknown => self.allow_rule(&["Edit"], &path).map(Some),
+            Area::Outside | Area::Unknown => self.allow_rule(&[tool], &path).map(Some),
         }
     }
 

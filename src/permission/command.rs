@@ -82,9 +82,9 @@ impl<'c> CommandCheck<'c, '_> {
             }
         }
         match by_mode {
-            Some(by) => Outcome { decision: Decision::Allow, step: Step::Mode, by },
-            None if used.is_empty() => allows(Step::Tool, By::Tool(READS)),
-            None => allows(Step::Allow, By::Rules(used)),
+            Some(by) => Outcome::allow(Step::Mode, by),
+            None if used.is_empty() => Outcome::allow(Step::Tool, By::Tool(READS)),
+            None => Outcome::allow(Step::Allow, By::Rules(used)),
         }
     }
 
@@ -94,10 +94,10 @@ impl<'c> CommandCheck<'c, '_> {
         let why =
             split_error.as_ref().map(ToString::to_string).or_else(|| unchecked.map(|why| why.to_string()));
         if let Some(why) = why {
-            return Some(asks(why));
+            return Some(Outcome::ask(why));
         }
         if parts.is_empty() {
-            return Some(asks(NOTHING));
+            return Some(Outcome::ask(NOTHING));
         }
         let moves = parts.iter().filter(|part| self.folder_change(part).is_some()).count();
         let all: Vec<Files<'_>> = parts.iter().map(files).collect();
@@ -105,10 +105,10 @@ impl<'c> CommandCheck<'c, '_> {
         let git = parts.iter().any(|part| name(part) == "git");
         match moves {
             0 => None,
-            1 if writes => Some(asks(CHANGES_AND_WRITES)),
-            1 if git => Some(asks(CHANGES_AND_GIT)),
+            1 if writes => Some(Outcome::ask(CHANGES_AND_WRITES)),
+            1 if git => Some(Outcome::ask(CHANGES_AND_GIT)),
             1 => None,
-            _ => Some(asks(CHANGES)),
+            _ => Some(Outcome::ask(CHANGES)),
         }
     }
 
@@ -119,34 +119,34 @@ impl<'c> CommandCheck<'c, '_> {
 
     fn part(&self, part: &Part) -> Outcome<'c> {
         if part.core().is_empty() && part.redirects.is_empty() && sets_harmless(&part.words) {
-            return allows(Step::Tool, By::Tool(ASSIGNS));
+            return Outcome::allow(Step::Tool, By::Tool(ASSIGNS));
         }
         let core = stripped(&part.words);
         let mut used = match self.files(part) {
             Ok(rules) => rules,
-            Err(why) => return asks(why),
+            Err(why) => return Outcome::ask(why),
         };
         let accepts = self.context.mode == Mode::AcceptEdits;
-        let by_mode = || allows(Step::Mode, By::Mode(Mode::AcceptEdits));
+        let by_mode = || Outcome::allow(Step::Mode, By::Mode(Mode::AcceptEdits));
         let writes = part.written().next().is_some();
         if is_read_only(&part.words) {
             return match () {
                 () if accepts && writes && used.is_empty() => by_mode(),
-                () if used.is_empty() => allows(Step::Tool, By::Tool(READS)),
-                () => allows(Step::Allow, By::Rules(used)),
+                () if used.is_empty() => Outcome::allow(Step::Tool, By::Tool(READS)),
+                () => Outcome::allow(Step::Allow, By::Rules(used)),
             };
         }
         if part.words.iter().any(|word| word.expands) {
-            return asks(EXPANDS);
+            return Outcome::ask(EXPANDS);
         }
         if let Some(scoped) = self.allow_rule(part, core) {
             used.insert(0, scoped);
-            return allows(Step::Allow, By::Rules(used));
+            return Outcome::allow(Step::Allow, By::Rules(used));
         }
         if accepts && is_edit(core) {
             return by_mode();
         }
-        Outcome { decision: Decision::Ask, step: Step::Default, by: By::Default }
+        Outcome::NO_RULE
     }
 
     /// Returns the rules that allow a part to read and write its files, or why it is asked about.
@@ -159,7 +159,7 @@ impl<'c> CommandCheck<'c, '_> {
                 return Err(EXPANDS);
             }
             for folders in &start_folders {
-                used.extend(self.workspace(folders).may_read(word).ok_or(OUTSIDE)?);
+                used.extend(self.workspace(folders).may_use("Read", word).ok_or(OUTSIDE)?);
             }
         }
         for word in files.written.iter().chain(&files.redirected) {
@@ -170,7 +170,7 @@ impl<'c> CommandCheck<'c, '_> {
             }
         }
         for word in &files.written {
-            used.extend(self.workspace(self.folders).may_write(word).ok_or(WRITES_OUTSIDE)?);
+            used.extend(self.workspace(self.folders).may_use("Edit", word).ok_or(WRITES_OUTSIDE)?);
         }
         for word in &files.redirected {
             used.extend(self.workspace(self.folders).may_redirect(word).ok_or(REDIRECTS)?);
@@ -196,9 +196,9 @@ impl<'c> CommandCheck<'c, '_> {
             }
             let workspace = self.workspace(self.folders);
             let path = |word: &Word| word_path(word).and_then(|path| self.folders.resolve(&path));
-            let outside = |word: &&&Word| workspace.may_read(word).is_none();
+            let outside = |word: &&&Word| workspace.may_use("Read", word).is_none();
             needs.extend(files.read.iter().filter(outside).filter_map(|word| path(word)).map(Need::Read));
-            let outside = |word: &&&Word| workspace.may_write(word).is_none();
+            let outside = |word: &&&Word| workspace.may_use("Edit", word).is_none();
             needs.extend(files.written.iter().filter(outside).filter_map(|word| path(word)).map(Need::Edit));
             needs.extend(files.redirected.iter().filter_map(|word| path(word)).map(Need::Edit));
             let sets = part.core().is_empty() && part.redirects.is_empty() && sets_harmless(&part.words);
@@ -306,14 +306,6 @@ fn is_edit(core: &[Word]) -> bool {
 
 fn name(part: &Part) -> &str {
     part.core().first().map_or("", |word| word.text.as_str())
-}
-
-fn allows<'c>(step: Step, by: By<'c>) -> Outcome<'c> {
-    Outcome { decision: Decision::Allow, step, by }
-}
-
-fn asks<'c>(why: impl Into<std::borrow::Cow<'static, str>>) -> Outcome<'c> {
-    Outcome { decision: Decision::Ask, step: Step::Tool, by: By::ToolAsks(why.into()) }
 }
 
 #[cfg(test)]

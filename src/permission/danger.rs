@@ -5,7 +5,7 @@
 mod list;
 
 use list::ROWS;
-pub(super) use list::{WRITERS, WrittenOperands, may_destroy, operands};
+pub(super) use list::{WrittenOperands, may_destroy, operands, written_by};
 
 use super::{
     Call,
@@ -37,23 +37,18 @@ const PIPED: &str = "runs text from a pipe as commands";
 const REMOVES_INPUT: &str = "removes whatever its input names";
 
 /// Names in a path that make writing dangerous even inside the project.
-const SENSITIVE: &[(&str, &str)] = &[
-    (".git", "writes into the folder of git"),
-    (".claude", "writes to the settings of Claude Code"),
-    (".claude.json", "writes to the settings of Claude Code"),
-    (".mcp.json", "changes which servers Claude Code starts"),
-    (".ssh", "writes to keys and trusted hosts"),
-    (".gnupg", "writes to keys"),
-    (".aws", "writes to credentials"),
-    (".kube", "writes to credentials"),
-    (".netrc", "writes to credentials"),
-    (".npmrc", "writes to credentials"),
-    (".bashrc", "writes to what a shell runs when it starts"),
-    (".bash_profile", "writes to what a shell runs when it starts"),
-    (".profile", "writes to what a shell runs when it starts"),
-    (".zshrc", "writes to what a shell runs when it starts"),
-    (".zprofile", "writes to what a shell runs when it starts"),
-    (".gitconfig", "changes what git runs"),
+const SENSITIVE: &[(&[&str], &str)] = &[
+    (&[".git"], "writes into the folder of git"),
+    (&[".claude", ".claude.json"], "writes to the settings of Claude Code"),
+    (&[".mcp.json"], "changes which servers Claude Code starts"),
+    (&[".ssh"], "writes to keys and trusted hosts"),
+    (&[".gnupg"], "writes to keys"),
+    (&[".aws", ".kube", ".netrc", ".npmrc"], "writes to credentials"),
+    (
+        &[".bashrc", ".bash_profile", ".profile", ".zshrc", ".zprofile"],
+        "writes to what a shell runs when it starts",
+    ),
+    (&[".gitconfig"], "changes what git runs"),
 ];
 
 /// Devices that are safe to write to.
@@ -96,8 +91,7 @@ impl WriteCheck {
             return Some(reason);
         }
         let (first, rest) = part.core().split_first()?;
-        let (_, which) = WRITERS.iter().find(|(name, _)| *name == program(&first.text))?;
-        written_operands(which, rest).into_iter().find_map(danger_of)
+        written_operands(written_by(program(&first.text))?, rest).into_iter().find_map(danger_of)
     }
 
     /// Returns why writing to a path is dangerous.
@@ -108,7 +102,7 @@ impl WriteCheck {
             let harmless = HARMLESS.contains(&device) || device.starts_with("fd/");
             return (!harmless).then_some(DEVICE);
         }
-        let sensitive = |name: &str| SENSITIVE.iter().find(|(sensitive, _)| *sensitive == name);
+        let sensitive = |name: &str| SENSITIVE.iter().find(|(sensitive, _)| sensitive.contains(&name));
         // Only names below the project count: the project itself may be in such a folder.
         let inside =
             full.as_deref().zip(self.project.as_deref()).and_then(|(path, folder)| below(path, folder));
@@ -169,7 +163,7 @@ fn wrapped(part: &Part) -> Option<&'static str> {
     for wrapper in part.wrappers() {
         match wrapper {
             "sudo" | "doas" => return Some(AS_OTHER),
-            "xargs" if first.is_some_and(|first| WRITERS.iter().any(|(name, _)| *name == first)) => {
+            "xargs" if first.is_some_and(|first| written_by(first).is_some()) => {
                 return Some(REMOVES_INPUT);
             }
             _ => {}

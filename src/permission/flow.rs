@@ -26,17 +26,36 @@ pub struct Outcome<'c> {
     pub by: By<'c>,
 }
 
-/// A decision about a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Decision {
-    /// The call runs.
-    Allow,
-    /// The call is denied.
-    Deny,
-    /// A person is asked.
-    Ask,
-    /// The decision depends on information that logs do not have.
-    ToolDecides,
+impl<'c> Outcome<'c> {
+    pub(super) fn allow(step: Step, by: By<'c>) -> Self {
+        Self { decision: Decision::Allow, step, by }
+    }
+
+    fn by_rule(scoped: ScopedRule<'c>) -> Self {
+        Self::allow(Step::Allow, By::Rules(vec![scoped]))
+    }
+
+    /// The tool asks.
+    pub(super) fn ask(why: impl Into<Cow<'static, str>>) -> Self {
+        Self { decision: Decision::Ask, step: Step::Tool, by: By::ToolAsks(why.into()) }
+    }
+
+    /// No rule matches, so a person is asked.
+    pub(super) const NO_RULE: Self = Self { decision: Decision::Ask, step: Step::Default, by: By::Default };
+}
+
+wire_enum! {
+    /// A decision about a call.
+    Decision {
+        /// The call runs.
+        Allow = "allow",
+        /// The call is denied.
+        Deny = "deny",
+        /// A person is asked.
+        Ask = "ask",
+        /// The decision depends on information that logs do not have.
+        ToolDecides = "tool decides",
+    }
 }
 
 /// The steps of the flow, in order.
@@ -77,17 +96,6 @@ pub enum By<'c> {
     Depends(&'static str),
     /// Nothing, so a person is asked.
     Default,
-}
-
-impl fmt::Display for Decision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Allow => "allow",
-            Self::Deny => "deny",
-            Self::Ask => "ask",
-            Self::ToolDecides => "tool decides",
-        })
-    }
 }
 
 impl fmt::Display for By<'_> {
@@ -142,7 +150,7 @@ pub fn check<'c>(context: &'c Context, call: &Call<'_>) -> Outcome<'c> {
         };
     }
     if let Some(scoped) = call_check.tool_rule() {
-        return Outcome { decision: Decision::Allow, step: Step::Allow, by: By::Rules(vec![scoped]) };
+        return Outcome::by_rule(scoped);
     }
     let outcome = call_check.tool_outcome();
     if outcome.decision == Decision::Ask { asked(context, outcome.step, outcome.by) } else { outcome }
@@ -294,17 +302,15 @@ impl<'c, 'a> CallCheck<'c, 'a> {
 
     /// Returns what the tool decides by its input.
     fn tool_outcome(&self) -> Outcome<'c> {
-        let runs = |why| Outcome { decision: Decision::Allow, step: Step::Tool, by: By::Tool(why) };
-        let asks = Outcome { decision: Decision::Ask, step: Step::Default, by: By::Default };
-        let by_rule =
-            |scoped| Outcome { decision: Decision::Allow, step: Step::Allow, by: By::Rules(vec![scoped]) };
+        let runs = |why| Outcome::allow(Step::Tool, By::Tool(why));
+        let asks = Outcome::NO_RULE;
         match (self.tool.family, self.tool.policy) {
             (Family::Command, _) => self.command_check().outcome(),
             (Family::Read(_), _) => self.read(),
             (Family::Edit(_), _) => {
                 let path = tool::path_of(&self.call);
                 let rule = path.and_then(|path| self.workspace().allow_rule(&["Edit"], &path));
-                rule.map_or(asks, by_rule)
+                rule.map_or(asks, Outcome::by_rule)
             }
             (Family::Web, _) => {
                 let named = |scoped: &ScopedRule<'_>| {
@@ -313,7 +319,7 @@ impl<'c, 'a> CallCheck<'c, 'a> {
                 let rule = self.context.rules(Behaviour::Allow).find(named);
                 let host = tool::host_of(&self.call).unwrap_or_default();
                 let known = is_documentation(&host, self.call.text("url").unwrap_or_default());
-                rule.map_or_else(|| if known { runs(DOCUMENTATION) } else { asks }, by_rule)
+                rule.map_or_else(|| if known { runs(DOCUMENTATION) } else { asks }, Outcome::by_rule)
             }
             (Family::Agent | Family::Skill | Family::Other, ToolPolicy::Allow) => runs(RUNS),
             (Family::Agent | Family::Skill | Family::Other, ToolPolicy::Unknown) => depends(OTHER_TOOL),
@@ -327,25 +333,21 @@ impl<'c, 'a> CallCheck<'c, 'a> {
     /// Checks a tool that reads: it runs inside the working folders, and elsewhere by a rule. In `plan`,
     /// which uses `auto`, it runs everywhere.
     fn read(&self) -> Outcome<'c> {
-        let inside = Outcome { decision: Decision::Allow, step: Step::Tool, by: By::Tool(INSIDE) };
+        let inside = Outcome::allow(Step::Tool, By::Tool(INSIDE));
         let Some(path) = tool::path_of(&self.call) else { return inside };
         let access = self.workspace().area_of_unresolved(&path);
         if access == Area::Inside {
             return inside;
         }
         if let Some(scoped) = self.workspace().allow_rule(&["Read", "Edit"], &path) {
-            return Outcome { decision: Decision::Allow, step: Step::Allow, by: By::Rules(vec![scoped]) };
+            return Outcome::by_rule(scoped);
         }
         match access {
             _ if matches!(self.context.mode, Mode::Plan | Mode::Auto) => {
-                Outcome { decision: Decision::Allow, step: Step::Mode, by: By::Mode(self.context.mode) }
+                Outcome::allow(Step::Mode, By::Mode(self.context.mode))
             }
             Area::Unknown => depends(NO_FOLDER),
-            Area::Inside | Area::Outside => Outcome {
-                decision: Decision::Ask,
-                step: Step::Tool,
-                by: By::ToolAsks(command::OUTSIDE.into()),
-            },
+            Area::Inside | Area::Outside => Outcome::ask(command::OUTSIDE),
         }
     }
 

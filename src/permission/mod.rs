@@ -36,6 +36,9 @@
 //! assert_eq!(check(&context, &call).decision, Decision::Ask);
 //! ```
 
+#[macro_use]
+mod scope;
+
 mod access;
 mod command;
 mod context;
@@ -47,7 +50,6 @@ mod path;
 mod pattern;
 mod protect;
 mod rule;
-mod scope;
 mod settings;
 mod shell;
 mod suggest;

@@ -1,7 +1,5 @@
 //! Behaviours, scopes and modes: the enums of the permission system.
 
-use std::fmt;
-
 /// Declares an enum with the name that each variant has in settings and on the wire.
 macro_rules! wire_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)+ }) => {
@@ -18,8 +16,8 @@ macro_rules! wire_enum {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.name())
             }
         }

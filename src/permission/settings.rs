@@ -1,7 +1,5 @@
 //! Reads the permissions of `settings.json` (5.8): rules, the default mode and additional folders.
 
-use std::fmt;
-
 use serde_json::Value;
 
 use super::{
@@ -29,7 +27,8 @@ pub struct Settings {
 }
 
 /// An invalid rule of a settings file, which is ignored.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("settings file `{file}`: `{key}` is not a rule and is dropped: {reason}")]
 pub struct BrokenRule {
     /// Name of the file.
     pub file: String,
@@ -37,13 +36,6 @@ pub struct BrokenRule {
     pub key: String,
     /// Why it is invalid.
     pub reason: RuleError,
-}
-
-impl fmt::Display for BrokenRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, key, reason } = self;
-        write!(f, "settings file `{file}`: `{key}` is not a rule and is dropped: {reason}")
-    }
 }
 
 /// Why a settings file cannot be used.

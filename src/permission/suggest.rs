@@ -23,12 +23,13 @@ use super::{
 
 /// How broad a suggested rule may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Breadth {
-    /// Exactly this command, file, host or name.
+    /// Exactly this command, file, host or name
     Exact,
-    /// Commands with the same first words (`npm test:*`), and files in the same folder.
+    /// Commands with the same prefix, files in the same folder
     Prefix,
-    /// Every use of the tool.
+    /// Any use of the tool
     Tool,
 }
 

@@ -38,13 +38,13 @@ pub(super) enum ToolPolicy {
 
 /// A tool of Claude Code.
 pub(super) struct Tool {
-    name: &'static str,
+    names: &'static [&'static str],
     pub(super) family: Family,
     pub(super) policy: ToolPolicy,
 }
 
-const fn tool(name: &'static str, family: Family, policy: ToolPolicy) -> Tool {
-    Tool { name, family, policy }
+const fn tool(names: &'static [&'static str], family: Family, policy: ToolPolicy) -> Tool {
+    Tool { names, family, policy }
 }
 
 const PATH: &str = "path";
@@ -55,54 +55,40 @@ const NOTEBOOK: &str = "notebook_path";
 /// the session run without a rule). `Agent` was called `Task` before 2.1; 2.0 removed `MultiEdit`, `LS` and
 /// `NotebookRead`.
 const TOOLS: &[Tool] = &[
-    tool("Bash", Family::Command, ToolPolicy::ByInput),
-    tool("Read", Family::Read(FILE), ToolPolicy::ByInput),
-    tool("Glob", Family::Read(PATH), ToolPolicy::ByInput),
-    tool("Grep", Family::Read(PATH), ToolPolicy::ByInput),
-    tool("LS", Family::Read(PATH), ToolPolicy::ByInput),
-    tool("NotebookRead", Family::Read(NOTEBOOK), ToolPolicy::ByInput),
-    tool("Edit", Family::Edit(FILE), ToolPolicy::ByInput),
-    tool("MultiEdit", Family::Edit(FILE), ToolPolicy::ByInput),
-    tool("Write", Family::Edit(FILE), ToolPolicy::ByInput),
-    tool("NotebookEdit", Family::Edit(NOTEBOOK), ToolPolicy::ByInput),
-    tool("TaskCreate", Family::Other, ToolPolicy::Allow),
-    tool("TaskUpdate", Family::Other, ToolPolicy::Allow),
-    tool("TaskList", Family::Other, ToolPolicy::Allow),
-    tool("TaskGet", Family::Other, ToolPolicy::Allow),
-    tool("TaskOutput", Family::Other, ToolPolicy::Allow),
-    tool("TaskStop", Family::Other, ToolPolicy::Allow),
-    tool("TodoWrite", Family::Other, ToolPolicy::Allow),
-    tool("BashOutput", Family::Other, ToolPolicy::Allow),
-    tool("KillShell", Family::Other, ToolPolicy::Allow),
-    tool("StructuredOutput", Family::Other, ToolPolicy::Allow),
-    tool("ToolSearch", Family::Other, ToolPolicy::Allow),
-    tool("EnterPlanMode", Family::Other, ToolPolicy::Allow),
-    tool("AskUserQuestion", Family::Other, ToolPolicy::Interactive),
-    tool("ExitPlanMode", Family::Other, ToolPolicy::Interactive),
-    tool("WebSearch", Family::Other, ToolPolicy::Ask),
-    tool("WebFetch", Family::Web, ToolPolicy::ByInput),
-    tool("Task", Family::Agent, ToolPolicy::Allow),
-    tool("Agent", Family::Agent, ToolPolicy::Allow),
-    tool("Skill", Family::Skill, ToolPolicy::Allow),
+    tool(&["Bash"], Family::Command, ToolPolicy::ByInput),
+    tool(&["Read"], Family::Read(FILE), ToolPolicy::ByInput),
+    tool(&["Glob", "Grep", "LS"], Family::Read(PATH), ToolPolicy::ByInput),
+    tool(&["NotebookRead"], Family::Read(NOTEBOOK), ToolPolicy::ByInput),
+    tool(&["Edit", "MultiEdit", "Write"], Family::Edit(FILE), ToolPolicy::ByInput),
+    tool(&["NotebookEdit"], Family::Edit(NOTEBOOK), ToolPolicy::ByInput),
+    tool(&["TaskCreate", "TaskUpdate", "TaskList", "TaskGet"], Family::Other, ToolPolicy::Allow),
+    tool(&["TaskOutput", "TaskStop", "BashOutput", "KillShell"], Family::Other, ToolPolicy::Allow),
+    tool(&["TodoWrite", "StructuredOutput", "ToolSearch"], Family::Other, ToolPolicy::Allow),
+    tool(&["EnterPlanMode"], Family::Other, ToolPolicy::Allow),
+    tool(&["AskUserQuestion", "ExitPlanMode"], Family::Other, ToolPolicy::Interactive),
+    tool(&["WebSearch"], Family::Other, ToolPolicy::Ask),
+    tool(&["WebFetch"], Family::Web, ToolPolicy::ByInput),
+    tool(&["Task", "Agent"], Family::Agent, ToolPolicy::Allow),
+    tool(&["Skill"], Family::Skill, ToolPolicy::Allow),
 ];
 
-const MCP: Tool = tool("mcp__", Family::Other, ToolPolicy::Ask);
-const UNKNOWN: Tool = tool("", Family::Other, ToolPolicy::Unknown);
+const MCP: Tool = tool(&[], Family::Other, ToolPolicy::Ask);
+const UNKNOWN: Tool = tool(&[], Family::Other, ToolPolicy::Unknown);
 
 /// Returns whether a tool belongs to an MCP server.
 pub(super) fn is_mcp(name: &str) -> bool {
-    name.starts_with(MCP.name)
+    name.starts_with("mcp__")
 }
 
 /// Returns whether a name differs from that of a tool only in case.
 pub(super) fn is_misspelled(name: &str) -> bool {
-    TOOLS.iter().all(|tool| tool.name != name)
-        && TOOLS.iter().any(|tool| tool.name.eq_ignore_ascii_case(name))
+    let mut names = TOOLS.iter().flat_map(|tool| tool.names);
+    !names.clone().any(|own| *own == name) && names.any(|own| own.eq_ignore_ascii_case(name))
 }
 
 /// Returns the row of a tool.
 pub(super) fn lookup(name: &str) -> &'static Tool {
-    let listed = TOOLS.iter().find(|tool| tool.name == name);
+    let listed = TOOLS.iter().find(|tool| tool.names.contains(&name));
     listed.unwrap_or(if is_mcp(name) { &MCP } else { &UNKNOWN })
 }
 
@@ -191,8 +177,7 @@ mod tests {
 
     #[test]
     fn no_tool_is_listed_twice() {
-        for (at, tool) in TOOLS.iter().enumerate() {
-            assert!(TOOLS[at + 1..].iter().all(|other| other.name != tool.name), "{}", tool.name);
-        }
+        let mut seen = std::collections::BTreeSet::new();
+        TOOLS.iter().flat_map(|tool| tool.names).for_each(|name| assert!(seen.insert(name), "{name}"));
     }
 }

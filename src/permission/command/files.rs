@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        danger::{WRITERS, WrittenOperands, is_in_place, operands, written_operands},
+        danger::{WrittenOperands, is_in_place, operands, written_by, written_operands},
         shell::{Part, Word, program},
     },
     list::{Operands, READ_ONLY, ReadOnlyCommand},
@@ -29,7 +29,7 @@ pub(in super::super) fn files(part: &Part) -> Files<'_> {
     files.read.extend(part.read());
     let Some((first, rest)) = part.core().split_first() else { return files };
     let name = program(&first.text);
-    if let Some((_, which)) = WRITERS.iter().find(|(writer, _)| *writer == name && WRITING.contains(writer)) {
+    if let Some(which) = written_by(name).filter(|_| WRITING.contains(&name)) {
         files.written = written_operands(which, rest);
         let copies = matches!(which, WrittenOperands::Last);
         if copies {
@@ -46,7 +46,7 @@ pub(in super::super) fn files(part: &Part) -> Files<'_> {
     let row = READ_ONLY.iter().find(|row| row.matches(part.core()));
     let also =
         || ALSO_READING.iter().find(|(other, _)| *other == name).map(|(_, operands)| (*operands, &[][..], 1));
-    let found = row.map(|row| (row.operands, row.valued, row.words.len())).or_else(also);
+    let found = row.map(|row| (row.operands, row.valued, row.length())).or_else(also);
     if let Some((kind, valued, skip)) = found {
         let rest = part.core().get(skip..).unwrap_or_default();
         files.read.extend(read(name, kind, valued, rest));
@@ -57,10 +57,15 @@ pub(in super::super) fn files(part: &Part) -> Files<'_> {
 impl ReadOnlyCommand {
     /// Returns whether the words begin with this command.
     pub(super) fn matches(&self, words: &[Word]) -> bool {
-        let mut texts = words.iter().map(|word| word.text.as_str());
-        self.words.iter().enumerate().all(|(at, own)| {
-            texts.next().is_some_and(|text| if at == 0 { program(text) == *own } else { text == *own })
-        })
+        let Some((first, rest)) = words.split_first() else { return false };
+        self.programs.contains(&program(&first.text))
+            && rest.len() >= self.subcommands.len()
+            && rest.iter().zip(self.subcommands).all(|(word, own)| word.text == *own)
+    }
+
+    /// Number of words of the program and its subcommands.
+    pub(super) fn length(&self) -> usize {
+        1 + self.subcommands.len()
     }
 }
 

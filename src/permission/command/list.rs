@@ -7,8 +7,9 @@ use super::super::shell::Word;
 
 /// A command that only reads.
 pub(in super::super) struct ReadOnlyCommand {
-    /// The program and its subcommands.
-    pub(super) words: &'static [&'static str],
+    /// Programs that are alike.
+    pub(super) programs: &'static [&'static str],
+    pub(super) subcommands: &'static [&'static str],
     pub(super) flags: Flags,
     /// The meaning of its operands.
     pub(in super::super) operands: Operands,
@@ -60,13 +61,25 @@ pub(in super::super) enum Operands {
 use Flags::{AllExcept, Any, Only};
 use Operands::{Files, Folders, PatternAndFiles, Text};
 
+/// A row for several programs.
+const fn alike(
+    programs: &'static [&'static str],
+    operands: Operands,
+    flags: Flags,
+    valued: &'static [&'static str],
+) -> ReadOnlyCommand {
+    ReadOnlyCommand { programs, subcommands: &[], flags, operands, valued, condition: |_| true }
+}
+
+/// A row for a program with its subcommands.
 const fn row(
     words: &'static [&'static str],
     operands: Operands,
     flags: Flags,
     valued: &'static [&'static str],
 ) -> ReadOnlyCommand {
-    ReadOnlyCommand { words, flags, operands, valued, condition: |_| true }
+    let (programs, subcommands) = words.split_at(1);
+    ReadOnlyCommand { subcommands, ..alike(programs, operands, flags, valued) }
 }
 
 const fn when(row: ReadOnlyCommand, condition: fn(&Arguments<'_>) -> bool) -> ReadOnlyCommand {
@@ -81,11 +94,8 @@ const LISTS: &[&str] =
 /// The read-only commands.
 pub(in super::super) const READ_ONLY: &[ReadOnlyCommand] = &[
     // The file system.
-    row(&["ls"], Files, Any, &[]),
-    row(&["cat"], Files, Any, &[]),
-    row(&["head"], Files, Any, &["-n", "-c"]),
-    row(&["tail"], Files, Any, &["-n", "-c"]),
-    row(&["wc"], Files, Any, &[]),
+    alike(&["ls", "cat", "wc", "df", "readlink", "realpath"], Files, Any, &[]),
+    alike(&["head", "tail"], Files, Any, &["-n", "-c"]),
     row(&["stat"], Files, Any, &["-c", "-f"]),
     row(
         &["file"],
@@ -94,7 +104,6 @@ pub(in super::super) const READ_ONLY: &[ReadOnlyCommand] = &[
         &[],
     ),
     row(&["du"], Files, Any, &["-d"]),
-    row(&["df"], Files, Any, &[]),
     when(
         row(
             &["tree"],
@@ -104,8 +113,6 @@ pub(in super::super) const READ_ONLY: &[ReadOnlyCommand] = &[
         ),
         plain,
     ),
-    row(&["readlink"], Files, Any, &[]),
-    row(&["realpath"], Files, Any, &[]),
     row(
         &["find"],
         Folders,
@@ -114,28 +121,18 @@ pub(in super::super) const READ_ONLY: &[ReadOnlyCommand] = &[
         ]),
         &[],
     ),
-    row(&["fd"], PatternAndFiles, FD, FD_VALUED),
-    row(&["fdfind"], PatternAndFiles, FD, FD_VALUED),
+    alike(&["fd", "fdfind"], PatternAndFiles, FD, FD_VALUED),
     when(row(&["cd"], Files, Any, &[]), |arguments| arguments.words.len() == 1),
     // Contents.
-    row(&["grep"], PatternAndFiles, GREP, GREP_VALUED),
-    row(&["egrep"], PatternAndFiles, GREP, GREP_VALUED),
-    row(&["fgrep"], PatternAndFiles, GREP, GREP_VALUED),
+    alike(&["grep", "egrep", "fgrep"], PatternAndFiles, GREP, GREP_VALUED),
     row(&["rg"], PatternAndFiles, RG, RG_VALUED),
-    row(&["diff"], Files, Any, &[]),
-    row(&["cmp"], Files, Any, &[]),
-    row(&["comm"], Files, Any, &[]),
+    alike(&["diff", "cmp", "comm", "rev", "pr", "tsort"], Files, Any, &[]),
     row(&["paste"], Files, Any, &["-d"]),
     row(&["cut"], Files, Any, &["-d", "-f", "-c", "-b"]),
-    row(&["rev"], Files, Any, &[]),
     row(&["tac"], Files, Any, &["-s"]),
     row(&["nl"], Files, Any, &["-b", "-s", "-w"]),
-    row(&["fold"], Files, Any, &["-w"]),
-    row(&["fmt"], Files, Any, &["-w"]),
-    row(&["pr"], Files, Any, &[]),
-    row(&["expand"], Files, Any, &["-t"]),
-    row(&["unexpand"], Files, Any, &["-t"]),
-    row(&["tsort"], Files, Any, &[]),
+    alike(&["fold", "fmt"], Files, Any, &["-w"]),
+    alike(&["expand", "unexpand"], Files, Any, &["-t"]),
     row(&["column"], Files, Any, &["-s", "-c", "-o"]),
     row(&["strings"], Files, Any, &["-n"]),
     row(&["od"], Files, Any, &["-A", "-t", "-N", "-j"]),
@@ -166,38 +163,22 @@ pub(in super::super) const READ_ONLY: &[ReadOnlyCommand] = &[
         no_environment,
     ),
     when(row(&["sed"], PatternAndFiles, Only("nErsz", &["--quiet", "--silent"]), &[]), prints_lines),
-    row(&["md5sum"], Files, SUM, &[]),
-    row(&["sha1sum"], Files, SUM, &[]),
-    row(&["sha256sum"], Files, SUM, &[]),
+    alike(&["md5sum", "sha1sum", "sha256sum"], Files, SUM, &[]),
     row(&["base64"], Files, Only("dDi", &["--decode", "--ignore-garbage"]), &["-w"]),
     // Text and tests.
     row(&["echo"], Text, Any, &[]),
     row(&["printf"], Text, AllExcept(&["-v"]), &[]),
-    row(&["true"], Text, Any, &[]),
-    row(&["false"], Text, Any, &[]),
-    row(&["test"], Files, Any, &[]),
-    row(&["["], Files, Any, &[]),
-    row(&["[["], Files, Any, &[]),
-    row(&["expr"], Text, Any, &[]),
-    row(&["seq"], Text, Any, &[]),
-    row(&["sleep"], Text, Any, &[]),
-    row(&["basename"], Text, Any, &[]),
-    row(&["dirname"], Text, Any, &[]),
-    row(&["numfmt"], Text, Any, &[]),
+    alike(&["true", "false", "expr", "seq", "sleep", "basename", "dirname", "numfmt"], Text, Any, &[]),
+    alike(&["test", "[", "[["], Files, Any, &[]),
     // The system.
-    row(&["pwd"], Operands::None, Only("", &[]), &[]),
-    row(&["whoami"], Operands::None, Only("", &[]), &[]),
-    row(&["which"], Text, Any, &[]),
-    row(&["type"], Text, Any, &[]),
-    row(&["id"], Text, Any, &[]),
-    row(&["groups"], Text, Any, &[]),
-    row(&["uname"], Text, Any, &[]),
+    alike(&["pwd", "whoami"], Operands::None, Only("", &[]), &[]),
+    alike(
+        &["which", "type", "id", "groups", "uname", "nproc", "free", "uptime", "locale", "cal"],
+        Text,
+        Any,
+        &[],
+    ),
     row(&["arch"], Operands::None, Any, &[]),
-    row(&["nproc"], Text, Any, &[]),
-    row(&["free"], Text, Any, &[]),
-    row(&["uptime"], Text, Any, &[]),
-    row(&["locale"], Text, Any, &[]),
-    row(&["cal"], Text, Any, &[]),
     when(row(&["history"], Text, Only("", &[]), &[]), |arguments| {
         arguments.operands.iter().all(|word| is_number(&word.text))
     }),
@@ -239,10 +220,7 @@ pub(in super::super) const READ_ONLY: &[ReadOnlyCommand] = &[
     when(row(&["ip", "addr"], Operands::None, Only("", &[]), &[]), |arguments| arguments.operands.is_empty()),
     when(row(&["ifconfig"], Text, Only("", &[]), &[]), |arguments| arguments.words.len() < 2),
     row(&["node"], Operands::None, Only("v", &["--version"]), &[]),
-    when(row(&["python"], Operands::None, Only("", &["--version"]), &[]), |arguments| {
-        arguments.operands.is_empty()
-    }),
-    when(row(&["python3"], Operands::None, Only("", &["--version"]), &[]), |arguments| {
+    when(alike(&["python", "python3"], Operands::None, Only("", &["--version"]), &[]), |arguments| {
         arguments.operands.is_empty()
     }),
     row(&["docker", "ps"], Text, Any, &[]),

@@ -17,9 +17,10 @@ pub(super) fn is_read_only(words: &[Word]) -> bool {
         return for_xargs(rest);
     }
     // The longest row wins: `git remote show` before `git remote`.
-    let rows = READ_ONLY.iter().filter(|row| first.text == row.words[0] && row.matches(words));
-    let Some(row) = rows.max_by_key(|row| row.words.len()) else { return false };
-    let rest = &words[row.words.len()..];
+    let rows =
+        READ_ONLY.iter().filter(|row| row.programs.contains(&first.text.as_str()) && row.matches(words));
+    let Some(row) = rows.max_by_key(|row| row.length()) else { return false };
+    let rest = &words[row.length()..];
     let arguments = Arguments { words: rest, operands: non_flags(rest, row.valued) };
     rest.iter().all(|word| is_plain(word, row))
         && row.permits_flags(rest)
@@ -45,7 +46,7 @@ fn for_xargs(rest: &[Word]) -> bool {
 
 /// Returns whether a word cannot become something else, such as a flag, when the shell expands it.
 fn is_plain(word: &Word, row: &ReadOnlyCommand) -> bool {
-    let says = matches!(row.words[0], "echo" | "printf");
+    let says = matches!(row.programs, ["echo"] | ["printf"]);
     let expands = word.expands && !(says && expands_harmlessly(word));
     // A pattern may become a flag: `file *` is asked about, `cat s*t` is not.
     let flag = word.has_pattern && !matches!(row.flags, Flags::Any);
@@ -109,7 +110,7 @@ impl ReadOnlyCommand {
             return long.contains(&name) || self.valued.contains(&name);
         }
         // The CLI accepts `grep -A3` and `grep -5`, but not `sort -k2`.
-        let searches = matches!(self.words[0], "grep" | "egrep" | "fgrep" | "rg");
+        let searches = matches!(self.programs[0], "grep" | "rg");
         let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let context = flag.trim_start_matches(['-', 'A', 'B', 'C', 'm']);
         searches && flag.len() - context.len() <= 2 && number(context)

@@ -136,8 +136,7 @@ fn bears(word: &str, mark: &str) -> bool {
 /// Returns whether a command that begins with these words can be dangerous, depending on further words.
 pub(in super::super) fn may_destroy(program: &str, words: &[&str]) -> bool {
     let on_the_way = |row: &Row| row.words.iter().zip(words).all(|(one, other)| one == other);
-    ROWS.iter().any(|row| row.is_of(program) && on_the_way(row))
-        || WRITERS.iter().any(|(name, _)| *name == program)
+    ROWS.iter().any(|row| row.is_of(program) && on_the_way(row)) || written_by(program).is_some()
 }
 
 /// The operands of a program that are files it writes.
@@ -151,28 +150,21 @@ pub(in super::super) enum WrittenOperands {
 }
 
 /// Programs that write files named by their operands.
-pub(in super::super) const WRITERS: &[(&str, WrittenOperands)] = &[
-    ("chgrp", WrittenOperands::All),
-    ("chmod", WrittenOperands::All),
-    ("chown", WrittenOperands::All),
-    ("cp", WrittenOperands::Last),
-    ("curl", WrittenOperands::After(&["-o", "--output"])),
-    ("install", WrittenOperands::Last),
-    ("ln", WrittenOperands::Last),
-    ("mkdir", WrittenOperands::All),
-    ("mv", WrittenOperands::All),
-    ("rm", WrittenOperands::All),
-    ("rmdir", WrittenOperands::All),
-    ("rsync", WrittenOperands::Last),
-    ("sed", WrittenOperands::InPlace),
-    ("sort", WrittenOperands::After(&["-o", "--output"])),
-    ("tar", WrittenOperands::After(&["-C", "--directory"])),
-    ("tee", WrittenOperands::All),
-    ("touch", WrittenOperands::All),
-    ("unlink", WrittenOperands::All),
-    ("unzip", WrittenOperands::After(&["-d"])),
-    ("wget", WrittenOperands::After(&["-O", "-P", "--output-document"])),
+const WRITERS: &[(&[&str], WrittenOperands)] = &[
+    (&["chgrp", "chmod", "chown", "mkdir", "mv", "rm", "rmdir"], WrittenOperands::All),
+    (&["tee", "touch", "unlink"], WrittenOperands::All),
+    (&["cp", "install", "ln", "rsync"], WrittenOperands::Last),
+    (&["sed"], WrittenOperands::InPlace),
+    (&["curl", "sort"], WrittenOperands::After(&["-o", "--output"])),
+    (&["tar"], WrittenOperands::After(&["-C", "--directory"])),
+    (&["unzip"], WrittenOperands::After(&["-d"])),
+    (&["wget"], WrittenOperands::After(&["-O", "-P", "--output-document"])),
 ];
+
+/// Returns the operands of a program that are files it writes, if there are any.
+pub(in super::super) fn written_by(program: &str) -> Option<&'static WrittenOperands> {
+    WRITERS.iter().find(|(names, _)| names.contains(&program)).map(|(_, which)| which)
+}
 
 /// Returns the words that are not flags, and all words after `--`.
 pub(in super::super) fn operands(rest: &[Word]) -> Vec<&Word> {
