@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, path::PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum, ValueHint, builder::PossibleValuesParser};
+use clap::{Args, Subcommand, ValueHint, builder::PossibleValuesParser};
 
 use super::{
     args::{Output, Rows},
@@ -13,7 +13,7 @@ use super::{
 use crate::{
     error::{Error, ExitStatus},
     facts::Detail,
-    permission::{Behaviour, BrokenRule, Context, Mode, Rule, Scope, Settings},
+    permission::{Behaviour, Breadth, BrokenRule, Context, Mode, Rule, Scope, Settings},
     render::Style,
     report::{self, Gate, Kind, TestedCall, Trial, View},
 };
@@ -120,27 +120,6 @@ pub struct Test {
     pub output: Output,
 }
 
-/// How broad a suggested rule may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Breadth {
-    /// Exactly this command, file, host or name
-    Exact,
-    /// Commands with the same prefix, files in the same folder
-    Prefix,
-    /// Any use of the tool
-    Tool,
-}
-
-impl From<Breadth> for crate::permission::Breadth {
-    fn from(breadth: Breadth) -> Self {
-        match breadth {
-            Breadth::Exact => Self::Exact,
-            Breadth::Prefix => Self::Prefix,
-            Breadth::Tool => Self::Tool,
-        }
-    }
-}
-
 pub(super) fn permissions(
     arguments: &Permissions,
     variables: &Variables,
@@ -159,7 +138,7 @@ pub(super) fn permissions(
     let ended =
         |status| if failed.get() && status == ExitStatus::Done { ExitStatus::GateFailed } else { status };
     if arguments.suggest {
-        let breadth = arguments.breadth.into();
+        let breadth = arguments.breadth;
         let make = |view: &View<'_>| {
             judge(view);
             report::suggestions(view, breadth)
