@@ -197,21 +197,13 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Unescapes a quoted string. A lone surrogate, which JavaScript writes when it cuts an emoji in two, becomes
-/// U+FFFD.
+/// Unescapes a quoted string.
 fn unquote(quoted: &str) -> Cow<'_, str> {
     let inner = &quoted[1..quoted.len() - 1];
     if !has_backslash(inner.as_bytes()) {
         return Cow::Borrowed(inner);
     }
-    let mut text = String::with_capacity(inner.len());
-    let mut rest = inner;
-    while let Some((plain, escaped)) = rest.split_once('\\') {
-        text.push_str(plain);
-        rest = unescape(escaped, &mut text);
-    }
-    text.push_str(rest);
-    Cow::Owned(text)
+    Cow::Owned(unescape(inner))
 }
 
 /// Returns whether a text has a backslash. Most texts are short ids and names: checking eight bytes at a time
@@ -231,35 +223,52 @@ fn has_backslash(text: &[u8]) -> bool {
     words.iter().fold(in_word(last), |found, word| found | in_word(word)) != 0
 }
 
-/// Decodes one escape, without its backslash, and returns the text after it.
-fn unescape<'a>(escaped: &'a str, text: &mut String) -> &'a str {
-    let Some(letter) = escaped.chars().next() else { return escaped };
-    let rest = &escaped[letter.len_utf8()..];
-    let plain = match letter {
-        'b' => '\u{8}',
-        'f' => '\u{c}',
-        'n' => '\n',
-        'r' => '\r',
-        't' => '\t',
-        'u' => return unescape_unit(rest, text),
-        other => other,
-    };
-    text.push(plain);
-    rest
+/// Decodes the first character or escape of a JSON string; returns its length in bytes and the character.
+pub fn next_char(rest: &str) -> (usize, char) {
+    let bytes = rest.as_bytes();
+    let plain = |letter: char| (letter.len_utf8(), letter);
+    if bytes.first() != Some(&b'\\') {
+        return plain(rest.chars().next().unwrap_or('\0'));
+    }
+    match bytes.get(1) {
+        Some(b'n') => (2, '\n'),
+        Some(b't') => (2, '\t'),
+        Some(b'r') => (2, '\r'),
+        Some(b'b') => (2, '\u{8}'),
+        Some(b'f') => (2, '\u{c}'),
+        Some(&letter @ (b'"' | b'\\' | b'/')) => (2, char::from(letter)),
+        Some(b'u') => unicode_escape(rest),
+        _ => plain('\\'),
+    }
 }
 
-fn unescape_unit<'a>(digits: &'a str, text: &mut String) -> &'a str {
-    let unit = |text: &str| text.get(..4).and_then(|digits| u32::from_str_radix(digits, 16).ok());
-    let Some(first) = unit(digits) else { return digits };
-    let rest = &digits[4..];
-    let second = rest.strip_prefix("\\u").and_then(unit);
-    if let (0xD800..0xDC00, Some(second @ 0xDC00..0xE000)) = (first, second) {
-        let code = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
-        text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
-        return &rest[6..];
+/// Decodes `\u0041`, or a surrogate pair. A lone surrogate, which JavaScript writes when it cuts
+/// an emoji in two, becomes U+FFFD.
+fn unicode_escape(rest: &str) -> (usize, char) {
+    let unit = |from: usize| {
+        let digits = rest.get(from..from + 6)?.strip_prefix("\\u")?;
+        u32::from_str_radix(digits, 16).ok()
+    };
+    let Some(first) = unit(0) else { return (1, '\\') };
+    if let (0xd800..0xdc00, Some(second @ 0xdc00..0xe000)) = (first, unit(6)) {
+        let joined = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+        return (12, char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER));
     }
-    text.push(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));
-    rest
+    (6, char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER))
+}
+
+/// Resolves the escapes of a JSON string, given without its quotes.
+pub fn unescape(raw: &str) -> String {
+    let mut plain = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some(escape) = memchr::memchr(b'\\', rest.as_bytes()) {
+        plain.push_str(&rest[..escape]);
+        let (length, letter) = next_char(&rest[escape..]);
+        plain.push(letter);
+        rest = &rest[escape + length..];
+    }
+    plain.push_str(rest);
+    plain
 }
 
 struct Elements<'a>(Vec<Json<'a>>);

@@ -34,6 +34,7 @@ pub use excerpt::{
     Title, TitleKind, error_line, failure, first_line, is_interruption, message_text, title, turn_failure,
 };
 pub use fields::names as field_names;
+pub use json::{next_char, unescape};
 pub use kind::{Kind, KindId, KindRow, Protocol};
 pub use obvious::obvious;
 #[doc(hidden)]
@@ -140,7 +141,7 @@ pub enum Body<'a> {
     /// A request to the API failed and will be repeated: the name of the error, and the delay.
     Retry(Text<'a>, Option<Millis>),
     /// The conversation was summarised.
-    Compaction(Compaction<'a>),
+    Compaction(Compaction<Text<'a>>),
     /// Wall time of a turn in an interactive session.
     TurnDuration(Millis),
     /// Cumulative cost of a saved session, in total and by model.
@@ -217,14 +218,14 @@ pub struct ToolResult<'a> {
 }
 
 /// A summary of the conversation.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Compaction<'a> {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Compaction<T> {
     /// Tokens before.
     pub before: Option<u64>,
     /// Tokens after.
     pub after: Option<u64>,
     /// `auto`, or `manual` if a person asked for it.
-    pub trigger: Option<Text<'a>>,
+    pub trigger: Option<T>,
     /// How long it took.
     pub took: Option<Millis>,
 }
@@ -345,22 +346,13 @@ pub struct ModelUse<'a> {
 }
 
 /// The reason why a text is not a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// The bytes are not UTF-8.
+    #[error("not UTF-8")]
     NotUtf8,
-    /// The text is not JSON: the error message, and the byte it refers to.
+    /// The error message, and the byte it refers to.
+    #[error("{0}")]
     NotJson(String, usize),
-    /// The text is JSON, but not an object with a string `type`.
+    #[error("not an object with a string `type`")]
     NotARecord,
-}
-
-impl std::fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::NotUtf8 => f.write_str("not UTF-8"),
-            Self::NotJson(message, _) => f.write_str(message),
-            Self::NotARecord => f.write_str("not an object with a string `type`"),
-        }
-    }
 }

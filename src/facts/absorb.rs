@@ -3,7 +3,7 @@
 use super::{
     Facts,
     calls::Call,
-    detail::{Compaction, Detail, EventKind, ExcerptOf},
+    detail::{Detail, EventKind, ExcerptOf},
     key::{Id, Name, SessionKey},
     merge::{CompactPlace, First, Last, Merge, SmallSet, insert},
     once::Once,
@@ -64,10 +64,9 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         match &self.event.body {
             Body::Plain => {}
             Body::Compaction(compaction) => {
-                let event::Compaction { before, after, trigger, took } = compaction;
+                let &event::Compaction { before, after, ref trigger, took } = compaction;
                 let trigger = trigger.as_deref().map(|trigger| self.facts.names.get(trigger));
-                let compaction = Compaction { before: *before, after: *after, trigger, took: *took };
-                self.note_event(EventKind::Compaction(compaction));
+                self.note_event(EventKind::Compaction(event::Compaction { before, after, trigger, took }));
             }
             Body::Message(message) => {
                 self.count_message(message);

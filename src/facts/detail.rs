@@ -16,7 +16,7 @@ use super::{
     merge::{CompactPlace, Earliest, First, Merge, Unmerged},
 };
 use crate::{
-    event::{Dialect, trace::Traces},
+    event::{Compaction, Dialect, trace::Traces},
     input::{Place, SourceId},
     measure::Millis,
 };
@@ -232,7 +232,7 @@ pub(crate) enum EventKind {
     /// different uuids.
     Retry(Name, Option<Millis>, Dialect),
     /// The conversation was compacted.
-    Compaction(Compaction),
+    Compaction(Compaction<Name>),
     /// A person typed a prompt.
     Prompt,
     /// A person interrupted the run.
@@ -290,15 +290,6 @@ pub(crate) struct Record {
     pub(crate) bytes: u64,
     /// Its blocks: name, whether it is known, length.
     pub(crate) blocks: SmallVec<[(Name, bool, u64); 1]>,
-}
-
-/// A compaction of the conversation.
-#[derive(Clone, Debug)]
-pub(crate) struct Compaction {
-    pub(crate) before: Option<u64>,
-    pub(crate) after: Option<u64>,
-    pub(crate) trigger: Option<Name>,
-    pub(crate) took: Option<Millis>,
 }
 
 merged! {

@@ -24,7 +24,7 @@ pub use index::{AgentIndex, CallIndex, ExchangeIndex, PromptIndex, ResponseIndex
 
 use super::{Name, account::Input, key::Id, settled::lacks_result};
 use crate::{
-    event::{Dialect, trace::Trace},
+    event::{self, Dialect, trace::Trace},
     input::SourceId,
     measure::{Millis, Time, Tokens, Usd},
 };
@@ -355,14 +355,7 @@ pub struct ApiFailure {
 pub struct Compaction {
     /// Session, agent, time and location.
     pub context: Context,
-    /// Tokens before the compaction.
-    pub before: Option<u64>,
-    /// Tokens after the compaction.
-    pub after: Option<u64>,
-    /// Its trigger: `auto` or `manual`.
-    pub trigger: Option<Name>,
-    /// Duration.
-    pub took: Option<Millis>,
+    pub fact: event::Compaction<Name>,
 }
 
 /// An MCP server of a session.

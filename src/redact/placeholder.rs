@@ -6,6 +6,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use hashbrown::HashMap;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
+use crate::event::{next_char, unescape};
+
 /// Start of a placeholder if there is room for it.
 const LONG_PREFIX: &str = "redacted~";
 
@@ -93,53 +95,6 @@ fn write_number(number: u32, room: usize, out: &mut Vec<u8>) {
             }
         }
     }
-}
-
-/// Decodes the first character or escape of a JSON string; returns its length in bytes and the character.
-fn next_char(rest: &str) -> (usize, char) {
-    let bytes = rest.as_bytes();
-    let plain = |letter: char| (letter.len_utf8(), letter);
-    if bytes.first() != Some(&b'\\') {
-        return plain(rest.chars().next().unwrap_or('\0'));
-    }
-    match bytes.get(1) {
-        Some(b'n') => (2, '\n'),
-        Some(b't') => (2, '\t'),
-        Some(b'r') => (2, '\r'),
-        Some(b'b') => (2, '\u{8}'),
-        Some(b'f') => (2, '\u{c}'),
-        Some(&letter @ (b'"' | b'\\' | b'/')) => (2, char::from(letter)),
-        Some(b'u') => unicode_escape(rest),
-        _ => plain('\\'),
-    }
-}
-
-/// Decodes `\u0041`, or a surrogate pair. A lone surrogate becomes U+FFFD, as in the decoder of records.
-fn unicode_escape(rest: &str) -> (usize, char) {
-    let unit = |from: usize| {
-        let digits = rest.get(from..from + 6)?.strip_prefix("\\u")?;
-        u32::from_str_radix(digits, 16).ok()
-    };
-    let Some(first) = unit(0) else { return (1, '\\') };
-    if let (0xd800..0xdc00, Some(second @ 0xdc00..0xe000)) = (first, unit(6)) {
-        let joined = 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-        return (12, char::from_u32(joined).unwrap_or(char::REPLACEMENT_CHARACTER));
-    }
-    (6, char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER))
-}
-
-/// Resolves the escapes of a JSON string, given without its quotes.
-pub(super) fn unescape(raw: &str) -> String {
-    let mut plain = String::with_capacity(raw.len());
-    let mut rest = raw;
-    while let Some(escape) = rest.find('\\') {
-        plain.push_str(&rest[..escape]);
-        let (length, letter) = next_char(&rest[escape..]);
-        plain.push(letter);
-        rest = &rest[escape + length..];
-    }
-    plain.push_str(rest);
-    plain
 }
 
 /// Converts an offset in the unescaped string to one in the string with escapes.

@@ -10,6 +10,7 @@ use super::{
     span::{self, Span},
     table::{self, Object, Rule, Treatment},
 };
+use crate::event;
 
 /// Kinds of records that hold text typed by a person.
 const PROMPT_KINDS: &[&str] =
@@ -232,7 +233,7 @@ fn string_end(bytes: &[u8], from: usize) -> usize {
 }
 
 fn unescaped(raw: &str) -> Cow<'_, str> {
-    if raw.as_bytes().contains(&b'\\') { Cow::Owned(placeholder::unescape(raw)) } else { Cow::Borrowed(raw) }
+    if raw.as_bytes().contains(&b'\\') { Cow::Owned(event::unescape(raw)) } else { Cow::Borrowed(raw) }
 }
 
 /// Returns the string under a key of the object that begins at `start`; the last one if the key occurs twice.

@@ -33,10 +33,11 @@ use super::{
     decode::decode_record,
     fields::Fields,
     json::Json,
+    obvious::Obvious,
     record::{Parser, RawMessage, Record},
 };
 use kernel::{Best, Run};
-use object::{ReadArray, ReadObject, ReadRecord};
+use object::{ReadArray, ReadFields, ReadObject, ReadRecord};
 use predictor::Cursor;
 pub use predictor::KeyPredictor;
 use string_index::StringIndex;
@@ -126,18 +127,7 @@ pub(super) fn skim_piece(text: &str) -> Option<Event<'_>> {
 impl<'a> Parser<'a> for Skim {
     #[inline]
     fn fields<F: Fields<'a>>(json: Json<'a>) -> Option<F> {
-        if !json.is_object() {
-            return None;
-        }
-        let mut fields = F::default();
-        match Best.run(ReadObject(
-            WalkStart::multiline(json.source(), &mut StringIndex::default(), &mut { KeyPredictor::NONE }),
-            Cursor::UNKNOWN,
-            &mut fields,
-        )) {
-            Ok(_) => Some(fields),
-            Err(Fallback) => super::obvious::Obvious::fields(json),
-        }
+        read_object(json, Obvious::fields)
     }
 
     fn elements(json: Json<'a>) -> Option<SmallVec<[Json<'a>; 4]>> {
@@ -150,26 +140,32 @@ impl<'a> Parser<'a> for Skim {
             &mut all,
         )) {
             Ok(_) => Some(all),
-            Err(Fallback) => super::obvious::Obvious::elements(json),
+            Err(Fallback) => Obvious::elements(json),
         }
     }
 
     fn entries(json: Json<'a>) -> Option<Vec<(Text<'a>, Json<'a>)>> {
-        super::obvious::Obvious::entries(json) // only results have them, and there are few
+        Obvious::entries(json) // only results have them, and there are few
     }
 
     fn message(json: Json<'a>) -> Option<RawMessage<'a>> {
-        if !json.is_object() {
-            return None;
-        }
-        let mut opened = RawMessage::default();
-        match Best.run(ReadObject(
-            WalkStart::multiline(json.source(), &mut StringIndex::default(), &mut { KeyPredictor::NONE }),
-            Cursor::UNKNOWN,
-            &mut opened,
-        )) {
-            Ok(_) => Some(opened),
-            Err(Fallback) => super::obvious::Obvious::message(json),
-        }
+        read_object(json, Obvious::message)
+    }
+}
+
+/// Reads an object. Leaves it to the obvious parser if anything is unusual.
+#[inline]
+fn read_object<'a, T: ReadFields<'a>>(json: Json<'a>, obvious: fn(Json<'a>) -> Option<T>) -> Option<T> {
+    if !json.is_object() {
+        return None;
+    }
+    let mut object = T::default();
+    match Best.run(ReadObject(
+        WalkStart::multiline(json.source(), &mut StringIndex::default(), &mut { KeyPredictor::NONE }),
+        Cursor::UNKNOWN,
+        &mut object,
+    )) {
+        Ok(_) => Some(object),
+        Err(Fallback) => obvious(json),
     }
 }

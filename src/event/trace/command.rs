@@ -178,7 +178,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
         self.use_of(Form::Ended, command.as_deref().and_then(name), None);
     }
 
-    pub(super) fn compacted(&mut self, compaction: &Compaction<'a>) {
+    pub(super) fn compacted(&mut self, compaction: &Compaction<Text<'a>>) {
         if self.wants(Traces::COMMANDS) && compaction.trigger.as_deref() == Some("manual") {
             self.use_of(Form::Compacted, Some("compact"), None);
         }

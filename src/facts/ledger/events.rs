@@ -112,8 +112,7 @@ impl LedgerBuilder<'_> {
                     self.ledger.api_failures.push(failure);
                 }
                 EventKind::Compaction(compaction) => {
-                    let detail::Compaction { before, after, trigger, took } = compaction.clone();
-                    self.ledger.compactions.push(Compaction { context, before, after, trigger, took })
+                    self.ledger.compactions.push(Compaction { context, fact: compaction.clone() })
                 }
                 EventKind::Prompt => {
                     let text = self.details.excerpt(ExcerptOf::Prompt, id);

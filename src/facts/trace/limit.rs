@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::{
-    event::trace::{self, LimitKind, Trace},
+    event::{
+        self,
+        trace::{self, LimitKind, Trace},
+    },
     facts::{
         Name,
         key::Id,
@@ -80,8 +83,9 @@ impl Limit {
     }
 
     fn of_compaction(one: &Compaction) -> Self {
-        let Compaction { context, before, after, trigger, took } = one.clone();
-        Self { before, after, took, ..Self::new(&context, Kind::Compaction, trigger.as_deref()) }
+        let event::Compaction { before, after, trigger, took } = &one.fact;
+        let limit = Self::new(&one.context, Kind::Compaction, trigger.as_deref());
+        Self { before: *before, after: *after, took: *took, ..limit }
     }
 
     /// Adds what another record about the same limit knows.

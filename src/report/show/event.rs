@@ -142,8 +142,8 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
         ..Event::new(if failure.retried { EventKind::Retry } else { EventKind::ApiError }, &failure.context)
     }));
     events.extend(ledger.compactions.iter().filter(|one| own(&one.context)).map(|one| Event {
-        context: one.after,
-        before: one.before,
+        context: one.fact.after,
+        before: one.fact.before,
         ..Event::new(EventKind::Compaction, &one.context)
     }));
     // These happened before the end of the turn that reports them.
