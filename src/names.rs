@@ -35,6 +35,12 @@ macro_rules! names {
             $vis const fn $function(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
             }
+
+            /// The name as a shared text, without an allocation.
+            #[allow(dead_code, reason = "only some are cells of a report")]
+            $vis fn text(self) -> ::arcstr::ArcStr {
+                match self { $(Self::$variant => ::arcstr::literal!($word),)+ }
+            }
         }
     };
 }

@@ -219,7 +219,7 @@ fn short_line(line: &Line) -> Line {
 fn short(value: &Value) -> Value {
     match value {
         Value::Text(text) if text.chars().nth(MAX_CHARS).is_some() => {
-            Value::Text(text.chars().take(MAX_CHARS - 1).chain(['…']).collect())
+            Value::text(text.chars().take(MAX_CHARS - 1).chain(['…']).collect::<String>())
         }
         Value::List(values) => Value::List(values.iter().map(short).collect()),
         other => other.clone(),

@@ -1,7 +1,7 @@
 //! The list of tool calls.
 
 use super::{
-    Column, CommandGroup, CommandSpec, Report, ReportSpec, Table, Text, View,
+    Column, CommandGroup, CommandSpec, Report, ReportSpec, Table, View,
     column::columns,
     contents, heads,
     sum::{HasContext, RowContext, agent_column, has, place_column, place_columns, session_columns},
@@ -46,7 +46,7 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
         text tool "Tool" "Name of the tool." => &row.call.tool;
         text input "Input" [content] "Command, path or other main input." => &row.call.brief;
-        text end "End" "Outcome: ok, error, denied, or open (no result in the log)." => Text::fixed(row.call.end.name());
+        text end "End" "Outcome: ok, error, denied, or open (no result in the log)." => row.call.end.text();
         millis latency_ms "Latency" [nullable] "Time from call to result." => row.call.latency;
         text message "Error" [content, data] "The line of a failed result that says what went wrong." => &row.call.failure;
         text failure "Error" [content, below] "The line of a failed result that says what went wrong." => &row.call.failure;

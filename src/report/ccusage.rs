@@ -250,37 +250,43 @@ fn blocks(view: &View<'_>, now: Time) -> Value {
 fn block(start: Option<Time>, group: &Group<'_>, now: Time) -> Value {
     let end = start.map(|start| start.plus(WINDOW));
     let runs = |(end, last): (Time, Time)| now < end && now.since(last) < WINDOW;
-    Value::map([
-        ("id", start.map(|start| start.to_string()).into()),
-        ("startTime", start.into()),
-        ("endTime", end.into()),
-        ("actualEndTime", group.last.into()),
-        ("isActive", Value::Flag(end.zip(group.last).is_some_and(runs))),
-        ("isGap", Value::Flag(false)),
-        ("entries", group.sum.responses.into()),
-        ("tokenCounts", token_counts(&group.sum)),
-        ("totalTokens", tokens(&group.sum).into()),
-        ("costUSD", cost(&group.sum)),
-        ("models", group.used()),
-        ("burnRate", Value::Missing),
-        ("projection", Value::Missing),
-    ])
+    let is_active = end.zip(group.last).is_some_and(runs);
+    window(
+        start.map(|start| start.to_string()).into(),
+        [start, end],
+        group,
+        cost(&group.sum),
+        is_active,
+        false,
+    )
 }
 
 /// A gap without responses between two windows.
 fn gap(start: Time, end: Time) -> Value {
+    let times = [Some(start), Some(end)];
+    window(format!("gap-{start}").into(), times, &Group::default(), Usd::ZERO.into(), false, true)
+}
+
+fn window(
+    id: Value,
+    [start, end]: [Option<Time>; 2],
+    group: &Group<'_>,
+    cost: Value,
+    is_active: bool,
+    is_gap: bool,
+) -> Value {
     Value::map([
-        ("id", format!("gap-{start}").into()),
+        ("id", id),
         ("startTime", start.into()),
         ("endTime", end.into()),
-        ("actualEndTime", Value::Missing),
-        ("isActive", Value::Flag(false)),
-        ("isGap", Value::Flag(true)),
-        ("entries", Value::Count(0)),
-        ("tokenCounts", token_counts(&Sum::default())),
-        ("totalTokens", Value::Count(0)),
-        ("costUSD", Value::Usd(Usd::ZERO)),
-        ("models", Value::List(Vec::new())),
+        ("actualEndTime", group.last.into()),
+        ("isActive", is_active.into()),
+        ("isGap", is_gap.into()),
+        ("entries", group.sum.responses.into()),
+        ("tokenCounts", token_counts(&group.sum)),
+        ("totalTokens", tokens(&group.sum).into()),
+        ("costUSD", cost),
+        ("models", group.used()),
         ("burnRate", Value::Missing),
         ("projection", Value::Missing),
     ])

@@ -36,7 +36,6 @@ mod sum;
 mod summary;
 mod table;
 mod tasks;
-mod text;
 mod tools;
 mod turns;
 mod unit;
@@ -65,9 +64,11 @@ pub use spec::{CommandGroup, CommandSpec, Key, Keys, Reads, ReportSpec, Shape, r
 pub use sum::View;
 pub use summary::{Names, arrived, interrupted, summary};
 pub use table::{Column, Data, Head, Report, Section, Shown, Table, heads};
-pub use text::Text;
 pub use unit::Unit;
 pub use value::{Members, Value};
+
+/// Text of a cell. Shares the string with the ledger instead of copying it.
+pub use crate::facts::Name as Text;
 
 // The reports whose commands have arguments of their own.
 #[cfg(feature = "cli")]

@@ -1,7 +1,7 @@
 //! The list of records as they were read.
 
 use super::{
-    Column, Report, ReportSpec, Shown, Table, Text, Value, View,
+    Column, Report, ReportSpec, Shown, Table, Value, View,
     column::{columns, shown_as},
     heads,
     sum::{HasLocation, has, place_columns},
@@ -44,7 +44,7 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
             => &row.record.kind;
         flag known "Known" [data] "Whether ccstat knows this kind." => row.record.known;
         text dialect "Dialect" [required] "Who wrote it: stream, transcript, input or bridge."
-            => Text::fixed(row.record.dialect.name());
+            => row.record.dialect.text();
         time time "Time" "Time, if the record has one." => row.record.context.time;
         text session "Session" [wide] "Session id of the record, otherwise the only session id of its log." => &row.session;
         text agent "Agent" [required, wide] "`main`, or the type of the subagent that wrote it." => &row.agent;

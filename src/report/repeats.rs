@@ -13,7 +13,7 @@ pub(crate) use errors::SPEC as ERRORS;
 pub(super) use errors::failure;
 
 use super::{
-    Column, Line, Text, Tone, Value, View,
+    Column, Line, Tone, Value, View,
     column::columns,
     sum::{HasContext, RowContext, agent_column, has, place_column, place_columns, session_columns, text},
 };
@@ -214,7 +214,7 @@ fn time_columns() -> Vec<Column<Row>> {
         time last "Last" [wide] "Time of the last occurrence." => row.last;
         flag loop "Loop" [data] "Whether the same input had this outcome three times or more in its session."
             => row.is_loop;
-        text again "Repeats" [screen] "`loop` if the same input was repeated three times or more in a session." => row.is_loop.then_some(Text::fixed("loop"));
+        text again "Repeats" [screen] "`loop` if the same input was repeated three times or more in a session." => row.is_loop.then_some(arcstr::literal!("loop"));
         count sessions "Sessions" [no_sum, wide_screen] "Number of sessions in which it occurred." => row.sessions.len() as u64;
         ..[agent_column("`main`, or the type of the subagent.").data()];
         ..session_columns();

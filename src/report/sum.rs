@@ -59,8 +59,8 @@ impl<'a> View<'a> {
     /// The same as a value, without copying the text.
     pub(super) fn agent_text(&self, context: &Context) -> Value {
         match context.agent.map(|agent| &self.ledger.agents[agent].kind) {
-            None => Value::Text(Text::fixed(MAIN)),
-            Some(None) => Value::Text(Text::fixed(SOME_AGENT)),
+            None => Value::Text(arcstr::literal!(MAIN)),
+            Some(None) => Value::Text(arcstr::literal!(SOME_AGENT)),
             Some(Some(kind)) => Value::text(kind),
         }
     }

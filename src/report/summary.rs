@@ -59,7 +59,7 @@ impl<'a> Names<'a> {
 
     /// The same, without copying the text.
     pub(super) fn text(&self, source: SourceId) -> Text {
-        self.0.get(source.0 as usize).map_or(Text::fixed("-"), Text::from)
+        self.0.get(source.0 as usize).map_or(arcstr::literal!("-"), Text::from)
     }
 }
 

@@ -58,14 +58,8 @@ impl Value {
             (Self::Missing, other) => other.clone(),
             (Self::Count(one), Self::Count(two)) => Self::Count(one.saturating_add(*two)),
             (Self::Bytes(one), Self::Bytes(two)) => Self::Bytes(one.saturating_add(*two)),
-            (Self::Usd(mut one), Self::Usd(two)) => {
-                one += *two;
-                Self::Usd(one)
-            }
-            (Self::Millis(mut one), Self::Millis(two)) => {
-                one += *two;
-                Self::Millis(one)
-            }
+            (Self::Usd(one), Self::Usd(two)) => Self::Usd(one + *two),
+            (Self::Millis(one), Self::Millis(two)) => Self::Millis(one + *two),
             (one, _) => one,
         }
     }
@@ -96,50 +90,23 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-impl From<Members> for Value {
-    fn from(members: Members) -> Self {
-        Self::Map(members)
-    }
+macro_rules! values {
+    ($($type:ty => $variant:expr;)*) => {
+        $(impl From<$type> for Value {
+            fn from(value: $type) -> Self {
+                $variant(value)
+            }
+        })*
+    };
 }
 
-impl From<bool> for Value {
-    fn from(flag: bool) -> Self {
-        Self::Flag(flag)
-    }
-}
-
-impl From<Usd> for Value {
-    fn from(amount: Usd) -> Self {
-        Self::Usd(amount)
-    }
-}
-
-impl From<Millis> for Value {
-    fn from(duration: Millis) -> Self {
-        Self::Millis(duration)
-    }
-}
-
-impl From<Time> for Value {
-    fn from(time: Time) -> Self {
-        Self::Time(time)
-    }
-}
-
-impl From<u64> for Value {
-    fn from(count: u64) -> Self {
-        Self::Count(count)
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::text(text)
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::text(text)
-    }
+values! {
+    Members => Self::Map;
+    bool => Self::Flag;
+    Usd => Self::Usd;
+    Millis => Self::Millis;
+    Time => Self::Time;
+    u64 => Self::Count;
+    &str => Self::text;
+    String => Self::text;
 }

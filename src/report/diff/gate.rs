@@ -25,38 +25,29 @@ pub enum Growth {
 }
 
 impl Growth {
+    /// Name of the gate and its option, group of the figure, and its noun.
+    const fn spec(self) -> (&'static str, Group, &'static str) {
+        match self {
+            Self::Cost => ("max-cost-increase", Group::Cost, "cost"),
+            Self::Duration => ("max-duration-increase", Group::Duration, "duration"),
+            Self::Tokens => ("max-tokens-increase", Group::Tokens, "tokens"),
+            Self::Turns => ("max-turns-increase", Group::Turns, "turns"),
+            Self::ToolErrors => ("max-tool-errors-increase", Group::ToolErrors, "failed calls"),
+            Self::Denials => ("max-denials-increase", Group::Denials, "denied calls"),
+        }
+    }
+
     /// Name of the gate and its option.
     pub fn gate(self) -> &'static str {
-        match self {
-            Self::Cost => "max-cost-increase",
-            Self::Duration => "max-duration-increase",
-            Self::Tokens => "max-tokens-increase",
-            Self::Turns => "max-turns-increase",
-            Self::ToolErrors => "max-tool-errors-increase",
-            Self::Denials => "max-denials-increase",
-        }
+        self.spec().0
     }
 
     fn group(self) -> Group {
-        match self {
-            Self::Cost => Group::Cost,
-            Self::Duration => Group::Duration,
-            Self::Tokens => Group::Tokens,
-            Self::Turns => Group::Turns,
-            Self::ToolErrors => Group::ToolErrors,
-            Self::Denials => Group::Denials,
-        }
+        self.spec().1
     }
 
     fn noun(self) -> &'static str {
-        match self {
-            Self::Cost => "cost",
-            Self::Duration => "duration",
-            Self::Tokens => "tokens",
-            Self::Turns => "turns",
-            Self::ToolErrors => "failed calls",
-            Self::Denials => "denied calls",
-        }
+        self.spec().2
     }
 
     /// Parses the allowed growth: a percentage, or an amount in the unit of the figure.

@@ -103,9 +103,11 @@ struct Occurrence<'a> {
 }
 
 impl<'a> Occurrence<'a> {
+    const ONE: Self = Self { session: None, source: None, at: None, name: None, id: None, count: 1 };
+
     fn of(context: &Context, name: Option<&'a str>, id: Option<&'a str>) -> Self {
         let source = context.location.map(|at| at.source);
-        Self { session: context.session, source, at: context.location, name, id, count: 1 }
+        Self { session: context.session, source, at: context.location, name, id, ..Self::ONE }
     }
 }
 
@@ -268,20 +270,16 @@ fn no_result<'a>(input: &GateInput<'a>) -> Vec<Occurrence<'a>> {
         SessionIndex::each(&ledger.sessions).filter(|(_, session)| open(session)).map(|(at, session)| {
             Occurrence {
                 session: Some(at),
-                source: None,
                 at: last[at.get()].or(Some(begins(session.source))),
                 name: session.id.as_deref(),
-                id: None,
-                count: 1,
+                ..Occurrence::ONE
             }
         });
     let empty = ledger.sources.iter().filter(|source| source.sessions.is_empty()).map(|source| Occurrence {
-        session: None,
         source: Some(source.id),
         at: Some(begins(source.id)),
         name: Some(names.get(source.id)),
-        id: None,
-        count: 1,
+        ..Occurrence::ONE
     });
     open.chain(empty).collect()
 }
@@ -321,12 +319,11 @@ fn invalid<'a>(input: &GateInput<'a>) -> Vec<Occurrence<'a>> {
     let item = |source: SourceId, count: u64, only: Option<SourceId>| {
         let place = first(only);
         Occurrence {
-            session: None,
             source: Some(source),
             at: place.map(|place| Location { source: place.source, line: place.line, offset: place.offset }),
-            name: None,
             id: place.map(|place| &*place.reason),
             count,
+            ..Occurrence::ONE
         }
     };
     if input.runs.is_whole() {
@@ -342,12 +339,10 @@ const TRUNCATED: KindSpec = KindSpec {
         let (ledger, names) = (input.view.ledger, input.view.names);
         let torn =
             ledger.sources.iter().filter(|source| source.truncated.is_some()).map(|source| Occurrence {
-                session: None,
                 source: Some(source.id),
                 at: source.truncated,
                 name: Some(names.get(source.id)),
-                id: None,
-                count: 1,
+                ..Occurrence::ONE
             });
         torn.collect()
     },
@@ -404,11 +399,9 @@ const INCOMPLETE: KindSpec = KindSpec {
         let open = SessionIndex::each(&ledger.sessions).filter(|(_, session)| !session.complete);
         open.map(|(at, session)| Occurrence {
             session: Some(at),
-            source: None,
             at: unbilled[at.get()].or(unfinished[at.get()]),
             name: session.id.as_deref(),
-            id: None,
-            count: 1,
+            ..Occurrence::ONE
         })
         .collect()
     },
@@ -436,8 +429,7 @@ fn looped<'a>(input: &GateInput<'a>) -> Vec<Occurrence<'a>> {
         source: one.at.map(|at| at.source),
         at: one.at,
         name: Some(one.tool),
-        id: None,
-        count: 1,
+        ..Occurrence::ONE
     };
     loops(input.view).into_iter().map(item).collect()
 }
