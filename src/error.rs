@@ -94,38 +94,34 @@ impl ExitStatus {
         Self::Terminated,
     ];
 
+    /// The exit code, and a description for the help.
+    fn row(self) -> (u8, &'static str) {
+        match self {
+            Self::Done => (0, "done"),
+            Self::GateFailed => (
+                1,
+                "done, and a gate that was asked for did not hold (--fail-on, --max-cost and so on, --strict)",
+            ),
+            Self::Usage => (2, "wrong usage, or a pricing file that cannot be used"),
+            Self::NothingRead => (3, "nothing could be read"),
+            Self::Partial => {
+                (4, "done, but some source could not be read to its end, or a report could not be written")
+            }
+            Self::HungUp => (129, "stopped by SIGHUP, after the report of what was read"),
+            Self::Interrupted => (130, "stopped by SIGINT, after the report of what was read"),
+            Self::Terminated => (143, "stopped by SIGTERM, after the report of what was read"),
+            Self::Child(code) => (code, "as the command of run ended"),
+        }
+    }
+
     /// A description for the help.
     pub fn meaning(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::GateFailed => {
-                "done, and a gate that was asked for did not hold (--fail-on, --max-cost and so on, --strict)"
-            }
-            Self::Usage => "wrong usage, or a pricing file that cannot be used",
-            Self::NothingRead => "nothing could be read",
-            Self::Partial => {
-                "done, but some source could not be read to its end, or a report could not be written"
-            }
-            Self::Interrupted => "stopped by SIGINT, after the report of what was read",
-            Self::HungUp => "stopped by SIGHUP, after the report of what was read",
-            Self::Terminated => "stopped by SIGTERM, after the report of what was read",
-            Self::Child(_) => "as the command of run ended",
-        }
+        self.row().1
     }
 
     /// The exit code.
     pub fn code(self) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::GateFailed => 1,
-            Self::Usage => 2,
-            Self::NothingRead => 3,
-            Self::Partial => 4,
-            Self::HungUp => 129,
-            Self::Interrupted => 130,
-            Self::Terminated => 143,
-            Self::Child(code) => code,
-        }
+        self.row().0
     }
 }
 

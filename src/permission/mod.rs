@@ -64,9 +64,7 @@ pub use rule::{Content, Rule, RuleError};
 pub use scope::{Behaviour, Mode, Scope};
 pub use settings::{BrokenRule, Settings, SettingsError};
 pub use shell::{Part, Redirect, SplitError, Unchecked, Word, split};
-pub use suggest::{
-    Breadth, Refused, Suggested, Suggestions, allowed_tools, fits_command_line, snippet, suggest,
-};
+pub use suggest::{Breadth, Refused, Suggested, Suggestions, allowed_tools, fits_command_line, suggest};
 pub use tool::input_for;
 
 use serde_json::Value;

@@ -288,13 +288,6 @@ fn folder_rule(call: &Call<'_>, project: Option<&str>) -> Option<Rule> {
         .then(|| Rule::new(tool, Some(&format!("{}/**", literal_pattern(folder)))).ok())?
 }
 
-/// Formats rules as a snippet for `settings.json`.
-pub fn snippet(rules: &[Suggested]) -> String {
-    let allow: Vec<String> = rules.iter().map(|suggested| suggested.rule.to_string()).collect();
-    let settings = json!({ "permissions": { "allow": allow } });
-    serde_json::to_string_pretty(&settings).unwrap_or_default()
-}
-
 /// Returns whether a rule works in `--allowed-tools`. Rules with escaped parentheses work only in settings
 /// (measured on 2.1.326).
 pub fn fits_command_line(rule: &Rule) -> bool {

@@ -26,8 +26,7 @@ const MAX_SHORT_KEY: usize = 3;
 pub(super) fn record(text: &str, kind: &str, placeholders: &mut Placeholders, out: &mut Vec<u8>) {
     let commands = if kind == HOOK_SUMMARY { hook_commands(text) } else { Vec::new() };
     let is_prompt = PROMPT_KINDS.contains(&kind);
-    let (stack, rule) = (Vec::new(), Rule::RECORD);
-    Walk { text, is_prompt, commands, placeholders, out, stack, rule, at_key: false }.run();
+    Walk { is_prompt, commands, ..Walk::new(text, Rule::RECORD, placeholders, out) }.run();
 }
 
 /// Returns the commands of the hooks in a summary.
@@ -62,7 +61,12 @@ struct Frame {
     short_keys: Option<HashMap<Vec<u8>, String>>,
 }
 
-impl Walk<'_> {
+impl<'w> Walk<'w> {
+    fn new(text: &'w str, rule: Rule, placeholders: &'w mut Placeholders, out: &'w mut Vec<u8>) -> Self {
+        let (commands, stack) = (Vec::new(), Vec::new());
+        Self { text, is_prompt: false, commands, placeholders, out, stack, rule, at_key: false }
+    }
+
     fn run(mut self) {
         let bytes = self.text.as_bytes();
         let mut at = 0;
@@ -196,17 +200,7 @@ impl Walk<'_> {
         }
         let mut inner = Vec::new();
         let rule = Rule { treatment: Treatment::Replace, object: Object::HookOutput };
-        Walk {
-            text: plain,
-            is_prompt: false,
-            commands: Vec::new(),
-            placeholders: self.placeholders,
-            out: &mut inner,
-            stack: Vec::new(),
-            rule,
-            at_key: false,
-        }
-        .run();
+        Walk::new(plain, rule, self.placeholders, &mut inner).run();
         let quoted = serde_json::to_string(&String::from_utf8_lossy(&inner)).unwrap_or_default();
         let written = quoted.trim_start_matches('"').strip_suffix('"').unwrap_or_default();
         if written.is_empty() || written.len() > raw.len() {

@@ -31,6 +31,7 @@ const MAX_LIST: usize = 256;
 const EVALS: &[&str] = &["eval", "source", "."];
 
 /// Scans a command and collects its parts.
+#[derive(Default)]
 pub(super) struct Scanner {
     letters: Vec<char>,
     at: usize,
@@ -55,21 +56,7 @@ enum End {
 
 impl Scanner {
     pub(super) fn new(command: &str) -> Self {
-        let letters = command.chars().collect();
-        let documents = Vec::new();
-        let (split_error, unchecked, heredoc_unclosed) = (None, None, false);
-        let parts = Vec::new();
-        Self {
-            letters,
-            at: 0,
-            parts,
-            split_error,
-            unchecked,
-            depth: 0,
-            pipelines: 0,
-            documents,
-            heredoc_unclosed,
-        }
+        Self { letters: command.chars().collect(), ..Self::default() }
     }
 
     pub(super) fn run(mut self) -> ParsedCommand {

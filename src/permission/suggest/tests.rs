@@ -190,10 +190,8 @@ fn other_tools_get_the_rules_that_they_support() {
 }
 
 #[test]
-fn rules_are_written_for_settings_and_for_a_shell() {
+fn rules_are_quoted_for_a_shell() {
     let suggestions = commands(&["npm test", "make 'a'"], Breadth::Exact);
-    let read: Value = serde_json::from_str(&snippet(&suggestions.rules)).expect("JSON");
-    assert_eq!(read, json!({"permissions": {"allow": ["Bash(npm test)", "Bash(make 'a')"]}}));
     let text = allowed_tools(&suggestions.rules);
     assert_eq!(text, r"--allowed-tools 'Bash(npm test)' 'Bash(make '\''a'\'')'");
     let mcp = json!({});
@@ -266,6 +264,5 @@ fn a_command_that_runs_code_from_the_network_has_a_warning() {
 fn a_rule_with_escaped_parentheses_is_for_settings_only() {
     let suggestions = commands(&["git commit -m \"msg (x)\"", "npm test"], Breadth::Exact);
     assert_eq!(suggestions.rules[0].rule.to_string(), r#"Bash(git commit -m "msg \(x\)")"#);
-    assert!(snippet(&suggestions.rules).contains("msg"));
     assert_eq!(allowed_tools(&suggestions.rules), "--allowed-tools 'Bash(npm test)'");
 }

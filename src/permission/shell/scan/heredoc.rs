@@ -61,7 +61,7 @@ impl Scanner {
             return self.fail(SplitError::Deep);
         }
         let letters = self.letters[start..stop].to_vec();
-        let mut inner = Self { letters, depth: self.depth + 1, pipelines: self.pipelines, ..Self::new("") };
+        let mut inner = Self { letters, depth: self.depth + 1, pipelines: self.pipelines, ..Self::default() };
         let mut builder = PartBuilder::default();
         while let Some(letter) = inner.peek(0) {
             match letter {
