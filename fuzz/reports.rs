@@ -98,6 +98,6 @@ fn all(view: &View<'_>, prices: &Prices) -> Vec<Report> {
         assert!(reports.iter().any(|report| report.name == spec.name), "`{}` is not made", spec.name);
     }
     let sessions = SessionIndex::each(&view.ledger.sessions).take(3);
-    reports.extend(sessions.map(|(session, _)| report::show(view, Some(session))));
+    reports.extend(sessions.map(|(session, _)| report::show(view, Some(session), true)));
     reports
 }

@@ -29,16 +29,27 @@ pub struct Show {
     /// Id of the session or its first characters; latest for the one that started last
     #[arg(value_name = "SESSION")]
     pub id: String,
+    /// Show whole texts below the rows, not only their first lines
+    ///
+    /// Prompts, what the model said, inputs and errors are wrapped at words. Output that is not a table on a
+    /// terminal needs --content too.
+    #[arg(long, help_heading = "Output")]
+    pub full: bool,
     /// Arguments of every report.
     #[command(flatten)]
     pub rows: Rows,
 }
 
 pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
-    let Show { id, rows } = show;
+    let Show { id, full, rows } = show;
+    if *full && !rows.output.shows_content(Channel::Stdout) {
+        return Err(Error::Usage("--full shows texts of the logs: add --content".to_owned()));
+    }
     let arrangement = rows.arrange.arrangement(&report::SHOW, &rows.output)?;
-    let make = |view: &View<'_>| report::show(view, report::find_session(view.ledger, id).ok());
+    let make = |view: &View<'_>| report::show(view, report::find_session(view.ledger, id).ok(), *full);
     let request = ReportRequest::of(&report::SHOW, &make);
+    let whole = if *full { Detail::WHOLE_TEXTS } else { Detail::TOTALS };
+    let request = ReportRequest { detail: request.detail | whole, ..request };
     // With --follow, the session may still appear, in any folder.
     let mut filtered = if rows.query.follow {
         read_filtered(&rows.query, &request, variables, &rows.output, &arrangement)?
@@ -57,7 +68,7 @@ pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<E
             return Err(Error::Usage(describe(&error, id, &filtered.ledger, &list)));
         }
     };
-    let make = |view: &View<'_>| report::show(view, session);
+    let make = |view: &View<'_>| report::show(view, session, *full);
     let reports = filtered.reports(&make, &rows.output, &arrangement)?;
     filtered.deliver(&reports, &rows.output, style)
 }

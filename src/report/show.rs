@@ -2,16 +2,19 @@
 
 mod event;
 
+use std::collections::BTreeMap;
+
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Outcome, Report, ReportSpec, Section, Table, Tone, Value, View,
-    column::columns,
+    Column, CommandGroup, CommandSpec, Line, Outcome, Report, ReportSpec, Section, Shown, Table, Tone, Value,
+    View,
+    column::{columns, shown_as},
     heads, outcomes,
     sum::{HasLocation, MAIN, Sum, has, place_columns, text},
     summary::doubted,
 };
 use crate::{
     facts::{
-        Detail,
+        Detail, Name,
         ledger::{Context, End, Ledger, Session, SessionIndex},
     },
     measure::{Millis, Time},
@@ -19,17 +22,19 @@ use crate::{
 use event::{Event, EventKind, events};
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
-    make: Some(|view| show(view, find_session(view.ledger, LATEST).ok())),
+    make: Some(|view| show(view, find_session(view.ledger, LATEST).ok(), false)),
+    content: Detail::CONTENT,
     keeps: Detail::ROWS.and(Detail::HOOKS).and(Detail::LIMITS).and(Detail::TASKS),
     sample: &["show", "latest", "--timezone", "UTC"],
     command: Some(CommandSpec {
         group: CommandGroup::Run,
         about: "Show one session as a timeline: prompts, calls, failures",
         details: "SESSION is an id or its beginning, or `latest`. Every event has its time, outcome, duration and context \
-            size; a bar shows its position within the session. Message text is not shown. If rows are left out, on \
-            screen or by --limit, the newest ones are kept.",
+            size. A terminal also shows prompts, what was said, commands, paths and errors; a wide one has bars for the \
+            position within the session. If rows are left out, on screen or by --limit, the newest ones are kept.",
         examples: &[
             ("The latest session", "ccstat show latest"),
+            ("The same with whole texts", "ccstat show latest --full"),
             (
                 "One session, by the first 8 digits of its id as shown by `ccstat sessions`",
                 "ccstat show 0a1b2c3d runs/",
@@ -87,19 +92,18 @@ struct Row {
     clock: Value,
     offset: Option<Millis>,
     agent: String,
+    /// Description on screen.
+    label: String,
     bar: Value,
     source: Value,
 }
 
 has! { HasLocation for Row: source, event.at }
 
-impl Row {
-    /// Text on screen, indented and with the name of the subagent for events of subagents.
-    fn label(&self) -> String {
-        let Event { kind, name, .. } = &self.event;
-        let label = kind.label(name.as_deref());
-        if self.agent == MAIN { label } else { format!("  {label} [{}]", self.agent) }
-    }
+/// Description of an event on screen, indented and with the name of the subagent for events of subagents.
+fn label(event: &Event, agent: &str, usual: Option<&str>) -> String {
+    let label = event.kind.label(event.name.as_deref(), usual);
+    if agent == MAIN { label } else { format!("  {label} [{agent}]") }
 }
 
 fn columns() -> Vec<Column<Row>> {
@@ -110,7 +114,8 @@ fn columns() -> Vec<Column<Row>> {
         text what "Event kind" [required, data] "Kind of event: prompt, response, call, retry, api_error, compaction, rate_limit, fallback, refusal, hook (one \
              that blocked), task_begin and task_end (background tasks), or turn (end of a turn)."
             => row.event.kind.name();
-        text label "Event" [screen] "Description of the event." => row.label();
+        text label "Event" [screen] "Description of the event." => row.label.as_str();
+        ..text_columns();
         text agent "Agent" [required, data] "`main`, or the type of the subagent." => &row.agent;
         text name "Name" [data] "Tool of a call, model of a response, type of an error, name of a hook, or type of a task."
             => &row.event.name;
@@ -120,20 +125,31 @@ fn columns() -> Vec<Column<Row>> {
     }
 }
 
+fn text_columns() -> Vec<Column<Row>> {
+    columns! { |row: Row|
+        text text "Text" [content] "First line of a prompt or of what the model said, or command, path or other main input of a call; with \
+             whole texts, all of it."
+            => &row.event.text;
+        text whole "Text" [content, below] "The same, below the row." => &row.event.text;
+        text message "Error" [content, data] "Error of a call, request or result: the line that says what went wrong." => &row.event.message;
+        text failure "Error" [content, below] "The same, below the row." => row.event.message.as_ref().map(|message| format!("✗ {message}"));
+    }
+}
+
 fn outcome_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         text end "End" "Outcome of a call (ok, error, denied, open), or subtype of a turn's result."
             => &row.event.end;
         millis wall_ms "Took" [no_sum] "Latency of a call, wall time of a turn, or wait before a retry."
             => row.event.took;
-        count context "Context" [no_sum, nullable] "Prompt tokens of a response, or tokens of the conversation after a compaction."
+        count context "Context" [no_sum, nullable, wide] "Prompt tokens of a response, or tokens of the conversation after a compaction."
             => row.event.context;
     }
 }
 
 fn figure_columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        bar bar "When" [nullable, screen] "Position within the session." => &row.bar;
+        bar bar "When" [nullable, wide_screen] "Position within the session." => &row.bar;
         count context_before "Before" [no_sum, nullable, data] "Tokens of the conversation before a compaction."
             => row.event.before;
         count output "Output" [no_sum, nullable, wide] "Output tokens of a response, as charged."
@@ -144,8 +160,8 @@ fn figure_columns() -> Vec<Column<Row>> {
     }
 }
 
-/// Builds the timeline of one session; empty without a session.
-pub fn show(view: &View<'_>, session: Option<SessionIndex>) -> Report {
+/// Builds the timeline of one session; empty without a session. `full` shows texts to their end.
+pub fn show(view: &View<'_>, session: Option<SessionIndex>, full: bool) -> Report {
     let Some(session) = session else {
         let table = Table::of::<Row>("Timeline", &columns(), &[]);
         return Report::of(SPEC.name, table, Vec::new());
@@ -153,20 +169,40 @@ pub fn show(view: &View<'_>, session: Option<SessionIndex>) -> Report {
     let told = &view.ledger.sessions[session];
     let events = events(view.ledger, session);
     let span = Span::of(told, &events);
-    let row = |event: Event| Row {
-        clock: event.time.and_then(|time| view.zone.clock(time)).into(),
-        offset: event.time.zip(told.started).map(|(time, started)| time.since(started)),
-        agent: view.agent(&Context { agent: event.agent, ..Context::default() }).to_owned(),
-        bar: span.bar(&event),
-        source: view.source(event.at),
-        event,
+    let usual = usual_model(&events);
+    let row = |event: Event| {
+        let agent = view.agent(&Context { agent: event.agent, ..Context::default() }).to_owned();
+        Row {
+            clock: event.time.and_then(|time| view.zone.clock(time)).into(),
+            offset: event.time.zip(told.started).map(|(time, started)| time.since(started)),
+            label: label(&event, &agent, usual.as_deref()),
+            agent,
+            bar: span.bar(&event),
+            source: view.source(event.at),
+            event,
+        }
     };
-    let head = header(view, session, told, &events);
+    let head = header(view, session, told, &events, usual.as_ref());
     let rows: Vec<Row> = events.into_iter().map(row).collect();
-    let table = Table::of("Timeline", &columns(), &rows).on_screen(ON_SCREEN).keeping_last();
+    // Whole texts have lines of their own.
+    let columns: Vec<Column<Row>> = if full {
+        shown_as(Shown::Data, &["text"], columns())
+    } else {
+        columns().into_iter().filter(|column| column.head.key != "whole").collect()
+    };
+    let table = Table::of("Timeline", &columns, &rows).on_screen(ON_SCREEN).keeping_last();
+    let table = Table { whole_texts: full, ..table };
     let notes = notes(view, session);
     let report = Report::of(SPEC.name, table, notes);
     Report { screen: head.into_iter().chain(report.screen).collect(), ..report }
+}
+
+/// The model of most responses.
+fn usual_model(events: &[Event]) -> Option<Name> {
+    let mut counts: BTreeMap<&Name, u64> = BTreeMap::new();
+    let models = events.iter().filter(|event| event.kind == EventKind::Response);
+    models.filter_map(|event| event.name.as_ref()).for_each(|name| *counts.entry(name).or_default() += 1);
+    counts.into_iter().max_by_key(|&(_, count)| count).map(|(name, _)| Name::clone(name))
 }
 
 /// Start of the session and its length in milliseconds.
@@ -189,7 +225,13 @@ impl Span {
 }
 
 /// The lines above the timeline.
-fn header(view: &View<'_>, session: SessionIndex, told: &Session, events: &[Event]) -> [Section; 2] {
+fn header(
+    view: &View<'_>,
+    session: SessionIndex,
+    told: &Session,
+    events: &[Event],
+    model: Option<&Name>,
+) -> [Section; 2] {
     let ledger = view.ledger;
     let outcome = outcomes(ledger)[session.get()];
     let sum = Sum::of(ledger.charges.iter().filter(|charge| charge.context.session == Some(session)));
@@ -201,7 +243,7 @@ fn header(view: &View<'_>, session: SessionIndex, told: &Session, events: &[Even
     };
     let verdict = Line::new(tone).word("session ").value(text(told.id.as_deref())).word(match outcome {
         Outcome::Ok => ": ok",
-        Outcome::Error => ": its last turn failed",
+        Outcome::Error => ": it ended with an error",
         Outcome::Denied => ": calls were denied",
         Outcome::NoResult => ": no result (killed, or still running)",
         Outcome::Unknown => ": saved session; the log does not say how it ended",
@@ -209,6 +251,8 @@ fn header(view: &View<'_>, session: SessionIndex, told: &Session, events: &[Even
     let moment = |time: Option<_>| Value::from(time.and_then(|time| view.zone.minute(time)));
     let place = Line::new(Tone::Plain)
         .value(text(told.project.as_deref()))
+        .word(" · ")
+        .value(text(model))
         .word(" · CLI ")
         .value(text(told.version.as_deref()))
         .word(" · ")
@@ -224,7 +268,13 @@ fn header(view: &View<'_>, session: SessionIndex, told: &Session, events: &[Even
         .value(sum.cost)
         .word(" · wall time ")
         .value(wall(events));
-    [Section::Verdict(doubted(verdict, &ledger.input)), Section::Attention(vec![place, counted, money])]
+    let title = match view.titles().swap_remove(session.get()) {
+        // A prompt that is the title may be kept whole.
+        Value::Text(title) => title.lines().next().map(|title| Line::new(Tone::Plain).value(title)),
+        _ => None,
+    };
+    let lines = title.into_iter().chain([place, counted, money]).collect();
+    [Section::Verdict(doubted(verdict, &ledger.input)), Section::Attention(lines)]
 }
 
 /// Counts of events.
@@ -236,13 +286,14 @@ fn counts(ledger: &Ledger, session: SessionIndex, events: &[Event]) -> Line {
     };
     let denied =
         ledger.denials.iter().filter(|denial| denial.context.session == Some(session)).count() as u64;
-    // Streams contain no prompts, saved sessions no ends of turns.
-    let begun = [(EventKind::Prompt, " prompt, ", " prompts, "), (EventKind::Turn, " turn, ", " turns, ")]
-        .into_iter()
-        .filter(|&(kind, ..)| of(kind) > 0)
-        .fold(Line::new(Tone::Plain), |line, (kind, one, many)| line.count(of(kind), one, many));
+    // Streams contain no prompts, but an end for each.
+    let prompts = if of(EventKind::Prompt) > 0 { of(EventKind::Prompt) } else { of(EventKind::Turn) };
+    let begun = match prompts {
+        0 => Line::new(Tone::Plain),
+        prompts => Line::new(Tone::Plain).count(prompts, " prompt, ", " prompts, "),
+    };
     let line = begun
-        .count(of(EventKind::Response), " response, ", " responses, ")
+        .count(of(EventKind::Response), " step, ", " steps, ")
         .count(of(EventKind::Call), " call: ", " calls: ")
         .count(ended(End::Error), " error, ", " errors, ")
         .value(denied)
@@ -282,13 +333,13 @@ fn notes(view: &View<'_>, session: SessionIndex) -> Vec<Line> {
         notes.push(
             Line::new(Tone::Plain)
                 .value(rest)
-                .words(" of the cost belongs to no response in the log (see `{explain cost}`)"),
+                .words(" of the cost belongs to no step in the log (see `{explain cost}`)"),
         );
     }
     let mut own = view.ledger.charges.iter().filter(|charge| charge.context.session == Some(session));
     if own.any(|charge| charge.reported && charge.response.is_some()) {
         notes.push(Line::new(Tone::Plain).word(
-            "the cost of a response is its share of the cost reported for the session, including requests not in the log",
+            "the cost of a step is its share of the cost reported for the session, including requests not in the log",
         ));
     }
     notes

@@ -168,7 +168,7 @@ fn an_id_cannot_inject_a_shell_command() {
         let Ok(output) = shell.current_dir(folder.path()).env("HOME", home.path()).output() else { return };
         assert!(!folder.path().join("pwned").exists(), "{command}");
         let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && text.contains("end of turn"), "{id:?}: {command}");
+        assert!(output.status.success() && text.contains("■ end"), "{id:?}: {command}");
     }
 }
 

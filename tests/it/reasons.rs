@@ -116,6 +116,36 @@ fn calls_show_their_command_and_failed_ones_their_error() {
 }
 
 #[test]
+fn a_timeline_shows_prompts_what_was_said_commands_and_errors() {
+    for columns in [80, 140] {
+        let screen = shown(columns, &["show", "5a0b1c2d", FAILURES]);
+        assert!(lines(&screen, "› prompt")[0].contains("Make the cart tests pass. …"), "{screen}");
+        assert!(lines(&screen, "● step")[0].contains("I run the tests first."), "{screen}");
+        assert!(lines(&screen, "  Edit")[0].contains("/home/dev/shop/src/cart.ts"), "{screen}");
+        assert_eq!(lines(&screen, "✗ FAIL cart.test.ts").len(), 2, "{screen}");
+        assert!(!screen.contains("Do not touch the checkout"), "{screen}");
+        insta::assert_snapshot!(format!("show-{columns}"), screen);
+    }
+    let (code, piped, _) = run_with(&["show", "5a0b1c2d", FAILURES]);
+    assert_eq!(code, 0);
+    assert!(!piped.contains("cart") && !piped.contains("FAIL"), "{piped}");
+}
+
+#[test]
+fn a_full_timeline_shows_texts_to_their_end() {
+    let screen = shown(80, &["show", "5a0b1c2d", FAILURES, "--full"]);
+    for line in ["Do not touch the checkout.", "I correct it there.", "  at cart.test.ts:14"] {
+        assert!(lines(&screen, line)[0].starts_with("          "), "{line}: {screen}");
+    }
+    insta::assert_snapshot!("show-full-80", screen);
+    let rows = printed_rows(&["show", "5a0b1c2d", FAILURES, "--full", "--content"]);
+    assert_eq!(rows[0]["text"], "Make the cart tests pass.\nDo not touch the checkout.");
+    let (code, stdout, stderr) = run_with(&["show", "5a0b1c2d", FAILURES, "--full"]);
+    assert_eq!((code, &*stdout), (2, ""));
+    assert!(stderr.contains("add --content"), "{stderr}");
+}
+
+#[test]
 fn a_filter_leaves_out_the_texts_of_other_sessions() {
     for report in ["errors", "denials", "calls"] {
         let all = shown(140, &[report, FAILURES]);
@@ -125,6 +155,9 @@ fn a_filter_leaves_out_the_texts_of_other_sessions() {
             assert!(!some.contains(text), "{report} {text}: {some}");
         }
         let none = shown(140, &[report, FAILURES, "--tool", "Edit"]);
+
         assert!(!none.contains("npm") && !none.contains("curl"), "{report}: {none}");
     }
+    let show = shown(140, &["show", "5a0b1c2d", FAILURES, "--full", "--tool", "Edit"]);
+    assert!(show.contains("cart.ts") && !show.contains("npm") && !show.contains("529"), "{show}");
 }

@@ -142,7 +142,7 @@ fn a_piped_session_is_shown() {
     let log = r#"{"type":"result","subtype":"success","session_id":"s"}"#;
     let (code, stdout, _) = run(ccstat(&["show", "s"]).write_stdin(log));
     assert_eq!(code, 0);
-    assert!(stdout.contains("end of turn"), "{stdout}");
+    assert!(stdout.contains("■ end"), "{stdout}");
 }
 
 // Only the project folder of a session is read.
@@ -223,7 +223,7 @@ fn a_fork_and_subagents_count_as_if_everything_was_read() {
         (&format!("one/{FIRST}/subagents/agent-x.jsonl"), response(FIRST, "c", 12)),
         (&format!("two/{OTHER}.jsonl"), response(OTHER, "d", 5)),
     ]);
-    assert!(saved.agreed(FIRST).contains("2 responses"));
+    assert!(saved.agreed(FIRST).contains("2 steps"));
     assert!(saved.agreed(SECOND).contains("$0.0006"), "the copied response belongs to the first session");
     saved.agreed("latest");
 }
@@ -247,8 +247,8 @@ fn a_session_in_two_folders_is_read_from_both() {
         (&format!("worktree/{FIRST}.jsonl"), response(FIRST, "b", 20)),
         (&format!("two/{OTHER}.jsonl"), response(OTHER, "d", 5)),
     ]);
-    assert!(saved.agreed(FIRST).contains("2 responses"));
-    assert!(saved.agreed("latest").contains("2 responses"));
+    assert!(saved.agreed(FIRST).contains("2 steps"));
+    assert!(saved.agreed("latest").contains("2 steps"));
 }
 
 #[test]
@@ -259,12 +259,12 @@ fn an_id_that_only_records_name_is_found() {
         (&format!("one/{FIRST}.jsonl"), inside),
         (&format!("two/{OTHER}.jsonl"), response(OTHER, "d", 5)),
     ]);
-    assert!(saved.agreed(SECOND).contains("1 response"));
+    assert!(saved.agreed(SECOND).contains("1 step"));
     let saved = Saved::new(&[
         (&format!("one/{FIRST}.jsonl"), late),
         (&format!("two/{OTHER}.jsonl"), response(OTHER, "d", 5)),
     ]);
-    assert!(saved.agreed(SECOND).contains("1 response"), "everything is read if no first record names it");
+    assert!(saved.agreed(SECOND).contains("1 step"), "everything is read if no first record names it");
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn a_stream_beside_saved_sessions_is_always_read() {
         (&format!("two/{OTHER}.jsonl"), response(OTHER, "d", 5)),
         ("run.jsonl", response(FIRST, "b", 20) + &response(SECOND, "c", 30)),
     ]);
-    assert!(saved.agreed(FIRST).contains("2 responses"));
+    assert!(saved.agreed(FIRST).contains("2 steps"));
     assert!(saved.agreed("latest").contains(SECOND));
 }
 

@@ -48,12 +48,13 @@ names! {
 }
 
 impl EventKind {
-    /// Text on screen.
-    pub(super) fn label(self, name: Option<&str>) -> String {
+    /// Text on screen. Responses of the `usual` model do not repeat its name.
+    pub(super) fn label(self, name: Option<&str>, usual: Option<&str>) -> String {
         let name = name.unwrap_or_default();
         match self {
             Self::Prompt => "› prompt".to_owned(),
-            Self::Response => format!("● {name}"),
+            Self::Response if usual == Some(name) => "● step".to_owned(),
+            Self::Response => format!("● {}", name.strip_prefix("claude-").unwrap_or(name)),
             Self::Call => format!("  {name}"),
             Self::Retry => format!("↻ retry: {name}"),
             Self::ApiError => format!("✗ API error: {name}"),
@@ -65,7 +66,7 @@ impl EventKind {
             Self::Hook => format!("  ✗ hook {name}"),
             Self::TaskBegin => format!("▸ task {name}"),
             Self::TaskEnd => format!("▪ end of task {name}"),
-            Self::Turn => "■ end of turn".to_owned(),
+            Self::Turn => "■ end".to_owned(),
         }
     }
 }
@@ -85,6 +86,10 @@ pub(super) struct Event {
     pub(super) output: Option<u64>,
     pub(super) bytes: Option<u64>,
     pub(super) cost: Option<Usd>,
+    /// Text of a prompt or response, or main input of a call, if kept.
+    pub(super) text: Option<Name>,
+    /// Error of a failed call, request or turn, if kept.
+    pub(super) message: Option<Name>,
 }
 
 impl Event {
@@ -102,6 +107,8 @@ impl Event {
             output: None,
             bytes: None,
             cost: None,
+            text: None,
+            message: None,
         }
     }
 
@@ -119,7 +126,7 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
         .prompts
         .iter()
         .filter(|prompt| own(&prompt.context))
-        .map(|prompt| Event::new(EventKind::Prompt, &prompt.context))
+        .map(|prompt| Event { text: prompt.text.clone(), ..Event::new(EventKind::Prompt, &prompt.context) })
         .collect();
     events.extend(responses(ledger, session));
     events.extend(ledger.calls.iter().filter(|call| own(&call.context)).map(|call| Event {
@@ -127,6 +134,8 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
         end: Some(Name::from(call.end.name())),
         took: call.latency,
         bytes: call.result_bytes,
+        text: call.brief.clone(),
+        message: call.failure.clone(),
         ..Event::new(EventKind::Call, &call.context)
     }));
     // A denial of a call in the log is the outcome of that call, not an event of its own.
@@ -139,6 +148,7 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
     events.extend(ledger.api_failures.iter().filter(|failure| own(&failure.context)).map(|failure| Event {
         name: Some(Name::clone(&failure.kind)),
         took: failure.wait,
+        message: failure.message.clone(),
         ..Event::new(if failure.retried { EventKind::Retry } else { EventKind::ApiError }, &failure.context)
     }));
     events.extend(ledger.compactions.iter().filter(|one| own(&one.context)).map(|one| Event {
@@ -152,6 +162,7 @@ pub(super) fn events(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
         end: Some(Name::clone(&turn.subtype)),
         took: turn.wall,
         cost: turn.cost,
+        message: turn.failure.clone().filter(|_| !turn.ok),
         ..Event::new(EventKind::Turn, &turn.context)
     }));
     events.extend(
@@ -215,6 +226,7 @@ fn responses(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
             context: Some(one.tokens.prompt()),
             output: Some(tokens.output),
             cost,
+            text: one.said.clone(),
             ..Event::new(EventKind::Response, &one.context)
         }
     };
