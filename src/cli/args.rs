@@ -262,6 +262,18 @@ pub struct Summarize {
     /// Output for GitHub Actions.
     #[command(flatten)]
     pub github: Github,
+    /// How much the screen shows.
+    #[command(flatten)]
+    pub screen: Screen,
+}
+
+/// How much the screen of a summary shows.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct Screen {
+    /// Show the kinds of records too, not only if one is unknown
+    #[arg(long, short = 'v')]
+    pub verbose: bool,
 }
 
 /// Arguments of `prices`.

@@ -73,10 +73,10 @@ impl From<ArgMatches> for Parsed {
 /// Parses the arguments together with the defaults from variables and configuration files.
 pub(super) fn parse(
     mut command: Command,
-    mut arguments: Vec<OsString>,
+    arguments: &[OsString],
     variables: &Variables,
 ) -> Result<Parsed, Problem> {
-    let typed = command.try_get_matches_from_mut(&arguments)?;
+    let typed = command.try_get_matches_from_mut(arguments)?;
     let files = find::files(&typed, variables)?;
     if files.is_empty() && variables.options.is_empty() {
         std::mem::forget(command); // freeing each argument would only take time
@@ -91,6 +91,7 @@ pub(super) fn parse(
     };
     let found_prices = added.iter().filter(is_found).filter_map(|argument| argument.value.as_ref());
     let found_prices = found_prices.map(|path| path.to_string_lossy().into_owned()).collect();
+    let mut arguments = arguments.to_vec();
     let after = Program(&command).position(&arguments, &typed) + 1;
     arguments.splice(after..after, added.iter().map(Argument::to_os_string));
     let matches = command.try_get_matches_from_mut(arguments).map_err(|error| {
@@ -423,10 +424,12 @@ fn shortened(name: &str) -> Cow<'_, str> {
 }
 
 /// The name with the smallest edit distance; `None` if the given name is longer than any option.
-fn closest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+pub(super) fn closest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let is_short = name.chars().nth(MAX_NAME).is_none();
     let distance = |known: &&str| strsim::damerau_levenshtein(known, name);
-    is_short.then(|| names.iter().copied().min_by_key(distance)).flatten()
+    // A third of the letters may be wrong: more is another word.
+    let is_near = |known: &&str| distance(known) <= name.chars().count().div_ceil(3);
+    is_short.then(|| names.iter().copied().min_by_key(distance)).flatten().filter(is_near)
 }
 
 fn did_you_mean(name: Option<String>) -> String {

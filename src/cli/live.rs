@@ -22,7 +22,7 @@ use crate::{
 pub struct Live {
     /// Show the state of the run on standard error: one updated line, or plain lines for a CI log
     ///
-    /// Shows the elapsed time, the turn, the running tool and for how long, and the calls, tokens and cost so
+    /// Shows the elapsed time, the step, the running tool and for how long, and the calls, tokens and cost so
     /// far. Without this option, it is shown if standard error is a terminal that the stream is not written
     /// to. With it, the report has latencies measured by arrival, also for logs without times.
     #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "auto")]
@@ -143,7 +143,7 @@ pub(super) struct Snapshot {
     /// Minimum cost of the responses that no result has billed yet.
     pub(super) unbilled: Option<Usd>,
     /// Number of responses of the main agent.
-    pub(super) turns: u64,
+    pub(super) steps: u64,
     /// Calls without a result, and when they started.
     pub(super) running: Vec<(Name, Millis)>,
 }
@@ -159,7 +159,7 @@ impl Snapshot {
         let tokens = account.tokens.prompt() + account.tokens.output;
         let parts = [
             Some(human::value(&self.elapsed.into())),
-            (self.turns > 0).then(|| format!("turn {}", self.turns)),
+            (self.steps > 0).then(|| format!("step {}", self.steps)),
             Some(self.activity()),
             counted(account.tools.total.calls, "call", "calls"),
             counted(account.errors.tool, "error", "errors"),

@@ -31,6 +31,7 @@ mod signal;
 mod stdin;
 mod summarize;
 mod tee;
+mod typed;
 #[cfg(windows)]
 mod windows;
 
@@ -62,14 +63,24 @@ use signal::on_interrupt;
 
 /// Parses the arguments, runs the command and returns its exit status.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, Error> {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     // Building the help of all commands takes longer than reading a line of a log.
     let help = ["-h", "--help", "help"].map(OsString::from);
     let needs_help = arguments.len() < 2 || arguments.iter().any(|word| help.contains(word));
-    let command = if needs_help { help::command() } else { Cli::command() };
+    let command = || if needs_help { help::command() } else { Cli::command() };
     let mut variables = Variables::read();
+    let mut parsed = config::parse(command(), &arguments, &variables);
+    if let Err(Problem::Arguments(error, _)) = &parsed {
+        match typed::with_command(error, &arguments, &command()) {
+            Some(with_command) => {
+                arguments = with_command;
+                parsed = config::parse(command(), &arguments, &variables);
+            }
+            None => typed::explained(error, &arguments, &command()).map_or(Ok(()), Err)?,
+        }
+    }
     variables.hints = CommandHints::of(&arguments, variables.home());
-    let parsed = config::parse(command, arguments, &variables).and_then(|parsed| {
+    let parsed = parsed.and_then(|parsed| {
         variables.found_prices = parsed.found_prices;
         Ok(Cli::from_arg_matches(&parsed.matches)?)
     });

@@ -16,7 +16,7 @@ use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Name, ledger::Ledger},
     input::{self, Roots},
-    measure::{Prices, calendar::Zone},
+    measure::{Prices, Time, calendar::Zone},
     render::Style,
     report::{
         self, Arrangement, Filter, Line, Names, Outcome, Report, ReportSpec, Tone, View, note_found_prices,
@@ -49,14 +49,17 @@ pub(super) struct Filtered {
     pub(super) reading: Reading,
     /// Price files from a configuration file that was found automatically.
     found_prices: Vec<String>,
-    /// There were sessions, but none matches the filters.
-    pub(super) nothing: bool,
+    /// There were sessions, but none matches the filters: their first and last time.
+    pub(super) nothing: Option<TimeSpan>,
     /// No filter was given.
     whole: bool,
     /// Ids of all sessions, sorted, also of those that the filter excluded.
     ids: Arc<[Name]>,
     hints: CommandHints,
 }
+
+/// First and last time of the logs, as far as they have times.
+pub(super) type TimeSpan = (Option<Time>, Option<Time>);
 
 /// Reads, filters, makes the requested report and writes it.
 pub(super) fn write_report(
@@ -169,12 +172,14 @@ impl<'a> Scope<'a> {
     /// Applies the filter to these rows.
     fn filtered(&self, mut ledger: Ledger, reading: Reading, filter: &Filter) -> Filtered {
         let names: Vec<Name> = reading.sources.iter().map(|source| source.name().into()).collect();
-        let before = ledger.sessions.len();
         let mut ids: Vec<Name> = ledger.sessions.iter().filter_map(|session| session.id.clone()).collect();
         ids.sort_unstable();
         ids.dedup();
+        let starts = ledger.sessions.iter().filter_map(|session| session.started);
+        let span = (starts.min(), ledger.sessions.iter().filter_map(|session| session.ended).max());
+        let had_sessions = !ledger.sessions.is_empty();
         filter.select(&mut ledger, Names(&names));
-        let nothing = before > 0 && ledger.sessions.is_empty();
+        let nothing = (had_sessions && ledger.sessions.is_empty()).then_some(span);
         let (zone, whole) = (self.zone.clone(), filter.is_empty());
         let (hints, found_prices) = (self.variables.hints.clone(), self.variables.found_prices.clone());
         Filtered { ledger, names, zone, reading, found_prices, nothing, whole, ids: ids.into(), hints }
@@ -188,7 +193,7 @@ impl Filtered {
 
     /// Arranges a report of these rows, and adds notes and commands.
     fn finish(&self, mut report: Report, arrangement: &Arrangement) -> Result<Report, Error> {
-        report.notes.extend(self.nothing_matches());
+        report = self.or_nothing_matches(report);
         report.notes.extend(report::interrupted(&self.ledger.input));
         if !self.ledger.has_content {
             report = report.without_content();
@@ -233,15 +238,32 @@ impl Filtered {
         Ok(status)
     }
 
-    /// A note if nothing matches the filters.
+    /// The report, or one line in place of its screen if nothing matches the filters.
+    pub(super) fn or_nothing_matches(&self, mut report: Report) -> Report {
+        if let Some(line) = self.nothing_matches() {
+            (report.screen, report.notes) = (Vec::new(), vec![line]);
+        }
+        report
+    }
+
+    /// A line if nothing matches the filters, with the time that the logs cover.
     pub(super) fn nothing_matches(&self) -> Option<Line> {
-        self.nothing.then(|| {
-            Line::new(Tone::Warning).word("nothing matches the filters: ").count(
+        let (first, last) = self.nothing?;
+        let line = Line::new(Tone::Warning).word("nothing matches the filters: ");
+        Some(match first.zip(last) {
+            Some((first, last)) => {
+                line.word("the logs cover ").value(self.minute(first)).word(" to ").value(self.minute(last))
+            }
+            None => line.count(
                 self.ledger.input.records,
-                " record was read",
-                " records were read",
-            )
+                " record was read, without a time",
+                " records were read, without a time",
+            ),
         })
+    }
+
+    fn minute(&self, time: Time) -> Option<String> {
+        self.zone.minute(time)
     }
 
     /// Reports that nothing was read, unless there was an error message about every source.

@@ -9,7 +9,7 @@ use super::{
     child::{self, Child},
     complain, describe,
     live::{Live, Snapshot},
-    output::Channel,
+    output::{Channel, Reports},
     passthrough::{self, Inbox, Outcome, Passthrough, Supervisor},
     pipe,
     plan::{self, Variables, parse_duration},
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     error::{Error, ExitStatus},
-    facts::{Detail, Facts, Name},
+    facts::{Detail, Facts, Name, ledger::Ledger},
     input::{Limits, Origin, Relay, Source, Stop},
     measure::{Prices, calendar::Zone},
     report::{self, Gate, Names, View},
@@ -52,6 +52,9 @@ pub struct Run {
     /// Skip records larger than this, such as 512K, 64M or 1G
     #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = args::size, help_heading = "While it runs")]
     pub max_record: usize,
+    /// How much the screen shows.
+    #[command(flatten)]
+    pub screen: args::Screen,
     /// Gates on the run.
     #[command(flatten)]
     pub gates: args::Gates,
@@ -130,7 +133,8 @@ pub(super) fn run(run: &Run, variables: &Variables) -> Result<ExitStatus, Error>
     let limits = Limits { max_record: run.max_record, ..Limits::default() };
     // Before the first result, the cost is estimated from single responses.
     let live = Detail::RESPONSES | Detail::AGENTS | Detail::EVENTS;
-    let detail = run.gates.gates().iter().map(Gate::detail).fold(live, Detail::and);
+    let texts = run.output.content(&report::SUMMARY, Channel::Stderr);
+    let detail = run.gates.gates().iter().map(Gate::detail).fold(live | texts, Detail::and);
     let options = Options { limits, stop: Stop::default(), detail, ..Options::default() };
     let passthrough = Passthrough {
         input,
@@ -177,22 +181,33 @@ fn report(run: &Run, outcome: Outcome, prices: &Prices, variables: &Variables) -
         facts.interrupt(None);
     }
     let account = facts.clone().settle(prices);
-    let ledger = facts.ledger(prices);
+    let mut ledger = facts.ledger(prices);
     let names: Vec<Name> = sources.iter().map(|source| source.name().into()).collect();
-    let view = View { ledger: &ledger, names: Names(&names), zone: &Zone::default() };
-    let mut report = report::arrived(report::summary(&account, view.names), &account, &arrived);
-    report::note_found_prices(&mut report, &variables.found_prices);
-    report.verdicts = report::judge(&view, &run.gates.gates(), Some(arrived.elapsed));
-    let report = variables.hints.fill_in(report, true);
+    let make = |ledger: &Ledger| {
+        let view = View { ledger, names: Names(&names), zone: &Zone::default() };
+        let mut report = report::arrived(report::summary(&account, view.names), &account, &arrived);
+        report::note_found_prices(&mut report, &variables.found_prices);
+        report = report::with_failure(report, ledger);
+        if run.screen.verbose {
+            report = report::with_kinds(report, &account);
+        }
+        report.verdicts = report::judge(&view, &run.gates.gates(), Some(arrived.elapsed));
+        variables.hints.fill_in(report.local(&Zone::system()), true)
+    };
+    let mut reports = Reports::from(make(&ledger));
+    if ledger.has_content && !run.output.files_content() {
+        ledger.strip_content();
+        reports.filed = Some(make(&ledger));
+    }
     let nothing = account.input.records == 0;
     if nothing && account.input.sources > 0 && !abandoned {
         complain("the command printed no log: add --output-format stream-json --verbose to `claude -p`");
     }
     let style = variables.style_of(&io::stderr());
-    let failed = report.failed().next().is_some();
+    let failed = reports.shown.failed().next().is_some();
     let status = if nothing { ExitStatus::NothingRead } else { ExitStatus::Done };
-    let status = run.github.publish(&report, &account, view.names, variables, status);
-    let status = run.output.deliver_to(Channel::Stderr, &report.into(), status, style)?;
+    let status = run.github.publish(reports.filed(), &account, Names(&names), variables, status);
+    let status = run.output.deliver_to(Channel::Stderr, &reports, status, style)?;
     Ok(if failed { ExitStatus::GateFailed } else { status })
 }
 

@@ -20,7 +20,10 @@ use crate::{
     error::{Error, ExitStatus},
     facts::{Account, Arrived, Detail, Name, ledger::Ledger},
     input::{self, Limits, Roots, Search, Source},
-    measure::{Prices, calendar::Zone},
+    measure::{
+        Prices,
+        calendar::{self, Zone},
+    },
     render::Style,
     report::{self, Gate, Names, Report, View},
 };
@@ -77,14 +80,33 @@ impl Task<'_> {
 
     fn report_totals(&self, account: &Account, names: Names<'_>, arrived: Option<&Arrived>) -> Report {
         let mut report = report::summary(account, names);
-        report::note_found_prices(&mut report, &self.variables.found_prices);
-        if let Some(arrived) = arrived {
-            report = report::arrived(report, account, arrived);
-        }
+        report = self.finished(report, account, arrived);
         let ledger = Ledger { input: account.input.clone(), ..Ledger::default() };
         report.verdicts =
             report::judge(&View { ledger: &ledger, names, zone: &Zone::default() }, &self.gates, None);
-        self.variables.hints.fill_in(report, true)
+        self.variables.hints.fill_in(self.local(report, account), true)
+    }
+
+    /// Adds to a summary what the options ask for.
+    fn finished(&self, mut report: Report, account: &Account, arrived: Option<&Arrived>) -> Report {
+        report::note_found_prices(&mut report, &self.variables.found_prices);
+        if self.arguments.query.follow {
+            report = report::running(report, account, calendar::now());
+        }
+        if let Some(arrived) = arrived {
+            report = report::arrived(report, account, arrived);
+        }
+        if self.arguments.screen.verbose { report::with_kinds(report, account) } else { report }
+    }
+
+    /// Converts the time of the only session. The summary has no other times, and finding the zone of this machine
+    /// takes time.
+    fn local(&self, report: Report, account: &Account) -> Report {
+        let zone = account.only_session.as_ref().and_then(|_| self.arguments.query.filters.zone().ok());
+        match zone {
+            Some(zone) => report.local(&zone),
+            None => report,
+        }
     }
 
     /// Reports the totals of the records that match the filters. Some gates need this too, as they look at
@@ -148,13 +170,10 @@ impl Task<'_> {
     fn report_rows(&self, filtered: &Filtered, account: &Account, arrived: Option<&Arrived>) -> Report {
         let view = filtered.view();
         let mut report = report::summary(account, view.names);
-        report::note_found_prices(&mut report, &self.variables.found_prices);
-        if let Some(arrived) = arrived {
-            report = report::arrived(report, account, arrived);
-        }
-        report.notes.extend(filtered.nothing_matches());
+        report = self.finished(report, account, arrived);
+        report = filtered.or_nothing_matches(report);
         report.verdicts = report::judge(&view, &self.gates, None);
-        filtered.with_commands(report)
+        filtered.with_commands(report.local(&filtered.zone))
     }
 
     /// Reads the input by following, passing on, or plainly. Also returns arrival times if `--live` was

@@ -40,7 +40,7 @@ pub use obvious::obvious;
 #[doc(hidden)]
 pub use skim::kernel;
 pub use skim::{KeyPredictor, Skimmer, skim};
-pub use words::{NO_SUCH_TOOL, TASK_NOTICE, deciding_ranges};
+pub use words::{INTERRUPTION, NO_SUCH_TOOL, TASK_NOTICE, deciding_ranges};
 
 use crate::measure::{Millis, Time, Tokens, Usd, Version};
 

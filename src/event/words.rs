@@ -12,6 +12,9 @@ use super::{
 /// plain `-p`.
 pub const NO_SUCH_TOOL: &str = "No such tool available";
 
+/// Prefix of the message that a person interrupted the model.
+pub const INTERRUPTION: &str = "[Request interrupted";
+
 /// Prefix of the message that reports the end of a task.
 pub const TASK_NOTICE: &str = "<task-notification>";
 

@@ -5,7 +5,7 @@ mod builder;
 
 use std::collections::BTreeMap;
 
-pub(super) use builder::{AccountBuilder, NameCounts};
+pub(super) use builder::{AccountBuilder, At, NameCounts, last_error};
 
 use crate::{
     input::SourceId,
@@ -50,6 +50,22 @@ pub struct Account {
     pub models: Vec<String>,
     /// CLI versions that wrote the records.
     pub versions: Vec<String>,
+    /// The session, if there is exactly one.
+    pub only_session: Option<OnlySession>,
+}
+
+/// The only session of an account.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OnlySession {
+    /// Its id.
+    pub id: String,
+    /// The folder it began in.
+    pub project: Option<String>,
+    /// Earliest time of its records.
+    pub started: Option<Time>,
+    /// The last call without a result: the tool, and when it was called.
+    pub open_call: Option<(String, Option<Time>)>,
 }
 
 /// Counts of the input.
@@ -130,6 +146,8 @@ pub struct Turns {
     pub by_subtype: BTreeMap<String, u64>,
     /// Failed results by `subtype`. `success` occurs here too, with `is_error`.
     pub failed_by_subtype: BTreeMap<String, u64>,
+    /// Failed results by reason: the type of the API error if there is one, else the `subtype`, else `is_error`.
+    pub failed_by_reason: BTreeMap<String, u64>,
     /// Sum of `num_turns`, as the CLI counts turns.
     pub num_turns: u64,
     /// Streamed sessions without a result.
@@ -239,6 +257,9 @@ pub struct Cost {
     pub reported: Option<Usd>,
     /// Tokens times prices, over all responses whose token counts can be final.
     pub computed: Option<Usd>,
+    /// Lower bound of the cost of printed runs if none has a result: their input and cache tokens. Not part of the
+    /// total.
+    pub unbilled: Option<Usd>,
     /// Whether the total covers all usage.
     pub complete: bool,
     /// Models without a price, in sessions without a reported cost.

@@ -46,6 +46,11 @@ impl Call {
         self.ask.is_somewhere().then_some(self.tool.as_ref())
     }
 
+    /// Returns place and time of the `tool_use`.
+    pub(crate) fn ask(&self) -> (CompactPlace, Option<Time>) {
+        (self.ask, self.asked.get())
+    }
+
     pub(crate) fn ending(&self) -> Ending {
         match self.answered.1.is_somewhere() {
             false => Ending::Open,

@@ -136,6 +136,8 @@ pub struct Session {
     pub streamed: bool,
     /// Whether it has a `result`: its own, or one without a session id in one of its sources.
     pub has_result: bool,
+    /// The last message of its main agent.
+    pub last_message: Option<MessageKind>,
     /// Whether its cost covers all usage.
     pub complete: bool,
     /// Models without a price.
@@ -152,6 +154,25 @@ impl Session {
     /// Returns whether the CLI printed it without a result.
     pub fn lacks_result(&self) -> bool {
         lacks_result(self.id.is_some(), self.streamed, self.has_result)
+    }
+}
+
+names! {
+    /// Kind of message, as far as it says how a conversation ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum MessageKind {
+        /// A prompt of a person.
+        Prompt = "prompt",
+        /// Text of the model.
+        Answer = "answer",
+        /// A tool call.
+        Call = "call",
+        /// The result of a tool call.
+        CallResult = "result",
+        /// An error of the API.
+        ApiError = "api-error",
+        /// The note that a person interrupted the model.
+        Interruption = "interruption",
     }
 }
 

@@ -32,7 +32,7 @@ use hashbrown::{HashMap, HashSet};
 use absorb::RecordAbsorber;
 pub use account::{
     Account, Cost, Denials, Durations, Errors, Input, Interrupted, InvalidPlace, Latencies, ModelCost,
-    ToolCount, Tools, Turns, Unknown,
+    OnlySession, ToolCount, Tools, Turns, Unknown,
 };
 pub use arrival::{Arrivals, Arrived};
 use calls::Call;

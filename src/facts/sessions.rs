@@ -2,6 +2,7 @@
 
 use super::{
     key::{Id, Name, Names, SessionKey},
+    ledger::MessageKind,
     merge::{CompactPlace, Earliest, First, Last, Merge, SmallSet},
 };
 use crate::{
@@ -28,6 +29,8 @@ merged! {
         pub(crate) sources: SmallSet<SourceId>,
         /// Its saved cost.
         pub(crate) state: Option<CostState>,
+        /// Its last message, if events are kept.
+        pub(crate) last: Option<Last<Message>>,
     }
 }
 
@@ -45,6 +48,7 @@ impl Session {
             streamed: event.dialect == Dialect::Stream,
             sources: SmallSet::One(place.source),
             state: None,
+            last: None,
         }
     }
 
@@ -62,6 +66,14 @@ impl Session {
         }
         self.streamed |= event.dialect == Dialect::Stream;
     }
+}
+
+/// A message of a session's main agent, ordered by time and place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Message {
+    pub(crate) time: Option<Time>,
+    pub(crate) place: CompactPlace,
+    pub(crate) kind: MessageKind,
 }
 
 /// A saved total of a session. Totals only grow, so the largest is the last.

@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 
 use super::{
     Account, Facts, HashedSet, Name,
-    account::{AccountBuilder, Unknown},
-    cost::Bill,
+    account::{AccountBuilder, At, OnlySession, Unknown, last_error},
+    cost::{Bill, NO_MODEL},
     detail::EventKind,
     key::{Id, SessionKey},
     ledger::End,
     once::Records,
+    sessions::Session,
     settled::{NO_TOOL, Settled, failed_calls, lacks_result},
 };
 use crate::{
     event::{BlockId, KindId},
     input::Place,
-    measure::Prices,
+    measure::{Prices, Tokens},
 };
 
 impl Facts {
@@ -30,6 +31,8 @@ impl Facts {
         drop(records);
         settled.pay(prices, &mut builder);
         settled.add_rows(&mut builder);
+        settled.add_unbilled(prices, &mut builder);
+        builder.account.only_session = settled.only_session();
         builder.finish()
     }
 }
@@ -110,17 +113,25 @@ impl<'a> Settled<'a> {
         }
     }
 
+    /// Returns whether the CLI printed a session without a result.
+    fn lacks_result(&self, key: &SessionKey, session: &Session) -> bool {
+        let is_named = matches!(key, SessionKey::Named(_));
+        lacks_result(is_named, session.streamed, self.has_result(key, session))
+    }
+
     fn add_rows(&self, builder: &mut AccountBuilder<'a>) {
         let facts = self.facts;
         for (key, session) in &facts.sessions {
-            let is_named = matches!(key, SessionKey::Named(_));
-            builder
-                .session(is_named, lacks_result(is_named, session.streamed, self.has_result(key, session)));
+            builder.session(matches!(key, SessionKey::Named(_)), self.lacks_result(key, session));
         }
+        let mut before = None;
         for turn in self.turns() {
+            let Place { source, offset, .. } = turn.difference.end.place;
             if turn.is_counted() {
-                builder.turn(turn.subtype(), turn.is_ok(), turn.num_turns());
+                let error = || last_error(self.api_errors(), before, (source, offset));
+                builder.turn(turn.subtype(), turn.is_ok(), turn.num_turns(), error);
             }
+            before = Some((source, offset));
             builder.time(turn.difference.end.wall, turn.difference.api);
         }
         for duration in facts.durations.values() {
@@ -153,6 +164,58 @@ impl<'a> Settled<'a> {
             builder.call(call.tool, end, call.latency);
         }
         facts.responses.values().for_each(|one| builder.model(one.model.get().map(Name::as_str)));
+    }
+
+    /// Returns place and type of the API errors.
+    fn api_errors(&self) -> impl Iterator<Item = (At, &'a str)> {
+        self.events().iter().filter_map(|&(_, event)| match &event.kind {
+            EventKind::ApiError(kind) => {
+                let place = event.context.place;
+                Some(((place.source(), place.compact.offset()), kind.as_str()))
+            }
+            _ => None,
+        })
+    }
+
+    /// Returns the session, if there is exactly one.
+    fn only_session(&self) -> Option<OnlySession> {
+        let named = self.facts.sessions.iter().filter_map(|(key, session)| match key {
+            SessionKey::Named(id) => Some((id, session)),
+            SessionKey::Nameless(_) => None,
+        });
+        let mut named = named.take(2);
+        let (id, session) = named.next().filter(|_| named.next().is_none())?;
+        // Records without a session id belong to the session that their source names.
+        let mut parts: Vec<(&SessionKey, &Session)> = self.facts.sessions.iter().collect();
+        parts.retain(|(key, _)| match key {
+            SessionKey::Named(_) => false,
+            SessionKey::Nameless(source) => session.sources.iter().any(|own| own == source),
+        });
+        parts.sort_unstable_by_key(|(key, part)| (part.start, *key));
+        let parts = || std::iter::once(session).chain(parts.iter().map(|&(_, part)| part));
+        let open = self.calls().filter(|(_, call)| call.end == End::Open);
+        let open = open.filter_map(|(id, call)| Some((self.facts.calls.get(id)?.ask(), call.tool)));
+        let open = open.max_by_key(|&((place, _), tool)| (place, tool));
+        Some(OnlySession {
+            id: id.to_string(),
+            project: parts().find_map(|part| part.cwd.get()).map(ToString::to_string),
+            started: parts().filter_map(|part| part.start.get()).min(),
+            open_call: open.map(|((_, time), tool)| (tool.to_string(), time)),
+        })
+    }
+
+    /// Adds the lower bound of the cost of runs without a result. Their output tokens are placeholders, so only input
+    /// and cache tokens are priced.
+    fn add_unbilled(&self, prices: &Prices, builder: &mut AccountBuilder<'a>) {
+        if !builder.has_unbilled() {
+            return; // nearly always
+        }
+        let responses = self.facts.responses.values();
+        for response in responses.filter(|one| one.has_usage && !one.saved && !one.delta) {
+            let model = response.requested.get().or(response.model.get()).map_or(NO_MODEL, Name::as_str);
+            let tokens = Tokens { output: 0, ..response.tokens() };
+            builder.unbilled(prices.cost(model, &tokens, response.terms()));
+        }
     }
 
     /// Returns the calls that were denied by denials without an id. Which calls of a tool are chosen does not

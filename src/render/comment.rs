@@ -21,7 +21,7 @@ const FIGURES: &[(&str, &str)] = &[
     ("Input", "tokens.input"),
     ("Output", "tokens.output"),
     ("Cache read", "tokens.cache_read"),
-    ("Turns", "turns.total"),
+    ("Prompts", "turns.total"),
     ("Duration", "duration.wall_ms"),
     ("Calls", "tools.calls"),
     ("Errors", "tools.errors"),
@@ -42,6 +42,9 @@ pub fn folded(report: &Report) -> String {
     for section in &report.screen {
         if let Section::Verdict(line) = section {
             page.put(&format!("**{}**", markdown::sentence(&short_line(line))));
+        }
+        if let Section::About(line) = section {
+            page.put(&markdown::sentence(&short_line(line)));
         }
     }
     gates(&report.verdicts, &mut page);
@@ -118,7 +121,7 @@ fn tables(report: &Report, page: &mut Page) {
             (Section::Table(table) | Section::ScreenRows(table), _)
             | (Section::Rows | Section::Cards, Data::Rows(table)) => page.fold(&table.for_people()),
             (Section::Rows | Section::Cards, Data::Tree(_) | Data::Bare(_))
-            | (Section::Verdict(_) | Section::Attention(_), _) => {}
+            | (Section::Verdict(_) | Section::About(_) | Section::Attention(_), _) => {}
         }
     }
 }

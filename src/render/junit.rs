@@ -90,7 +90,7 @@ fn suite_of<'s, 'a>(
 
 fn words(report: &Report) -> Vec<String> {
     let line = |section: &Section| match section {
-        Section::Verdict(line) => vec![human::words(line)],
+        Section::Verdict(line) | Section::About(line) => vec![human::words(line)],
         Section::Attention(lines) => lines.iter().map(human::words).collect(),
         Section::Table(_) | Section::Rows | Section::Cards | Section::ScreenRows(_) => Vec::new(),
     };

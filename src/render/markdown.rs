@@ -10,6 +10,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for section in &report.screen {
         match (section, &report.data) {
             (Section::Verdict(line), _) => paragraphs.push(format!("**{}**", sentence(line))),
+            (Section::About(line), _) => paragraphs.push(sentence(line)),
             (Section::Attention(lines), _) => paragraphs.push(list(lines)),
             (Section::Table(table) | Section::ScreenRows(table), _) | (Section::Rows, Data::Rows(table)) => {
                 paragraphs.extend(drawn(&table.for_people()));
@@ -43,6 +44,7 @@ pub(super) fn sentence(line: &Line) -> String {
         Tone::Good => "✓ ",
         Tone::Warning => "! ",
         Tone::Bad => "✗ ",
+        Tone::Running => "… ",
         Tone::Plain => "",
     };
     let mut text = mark.to_owned();

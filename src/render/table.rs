@@ -24,11 +24,12 @@ use crate::report::{
 
 pub(super) fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
     for (index, section) in report.screen.iter().enumerate() {
-        if index > 0 {
+        if index > 0 && !matches!(section, Section::About(_)) {
             writeln!(out)?;
         }
         match (section, &report.data) {
             (Section::Verdict(line), _) => write_line(line, style, out)?,
+            (Section::About(line), _) => write_marked("  ", Paint::new(), line, style, out)?,
             (Section::Attention(lines), _) => {
                 lines.iter().try_for_each(|line| write_line(line, style, out))?
             }
@@ -63,6 +64,7 @@ fn write_line(line: &Line, style: Style, out: &mut dyn Write) -> io::Result<()> 
         Tone::Good => ("✓ ", AnsiColor::Green.on_default().bold()),
         Tone::Warning => ("! ", AnsiColor::Yellow.on_default().bold()),
         Tone::Bad => ("✗ ", AnsiColor::Red.on_default().bold()),
+        Tone::Running => ("… ", AnsiColor::Cyan.on_default().bold()),
         Tone::Plain => ("", Paint::new()),
     };
     write_marked(mark, paint, line, style, out)

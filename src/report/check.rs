@@ -67,7 +67,7 @@ fn columns() -> Vec<Column<Row>> {
         text session "Session" [data] "Session id." => &row.session;
         text file "Log" [screen] "File name of the log with the first response of the main agent." => &row.file;
         text source "Source" [data] "Log with the first response of the main agent." => &row.source;
-        text outcome "Outcome" "Outcome: ok, error, denied (a call was denied), no-result (killed, running or empty), unknown."
+        text outcome "Outcome" "Outcome: ok, error, denied (a call was denied), no-result (killed, running or empty); for saved sessions as in `sessions`."
             => row.outcome.map(Outcome::name);
         list failed "Failed" "Failed gates." => Value::List(row.failed.clone());
         count turns "Turns" [wide] "Turns." => row.turns;
@@ -105,6 +105,8 @@ fn run_outcome(row: &Row) -> RunOutcome {
         Some(Outcome::Error) => Some(line.word("the run failed: ").value(row.failure.clone())),
         Some(Outcome::NoResult) => Some(line.word("no result: killed, or still running")),
         Some(Outcome::Ok | Outcome::Denied | Outcome::Unknown) | None => None,
+        Some(Outcome::Interrupted | Outcome::InCall | Outcome::ApiError) => None,
+        Some(Outcome::Unanswered | Outcome::Ended) => None,
     };
     // Every row has at least one verdict, and all have the same run and duration.
     let judged = row.verdicts.first();

@@ -251,7 +251,8 @@ impl Filter {
         let chosen = ledger.sessions.iter().enumerate().map(|(at, session)| {
             wanted(&self.sessions, session.id.as_deref(), |id, start| id.starts_with(start))
                 && wanted(&self.projects, session.project.as_deref(), holds)
-                && (self.outcomes.is_empty() || self.outcomes.contains(&outcomes[at]))
+                && (self.outcomes.is_empty()
+                    || self.outcomes.iter().any(|wanted| wanted.includes(outcomes[at])))
         });
         let mut chosen: Vec<bool> = chosen.collect();
         if let Some(last) = self.last {

@@ -13,6 +13,8 @@ pub enum Tone {
     Warning,
     /// Failure.
     Bad,
+    /// Not over yet.
+    Running,
     /// Neutral.
     Plain,
 }
@@ -200,7 +202,7 @@ impl Report {
         let mut tables: Vec<&mut Table> = table.into_iter().collect();
         for section in screen {
             match section {
-                Section::Verdict(line) => lines.push(line),
+                Section::Verdict(line) | Section::About(line) => lines.push(line),
                 Section::Attention(several) => lines.extend(several),
                 Section::Table(table) | Section::ScreenRows(table) => tables.push(table),
                 Section::Rows | Section::Cards => {}

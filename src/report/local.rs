@@ -13,7 +13,7 @@ impl Report {
         self.notes.iter_mut().for_each(|line| local_line(line, zone));
         for section in &mut self.screen {
             match section {
-                Section::Verdict(line) => local_line(line, zone),
+                Section::Verdict(line) | Section::About(line) => local_line(line, zone),
                 Section::Attention(lines) => lines.iter_mut().for_each(|line| local_line(line, zone)),
                 Section::Table(table) | Section::ScreenRows(table) => local_table(table, zone),
                 Section::Rows | Section::Cards => {}

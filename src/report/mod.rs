@@ -62,7 +62,7 @@ pub use sessions::{Outcome, RunOutcome, outcomes, sessions};
 pub use show::{FindSessionError, LATEST, find_session, show};
 pub use spec::{CommandGroup, CommandSpec, Key, Keys, Reads, ReportSpec, Shape, reports};
 pub use sum::View;
-pub use summary::{Names, arrived, interrupted, summary};
+pub use summary::{Names, arrived, interrupted, running, summary, with_failure, with_kinds};
 pub use table::{Column, Data, Head, Report, Section, Shown, Table, heads};
 pub use unit::Unit;
 pub use value::{Members, Value};

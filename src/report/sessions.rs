@@ -12,7 +12,9 @@ use super::{
 use crate::{
     facts::{
         Detail, ToolCount,
-        ledger::{Call, Charge, Context, InteractiveTurn, Ledger, Session, SessionIndex, Turn},
+        ledger::{
+            Call, Charge, Context, End, InteractiveTurn, Ledger, MessageKind, Session, SessionIndex, Turn,
+        },
     },
     measure::{Millis, add},
 };
@@ -25,8 +27,10 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     is_export: true,
     command: Some(CommandSpec {
         group: CommandGroup::History,
-        about: "List sessions: time, project, cost and outcome",
-        details: "Latest first. A session that occurs in several logs is one row.",
+        about: "List sessions: title, project, calls, cost and outcome",
+        details: "Latest first. A session that occurs in several logs is one row. A saved session has no result; its outcome \
+            comes from its last message: `ended` after an answer of the model, `interrupted` by a person, `in-call` inside \
+            a tool call, `api-error`, or `unanswered`. `--outcome unknown` lists all of these.",
         examples: &[
             ("The sessions of the last week", "ccstat sessions --since 7d"),
             ("Runs that failed or had denied calls", "ccstat sessions --outcome error,denied runs/"),
@@ -54,8 +58,39 @@ names! {
         Denied = "denied",
         /// A printed run without a result: killed, or still running
         NoResult = "no-result",
-        /// Unknown: saved sessions do not say how they ended
+        /// A saved session that a person interrupted last
+        Interrupted = "interrupted",
+        /// A saved session that ends inside a tool call
+        InCall = "in-call",
+        /// A saved session that ends with an error of the API
+        ApiError = "api-error",
+        /// A saved session whose last prompt or tool result has no answer
+        Unanswered = "unanswered",
+        /// A saved session that ends with an answer of the model
+        Ended = "ended",
+        /// Unknown; as a filter, all saved sessions without denials
         Unknown = "unknown",
+    }
+}
+
+impl Outcome {
+    /// Whether a filter for this outcome includes another one. Before saved sessions had outcomes, theirs was unknown.
+    pub(super) fn includes(self, other: Self) -> bool {
+        use Outcome::{ApiError, Ended, InCall, Interrupted, Unanswered, Unknown};
+        let is_saved = matches!(other, Interrupted | InCall | ApiError | Unanswered | Ended);
+        self == other || self == Unknown && is_saved
+    }
+
+    /// Outcome of a saved session, by its last message and whether a call of its main agent has no result.
+    fn of_saved(last: Option<MessageKind>, has_open_call: bool) -> Self {
+        match last {
+            None => Self::Unknown,
+            Some(MessageKind::Interruption) => Self::Interrupted,
+            Some(MessageKind::ApiError) => Self::ApiError,
+            Some(MessageKind::Answer) => Self::Ended,
+            Some(MessageKind::Call | MessageKind::CallResult) if has_open_call => Self::InCall,
+            Some(MessageKind::Prompt | MessageKind::Call | MessageKind::CallResult) => Self::Unanswered,
+        }
     }
 }
 
@@ -82,12 +117,18 @@ pub fn outcomes(ledger: &Ledger) -> Vec<Outcome> {
             last.insert(session, turn); // turns are in log order
         }
     }
+    let mut is_open = vec![false; ledger.sessions.len()];
+    for call in ledger.calls.iter().filter(|call| call.end == End::Open && call.context.agent.is_none()) {
+        if let Some(session) = call.context.session {
+            is_open[session.get()] = true;
+        }
+    }
     let outcome = |(at, session): (SessionIndex, &Session)| match last.get(&at) {
         Some(turn) if !turn.ok => Outcome::Error,
         None if session.lacks_result() => Outcome::NoResult,
         _ if denied[at.get()] => Outcome::Denied,
         Some(_) => Outcome::Ok,
-        None => Outcome::Unknown,
+        None => Outcome::of_saved(session.last_message, is_open[at.get()]),
     };
     SessionIndex::each(&ledger.sessions).map(outcome).collect()
 }
@@ -130,13 +171,13 @@ fn columns() -> Vec<Column<Row>> {
         time started "Started" "Time of the first record." => of(row, |session| session.started);
         text session "Session" "Session id." => of(row, |session| text(session.id.as_deref()));
         text title "Title" [content] "Title, or a prompt if it has none." => &row.title;
-        text project "Project" [wide] "Working directory in which it started." => of(row, |session| text(session.project.as_deref()));
-        text outcome "Outcome" "Outcome: ok, error, denied (a call was denied), no-result (killed or running), unknown."
+        text project "Project" "Working directory in which it started." => of(row, |session| text(session.project.as_deref()));
+        text outcome "Outcome" "Outcome: ok, error, denied (a call was denied), no-result (killed or running); of a saved session: ended (normally), interrupted (by a person), in-call (ends inside a call), api-error, unanswered, unknown."
             => row.outcome.map(Outcome::name);
         time ended "Ended" [data] "Time of the last record." => of(row, |session| session.ended);
         text version "Version" [data] "CLI version that started it."
             => of(row, |session| text(session.version.as_deref()));
-        millis wall_ms "Wall" [nullable] "Sum of the durations of its turns." => row.wall;
+        millis wall_ms "Wall" [nullable, wide] "Sum of the durations of its turns." => row.wall;
         millis span_ms "Span" [nullable, no_sum, wide] "Time between its first and last record."
             => of(row, |session| session.started.zip(session.ended).map(|(first, last)| last.since(first)));
         millis api_ms "API" [nullable, data] "Time spent in the API." => row.api;
@@ -144,8 +185,8 @@ fn columns() -> Vec<Column<Row>> {
             => row.calls.latency.map(|latency| latency.total);
         count turns "Turns" [wide] "Turns." => row.turns;
         count prompts "Prompts" [wide] "Prompts by people." => row.prompts;
-        // On a narrow screen outcome and cost are more important than the counts.
-        ..shown_as(Shown::Wide, &["calls", "input", "output", "cache_read"], [call_columns(), cost_columns()].concat());
+        // On a narrow screen outcome and cost are more important than tokens.
+        ..shown_as(Shown::Wide, &["denied", "input", "output", "cache_read"], [call_columns(), cost_columns()].concat());
         flag complete "Complete" [nullable, data]
             "Whether the cost is complete: every price is known and every response finished."
             => of(row, |session| Value::Flag(session.complete));

@@ -237,16 +237,21 @@ fn header(
     let sum = Sum::of(ledger.charges.iter().filter(|charge| charge.context.session == Some(session)));
     let tone = match outcome {
         Outcome::Ok => Tone::Good,
-        Outcome::Error | Outcome::NoResult => Tone::Bad,
-        Outcome::Denied => Tone::Warning,
-        Outcome::Unknown => Tone::Plain,
+        Outcome::Error | Outcome::NoResult | Outcome::ApiError => Tone::Bad,
+        Outcome::Denied | Outcome::Interrupted | Outcome::InCall | Outcome::Unanswered => Tone::Warning,
+        Outcome::Ended | Outcome::Unknown => Tone::Plain,
     };
     let verdict = Line::new(tone).word("session ").value(text(told.id.as_deref())).word(match outcome {
         Outcome::Ok => ": ok",
         Outcome::Error => ": it ended with an error",
         Outcome::Denied => ": calls were denied",
         Outcome::NoResult => ": no result (killed, or still running)",
-        Outcome::Unknown => ": saved session; the log does not say how it ended",
+        Outcome::Interrupted => ": interrupted by a person",
+        Outcome::InCall => ": ends inside a tool call",
+        Outcome::ApiError => ": ends with an error of the API",
+        Outcome::Unanswered => ": its last message has no answer",
+        Outcome::Ended => ": ends with an answer",
+        Outcome::Unknown => ": the log does not say how it ended",
     });
     let moment = |time: Option<_>| Value::from(time.and_then(|time| view.zone.minute(time)));
     let place = Line::new(Tone::Plain)

@@ -4,8 +4,9 @@ use super::{
     CommandGroup, CommandSpec, Data, Line, Reader, Report, ReportSpec, RunOutcome, Section, Text, Tone, Value,
 };
 use crate::{
-    facts::{Account, Arrived, Detail, Input, Name},
+    facts::{Account, Arrived, Detail, Input, Name, ledger::Ledger},
     input::SourceId,
+    measure::Time,
 };
 
 mod keys;
@@ -15,6 +16,7 @@ pub(super) use screen::doubted;
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     keeps: Detail::TOTALS,
+    content: Detail::EXCERPTS,
     is_gated: true,
     sample: &["summarize"],
     command: Some(CommandSpec {
@@ -83,6 +85,38 @@ pub fn interrupted(input: &Input) -> Option<Line> {
         None => line,
     };
     Some(line.word(" read"))
+}
+
+/// Lists every kind of record, not only those of logs with an unknown one.
+#[must_use]
+pub fn with_kinds(mut report: Report, account: &Account) -> Report {
+    if account.unknown_kinds.is_empty() {
+        report.screen.extend(screen::kinds(account).map(Section::Table));
+    }
+    report
+}
+
+/// Adds what a failed run said about its failure, if texts are kept.
+#[must_use]
+pub fn with_failure(mut report: Report, ledger: &Ledger) -> Report {
+    let last = ledger.turns.iter().rfind(|turn| turn.counted).filter(|turn| !turn.ok);
+    if let Some(words) = last.and_then(|turn| turn.failure.as_ref()) {
+        let after = 1 + report.screen.iter().filter(|one| matches!(one, Section::About(_))).count();
+        let line = Line::new(Tone::Plain).value(Value::text(words));
+        report.screen.insert(after.min(report.screen.len()), Section::About(line));
+    }
+    report
+}
+
+/// Shows a run without a result as one that goes on.
+#[must_use]
+pub fn running(mut report: Report, account: &Account, now: Time) -> Report {
+    if let Some(line) = screen::running(account, now)
+        && let Some(Section::Verdict(verdict)) = report.screen.first_mut()
+    {
+        *verdict = line;
+    }
+    report
 }
 
 /// Adds what was measured while the stream arrived.

@@ -360,6 +360,8 @@ impl Table {
 pub enum Section {
     /// The headline.
     Verdict(Line),
+    /// The line below the headline: which run it is about.
+    About(Line),
     /// Findings that need attention, one per line.
     Attention(Vec<Line>),
     Table(Table),

@@ -194,7 +194,7 @@ fn a_failed_run_is_a_failure_with_and_without_gates() {
     let failure = || vec![Some("failure".to_owned())];
     for (log, why) in [
         (&failed, "message=\"Failed: error_max_turns\""),
-        (&killed, "message=\"No result: the run did not end\""),
+        (&killed, "message=\"No result: the run was killed, or is still running\""),
     ] {
         let (code, tests, xml) = junit(&["summarize", log]);
         assert_eq!((code, ran(&tests)), (0, failure()), "{xml}");
@@ -238,7 +238,7 @@ fn every_headline_warns_about_a_mostly_invalid_log() {
         stdout
     };
     let screen = headline(&["summarize", PAGE]);
-    assert!(screen.starts_with(&format!("! {DOUBT} · 1 turn · ")), "{screen}");
+    assert!(screen.starts_with(&format!("! {DOUBT} · 1 prompt · ")), "{screen}");
     for format in ["markdown", "comment"] {
         let text = headline(&["summarize", PAGE, "--format", format]);
         assert!(text.contains(&format!("**! {DOUBT}")) && !text.contains('✓'), "{text}");

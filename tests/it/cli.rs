@@ -46,7 +46,7 @@ fn a_log_that_can_be_read_ends_with_0() {
 fn a_failed_run_still_ends_with_0() {
     let (code, stdout, _) = run_with(&["summarize", "recordings/2.1.325/stream/47-auth-401.jsonl"]);
     assert_eq!(code, 0);
-    assert!(stdout.contains("1 turn failed: success with is_error 1"), "{stdout}");
+    assert!(stdout.contains("✗ Failed: authentication_failed · 1 prompt"), "{stdout}");
 }
 
 #[test]

@@ -606,3 +606,20 @@ proptest! {
         }
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_goes_on_is_shown_as_running() {
+    let log = fs::read(recording("stream/02-single-bash.jsonl")).unwrap();
+    let lines: Vec<&[u8]> = log.split_inclusive(|byte| *byte == b'\n').collect();
+    let is_answer = |line: &&[u8]| line.windows(13).any(|part| part == b"\"tool_result\"");
+    let until = lines.iter().position(is_answer).unwrap();
+    let file = crate::support::log(lines[..until].concat());
+    let child = Child::start(&["summarize", "--follow", file.path().to_str().unwrap()]);
+    std::thread::sleep(Duration::from_millis(500));
+    let (code, report, _) = child.end("-INT");
+    assert_eq!(code, Some(130));
+    assert!(report.starts_with("… Running · step 1 · Bash "), "{report}");
+    assert!(report.lines().next().unwrap().contains(" · at least $0.0"), "{report}");
+    assert!(!report.contains('✗'), "{report}");
+}

@@ -22,6 +22,7 @@ mod follow;
 mod foreign;
 mod formats;
 mod gates;
+mod headline;
 #[cfg(unix)]
 mod hints;
 mod hooks;

@@ -320,7 +320,7 @@ fn live_plain_prints_progress_lines() {
     let stderr = String::from_utf8(seen.stderr).unwrap();
     let lines: Vec<&str> = stderr.lines().filter(|line| line.starts_with("ccstat: ")).collect();
     assert!((2..8).contains(&lines.len()), "{stderr}");
-    assert!(lines.iter().any(|line| line.contains("turn 1")), "{stderr}");
+    assert!(lines.iter().any(|line| line.contains("step 1")), "{stderr}");
 }
 
 #[test]

@@ -77,6 +77,7 @@ pub(super) const GROUPS: &[Group] = &[
             "sort",
             "suggest",
             "timezone",
+            "verbose",
         ],
     },
     Group {

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::{error_name, status_name, usage};
 use crate::{
     event::{
-        Block, BlockKind, Message, Response, TASK_NOTICE, Text, ToolPart, ToolResult, ToolUse,
+        Block, BlockKind, INTERRUPTION, Message, Response, TASK_NOTICE, Text, ToolPart, ToolResult, ToolUse,
         denial::is_refusal,
         fields::{
             BlockFields, BlockKey, CallFields, CallKey, DecisionFields, DecisionKey, MessageKey, PartFields,
@@ -26,7 +26,7 @@ pub(in crate::event) const NOT_HUMAN: &[&str] = &[
     "<local-command-",
     "<command-name>",
     TASK_NOTICE,
-    "[Request interrupted",
+    INTERRUPTION,
     "<bash-input>",
     "<bash-stdout>",
     "<bash-stderr>",

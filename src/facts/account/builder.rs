@@ -8,6 +8,7 @@ use crate::{
         Hashed,
         ledger::{Call, End},
     },
+    input::SourceId,
     measure::{Millis, Tokens, Usd, add},
 };
 
@@ -27,14 +28,23 @@ impl<'a> AccountBuilder<'a> {
         self.account.turns.no_result_sessions += u64::from(lacks_result);
     }
 
-    /// Adds the end of a turn.
-    pub(in crate::facts) fn turn(&mut self, subtype: &str, ok: bool, num_turns: u64) {
+    /// Adds the end of a turn. `api_error` returns the API error that a failed turn ended with.
+    pub(in crate::facts) fn turn(
+        &mut self,
+        subtype: &str,
+        ok: bool,
+        num_turns: u64,
+        api_error: impl FnOnce() -> Option<&'a str>,
+    ) {
         let turns = &mut self.account.turns;
         turns.total += 1;
         *if ok { &mut turns.ok } else { &mut turns.errors } += 1;
         count(&mut turns.by_subtype, subtype);
         if !ok {
             count(&mut turns.failed_by_subtype, subtype);
+            // The CLI reports a failure of the API as `success` with a flag.
+            let reason = if subtype == "success" { api_error().unwrap_or("is_error") } else { subtype };
+            count(&mut turns.failed_by_reason, reason);
         }
         turns.num_turns = turns.num_turns.saturating_add(num_turns);
     }
@@ -88,6 +98,17 @@ impl<'a> AccountBuilder<'a> {
         amount.into_iter().for_each(|amount| add(&mut sum.total, amount));
     }
 
+    /// Whether runs were printed, and none of them has a result or a reported cost.
+    pub(in crate::facts) fn has_unbilled(&self) -> bool {
+        let Account { turns, cost, .. } = &self.account;
+        turns.no_result_sessions > 0 && turns.total == 0 && cost.reported.is_none()
+    }
+
+    /// Adds the lower bound of a response that no result has billed.
+    pub(in crate::facts) fn unbilled(&mut self, amount: Option<Usd>) {
+        amount.into_iter().for_each(|amount| add(&mut self.account.cost.unbilled, amount));
+    }
+
     /// Adds the computed cost of a response.
     pub(in crate::facts) fn computed(&mut self, amount: Option<Usd>) {
         amount.into_iter().for_each(|amount| add(&mut self.account.cost.computed, amount));
@@ -109,6 +130,19 @@ impl<'a> AccountBuilder<'a> {
         account.models = models.into_iter().map(str::to_owned).collect();
         account
     }
+}
+
+/// Source and offset of a record.
+pub(in crate::facts) type At = (SourceId, u64);
+
+/// The API error that a turn ended with: the last one in its source between the result before it and its own.
+pub(in crate::facts) fn last_error<'e>(
+    errors: impl Iterator<Item = (At, &'e str)>,
+    before: Option<At>,
+    end: At,
+) -> Option<&'e str> {
+    let within = |&(at, _): &(At, &str)| at.0 == end.0 && at < end && before.is_none_or(|before| at > before);
+    errors.filter(within).max_by_key(|(at, _)| *at).map(|(_, kind)| kind)
 }
 
 /// Counts of names, and the first location of each unknown name.

@@ -10,13 +10,15 @@ use super::{
 };
 use crate::{
     event::{
-        self, BlockKind, Kind,
+        self, BlockKind, Body, Event, INTERRUPTION, Kind, ToolPart,
         trace::{self, QUESTION_TOOL, Traces},
     },
     facts::{
         absorb::RecordAbsorber,
         key::{Id, Name},
-        merge::{First, Merge},
+        ledger::MessageKind,
+        merge::{First, Last, Merge},
+        sessions::Message,
     },
     measure::Time,
 };
@@ -34,7 +36,36 @@ const MAX_ANSWER_BYTES: usize = 2048;
 /// Tools whose input names a type of subagent.
 const AGENT_TOOLS: [&str; 2] = ["Agent", "Task"];
 
+/// Returns the kind of a message of the main agent; `None` if it does not say how a conversation ended.
+fn message_kind(event: &Event<'_>) -> Option<MessageKind> {
+    let Body::Message(message) = &event.body else { return None };
+    let has = |part: fn(&ToolPart<'_>) -> bool| message.blocks.iter().any(|block| part(&block.tool_part));
+    let is_interruption =
+        || event::message_text(event).is_some_and(|text| text.trim_start().starts_with(INTERRUPTION));
+    match () {
+        () if event.agent != event::Agent::default() => None,
+        () if message.api_error.is_some() => Some(MessageKind::ApiError),
+        () if has(|part| matches!(part, ToolPart::Call(_))) => Some(MessageKind::Call),
+        () if message.response.is_some() => Some(MessageKind::Answer),
+        () if has(|part| matches!(part, ToolPart::Result(_))) => Some(MessageKind::CallResult),
+        () if event.prompt => Some(MessageKind::Prompt),
+        () => is_interruption().then_some(MessageKind::Interruption),
+    }
+}
+
 impl RecordAbsorber<'_, '_, '_> {
+    /// Notes the last message of a session, which says how a saved session ended.
+    pub(in crate::facts) fn detail_last_message(&mut self) {
+        if !self.keeps(Detail::EVENTS) {
+            return;
+        }
+        let Some(kind) = message_kind(self.event) else { return };
+        let last = Last(Message { time: self.event.time, place: self.compact_place, kind });
+        if let Some(run) = &mut *self.facts.run {
+            run.session.last.merge(Some(last));
+        }
+    }
+
     /// Returns whether all of `detail` is kept.
     pub(in crate::facts) fn keeps(&self, detail: Detail) -> bool {
         self.facts.details.as_ref().is_some_and(|details| details.kept.contains(detail))

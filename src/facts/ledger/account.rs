@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Ledger;
-use crate::facts::account::{Account, AccountBuilder, NameCounts, Unknown};
+use super::{Context, End, Ledger};
+use crate::facts::account::{Account, AccountBuilder, NameCounts, OnlySession, Unknown, last_error};
 
 impl Ledger {
     /// Computes all reported numbers. Kinds, blocks, versions and the time span need
@@ -14,10 +14,17 @@ impl Ledger {
         for session in &self.sessions {
             builder.session(session.id.is_some(), session.lacks_result());
         }
+        let at = |context: &Context| context.location.map(|at| (at.source, at.offset));
+        let errors = || self.api_failures.iter().filter(|failure| !failure.retried);
+        let errors = || errors().filter_map(|failure| Some((at(&failure.context)?, &*failure.kind)));
+        let mut before = None;
         for turn in &self.turns {
+            let end = at(&turn.context);
             if turn.counted {
-                builder.turn(&turn.subtype, turn.ok, turn.num_turns);
+                let error = || last_error(errors(), before, end?);
+                builder.turn(&turn.subtype, turn.ok, turn.num_turns, error);
             }
+            before = end;
             builder.time(turn.wall, turn.api);
         }
         self.interactive_turns.iter().for_each(|turn| builder.time(Some(turn.wall), None));
@@ -32,7 +39,24 @@ impl Ledger {
             let model = charge.model.as_deref().filter(|_| charge.known);
             builder.paid(model, charge.tokens, charge.cost, charge.reported);
         }
+        if builder.has_unbilled() {
+            self.responses.iter().for_each(|response| builder.unbilled(response.unbilled));
+        }
+        builder.account.only_session = self.only_session();
         builder.finish()
+    }
+
+    fn only_session(&self) -> Option<OnlySession> {
+        let mut named = self.sessions.iter().filter(|session| session.id.is_some());
+        let only = named.next().filter(|_| named.next().is_none())?;
+        let open = self.calls.iter().filter(|call| call.end == End::Open);
+        let open = open.max_by_key(|call| (call.context.location, &call.tool));
+        Some(OnlySession {
+            id: only.id.as_ref()?.to_string(),
+            project: only.project.as_ref().map(ToString::to_string),
+            started: only.started,
+            open_call: open.map(|call| (call.tool.to_string(), call.context.time)),
+        })
     }
 
     /// Returns the plain counts, with one pass over the records.

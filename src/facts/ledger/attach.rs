@@ -66,6 +66,7 @@ fn merge_session(session: &mut Session, other: Session) {
         ended,
         streamed: _,
         has_result,
+        last_message,
         complete,
         unpriced,
         steps: _, // explained per session, before sessions are merged
@@ -77,6 +78,7 @@ fn merge_session(session: &mut Session, other: Session) {
     session.started = session.started.into_iter().chain(started).min();
     session.ended = session.ended.max(ended);
     session.has_result |= has_result;
+    session.last_message = session.last_message.or(last_message);
     session.complete &= complete;
     session.unpriced.extend(unpriced);
     session.title = session.title.take().or(title);

@@ -122,6 +122,7 @@ impl<'a> LedgerBuilder<'a> {
                 ended: session.end.map(|Last(end)| end),
                 streamed: session.streamed,
                 has_result: self.settled.has_result(key, session),
+                last_message: session.last.map(|Last(message)| message.kind),
                 complete: true,
                 unpriced: BTreeSet::new(),
                 steps: Vec::new(),

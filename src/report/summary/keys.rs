@@ -6,9 +6,9 @@ use super::Names;
 use crate::{
     facts::{
         Account, Arrived, Cost, Denials, Durations, Errors, Input, InvalidPlace, Latencies, ModelCost,
-        ToolCount, Tools, Turns, Unknown,
+        OnlySession, ToolCount, Tools, Turns, Unknown,
     },
-    measure::Tokens,
+    measure::{Time, Tokens},
     report::{
         Key::{self, ByName, List, Maybe, Object, One},
         Members, Unit, Value,
@@ -41,8 +41,23 @@ object! { pub(super) KEYS, all(account: &Account, names: Names<'_>)
     duration: "Durations.", Object(DURATION) => duration(&account.duration);
     models: "Models that responded, sorted.", List(&TEXT) => list(&account.models);
     versions: "Versions of the CLI, sorted.", List(&TEXT) => list(&account.versions);
+    only_session: "The session, if there is exactly one; otherwise its keys are null.", Object(ONLY_SESSION) =>
+        only_session(account.only_session.as_ref());
     by_arrival: "Measured by `run` and --live while the stream arrived, independent of times in the log; otherwise null.",
         Maybe(&Object(BY_ARRIVAL)) => Value::Missing;
+}
+
+object! { ONLY_SESSION, only_session(session: Option<&OnlySession>)
+    session: "Session id.", Maybe(&TEXT) => session.map(|session| &*session.id);
+    project: "Working directory in which it started.", Maybe(&TEXT) =>
+        session.and_then(|session| session.project.as_deref());
+    started: "Time of its first record.", TIME => session.and_then(|session| session.started);
+    open_call: "Tool of its last call without a result.", Maybe(&TEXT) => open_call(session).map(|(tool, _)| &**tool);
+    open_call_time: "Time of that call.", TIME => open_call(session).and_then(|(_, time)| *time);
+}
+
+fn open_call(session: Option<&OnlySession>) -> Option<&(String, Option<Time>)> {
+    session.and_then(|session| session.open_call.as_ref())
 }
 
 object! { pub(super) BY_ARRIVAL, by_arrival(arrived: &Arrived)
@@ -96,6 +111,8 @@ object! { TURNS, turns(turns: &Turns)
     by_subtype: "All turns by the subtype of their result.", ByName(&COUNT) => Value::counts(&turns.by_subtype);
     failed_by_subtype: "Failed turns by the subtype of their result.", ByName(&COUNT) =>
         Value::counts(&turns.failed_by_subtype);
+    failed_by_reason: "Failed turns by reason: the type of the API error, else the subtype, else `is_error`.",
+        ByName(&COUNT) => Value::counts(&turns.failed_by_reason);
     num_turns: "Sum of `num_turns` of the results.", COUNT => turns.num_turns;
     no_result_sessions: "Printed sessions without a result.", COUNT => turns.no_result_sessions;
 }
@@ -156,6 +173,8 @@ object! { COST, cost(cost: &Cost)
     total_usd: "Total cost: reported by the CLI, computed for sessions without a reported cost.", USD => cost.total;
     reported_usd: "Cost reported by the CLI.", USD => cost.reported;
     computed_usd: "Cost computed from tokens and prices, for responses with final token counts.", USD => cost.computed;
+    unbilled_usd: "Lower bound of the cost of printed runs if none has a result, from input and cache tokens; not in the total.",
+        USD => cost.unbilled;
     complete: "Whether the total is complete as far as known.", One(Unit::Flag) => cost.complete;
     unpriced_models: "Models without a price, in sessions without reported cost.", List(&TEXT) =>
         list(&cost.unpriced_models);

@@ -3,8 +3,8 @@
 use super::Names;
 use crate::{
     facts::{Account, Arrived, Input, InvalidPlace, Latencies, ModelCost, Name, ToolCount, Unknown},
-    measure::Tokens,
-    report::{Column, Line, Section, Table, Tone, Value, column::columns},
+    measure::{Time, Tokens, Usd},
+    report::{Column, Line, Section, Table, Tone, Value, column::columns, unique_prefix},
 };
 use std::collections::BTreeMap;
 
@@ -78,31 +78,31 @@ pub(super) fn arrived(arrived: &Arrived) -> Option<Table> {
 
 pub(super) fn screen(account: &Account, names: Names<'_>) -> Vec<Section> {
     let mut sections = vec![Section::Verdict(verdict(account))];
+    sections.extend(about(account).map(Section::About));
     let attention = attention(account, names);
     if !attention.is_empty() {
         sections.push(Section::Attention(attention));
     }
-    sections
-        .extend([tools(account), models(account), kinds(account)].into_iter().flatten().map(Section::Table));
+    let kinds = kinds(account).filter(|_| !account.unknown_kinds.is_empty());
+    sections.extend([tools(account), models(account), kinds].into_iter().flatten().map(Section::Table));
     sections
 }
 
-/// The headline: outcome, turns, cost, duration.
+/// The headline: outcome, prompts, steps, cost, duration.
 fn verdict(account: &Account) -> Line {
     let mut line = doubted(ending(account), &account.input);
     if account.sessions > 1 {
         line = line.word(" · ").count(account.sessions, " session", " sessions");
     }
-    if account.turns.total > 0 {
-        line = line.word(" · ").count(account.turns.total, " turn", " turns");
-    } else if account.prompts > 0 {
-        line = line.word(" · ").count(account.prompts, " prompt", " prompts");
+    // Streams have a result for each prompt, saved sessions have the prompts themselves.
+    let prompts = account.turns.total.max(account.prompts);
+    if prompts > 0 {
+        line = line.word(" · ").count(prompts, " prompt", " prompts");
     }
-    line = match (account.cost.total, account.cost.complete) {
-        (None, _) => line.word(" · cost unknown"),
-        (Some(total), true) => line.word(" · ").value(total),
-        (Some(total), false) => line.word(" · at least ").value(total),
-    };
+    if account.responses > 0 {
+        line = line.word(" · ").count(account.responses, " step", " steps");
+    }
+    line = cost(line, account);
     match account.duration.wall {
         Some(wall) => line.word(" · ").value(wall),
         None => match account.duration.first.zip(account.duration.last) {
@@ -114,37 +114,114 @@ fn verdict(account: &Account) -> Line {
     }
 }
 
+/// Appends the cost, or a lower bound of it.
+fn cost(line: Line, account: &Account) -> Line {
+    let cost = &account.cost;
+    match (cost.total, cost.unbilled) {
+        (None, None) => line.word(" · cost unknown"),
+        (Some(total), _) if cost.complete => line.word(" · ").value(total),
+        (total, unbilled) => line.word(" · at least ").value(total.into_iter().chain(unbilled).sum::<Usd>()),
+    }
+}
+
+/// Which run it is: session, folder, date and models, if there is only one.
+fn about(account: &Account) -> Option<Line> {
+    let only = account.only_session.as_ref()?;
+    let line = Line::new(Tone::Plain).word("session ").value(unique_prefix(&only.id, None, None));
+    let project = only.project.as_deref();
+    let line = project.map_or(line.clone(), |project| line.word(" · ").value(project));
+    let line = only.started.map_or(line.clone(), |started| line.word(" · ").value(started));
+    let models = account.models.iter().take(EXAMPLES).enumerate();
+    let line = models
+        .fold(line, |line, (index, model)| line.word(if index == 0 { " · " } else { ", " }).value(&**model));
+    Some(and_more(line, account.models.len()))
+}
+
+/// The headline of a run that goes on: the step, the running call and the cost so far.
+pub(super) fn running(account: &Account, now: Time) -> Option<Line> {
+    if How::of(account) != How::NoResult {
+        return None;
+    }
+    let mut line = Line::new(Tone::Running).word("Running");
+    if account.sessions > 1 {
+        line = line.word(" · ").count(account.turns.no_result_sessions, " session", " sessions");
+    }
+    if account.responses > 0 {
+        line = line.word(" · step ").value(account.responses);
+    }
+    if let Some((tool, since)) = account.only_session.as_ref().and_then(|only| only.open_call.as_ref()) {
+        line = line.word(" · ").value(&**tool);
+        line = since.map_or(line.clone(), |since| line.word(" ").value(now.since(since)));
+    }
+    Some(cost(line, account))
+}
+
+/// How everything that was read ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum How {
+    /// Reading was interrupted.
+    Interrupted,
+    Nothing,
+    /// No run has a result.
+    NoResult,
+    /// The logs do not say.
+    Unsaid,
+    /// Every run failed, or some did.
+    Failed,
+    Success,
+}
+
+impl How {
+    fn of(account: &Account) -> Self {
+        let turns = &account.turns;
+        match () {
+            () if account.input.interrupted.is_some() => Self::Interrupted,
+            () if account.input.records == 0 => Self::Nothing,
+            () if turns.total == 0 && turns.no_result_sessions > 0 => Self::NoResult,
+            () if turns.total == 0 => Self::Unsaid,
+            () if turns.errors > 0 => Self::Failed,
+            () => Self::Success,
+        }
+    }
+}
+
 fn ending(account: &Account) -> Line {
-    let (turns, denials) = (&account.turns, account.denials.total);
-    if let Some(line) = super::interrupted(&account.input) {
-        return line;
+    match How::of(account) {
+        How::Interrupted => super::interrupted(&account.input).unwrap_or(Line::new(Tone::Warning)),
+        How::Nothing => Line::new(Tone::Bad).word("No records"),
+        How::NoResult if account.turns.no_result_sessions > 1 => {
+            Line::new(Tone::Bad).word("No result: the runs were killed, or are still running")
+        }
+        How::NoResult => Line::new(Tone::Bad).word("No result: the run was killed, or is still running"),
+        How::Unsaid => with_denials(Line::new(Tone::Plain).word(written(account)), account),
+        How::Failed => failed(account),
+        How::Success => with_denials(Line::new(Tone::Good).word("Success"), account),
     }
-    if account.input.records == 0 {
-        return Line::new(Tone::Bad).word("No records");
+}
+
+/// Says how many prompts failed, and why.
+fn failed(account: &Account) -> Line {
+    let turns = &account.turns;
+    let reasons = || turns.failed_by_reason.iter().map(|(reason, &count)| (reason_words(reason), count));
+    let line = Line::new(Tone::Bad);
+    if turns.errors < turns.total {
+        let line = line.value(turns.errors).word(" of ").value(turns.total).word(" prompts failed");
+        return listed(line, reasons());
     }
-    if turns.total == 0 && turns.no_result_sessions > 0 {
-        return Line::new(Tone::Bad).word("No result: the run did not end");
+    let line = line.word("Failed");
+    match &reasons().collect::<Vec<_>>()[..] {
+        [(reason, _)] => line.word(": ").value(*reason),
+        _ => listed(line, reasons()),
     }
-    if turns.total == 0 {
-        return with_denials(Line::new(Tone::Plain).word(written(account)), denials);
+}
+
+/// Names without a meaning to the reader are spelled out.
+fn reason_words(reason: &str) -> &str {
+    match reason {
+        "is_error" => "the result says is_error",
+        "unknown" => "API error",
+        other => other,
     }
-    if turns.errors == turns.total {
-        let line = Line::new(Tone::Bad).word("Failed");
-        return match turns.by_subtype.keys().next() {
-            Some(subtype) if turns.by_subtype.len() == 1 && subtype != "success" => {
-                line.word(": ").value(&**subtype)
-            }
-            _ => line,
-        };
-    }
-    if turns.errors > 0 {
-        return Line::new(Tone::Bad)
-            .value(turns.errors)
-            .word(" of ")
-            .value(turns.total)
-            .word(" turns failed");
-    }
-    with_denials(Line::new(Tone::Good).word("Success"), denials)
 }
 
 /// Qualifies the headline if there are more invalid lines than records. Such a log is never reported as good.
@@ -154,7 +231,7 @@ pub(in crate::report) fn doubted(headline: Line, input: &Input) -> Line {
     }
     let tone = match headline.tone {
         Tone::Bad => Tone::Bad,
-        Tone::Good | Tone::Warning | Tone::Plain => Tone::Warning,
+        Tone::Good | Tone::Warning | Tone::Running | Tone::Plain => Tone::Warning,
     };
     let mut line = Line::new(tone).word("This may not be a Claude Code log: ");
     line = line.count(input.invalid, " invalid line, ", " invalid lines, ");
@@ -171,7 +248,7 @@ pub(super) fn failure(account: &Account) -> Option<Line> {
     let ending = ending(account);
     match ending.tone {
         Tone::Bad => Some(doubted(ending, &account.input)),
-        Tone::Good | Tone::Warning | Tone::Plain => without_result(account),
+        Tone::Good | Tone::Warning | Tone::Running | Tone::Plain => without_result(account),
     }
 }
 
@@ -185,6 +262,7 @@ fn without_result(account: &Account) -> Option<Line> {
 fn written(account: &Account) -> &'static str {
     let has = |dialect: &str| account.input.dialects.contains_key(dialect);
     match () {
+        () if has("transcript") && account.sessions == 1 => "Saved session",
         () if has("transcript") => "Saved sessions",
         () if has("stream") || has("bridge") => "No result",
         () => "The host's side of a run",
@@ -192,32 +270,35 @@ fn written(account: &Account) -> &'static str {
 }
 
 /// Mentions denials in the headline, since the CLI reports `success` despite denied calls.
-fn with_denials(mut line: Line, denials: u64) -> Line {
-    if denials == 0 {
+fn with_denials(mut line: Line, account: &Account) -> Line {
+    let denials = &account.denials;
+    if denials.total == 0 {
         return line;
     }
     line.tone = Tone::Warning;
-    line.word(", but ").count(denials, " call was denied", " calls were denied")
+    let line = line.word(", but ").count(denials.total, " call was denied", " calls were denied");
+    listed(line, denials.by_tool.iter().map(|(name, &count)| (&**name, count)))
 }
 
 fn attention(account: &Account, names: Names<'_>) -> Vec<Line> {
     let (turns, tools, errors, input) =
         (&account.turns, &account.tools.total, &account.errors, &account.input);
+    // The headline is not repeated.
+    let how = How::of(account);
+    let denied = if matches!(how, How::Success | How::Unsaid) { 0 } else { account.denials.total };
+    let failed = if how == How::Failed { 0 } else { turns.errors };
+    let is_repeated = how == How::Failed && errors.by_type == turns.failed_by_reason;
     let bad = |count: u64| (count > 0).then(|| Line::new(Tone::Bad));
     let odd = |count: u64| (count > 0).then(|| Line::new(Tone::Warning));
     let by_tool = |count: fn(&ToolCount) -> u64| {
         account.tools.by_name.iter().map(move |(name, tool)| (&**name, count(tool)))
     };
-    // The CLI reports API failures as `success` with a flag; without it the line would contradict itself.
-    let failures = turns.failed_by_subtype.iter().map(|(name, &count)| {
-        let name = if name == "success" { "success with is_error" } else { name };
-        (name, count)
-    });
+    let reasons = turns.failed_by_reason.iter().map(|(reason, &count)| (reason_words(reason), count));
     [
-        bad(turns.errors)
-            .map(|line| listed(line.count(turns.errors, " turn failed", " turns failed"), failures)),
-        without_result(account),
-        bad(account.denials.total).map(|line| {
+        bad(failed)
+            .map(|line| listed(line.count(turns.errors, " prompt failed", " prompts failed"), reasons)),
+        without_result(account).filter(|_| how != How::NoResult),
+        bad(denied).map(|line| {
             let line = line.count(account.denials.total, " call denied", " calls denied");
             listed(line, account.denials.by_tool.iter().map(|(name, &count)| (&**name, count)))
         }),
@@ -234,9 +315,16 @@ fn attention(account: &Account, names: Names<'_>) -> Vec<Line> {
             line.count(account.tools.orphans, " tool result", " tool results")
                 .word(" without a call: the log with the call was not read")
         }),
-        bad(errors.api + errors.api_retries).map(|line| {
-            let line = line.count(errors.api, " API error", " API errors").word(", ");
-            let line = line.count(errors.api_retries, " retry", " retries");
+        bad(errors.api + errors.api_retries).filter(|_| !is_repeated).map(|line| {
+            let line = match errors.api {
+                0 => line,
+                count => line.count(count, " API error", " API errors"),
+            };
+            let line = match (errors.api, errors.api_retries) {
+                (_, 0) => line,
+                (0, count) => line.count(count, " API request retried", " API requests retried"),
+                (_, count) => line.word(", ").count(count, " retry", " retries"),
+            };
             listed(line, errors.by_type.iter().map(|(name, &count)| (&**name, count)))
         }),
         bad(input.invalid).map(|line| {
@@ -359,7 +447,7 @@ fn models(account: &Account) -> Option<Table> {
     Some(table.with_total(&models_columns(), &("Total".to_owned(), ModelCost { total: cost.total, tokens })))
 }
 
-fn kinds(account: &Account) -> Option<Table> {
+pub(super) fn kinds(account: &Account) -> Option<Table> {
     let mut rows: Vec<(String, u64)> =
         account.kinds.iter().map(|(name, &count)| (name.clone(), count)).collect();
     rows.sort_by(|one, two| two.1.cmp(&one.1).then_with(|| one.0.cmp(&two.0)));
