@@ -22,7 +22,8 @@ pub fn wrap(text: &str, width: Option<usize>) -> Vec<String> {
 pub fn fill(line: &str, width: Option<usize>) -> Vec<String> {
     let Some(width) = width else { return vec![line.to_owned()] };
     let words = line.trim_start_matches(' ');
-    let indent = (line.len() - words.len()).min(width / 2);
+    // Some characters are two columns wide.
+    let indent = (line.len() - words.len()).min(width / 2).min(width.saturating_sub(2));
     let room = width.saturating_sub(indent).max(1);
     let rows = wrap(words, Some(room)).into_iter().flat_map(|row| broken(&row, room));
     rows.map(|row| format!("{:indent$}{row}", "")).collect()
