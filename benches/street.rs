@@ -353,7 +353,8 @@ fn bytes_to_text(criterion: &mut Criterion) {
     for log in &Log::all() {
         let mut file = NamedTempFile::with_suffix(".jsonl").expect("a temporary file");
         file.write_all(log.text.as_bytes()).expect("room for a corpus");
-        let source = Source { origin: Origin::File(file.path().to_owned()), unverified: false };
+        let source =
+            Source { origin: Origin::File(file.path().to_owned()), unverified: false, machine: None };
         row(&mut group, "floor", log, &log.answer.lines, |_| read(&file, newlines));
         row(&mut group, "obvious", log, &log.counts(), |_| obvious_street(&file));
         for threads in [1, all] {

@@ -209,9 +209,12 @@ pub(crate) fn scan(bytes: &[u8], block: usize, unit: u64) -> Option<Account> {
 
 /// The account of a file, read with this number of threads.
 fn account(path: &Path, limits: Limits, threads: usize) -> Account {
-    let source = Source { origin: Origin::File(path.to_owned()), unverified: false };
-    let bulk =
-        (threads > 1).then(|| Source { origin: Origin::File(BULK.path().to_owned()), unverified: true });
+    let source = Source { origin: Origin::File(path.to_owned()), unverified: false, machine: None };
+    let bulk = (threads > 1).then(|| Source {
+        origin: Origin::File(BULK.path().to_owned()),
+        unverified: true,
+        machine: None,
+    });
     let sources: Vec<Source> = [source].into_iter().chain(bulk).collect();
     let options = Options { limits, threads, ..Options::default() };
     let scan = scan::scan(&sources, &options, &Progress::default());

@@ -35,7 +35,7 @@ pub(crate) fn every_report(log: &[u8]) -> usize {
 pub(crate) fn reports_in(formats: &[Format], log: &[u8]) -> usize {
     let mut file = tempfile::Builder::new().suffix(".jsonl").tempfile().expect("a temporary file");
     file.write_all(log).expect("room for a log");
-    let sources = [Source { origin: Origin::File(file.path().to_owned()), unverified: false }];
+    let sources = [Source { origin: Origin::File(file.path().to_owned()), unverified: false, machine: None }];
     let read = |detail| -> Facts {
         let options = Options { threads: 1, detail, ..Options::default() };
         scan::scan(&sources, &options, &Progress::default()).facts

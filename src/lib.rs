@@ -37,6 +37,8 @@
 mod names;
 
 mod api;
+#[allow(missing_docs, reason = "behind `internal`: a comment that repeats a name helps nobody")]
+mod archive;
 #[cfg(feature = "cli")]
 mod cli;
 mod error;
@@ -103,6 +105,8 @@ pub mod internal {
         permission
         /// Writes a log without its texts.
         redact
+        /// Keeps copies of logs.
+        archive
         /// The program.
         #[cfg(feature = "cli")]
         cli

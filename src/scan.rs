@@ -2,6 +2,7 @@
 
 mod decoder;
 pub mod follow;
+mod lean;
 mod locate;
 mod stream;
 
@@ -336,8 +337,7 @@ fn read(
     let Scratch { buffer, predictor } = scratch;
     let mut decoder = UnitDecoder::new(&mut done.facts, source, unit.line_base, predictor, options, progress);
     let (amount, result) = input::read_all(bytes, unit.range, &options.limits, buffer, &mut decoder);
-    decoder.finish();
-    decoder.tally(amount, start);
+    decoder.finish(amount, start);
     if options.stop.is_set() {
         done.facts.interrupt(None);
     }

@@ -498,7 +498,7 @@ impl Files {
         std::fs::write(&path, "{}").expect("written");
         let file = std::fs::OpenOptions::new().write(true).open(&path).expect("opened");
         file.set_len(2 << 20).expect("made larger");
-        self.sources.push(Source { origin: Origin::File(path), unverified: true });
+        self.sources.push(Source { origin: Origin::File(path), unverified: true, machine: None });
         self
     }
 
@@ -523,7 +523,7 @@ impl Files {
 }
 
 fn source(path: PathBuf) -> Source {
-    Source { origin: Origin::File(path), unverified: false }
+    Source { origin: Origin::File(path), unverified: false, machine: None }
 }
 
 fn cut(unit: u64, block: usize) -> Limits {

@@ -9,6 +9,7 @@ use clap::{
 };
 
 pub use super::{
+    archive::Archive,
     diff::Diff,
     explain::Explain,
     export::Export,
@@ -83,6 +84,8 @@ pub enum Command {
     /// Lists sessions.
     #[command(visible_alias = SESSION)]
     Sessions(Sessions),
+    /// Keeps compressed copies of logs.
+    Archive(Box<Archive>),
     /// Write the rows of a report with all columns, for other programs
     ///
     /// Writes CSV by default. The columns are those of `--format json` in the report of the same name.

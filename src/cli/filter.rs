@@ -30,6 +30,9 @@ pub struct Filters {
     /// Count only projects with this in the path of their folder; * and ? are wildcards
     #[arg(long, value_name = "PROJECT", value_parser = Pattern::new)]
     pub project: Vec<Pattern>,
+    /// Count only sessions that were archived on this machine; * and ? are wildcards
+    #[arg(long, value_name = "NAME", value_parser = Pattern::new)]
+    pub machine: Vec<Pattern>,
     /// Count only models with this in their name; * and ? are wildcards
     #[arg(long, value_name = "MODEL", value_parser = Pattern::new)]
     pub model: Vec<Pattern>,
@@ -94,6 +97,7 @@ impl Filters {
             until,
             last: self.last,
             projects: self.project.clone(),
+            machines: self.machine.clone(),
             models: self.model.clone(),
             sessions: self.session.clone(),
             tools: self.tool.clone(),

@@ -1,5 +1,6 @@
 //! The command-line program. The only module that knows about terminals.
 
+mod archive;
 pub mod args;
 mod child;
 mod config;
@@ -117,6 +118,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             let spec = if by_prompt { &report::COST_BY_PROMPT } else { &report::COST };
             write(&cost.rows, ReportRequest::of(spec, &make))
         }
+        Command::Archive(archive) => archive::archive(archive, &variables, style),
         Command::Redact(redact) => redact::redact(redact, &variables),
         Command::Prices(prices) => {
             prices.output.fits(report::PRICES.name)?;

@@ -163,7 +163,7 @@ fn not_started(run: &Run, error: &io::Error) -> ExitStatus {
 }
 
 fn report(run: &Run, outcome: Outcome, prices: &Prices, variables: &Variables) -> Result<ExitStatus, Error> {
-    let sources = [Source { origin: Origin::Stdin, unverified: false }];
+    let sources = [Source { origin: Origin::Stdin, unverified: false, machine: None }];
     let Outcome { facts, unread, arrived, failed_outlets, abandoned } = outcome;
     passthrough::complain_of(&failed_outlets);
     if let Some(unread) = &unread {

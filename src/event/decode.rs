@@ -44,7 +44,7 @@ fn decode_typed<'a, P: Parser<'a>>(
     whole: &'a str,
     event: &mut Event<'a>,
 ) {
-    let Event { kind, dialect, uuid, session, time, version, prompt, cwd, agent, text, body } = event;
+    let Event { kind, dialect, uuid, session, time, version, prompt, cwd, agent, text, bytes, body } = event;
     let fields = &record.fields;
     let named = Type::of(&name);
     let sub = discriminator::<P>(record, named);
@@ -59,6 +59,7 @@ fn decode_typed<'a, P: Parser<'a>>(
     *cwd = fields.text(RecordKey::Cwd);
     decode_agent(fields, agent);
     *text = whole;
+    *bytes = whole.len() as u64;
     *kind = Kind::of(name, sub);
     *body = Body::Plain;
     decode_body::<P>(record, named, *dialect, body);
@@ -209,6 +210,7 @@ fn bridge_result<'a>(fields: &RecordFields<'a>) -> Option<Body<'a>> {
         is_error: fields.is_true(RecordKey::BridgeIsError),
         denied: false,
         content: None,
+        bytes: 0,
         outcome: None,
         decision: None,
         refusal: None,

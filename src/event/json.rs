@@ -14,7 +14,7 @@ const NUMBER_LIMIT: f64 = 1e18;
 
 /// The text of one valid JSON value.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Json<'a> {
+pub(crate) struct Json<'a> {
     text: &'a str,
     /// Whether the value is known to be a string without escapes. Searching for escapes again took 6 % of the
     /// instructions on short lines.
@@ -23,39 +23,39 @@ pub(super) struct Json<'a> {
 
 /// The fields of one object, in the order of the text.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Object<'a>(Vec<(&'a str, Json<'a>)>);
+pub(crate) struct Object<'a>(Vec<(&'a str, Json<'a>)>);
 
 /// Validates and parses a text that is one object.
-pub(super) fn object(text: &str) -> serde_json::Result<Object<'_>> {
+pub(crate) fn object(text: &str) -> serde_json::Result<Object<'_>> {
     serde_json::from_str(text)
 }
 
 impl<'a> Json<'a> {
     /// Wraps a text that is known to be one valid value, without whitespace around it.
-    pub(super) fn checked(text: &'a str) -> Self {
+    pub(crate) fn checked(text: &'a str) -> Self {
         Self { text, plain: false }
     }
 
     /// Like [`checked`](Self::checked), for a value that is known to be a string without escapes if `plain`.
     #[inline(always)]
-    pub(super) fn scanned(text: &'a str, plain: bool) -> Self {
+    pub(crate) fn scanned(text: &'a str, plain: bool) -> Self {
         Self { text, plain }
     }
 
     /// Returns the JSON text.
     #[inline(always)]
-    pub(super) fn source(self) -> &'a str {
+    pub(crate) fn source(self) -> &'a str {
         self.text
     }
 
     /// Returns whether the value is known to be a string without escapes.
     #[inline(always)]
-    pub(super) fn is_plain(self) -> bool {
+    pub(crate) fn is_plain(self) -> bool {
         self.plain
     }
 
     /// Returns the length of the JSON text in bytes.
-    pub(super) fn length(self) -> u64 {
+    pub(crate) fn length(self) -> u64 {
         self.text.len() as u64
     }
 
@@ -65,31 +65,31 @@ impl<'a> Json<'a> {
     }
 
     /// Parses the value if it is an object.
-    pub(super) fn object(self) -> Option<Object<'a>> {
+    pub(crate) fn object(self) -> Option<Object<'a>> {
         self.starts(b'{').then(|| object(self.text).unwrap_or_default())
     }
 
     /// Parses the value if it is an array, and returns its elements.
-    pub(super) fn array(self) -> Option<Vec<Json<'a>>> {
+    pub(crate) fn array(self) -> Option<Vec<Json<'a>>> {
         self.starts(b'[')
             .then(|| serde_json::from_str::<Elements<'_>>(self.text).map(|all| all.0).unwrap_or_default())
     }
 
-    pub(super) fn is_object(self) -> bool {
+    pub(crate) fn is_object(self) -> bool {
         self.starts(b'{')
     }
 
-    pub(super) fn is_array(self) -> bool {
+    pub(crate) fn is_array(self) -> bool {
         self.starts(b'[')
     }
 
-    pub(super) fn is_string(self) -> bool {
+    pub(crate) fn is_string(self) -> bool {
         self.starts(b'"')
     }
 
     /// Returns the unescaped value if it is a string.
     #[inline]
-    pub(super) fn string(self) -> Option<Cow<'a, str>> {
+    pub(crate) fn string(self) -> Option<Cow<'a, str>> {
         if self.plain {
             return self.text.get(1..self.text.len() - 1).map(Cow::Borrowed);
         }
@@ -98,12 +98,12 @@ impl<'a> Json<'a> {
 
     /// Returns the unescaped value if it is a string and not empty: an empty id counts as missing.
     #[inline]
-    pub(super) fn text(self) -> Option<Cow<'a, str>> {
+    pub(crate) fn text(self) -> Option<Cow<'a, str>> {
         self.string().filter(|text| !text.is_empty())
     }
 
     /// Returns the value if it is a number and not absurdly large.
-    pub(super) fn number(self) -> Option<f64> {
+    pub(crate) fn number(self) -> Option<f64> {
         let number: f64 = self.text.parse().ok()?;
         let is_number = self.starts(b'-') || self.text.as_bytes()[0].is_ascii_digit();
         (is_number && number.abs() < NUMBER_LIMIT).then_some(number)
@@ -111,7 +111,7 @@ impl<'a> Json<'a> {
 
     /// Returns the value as a count: the fraction is dropped, and 0 replaces negative numbers and other
     /// types.
-    pub(super) fn count(self) -> u64 {
+    pub(crate) fn count(self) -> u64 {
         let digits = self.text.as_bytes();
         // Numbers of up to 18 digits are below the limit, and stay exact above 2^53.
         if digits.len() <= 18 {
@@ -135,64 +135,64 @@ impl<'a> Json<'a> {
         }
     }
 
-    pub(super) fn is_true(self) -> bool {
+    pub(crate) fn is_true(self) -> bool {
         self.text == "true"
     }
 
-    pub(super) fn is_null(self) -> bool {
+    pub(crate) fn is_null(self) -> bool {
         self.text == "null"
     }
 
     /// Returns whether the value is set: not `null`, `false`, 0 or empty.
-    pub(super) fn is_set(self) -> bool {
+    pub(crate) fn is_set(self) -> bool {
         !matches!(self.text, "null" | "false" | "\"\"" | "0" | "[]" | "{}")
     }
 }
 
 impl<'a> Object<'a> {
     /// Returns the value of a key. The last of duplicate keys wins.
-    pub(super) fn get(&self, name: &str) -> Option<Json<'a>> {
+    pub(crate) fn get(&self, name: &str) -> Option<Json<'a>> {
         let is = |quoted: &str| quoted[1..quoted.len() - 1] == *name || unquote(quoted) == name;
         self.0.iter().rev().find(|(quoted, _)| is(quoted)).map(|&(_, value)| value)
     }
 
     /// The first of these members that is there and not `null`: the dialects spell names differently.
-    pub(super) fn member(&self, names: &[&str]) -> Option<Json<'a>> {
+    pub(crate) fn member(&self, names: &[&str]) -> Option<Json<'a>> {
         names.iter().filter_map(|name| self.get(name)).find(|value| !value.is_null())
     }
 
     /// The object under a name.
-    pub(super) fn object(&self, name: &str) -> Option<Object<'a>> {
+    pub(crate) fn object(&self, name: &str) -> Option<Object<'a>> {
         self.get(name)?.object()
     }
 
     /// The string that is not empty, under the first of these names that is there.
-    pub(super) fn text(&self, names: &[&str]) -> Option<Cow<'a, str>> {
+    pub(crate) fn text(&self, names: &[&str]) -> Option<Cow<'a, str>> {
         self.member(names)?.text()
     }
 
     /// The whole number that is not negative, under the first of these names that is there.
-    pub(super) fn count(&self, names: &[&str]) -> Option<u64> {
+    pub(crate) fn count(&self, names: &[&str]) -> Option<u64> {
         self.member(names)?.source().parse().ok()
     }
 
     /// The elements of the array under a name; none if it is no array.
-    pub(super) fn list(&self, name: &str) -> Vec<Json<'a>> {
+    pub(crate) fn list(&self, name: &str) -> Vec<Json<'a>> {
         self.get(name).and_then(Json::array).unwrap_or_default()
     }
 
     /// Whether the value under a name is `true`.
-    pub(super) fn is_true(&self, name: &str) -> bool {
+    pub(crate) fn is_true(&self, name: &str) -> bool {
         self.get(name).is_some_and(Json::is_true)
     }
 
     /// How many members it has.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Iterates over keys and values in the order of the text.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Cow<'a, str>, Json<'a>)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Cow<'a, str>, Json<'a>)> {
         self.0.iter().map(|&(quoted, value)| (unquote(quoted), value))
     }
 }
@@ -314,7 +314,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
 }
 
 /// Validates a text that is one JSON value.
-pub(super) fn is_valid(text: &str) -> serde_json::Result<()> {
+pub(crate) fn is_valid(text: &str) -> serde_json::Result<()> {
     serde_json::from_str::<IgnoredAny>(text).map(drop)
 }
 

@@ -10,8 +10,9 @@ mod denial;
 mod dialect;
 mod excerpt;
 mod fields;
-mod json;
+pub(crate) mod json;
 mod kind;
+pub mod lean;
 mod obvious;
 mod record;
 mod skim;
@@ -85,6 +86,8 @@ pub struct Event<'a> {
     pub agent: Agent<'a>,
     /// The JSON text of the record.
     pub text: &'a str,
+    /// Length of the record in the log, in bytes.
+    pub bytes: u64,
     /// Facts of this kind of record.
     pub body: Body<'a>,
 }
@@ -103,6 +106,7 @@ impl Event<'_> {
             cwd: None,
             agent: Agent::default(),
             text: "",
+            bytes: 0,
             body: Body::Plain,
         }
     }
@@ -209,6 +213,8 @@ pub struct ToolResult<'a> {
     pub denied: bool,
     /// `content` of the block as JSON: the result as the model sees it.
     pub content: Option<&'a str>,
+    /// Length of `content` in the log, in bytes; 0 if there is none.
+    pub bytes: u64,
     /// `toolUseResult` as JSON: the result as the tool returned it to the CLI.
     pub outcome: Option<&'a str>,
     /// Who decided about the call, as JSON text.

@@ -126,6 +126,8 @@ pub struct Session {
     pub source: SourceId,
     /// The folder it began in.
     pub project: Option<Name>,
+    /// The machine that wrote it, if it is in an archive.
+    pub machine: Option<Name>,
     /// The version that began it.
     pub version: Option<Name>,
     /// Earliest time of its records.

@@ -4,10 +4,13 @@ use std::{
     collections::HashSet,
     ffi::OsStr,
     path::{Component, Path, PathBuf},
+    sync::Arc,
 };
 
 use globset::GlobBuilder;
 use walkdir::{DirEntry, WalkDir};
+
+use super::archive;
 
 /// A file or stream to read records from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +20,8 @@ pub struct Source {
     /// Whether the content has to be checked first: a `.json` file found in a folder is a log only if it
     /// begins with a record.
     pub unverified: bool,
+    /// The machine that wrote it, if it is or was archived.
+    pub machine: Option<Arc<str>>,
 }
 
 /// A file or standard input.
@@ -158,6 +163,7 @@ pub fn find(wanted: &Roots) -> Search {
     if !named_once || search.linked {
         search.remove_aliases();
     }
+    archive::settle_copies(&mut search.sources);
     search
 }
 
@@ -201,7 +207,7 @@ impl Search {
 
     fn add_named(&mut self, path: &Path) {
         if path == Path::new("-") {
-            return self.sources.push(Source { origin: Origin::Stdin, unverified: false });
+            return self.sources.push(Source { origin: Origin::Stdin, unverified: false, machine: None });
         }
         match path.metadata() {
             Ok(metadata) if metadata.is_dir() => self.add_folder(path),
@@ -212,7 +218,7 @@ impl Search {
     }
 
     fn add_file(&mut self, path: PathBuf, unverified: bool) {
-        self.sources.push(Source { origin: Origin::File(path), unverified });
+        self.sources.push(Source { origin: Origin::File(path), unverified, machine: None });
     }
 
     fn add_folder(&mut self, folder: &Path) {
@@ -303,6 +309,9 @@ fn is_tool_results(entry: &DirEntry) -> bool {
 /// must be checked.
 fn classify_name(name: &OsStr) -> Option<bool> {
     let name = name.to_string_lossy();
+    if name == archive::MARKER {
+        return None;
+    }
     let plain = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
     if plain.ends_with(".jsonl") || plain.ends_with(".ndjson") {
         return Some(false);

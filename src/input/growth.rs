@@ -108,6 +108,25 @@ impl Fingerprint {
         Ok(Self { until, hash: hasher.finish() })
     }
 
+    /// Length and hash, to be stored.
+    pub(super) fn parts(self) -> (u64, u64) {
+        (self.until, self.hash)
+    }
+
+    pub(super) fn from_parts(until: u64, hash: u64) -> Self {
+        Self { until, hash }
+    }
+
+    /// Length of the part that it covers.
+    pub fn until(&self) -> u64 {
+        self.until
+    }
+
+    /// Computes the fingerprint of the first `until` bytes of a file at a path.
+    pub fn of_path(path: &Path, until: u64) -> io::Result<Self> {
+        Self::of(&mut open_checked(path)?, until)
+    }
+
     /// Returns whether a file still has this fingerprint.
     pub fn matches(&self, path: &Path) -> bool {
         open_checked(path)

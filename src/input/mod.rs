@@ -2,6 +2,7 @@
 //!
 //! This is the only module that opens logs. It knows where a record begins and ends, not what it means.
 
+pub mod archive;
 mod buffer;
 mod find;
 mod growth;

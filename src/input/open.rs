@@ -2,12 +2,13 @@
 
 use std::{
     fs::{File, Metadata},
-    io::{self, BufReader, Cursor, Read},
+    io::{self, BufReader, Cursor, Read, Seek},
     path::Path,
 };
 
 use super::{
     Origin,
+    archive::{self, Archived},
     gzip::GzipReader,
     pipe::{self, Stop},
 };
@@ -60,6 +61,11 @@ impl Bytes {
         let mut file = open_checked(path)?;
         Ok(match compression_of(&mut file)? {
             None => Self::File(file),
+            Some(Compression::Archive) => {
+                let committed = Archived::read(&mut file)?.map_or(u64::MAX, |archived| archived.committed());
+                file.rewind()?;
+                Self::Stream(Compression::Zstd.decompress(Box::new(file.take(committed)))?)
+            }
             Some(compression) => Self::Stream(compression.decompress(Box::new(file))?),
         })
     }
@@ -132,7 +138,7 @@ fn compression_of(file: &mut File) -> io::Result<Option<Compression>> {
 #[cfg(not(unix))]
 fn compression_of(file: &mut File) -> io::Result<Option<Compression>> {
     let (head, length) = magic(file)?;
-    std::io::Seek::rewind(file)?;
+    file.rewind()?;
     Ok(Compression::of(&head[..length]))
 }
 
@@ -147,7 +153,10 @@ fn magic(reader: &mut dyn Read) -> io::Result<([u8; 4], usize)> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        if !b"\x1f\x8b".starts_with(&head[..length.min(2)]) && !ZSTD_MAGIC.starts_with(&head[..length]) {
+        if !b"\x1f\x8b".starts_with(&head[..length.min(2)])
+            && !ZSTD_MAGIC.starts_with(&head[..length])
+            && !archive::MAGIC.starts_with(&head[..length])
+        {
             break; // do not wait for four bytes of a live pipe
         }
     }
@@ -159,6 +168,8 @@ const ZSTD_MAGIC: &[u8; 4] = b"\x28\xb5\x2f\xfd";
 enum Compression {
     Gzip,
     Zstd,
+    /// zstd, in a file of an archive.
+    Archive,
 }
 
 impl Compression {
@@ -166,6 +177,7 @@ impl Compression {
         match head {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
             _ if head == ZSTD_MAGIC => Some(Self::Zstd),
+            _ if head == archive::MAGIC => Some(Self::Archive),
             _ => None,
         }
     }
@@ -174,7 +186,7 @@ impl Compression {
     fn decompress(self, compressed: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Gzip => Box::new(GzipReader::new(BufReader::with_capacity(128 << 10, compressed))),
-            Self::Zstd => Box::new(zstd::stream::read::Decoder::new(compressed)?),
+            Self::Zstd | Self::Archive => Box::new(zstd::stream::read::Decoder::new(compressed)?),
         })
     }
 }

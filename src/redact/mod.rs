@@ -23,6 +23,46 @@ pub use stream::StreamRedactor;
 
 use crate::event;
 use placeholder::Placeholders;
+use span::Span;
+
+/// Returns the words of a typed text that decide how it counts: whether a person typed it, its slash command, the
+/// ids of a task. All other text is one dot.
+pub(crate) fn deciding_prompt(text: &str) -> String {
+    kept(text, &span::of_prompt(text))
+}
+
+/// Returns the words of a tool's or the model's text that decide how it counts, such as a denial. The name and the
+/// command of a hook are kept. All other text is one dot.
+pub(crate) fn deciding_tool_text(text: &str) -> String {
+    kept(text, &span::of_verdict(text))
+}
+
+/// Returns the commands of hooks that a text contains. All other text is one dot.
+pub(crate) fn hook_commands_in(text: &str, commands: &[String]) -> String {
+    kept(text, &span::of_hook_errors(text, commands))
+}
+
+/// Returns whether a text is the name of a command and nothing else.
+pub(crate) fn is_command_name(text: &str) -> bool {
+    span::is_command(text)
+}
+
+/// The spans of a text, and a dot for the text between them.
+fn kept(text: &str, spans: &[Span]) -> String {
+    let (mut words, mut end) = (String::new(), 0);
+    for span in spans {
+        let (Span::Keep(range) | Span::Replace(range)) = span;
+        if range.start > end {
+            words.push('.');
+        }
+        words.push_str(&text[range.clone()]);
+        end = range.end;
+    }
+    if end < text.len() {
+        words.push('.');
+    }
+    words
+}
 
 /// Replaces texts by placeholders, and remembers them for the next record or log.
 #[derive(Debug, Default)]

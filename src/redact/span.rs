@@ -39,13 +39,19 @@ const COMMAND_TAG: &str = "command-name";
 
 /// Returns the spans of the result of a tool or of a text of the model.
 pub(super) fn of_tool_text(text: &str) -> Vec<Span> {
+    let mut spans = of_verdict(text);
+    if text.starts_with(ANSWERED) {
+        spans.extend(answers(text));
+    }
+    ordered(spans)
+}
+
+/// Returns the spans of a text that say whether a call was denied or the API failed.
+pub(super) fn of_verdict(text: &str) -> Vec<Span> {
     let mut spans: Vec<Span> = event::deciding_ranges(text).into_iter().map(Span::Keep).collect();
     spans.extend(hook_error(text).into_iter().flatten());
     spans.extend(hook_denial(text));
     spans.extend(text.find(NO_SUCH_TOOL).map(|at| Span::Keep(at..at + NO_SUCH_TOOL.len())));
-    if text.starts_with(ANSWERED) {
-        spans.extend(answers(text));
-    }
     ordered(spans)
 }
 

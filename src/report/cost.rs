@@ -135,6 +135,8 @@ names! {
         Window = "window",
         /// Working directories of sessions
         Project = "project",
+        /// Machines whose sessions were archived
+        Machine = "machine",
         /// Sessions
         Session = "session",
         /// Prompts with the work that they started, or turns of printed runs
@@ -173,6 +175,7 @@ impl By {
             Self::Project => {
                 column!(Project, Text, "Project", "Working directory in which sessions started.")
             }
+            Self::Machine => column!(Machine, Text, "Machine", "Machine on which sessions were archived."),
             Self::Session => column!(Session, Text, "Session", "Id of the session."),
             Self::Prompt => {
                 column!(Prompt, Text, "Prompt", "Session and number of the prompt in it, such as `id#3`.")
@@ -193,6 +196,7 @@ impl By {
             }
             Self::Model => " belongs to no single model",
             Self::Project => " has no project",
+            Self::Machine => " is not of an archive, so its machine is not known",
             Self::Session => " has no session",
             Self::Prompt => " belongs to no prompt",
             Self::Version => " has no version",
@@ -411,6 +415,7 @@ impl<'a> Keys<'a> {
         match by {
             By::Day | By::Week | By::Month | By::Hour | By::Window => self.period(by, charge.context.time?),
             By::Project => own(self.view.project(&charge.context)),
+            By::Machine => self.view.session(&charge.context)?.machine.as_ref().map(Text::from),
             By::Session => own(self.view.session_id(&charge.context)),
             By::Prompt => self.prompts.as_ref().and_then(|prompts| prompts.find(&charge.context)),
             By::Model => charge.model.as_ref().map(Text::from),

@@ -23,6 +23,8 @@ pub struct Filter {
     pub until: Option<Time>,
     /// Only this many sessions, the latest ones.
     pub last: Option<usize>,
+    /// Machines whose sessions count; all if empty. A session outside of archives has none.
+    pub machines: Vec<Pattern>,
     /// Projects; empty for all.
     pub projects: Vec<Pattern>,
     /// Models; empty for all.
@@ -95,11 +97,11 @@ fn project_folder(source: &str) -> Option<String> {
 impl Filter {
     /// Whether no filter is set.
     pub fn is_empty(&self) -> bool {
-        let Self { since, until, last, projects, models, sessions, tools, agents, outcomes } = self;
+        let Self { since, until, last, projects, machines, models, sessions, tools, agents, outcomes } = self;
         since.is_none()
             && until.is_none()
             && last.is_none()
-            && [projects, models, sessions, tools].iter().all(|patterns| patterns.is_empty())
+            && [projects, machines, models, sessions, tools].iter().all(|patterns| patterns.is_empty())
             && outcomes.is_empty()
             && *agents == Agents::All
     }
@@ -211,9 +213,21 @@ impl Filter {
 
     /// Whether sessions are selected by name, project, outcome or age.
     fn has_session_filter(&self) -> bool {
-        let Self { since: _, until: _, last, projects, models: _, sessions, tools: _, agents: _, outcomes } =
-            self;
-        last.is_some() || !projects.is_empty() || !sessions.is_empty() || !outcomes.is_empty()
+        let Self {
+            since: _,
+            until: _,
+            models: _,
+            tools: _,
+            agents: _,
+            last,
+            projects,
+            machines,
+            sessions,
+            outcomes,
+        } = self;
+        last.is_some()
+            || !outcomes.is_empty()
+            || [projects, machines, sessions].iter().any(|all| !all.is_empty())
     }
 
     /// Filters turns. A turn may use several models: only the cost of the selected ones remains.
@@ -251,6 +265,7 @@ impl Filter {
         let chosen = ledger.sessions.iter().enumerate().map(|(at, session)| {
             wanted(&self.sessions, session.id.as_deref(), |id, start| id.starts_with(start))
                 && wanted(&self.projects, session.project.as_deref(), holds)
+                && wanted(&self.machines, session.machine.as_deref(), |name, text| name == text)
                 && (self.outcomes.is_empty()
                     || self.outcomes.iter().any(|wanted| wanted.includes(outcomes[at])))
         });

@@ -1,6 +1,7 @@
 //! Turns facts into reports: tables of typed values and lines of text. `render` decides how they look.
 
 mod agents;
+mod archive;
 mod arrange;
 mod calls;
 mod card;
@@ -42,6 +43,7 @@ mod unit;
 mod value;
 
 pub use agents::agents;
+pub use archive::{ArchivedLogs, archive};
 pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
 pub use card::Card;
 pub use ccusage::{Preset, ccusage};
@@ -73,6 +75,7 @@ pub use crate::facts::Name as Text;
 // The reports whose commands have arguments of their own.
 #[cfg(feature = "cli")]
 pub(crate) use self::{
+    archive::SPEC as ARCHIVE,
     check::SPEC as CHECK,
     cost::{BY_PROMPT as COST_BY_PROMPT, SPEC as COST},
     diff::SPEC as DIFF,
@@ -117,6 +120,7 @@ pub const REPORTS: &[ReportSpec] = &[
     cost::WEEKLY,
     cost::MONTHLY,
     cost::BLOCKS,
+    archive::SPEC,
     responses::SPEC,
     records::SPEC,
     prices::SPEC,

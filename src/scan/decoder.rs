@@ -2,9 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use super::{LineBase, Observer, Options, Progress};
+use super::{LineBase, Observer, Options, Progress, lean::LeanState};
 use crate::{
-    event::{self, DecodeError, Event, KeyPredictor, Skimmer},
+    event::{
+        self, DecodeError, Event, KeyPredictor, Skimmer,
+        lean::{self, Totals},
+    },
     facts::{Counts, Facts},
     input::{Amount, Piece, Place, Sink, SourceId, Splitter, Stop},
 };
@@ -30,6 +33,8 @@ pub(super) struct UnitState {
     last: Option<(u64, u64)>,
     /// Why that line is unfinished, if it is. At the end of the source it is truncated, otherwise invalid.
     unfinished: Option<String>,
+    /// The position in the original log, if the source is a lean one.
+    pub(super) lean: Option<LeanState>,
 }
 
 impl<'a> UnitDecoder<'a> {
@@ -48,14 +53,22 @@ impl<'a> UnitDecoder<'a> {
 
     /// Absorbs a record, and passes it with its text to the observer.
     #[inline]
-    fn absorb(&mut self, place: Place, event: &Event<'_>, text: &[u8]) {
+    pub(super) fn absorb(&mut self, place: Place, event: &Event<'_>, text: &[u8]) {
         self.facts.absorb(place, event);
         if let Some(observer) = &mut self.observer {
             observer.record(place, event, text);
         }
     }
 
-    fn place(&self, offset: u64, line: u64) -> Place {
+    /// Counts an invalid line or value.
+    pub(super) fn invalid(&mut self, place: Place, reason: String) {
+        if let Some(observer) = &mut self.observer {
+            observer.invalid(place, &reason);
+        }
+        self.facts.invalid(place, reason);
+    }
+
+    pub(super) fn place(&self, offset: u64, line: u64) -> Place {
         Place { source: self.source, offset, unit: self.line_base.offset, line }
     }
 
@@ -64,7 +77,7 @@ impl<'a> UnitDecoder<'a> {
     #[inline]
     fn note_content(&mut self, place: Place) {
         if let Some((last, reason)) = self.last().zip(self.state.unfinished.take()) {
-            self.facts.invalid(last, reason);
+            self.invalid(last, reason);
         }
         self.state.last = Some((place.offset, place.line));
     }
@@ -121,7 +134,7 @@ impl<'a> UnitDecoder<'a> {
         let mut emit = |offset: u64, line, piece: Piece<'_>| match piece {
             Piece::Broken => {
                 let at = usize::try_from(offset - place.offset).unwrap_or(bytes.len());
-                self.facts.invalid(self.place(offset, line), reason(&bytes[at..]));
+                self.invalid(self.place(offset, line), reason(&bytes[at..]));
             }
             other => self.absorb_piece(offset, line, other),
         };
@@ -137,10 +150,10 @@ impl<'a> UnitDecoder<'a> {
         }
         match piece {
             Piece::Value(bytes) => self.value(place, bytes),
-            Piece::Noise => self.facts.invalid(place, "expected a JSON object".to_owned()),
-            Piece::Broken => self.facts.invalid(place, "broken JSON".to_owned()),
+            Piece::Noise => self.invalid(place, "expected a JSON object".to_owned()),
+            Piece::Broken => self.invalid(place, "broken JSON".to_owned()),
             Piece::Unfinished => self.state.unfinished = Some("unfinished object".to_owned()),
-            Piece::TooLarge => self.facts.invalid(place, "larger than --max-record".to_owned()),
+            Piece::TooLarge => self.invalid(place, "larger than --max-record".to_owned()),
             Piece::Blank => self.state.blank += 1,
         }
     }
@@ -148,22 +161,29 @@ impl<'a> UnitDecoder<'a> {
     fn value(&mut self, place: Place, bytes: &[u8]) {
         match event::decode(bytes) {
             Ok(event) => self.absorb(place, &event, bytes),
-            Err(flaw) => self.facts.invalid(place, flaw.to_string()),
+            Err(flaw) => self.invalid(place, flaw.to_string()),
         }
     }
 
-    /// Adds the counts of the unit to the facts.
-    pub(super) fn tally(&mut self, amount: Amount, is_start: bool) {
+    /// Adds the counts of the unit to the facts, and the place and state of its last line.
+    pub(super) fn finish(&mut self, amount: Amount, is_start: bool) {
         let Amount { first, bytes, lines } = amount;
-        self.facts.unit(self.source, self.line_base.offset, first, lines);
-        let (sources, blank) = (u64::from(is_start), self.state.blank);
-        self.facts.count(Counts { sources, bytes, lines, blank, records: 0 });
-    }
-
-    pub(super) fn finish(&mut self) {
-        if let Some(last) = self.last() {
-            self.facts.tail(last, self.state.unfinished.take());
+        let UnitState { blank, last, unfinished, lean } = std::mem::take(&mut self.state);
+        let totals = match lean {
+            Some(lean) => lean.totals,
+            None => {
+                Totals { bytes, lines, blank, last: last.map(|(offset, line)| (line, offset)), unfinished }
+            }
+        };
+        if let Some(observer) = &mut self.observer {
+            observer.end(&totals);
         }
+        let Totals { bytes, lines, blank, last, unfinished } = totals;
+        if let Some((line, offset)) = last {
+            self.facts.tail(self.place(offset, line), unfinished);
+        }
+        self.facts.unit(self.source, self.line_base.offset, first, lines);
+        self.facts.count(Counts { sources: u64::from(is_start), bytes, lines, blank, records: 0 });
     }
 }
 
@@ -178,6 +198,9 @@ fn reason(bytes: &[u8]) -> String {
 
 impl Sink for UnitDecoder<'_> {
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
+        if offset == 0 && block.starts_with(lean::HEADER) {
+            self.state.lean = Some(LeanState::default());
+        }
         // UTF-8 is validated for the whole block at once, and line by line only if that fails.
         let mut predictor = std::mem::replace(self.predictor, KeyPredictor::NONE);
         let text = simdutf8::basic::from_utf8(block);
@@ -185,6 +208,11 @@ impl Sink for UnitDecoder<'_> {
         let line = self.line_base.lines + line;
         let (mut start, mut count) = (0, 0);
         while start < block.len() {
+            if self.state.lean.is_some() {
+                start = self.lean_line(skimmer.as_mut(), block, start) + 1;
+                count += 1;
+                continue;
+            }
             let (here, number) = (offset + start as u64, line + count);
             let skimmed = skimmer.as_mut().and_then(|skimmer| self.skim(skimmer, block, start, here, number));
             let end = skimmed.unwrap_or_else(|| {

@@ -256,7 +256,7 @@ mod tests {
     const ID: &str = "00021325-0000-4000-8000-000000000050";
 
     fn found(path: &str) -> Option<(String, Option<String>)> {
-        let source = Source { origin: Origin::File(path.into()), unverified: false };
+        let source = Source { origin: Origin::File(path.into()), unverified: false, machine: None };
         let home = home(&source)?;
         Some((home.folder.to_str().unwrap().to_owned(), home.session.map(str::to_owned)))
     }

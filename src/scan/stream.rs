@@ -8,7 +8,7 @@ use super::{
     open,
 };
 use crate::{
-    event::{Event, KeyPredictor},
+    event::{Event, KeyPredictor, lean::Totals},
     facts::Facts,
     input::{self, Amount, Bytes, Piece, Place, Range, Sink, Source, SourceId},
 };
@@ -19,6 +19,10 @@ pub trait Observer {
     fn record(&mut self, place: Place, event: &Event<'_>, text: &[u8]);
     /// Called after the records of one read.
     fn batch_end(&mut self);
+    /// Called for each invalid line or value, with the reason.
+    fn invalid(&mut self, _place: Place, _reason: &str) {}
+    /// Called at the end of a source.
+    fn end(&mut self, _totals: &Totals) {}
 }
 
 /// Reads one stream as it arrives. While another thread holds the lock, it sees the facts of everything read
@@ -66,10 +70,7 @@ fn observe(
     let mut sink = SharedSink { facts, source, observer, options, progress: &progress, predictor, state };
     let (amount, result) =
         input::read_all(&mut bytes, Range::ALL, &options.limits, &mut Vec::new(), &mut sink);
-    sink.with_decoder(|decoder| {
-        decoder.finish();
-        decoder.tally(amount, true);
-    });
+    sink.with_decoder(|decoder| decoder.finish(amount, true));
     if options.stop.is_set() {
         facts.lock().unwrap_or_else(std::sync::PoisonError::into_inner).interrupt(None);
     }
@@ -163,8 +164,7 @@ impl LineReader {
         let mut decoder =
             UnitDecoder::new(&mut facts, SourceId(0), count, &mut predictor, &self.options, &self.progress);
         decoder.state = self.state.clone();
-        decoder.finish();
-        decoder.tally(self.amount, true);
+        decoder.finish(self.amount, true);
         facts
     }
 }

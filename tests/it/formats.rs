@@ -1,6 +1,9 @@
 //! Every report in every format, written by the sample command line of its spec.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use ccstat::internal::{
     render::Format,
@@ -27,10 +30,20 @@ pub(crate) fn formats(report: &str) -> Vec<String> {
 /// Returns the command line that writes a report of these logs. Two sides are the first and the last of them.
 pub(crate) fn words<'a>(spec: &'static ReportSpec, logs: &[&'a str]) -> Vec<&'a str> {
     match (spec.reads, logs.first().zip(logs.last())) {
+        _ if spec.name == "archive" => archive_words(),
         (Reads::Nothing, _) => spec.sample().to_vec(),
         (Reads::TwoSides, Some((first, last))) => [spec.sample(), &[*first, *last]].concat(),
         (Reads::Logs | Reads::TwoSides, _) => [spec.sample(), logs].concat(),
     }
+}
+
+/// Returns the command line that archives logs to a new folder.
+fn archive_words() -> Vec<&'static str> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let folder = format!("{}/archive-{process}-{number}", env!("CARGO_TARGET_TMPDIR"));
+    let _ = std::fs::remove_dir_all(&folder); // of an earlier process with the same id
+    vec!["archive", "--to", folder.leak(), "--machine", "build-7", "logs/week"]
 }
 
 /// Logs for reports without rows in `STORIES`.
@@ -59,7 +72,7 @@ macro_rules! snapshots {
 
 snapshots! {
     summary sessions prompts show check turns tools calls denials errors kinds agents permissions suggestions verdicts hooks mcp tasks limits
-    questions commands control cost daily weekly monthly blocks prices responses records contents explain diff
+    questions commands control cost daily weekly monthly blocks prices responses records contents explain diff archive
 }
 
 #[test]

@@ -5,6 +5,7 @@
     reason = "the helpers of tests are tests too, and clippy only knows those with an attribute"
 )]
 
+mod archive;
 mod broken;
 mod ccusage;
 mod ci;

@@ -3,7 +3,10 @@
 
 use std::{cell::Cell, collections::BTreeSet};
 
-use ccstat::internal::report::{REPORTS, ReportSpec};
+use ccstat::internal::{
+    input::{self, Bytes, Roots, Stop},
+    report::{REPORTS, ReportSpec},
+};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
@@ -360,4 +363,22 @@ fn a_redacted_story_has_no_secret_left() {
     assert_eq!((code, &*stderr), (0, ""));
     assert_no_secret(&["redact"], &stdout);
     assert_eq!(stdout.len() as u64, story.path().metadata().unwrap().len());
+}
+
+#[test]
+fn a_lean_archive_has_no_secret() {
+    let story = story();
+    let folder = tempfile::tempdir().unwrap();
+    let archive = folder.path().to_str().unwrap();
+    let (code, _, stderr) = run_with(&["archive", "--lean", "--to", archive, story.path().to_str().unwrap()]);
+    assert_eq!((code, &*stderr), (0, ""));
+    let search = input::find(&Roots::Paths(vec![folder.path().to_owned()]));
+    let [source] = &search.sources[..] else { panic!("{:?}", search.sources) };
+    let Bytes::Stream(mut stream) = Bytes::open(&source.origin, &Stop::default()).unwrap() else {
+        panic!("it is compressed")
+    };
+    let mut lean = String::new();
+    std::io::Read::read_to_string(&mut stream, &mut lean).unwrap();
+    assert!(lean.lines().count() > 50);
+    assert_no_secret(&["archive", "--lean"], &lean);
 }

@@ -53,8 +53,8 @@ const COMMANDS: &[&[&str]] = &[
     &["redact"],
 ];
 
-/// Commands that read no log, that start a command instead, or that need two logs.
-const OTHERS: &[&str] = &["run", "diff", "prices", "schema", "generate"];
+/// Commands that read no log, that start a command instead, that need two logs, or that read files alone.
+const OTHERS: &[&str] = &["archive", "run", "diff", "prices", "schema", "generate"];
 
 /// A home folder with one saved session that contains this text.
 fn home(saved: &str) -> tempfile::TempDir {

@@ -85,6 +85,7 @@ pub(super) const GROUPS: &[Group] = &[
         effect: "chooses what is counted",
         options: &[
             "last",
+            "machine",
             "main",
             "model",
             "outcome",
@@ -126,8 +127,9 @@ pub(super) const GROUPS: &[Group] = &[
     Group {
         accepted: Accepted::Trusted,
         effect: "writes files",
-        options: &["github", "into", "output", "tee"],
+        options: &["github", "into", "output", "tee", "to"],
     },
+    Group { accepted: Accepted::Trusted, effect: "decides what an archive keeps", options: &["lean"] },
     Group { accepted: Accepted::Trusted, effect: "shows content", options: &["content", "print"] },
     Group { accepted: Accepted::Trusted, effect: "names logs to read", options: &["files-from"] },
     Group {

@@ -126,6 +126,7 @@ fn tool_result<'a, P: Parser<'a>>(
         is_error,
         denied,
         content: block.get(BlockKey::Content).map(Json::source),
+        bytes: block.get(BlockKey::Content).map_or(0, Json::length),
         outcome: outcome.into_iter().find_map(|key| record.fields.get(key)).map(Json::source),
     }
 }

@@ -84,6 +84,11 @@ impl<'p, 'a> Skimmer<'p, 'a> {
         self.read_with(Best, from)
     }
 
+    /// The last record that was decoded, to be changed before it is used.
+    pub fn event_mut(&mut self) -> &mut Event<'a> {
+        &mut self.event
+    }
+
     /// Like [`read`](Self::read) with the given kernel, for tests and benches that compare kernels.
     #[doc(hidden)]
     #[inline]

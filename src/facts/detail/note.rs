@@ -217,7 +217,7 @@ impl RecordAbsorber<'_, '_, '_> {
             (names.get(&id), kind.map(|kind| names.get(&kind)), call)
         });
         let Some(details) = self.details() else { return };
-        let bytes = answer.content.map_or(0, |content| content.len() as u64);
+        let bytes = answer.bytes;
         if details.kept.contains(Detail::CALLS) {
             details.tool_results.push((call, ToolResultRow { context, bytes }));
         }
@@ -318,7 +318,7 @@ impl RecordAbsorber<'_, '_, '_> {
             known: kind.is_known(),
             dialect: self.event.dialect,
             uuid: self.uuid,
-            bytes: self.event.text.len() as u64,
+            bytes: self.event.bytes,
             blocks,
         };
         if let Some(details) = self.details() {

@@ -61,6 +61,7 @@ fn merge_session(session: &mut Session, other: Session) {
         id: _,
         source: _,
         project,
+        machine,
         version,
         started,
         ended,
@@ -74,6 +75,7 @@ fn merge_session(session: &mut Session, other: Session) {
         last_prompt,
     } = other;
     session.project = session.project.take().or(project);
+    session.machine = session.machine.take().or(machine);
     session.version = session.version.take().or(version);
     session.started = session.started.into_iter().chain(started).min();
     session.ended = session.ended.max(ended);

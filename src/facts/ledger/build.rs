@@ -117,6 +117,7 @@ impl<'a> LedgerBuilder<'a> {
                 },
                 source: source.unwrap_or(SourceId(0)),
                 project: session.cwd.get().cloned(),
+                machine: None,
                 version: session.version.get().cloned(),
                 started: session.start.get(),
                 ended: session.end.map(|Last(end)| end),

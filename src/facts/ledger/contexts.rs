@@ -49,6 +49,16 @@ macro_rules! contexts {
 }
 
 impl Ledger {
+    /// Sets the machine of sessions to that of the first of their sources that has one.
+    pub fn name_machines(&mut self, machine: impl Fn(SourceId) -> Option<Name>) {
+        for source in &self.sources {
+            let Some(machine) = machine(source.id) else { continue };
+            for &session in &source.sessions {
+                self.sessions[session].machine.get_or_insert_with(|| Name::clone(&machine));
+            }
+        }
+    }
+
     /// Sets the project of sessions without a folder to the one that their source suggests.
     pub fn suggest_projects(&mut self, folder: impl Fn(SourceId) -> Option<String>) {
         for session in self.sessions.iter_mut().filter(|session| session.project.is_none()) {
