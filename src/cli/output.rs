@@ -18,7 +18,7 @@ use crate::{
     facts::Detail,
     input::{Origin, Source},
     render::{self, Format, Style, human},
-    report::{Arrangement, Head, Report, ReportSpec, Sort},
+    report::{Arrangement, Head, Report, ReportSpec, Sort, Verdict, gate_lines},
 };
 
 /// Format and destination of a report.
@@ -293,10 +293,14 @@ impl Output {
 /// Prints a line for each failed gate to standard error, so that the log of a job shows why it failed. Hints
 /// are added unless the report shows them.
 fn complain_of_gates(report: &Report, shown: bool) {
-    for verdict in report.failed() {
-        let hint = verdict.hint.as_ref().filter(|_| !shown).map(human::words);
+    let failed: Vec<&str> = report.failed().map(|verdict| verdict.gate).collect();
+    let verdicts = report.verdicts.iter().filter(|verdict| failed.contains(&verdict.gate));
+    let verdicts: Vec<Verdict> = verdicts.cloned().collect();
+    // The last line may be a count of gates.
+    for (line, hint) in gate_lines(&verdicts).into_iter().take(failed.len()) {
+        let hint = hint.filter(|_| !shown).map(|hint| human::words(&hint));
         let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-        complain(&format!("gate {}{hint}", human::words(&verdict.line())));
+        complain(&format!("gate {}{hint}", human::words(&line)));
     }
 }
 

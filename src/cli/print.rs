@@ -12,12 +12,13 @@ use std::{
 };
 
 use anstyle::{AnsiColor, Style as Paint};
+use unicode_width::UnicodeWidthStr;
 
 pub(super) use self::{content::Content, store::RecordStore};
 use crate::{
     event::{ContentItem, Event, RecordContent, record_content},
     input::Place,
-    render::human,
+    render::{Style, human, wrap::fill},
     scan::Observer,
 };
 
@@ -67,7 +68,7 @@ const MAX_LINE: usize = 200;
 
 /// Formats records in the order they are given.
 pub(super) struct Printer {
-    color: bool,
+    style: Style,
     /// Formatted text that is not written yet.
     text: String,
     /// Kind of the last block: blocks of different kinds are separated by a blank line.
@@ -92,8 +93,8 @@ enum Kind {
 }
 
 impl Printer {
-    pub(super) fn new(color: bool) -> Self {
-        Self { color, text: String::new(), last: None, session: None, is_closed: false }
+    pub(super) fn new(style: Style) -> Self {
+        Self { style, text: String::new(), last: None, session: None, is_closed: false }
     }
 
     /// Formats a record of a stream, below a heading if its session differs from the last one.
@@ -210,12 +211,17 @@ impl Printer {
     fn write(&mut self, before: &str, paint: Paint, mark: &str, text: &str) {
         let text = text.trim_end_matches('\r').replace('\t', "    ");
         let text = human::text(text.trim_end());
-        let line = if self.color && !text.is_empty() {
-            format!("{before}{paint}{mark}{text}{paint:#}\n")
-        } else {
-            format!("{before}{mark}{text}\n")
-        };
-        self.text.push_str(&line);
+        let room = |width: u16| usize::from(width).saturating_sub(before.width() + mark.width()).max(1);
+        for (index, row) in fill(&text, self.style.width.map(room)).iter().enumerate() {
+            // Rows after the first are aligned with the text.
+            let mark = if index == 0 { mark.to_owned() } else { " ".repeat(mark.width()) };
+            let line = if self.style.color && !row.is_empty() {
+                format!("{before}{paint}{mark}{row}{paint:#}\n")
+            } else {
+                format!("{before}{mark}{row}\n")
+            };
+            self.text.push_str(&line);
+        }
     }
 }
 
@@ -247,7 +253,7 @@ mod tests {
     use super::*;
 
     fn printed(records: &[&str]) -> String {
-        let mut printer = Printer::new(false);
+        let mut printer = Printer::new(Style::default());
         records.iter().for_each(|record| printer.record(None, record.as_bytes()));
         printer.take()
     }
@@ -268,8 +274,22 @@ mod tests {
     }
 
     #[test]
+    fn text_is_wrapped_at_words_and_keeps_its_indent() {
+        let mut printer = Printer::new(Style { width: Some(20), color: false });
+        for record in [
+            r#"{"type":"user","message":{"role":"user","content":"Please fix the broken tests"},"parentUuid":null,"isSidechain":false}"#,
+            r#"{"type":"assistant","message":{"content":[{"type":"text","text":"  - one item that is long"}]}}"#,
+            r#"{"type":"user","message":{"content":[{"type":"tool_result","is_error":true,"content":"something went badly wrong"}]}}"#,
+        ] {
+            printer.record(None, record.as_bytes());
+        }
+        let wanted = "> Please fix the\n> broken tests\n\n  - one item that is\n  long\n\n  ✗ something went\n    badly wrong\n";
+        assert_eq!(printer.take(), wanted);
+    }
+
+    #[test]
     fn a_second_session_of_a_stream_has_a_heading() {
-        let mut printer = Printer::new(false);
+        let mut printer = Printer::new(Style::default());
         let record = br#"{"type":"result","subtype":"success"}"#;
         for session in [Some("a"), None, Some("a"), Some("b")] {
             printer.record(session, record);

@@ -139,7 +139,7 @@ pub(super) fn run(run: &Run, variables: &Variables) -> Result<ExitStatus, Error>
     let passthrough = Passthrough {
         input,
         outlets,
-        printer: run.stream.print.map(|Print::Text| PrintMode::Live(Printer::new(variables.style().color))),
+        printer: run.stream.print.map(|Print::Text| PrintMode::Live(Printer::new(variables.style()))),
         display: run.live.start(run.output.quiet, run.stream.print.is_none()),
         checked: run.stop_on_gate,
         options,

@@ -146,7 +146,7 @@ impl Task<'_> {
         filtered.reading.partial |= missing;
         let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
         let limits = Limits { max_record: query.input.max_record, ..Limits::default() };
-        let printer = Printer::new(self.variables.style().color);
+        let printer = Printer::new(self.variables.style());
         // If standard output was closed, the report may still go to a file.
         match content.print(printer, &mut store, &filtered.reading.sources, limits) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(Error::Write(error)),
@@ -192,7 +192,7 @@ impl Task<'_> {
         };
         if tee.applies_to(&search.sources)? {
             check_search(&search, output)?;
-            let printer = || PrintMode::Live(Printer::new(self.variables.style().color));
+            let printer = || PrintMode::Live(Printer::new(self.variables.style()));
             let printer = tee.prints().then(printer);
             let (mut reading, arrived) =
                 tee.read(&search.sources, &query.input, output, detail, prices, printer)?;

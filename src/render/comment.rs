@@ -121,7 +121,7 @@ fn tables(report: &Report, page: &mut Page) {
             (Section::Table(table) | Section::ScreenRows(table), _)
             | (Section::Rows | Section::Cards, Data::Rows(table)) => page.fold(&table.for_people()),
             (Section::Rows | Section::Cards, Data::Tree(_) | Data::Bare(_))
-            | (Section::Verdict(_) | Section::About(_) | Section::Attention(_), _) => {}
+            | (Section::Verdict(_) | Section::About(_) | Section::Attention(_) | Section::Gates, _) => {}
         }
     }
 }

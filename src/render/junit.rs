@@ -92,7 +92,9 @@ fn words(report: &Report) -> Vec<String> {
     let line = |section: &Section| match section {
         Section::Verdict(line) | Section::About(line) => vec![human::words(line)],
         Section::Attention(lines) => lines.iter().map(human::words).collect(),
-        Section::Table(_) | Section::Rows | Section::Cards | Section::ScreenRows(_) => Vec::new(),
+        Section::Table(_) | Section::Rows | Section::Cards | Section::Gates | Section::ScreenRows(_) => {
+            Vec::new()
+        }
     };
     report.screen.iter().flat_map(line).collect()
 }

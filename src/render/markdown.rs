@@ -12,6 +12,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             (Section::Verdict(line), _) => paragraphs.push(format!("**{}**", sentence(line))),
             (Section::About(line), _) => paragraphs.push(sentence(line)),
             (Section::Attention(lines), _) => paragraphs.push(list(lines)),
+            (Section::Gates, _) => paragraphs.extend(gates(report)),
             (Section::Table(table) | Section::ScreenRows(table), _) | (Section::Rows, Data::Rows(table)) => {
                 paragraphs.extend(drawn(&table.for_people()));
             }
@@ -19,19 +20,23 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             (Section::Rows | Section::Cards, Data::Tree(_) | Data::Bare(_)) => {} // an object has no rows
         }
     }
-    if !report.verdicts.is_empty() {
-        let lines = gate_lines(&report.verdicts);
-        let item = |(line, hint): &(Line, Option<Line>)| {
-            let hint = hint.as_ref().map(|hint| format!("\n  - {}", sentence(hint)));
-            format!("- {}{}", sentence(line), hint.unwrap_or_default())
-        };
-        let items: Vec<String> = lines.iter().map(item).collect();
-        paragraphs.extend(["### Gates".to_owned(), items.join("\n")]);
+    if !report.verdicts.is_empty() && !report.screen.contains(&Section::Gates) {
+        paragraphs.extend(gates(report));
     }
     if !report.notes.is_empty() {
         paragraphs.push(list(&report.notes));
     }
     writeln!(out, "{}", paragraphs.join("\n\n"))
+}
+
+/// The title and a list of the gates.
+fn gates(report: &Report) -> [String; 2] {
+    let item = |(line, hint): &(Line, Option<Line>)| {
+        let hint = hint.as_ref().map(|hint| format!("\n  - {}", sentence(hint)));
+        format!("- {}{}", sentence(line), hint.unwrap_or_default())
+    };
+    let items: Vec<String> = gate_lines(&report.verdicts).iter().map(item).collect();
+    ["### Gates".to_owned(), items.join("\n")]
 }
 
 pub(super) fn list(lines: &[Line]) -> String {

@@ -36,11 +36,12 @@ pub(super) fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::R
             (Section::Table(table) | Section::ScreenRows(table), _) | (Section::Rows, Data::Rows(table)) => {
                 write_table(&table.for_people(), &report.reader, style, out)?;
             }
+            (Section::Gates, _) => write_gates(report, style, out)?,
             (Section::Cards, Data::Rows(table)) => write_cards(&table.for_people(), style, out)?,
             (Section::Rows | Section::Cards, Data::Tree(_) | Data::Bare(_)) => {} // an object has no rows
         }
     }
-    if !report.verdicts.is_empty() {
+    if !report.verdicts.is_empty() && !report.screen.contains(&Section::Gates) {
         writeln!(out)?;
         write_gates(report, style, out)?;
     }

@@ -1,8 +1,8 @@
 //! The `check` report: evaluates gates on each run, one row per run.
 
 use super::{
-    Column, CommandGroup, CommandSpec, Gate, Line, Outcome, Report, ReportSpec, RunOutcome, Shown, Table,
-    Tone, Value, Verdict, View,
+    Column, CommandGroup, CommandSpec, Gate, Line, Outcome, Report, ReportSpec, RunOutcome, Section, Shown,
+    Table, Tone, Value, Verdict, View,
     column::{columns, shown_as},
     gate::{Run, Runs, judge_each, turn_counts},
     heads, outcomes,
@@ -63,15 +63,15 @@ has! { HasCalls for Row: calls -> ToolCount }
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
         text verdict "Verdict" "`ok` or `FAILED`." => &row.verdict;
-        text run "Run" [screen] "Beginning of the session id." => &row.short;
+        text run "Run" [screen] "Beginning of the session id, or the log of a run without one." => if row.short == Value::Missing { &row.file } else { &row.short };
         text session "Session" [data] "Session id." => &row.session;
-        text file "Log" [screen] "File name of the log with the first response of the main agent." => &row.file;
+        text file "Log" [wide_screen] "File name of the log with the first response of the main agent." => &row.file;
         text source "Source" [data] "Log with the first response of the main agent." => &row.source;
         text outcome "Outcome" "Outcome: ok, error, denied (a call was denied), no-result (killed, running or empty); for saved sessions as in `sessions`."
             => row.outcome.map(Outcome::name);
         list failed "Failed" "Failed gates." => Value::List(row.failed.clone());
-        count turns "Turns" [wide] "Turns." => row.turns;
-        count num_turns "Agentic turns" [data] "Agentic turns, as `--max-turns` counts them." => row.num_turns;
+        count turns "Prompts" [wide] "Turns." => row.turns;
+        count num_turns "Steps" [data] "Agentic turns, as `--max-turns` counts them." => row.num_turns;
         // On a narrow screen the failed gates are more important than the counts.
         ..shown_as(Shown::Wide, &["calls"], shown_as(Shown::Data, &["ok", "open"], call_columns()));
         usd cost_usd "Cost" "Cost at API prices: reported by the CLI, otherwise computed from tokens." => row.cost;
@@ -89,13 +89,13 @@ pub fn check(view: &View<'_>, asked: &[Gate]) -> Report {
         row.verdicts = verdicts;
     }
     rows.sort_by_key(|row| row.failed.is_empty());
-    let table = Table::of("Runs", &columns(), &rows).with_sums();
-    let mut notes = vec![note(&rows)];
-    notes.extend(asked.is_empty().then(default_note));
+    let table = Table::of("Runs", &columns(), &rows).with_sums().on_screen(30);
+    let screen = vec![Section::Verdict(verdict(&rows)), Section::Gates, Section::Rows];
+    let mut notes: Vec<Line> = asked.is_empty().then(default_note).into_iter().collect();
     notes.extend(cost_notes(view.ledger));
     let run_outcomes = rows.iter().map(run_outcome).collect();
     let verdicts = rows.into_iter().flat_map(|row| row.verdicts).collect();
-    Report { verdicts, run_outcomes, ..Report::of(SPEC.name, table, notes) }
+    Report { verdicts, run_outcomes, screen, ..Report::of(SPEC.name, table, notes) }
 }
 
 /// Outcome of a run. A denied call does not make it fail; there is a gate for that.
@@ -178,12 +178,12 @@ fn shorts(view: &View<'_>, runs: &Runs) -> Vec<Value> {
     runs.iter().map(short).collect()
 }
 
-/// Note with the number of passed and failed runs.
-fn note(rows: &[Row]) -> Line {
+/// The number of passed and failed runs.
+fn verdict(rows: &[Row]) -> Line {
     let (all, failed) = (rows.len() as u64, rows.iter().filter(|row| !row.failed.is_empty()).count() as u64);
     let line = Line::new(if failed == 0 { Tone::Good } else { Tone::Bad });
     let line = line.count(all, " run: ", " runs: ");
-    line.value(all - failed).word(" ok, ").value(failed).word(" failed")
+    line.value(all - failed).word(" passed, ").value(failed).word(" failed")
 }
 
 /// Note about the default gates.

@@ -1,7 +1,7 @@
 //! Explains the cost of each session, step by step.
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Value, View,
+    Column, CommandGroup, CommandSpec, Report, ReportSpec, Shown, Table, Value, View,
     column::{columns, shown_as},
     heads,
     sessions::cost_notes,
@@ -41,6 +41,9 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
         || heads(&columns()),
     )
 };
+
+/// Maximum number of rows on screen.
+const ON_SCREEN: usize = 200;
 
 struct Row<'a> {
     step: &'a Step,
@@ -87,10 +90,10 @@ fn what(step: &Step) -> String {
     let responses = |count: u64| if count == 1 { "response" } else { "responses" };
     match &step.kind {
         StepKind::Figure(figure) => because(*figure).to_owned(),
-        StepKind::Result => "total so far at the end of a turn".to_owned(),
+        StepKind::Result => "total so far, in a result".to_owned(),
         StepKind::Before => "less the total before".to_owned(),
-        StepKind::Difference { said: true } => "this turn added, as it says itself".to_owned(),
-        StepKind::Difference { said: false } => "this turn added".to_owned(),
+        StepKind::Difference { said: true } => "this prompt added, as the result says".to_owned(),
+        StepKind::Difference { said: false } => "this prompt added".to_owned(),
         StepKind::Saved => "saved with the session".to_owned(),
         StepKind::Copied(count) => format!("copied by the fork: {count} {}", responses(*count)),
         StepKind::Price(tokens, Some(million)) => format!("{model}: {tokens} at ${million}/M"),
@@ -110,20 +113,62 @@ fn what(step: &Step) -> String {
     }
 }
 
-/// The description, indented below the figure it belongs to.
-fn label(step: &Step) -> String {
-    let is_head = matches!(step.kind, StepKind::Figure(_) | StepKind::Total);
-    if is_head { what(step) } else { format!("  {}", what(step)) }
+/// Position of a step in the calculation of a session's cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// The heading of a session.
+    Heading,
+    /// How an amount is derived.
+    Derivation,
+    /// An amount that adds to the session's cost.
+    Amount,
+    /// The session's cost.
+    Session,
+}
+
+impl Level {
+    fn of(step: &Step) -> Self {
+        match step.kind {
+            StepKind::Figure(_) => Self::Heading,
+            StepKind::Total => Self::Session,
+            _ if step.counts => Self::Amount,
+            _ => Self::Derivation,
+        }
+    }
+}
+
+impl Row<'_> {
+    /// The amount, if the step is at this level.
+    fn amount(&self, level: Level) -> Option<Usd> {
+        self.step.amount.filter(|_| Level::of(self.step) == level)
+    }
+
+    /// The description, indented by its level. The heading names the session.
+    fn label(&self) -> String {
+        let what = what(self.step);
+        match (Level::of(self.step), &self.short) {
+            (Level::Heading, Value::Text(short)) => format!("{}: {what}", &**short),
+            (Level::Session, _) if self.step.amount.is_none() => format!("{what}: unknown"),
+            (Level::Heading | Level::Session, _) => what,
+            (Level::Amount, _) => format!("  {}", without_vendor(&what)),
+            (Level::Derivation, _) => format!("    {}", without_vendor(&what)),
+        }
+    }
+}
+
+/// A model's name without what all of them share.
+fn without_vendor(what: &str) -> &str {
+    what.strip_prefix("claude-").unwrap_or(what)
 }
 
 /// Which figure is used, and why.
 fn because(figure: Figure) -> &'static str {
     match figure {
-        Figure::Results => "reported: its turns, by their results",
-        Figure::ResultsOverSaved => "reported: its turns, no less than was saved",
+        Figure::Results => "reported: the sum of its results",
+        Figure::ResultsOverSaved => "reported: its results, no less than was saved",
         Figure::Saved => "reported: the saved total, without results",
-        Figure::SavedOverResults => "reported: the saved total, above its turns",
-        Figure::Computed => "computed from tokens: none was reported",
+        Figure::SavedOverResults => "reported: the saved total, above its results",
+        Figure::Computed => "computed, as none was reported",
         Figure::Nothing => "unknown: none reported, none computable",
     }
 }
@@ -131,11 +176,10 @@ fn because(figure: Figure) -> &'static str {
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
     columns! { |row: Row<'a>|
         text session "Session" [data] "Id of the session." => &row.session.id;
-        text short "Session" [screen] "Beginning of the session id." => &row.short;
         text step "Step" [required, data] "Kind of step: figure, result, total before, difference, saved total, copied from origin, price, long-prompt surcharge, model, total and others."
             => name(&row.step.kind);
         text what "Description" [required, data] "Description of the step." => what(row.step);
-        text label "Step" [screen] "Description of the step, indented." => label(row.step);
+        text label "Calculation" [screen] "Description of the step, indented." => row.label();
         text model "Model" [data] "Model of the step." => &row.step.model;
         count tokens "Tokens" [no_sum, nullable] "Tokens of all types." => row.all_tokens();
         count input "Input" [no_sum, nullable, data] "Input tokens that were not cached." => row.step.tokens.map(|tokens| tokens.input);
@@ -145,14 +189,17 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
         count cache_write_1h "Write 1h" [no_sum, nullable, data] "Tokens written to the cache for an hour." => row.step.tokens.map(|tokens| tokens.cache_write_1h);
         usd per_million_usd "Per 1M" [no_sum, data] "Price per million tokens of this type."
             => match &row.step.kind { StepKind::Price(_, million) => (*million).into(), _ => Value::Missing, };
-        usd amount_usd "Amount" [no_sum] "Amount." => row.step.amount;
-        flag counts "Counts" "Whether the line adds to the session's cost; other lines show how it is derived."
+        usd amount_usd "Amount" [no_sum, data] "Amount." => row.step.amount;
+        usd derived_usd "Derived" [no_sum, screen] "Amount of a line that shows how others are derived." => row.amount(Level::Derivation);
+        usd added_usd "Amount" [no_sum, screen] "Amount that adds to the session's cost." => row.amount(Level::Amount);
+        usd session_usd "Cost" [screen] "Cost of the session." => row.amount(Level::Session);
+        flag counts "Counts" [data] "Whether the line adds to the session's cost; other lines show how it is derived."
             => row.step.counts;
         ..shown_as(Shown::Wide, &["source", "line"], place_columns());
     }
 }
 
-/// The steps of every session, sorted by start time of the session.
+/// The steps of every session: the oldest session first for programs, the newest first for people.
 pub fn explain(view: &View<'_>) -> Report {
     let ledger = view.ledger;
     let told = ledger.sessions.iter().filter(|session| !session.steps.is_empty());
@@ -168,19 +215,12 @@ pub fn explain(view: &View<'_>) -> Report {
             source: view.source(step.location),
         }));
     }
-    let table = Table::of("Cost", &columns(), &rows).on_screen(200);
+    let table = Table::of("Cost", &columns(), &rows).on_screen(ON_SCREEN);
+    // The steps of a session stay in order.
+    let newest_first = rows.chunk_by(|one, two| std::ptr::eq(one.session, two.session)).rev().flatten();
+    let screen = Table::of("Cost", &columns(), newest_first).with_sums().on_screen(ON_SCREEN);
+    let screen = Table { total: screen.total.filter(|_| several), leaves_blanks: true, ..screen };
     let mut notes = Vec::new();
-    if several {
-        let steps = told.clone().flat_map(|session| &session.steps).filter(|step| step.counts);
-        let total: Usd = steps.filter_map(|step| step.amount).sum();
-        notes.push(
-            Line::new(Tone::Plain).word("the lines that count add up to ").value(total).word(" in ").count(
-                told.count() as u64,
-                " session",
-                " sessions",
-            ),
-        );
-    }
     notes.extend(cost_notes(ledger));
-    Report::of(SPEC.name, table, notes)
+    Report::of(SPEC.name, table, notes).with_screen_rows(screen)
 }

@@ -16,7 +16,7 @@ impl Report {
                 Section::Verdict(line) | Section::About(line) => local_line(line, zone),
                 Section::Attention(lines) => lines.iter_mut().for_each(|line| local_line(line, zone)),
                 Section::Table(table) | Section::ScreenRows(table) => local_table(table, zone),
-                Section::Rows | Section::Cards => {}
+                Section::Rows | Section::Cards | Section::Gates => {}
             }
         }
         self

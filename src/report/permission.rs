@@ -148,7 +148,13 @@ pub fn permissions(view: &View<'_>, trial: Option<&Trial>) -> Report {
         }
     }
     let table = Table::of("Permissions", &columns, &rows).on_screen(30);
-    Report::of(SPEC.name, table, notes)
+    let report = Report::of(SPEC.name, table, notes);
+    if trial.is_some() {
+        return report;
+    }
+    // People look for denials; programs read the log in order.
+    rows.sort_by_key(|row| (row.kind == "mode", row.recorded.allowed != Some(false)));
+    report.with_screen_rows(Table::of("Permissions", &columns, &rows).on_screen(30))
 }
 
 fn nothing(rows: &[Row]) -> Option<Line> {

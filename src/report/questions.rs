@@ -1,7 +1,7 @@
 //! Questions of the model to people, one per row. This report shows content.
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
+    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Section, Table, Tone, Value, View,
     column::columns,
     heads,
     spec::CALLED,
@@ -76,5 +76,6 @@ fn questions(view: &View<'_>) -> Report {
     });
     let table = Table::of("Questions", &columns(), &rows).on_screen(50);
     let none = rows.is_empty().then(|| Line::new(Tone::Plain).word("no question was asked"));
-    Report::of(SPEC.name, table, none.into_iter().collect())
+    let report = Report::of(SPEC.name, table, none.into_iter().collect());
+    Report { screen: vec![Section::Cards], ..report }
 }

@@ -201,6 +201,8 @@ pub struct Table {
     pub keeps_last: bool,
     /// Whether texts below a row are shown to their end.
     pub whole_texts: bool,
+    /// Whether cells without a value do not apply, as in a calculation, and are left blank.
+    pub leaves_blanks: bool,
     /// How to see all rows: the command, and the option.
     pub all: Box<[Part; 2]>,
 }
@@ -223,6 +225,7 @@ impl Table {
             rest: None,
             keeps_last: false,
             whole_texts: false,
+            leaves_blanks: false,
             all: Box::new([Part::FollowUp(FollowUp::AllRows), Part::Choice(Choice::AllRows)]),
         }
     }
@@ -306,6 +309,10 @@ impl Table {
                 _ => {}
             }
         }
+        if table.leaves_blanks {
+            let missing = table.rows.iter_mut().flatten().filter(|cell| **cell == Value::Missing);
+            missing.for_each(|cell| *cell = "".into());
+        }
         table
     }
 
@@ -369,6 +376,8 @@ pub enum Section {
     Rows,
     /// The rows of the report as cards: texts are wrapped, not cut.
     Cards,
+    /// The verdicts of the gates. Without this section they follow the other sections.
+    Gates,
     /// The rows of the report as people read them, in groups or in another order. They have the columns of the
     /// rows that programs read, and are arranged like them.
     ScreenRows(Table),

@@ -161,3 +161,87 @@ fn a_filter_leaves_out_the_texts_of_other_sessions() {
     let show = shown(140, &["show", "5a0b1c2d", FAILURES, "--full", "--tool", "Edit"]);
     assert!(show.contains("cart.ts") && !show.contains("npm") && !show.contains("529"), "{show}");
 }
+
+#[test]
+fn permissions_on_a_screen_begin_with_denials_and_end_with_modes() {
+    let screen =
+        shown(140, &["permissions", FAILURES, "recordings/2.1.325/transcript/34-permission-denied-bash"]);
+    let rows: Vec<&str> = screen.lines().skip(3).take_while(|line| !line.is_empty()).collect();
+    let first_other = rows.iter().position(|row| !row.contains(" denied ")).unwrap();
+    assert!(first_other > 3 && !rows[first_other..].iter().any(|row| row.contains(" denied ")), "{screen}");
+    let rank = |row: &&str| row.contains("the mode from here on");
+    assert!(rows.iter().any(rank) && rows.is_sorted_by_key(rank), "{screen}");
+    // Programs read the log in order.
+    let lines = printed_rows(&["permissions", SHOP]);
+    assert!(lines.iter().map(|row| row["line"].as_u64()).is_sorted(), "{lines:?}");
+}
+
+#[test]
+fn an_explanation_is_a_calculation_with_the_newest_session_first() {
+    let screen = shown(80, &["explain", "cost", "logs/week"]);
+    let sessions: Vec<&str> =
+        screen.lines().filter_map(|line| line.split_once(": computed").map(|(id, _)| id)).collect();
+    assert_eq!(sessions, ["e9077c34", "c41d90aa", "8be20d17", "5f3a1c20"], "{screen}");
+    let amount = |line: &str| line.rsplit_once('$').unwrap().1.trim().parse::<f64>().unwrap();
+    let costs: f64 = lines(&screen, "cost of the session").into_iter().map(amount).sum();
+    let total = amount(lines(&screen, "Total")[0]);
+    assert!((costs - total).abs() < 0.001 && total > 0.3, "{screen}");
+    insta::assert_snapshot!("explain-80", screen);
+    let rows = printed_rows(&["explain", "cost", "logs/week"]);
+    assert!(rows[0]["session"].as_str().unwrap().starts_with("5f3a1c20"), "the order of data stays");
+}
+
+#[test]
+fn a_check_of_many_runs_begins_with_the_verdict_and_gives_advice_once() {
+    let words = ["check", "logs/week", FAILURES, "--max-cost", "0.01", "--fail-on", "denial,no-result"];
+    let (code, screen) = screen(80, &words);
+    assert_eq!(code, 1);
+    assert!(screen.starts_with("✗ 6 runs: 0 passed, 6 failed\n"), "{screen}");
+    for gate in
+        ["✗ max-cost failed for 4 of 6 runs", "✗ denial failed for 3 of 6 runs", "✓ no-result held for 6"]
+    {
+        assert_eq!(lines(&screen, gate).len(), 1, "{gate}: {screen}");
+    }
+    assert_eq!(screen.matches("to allow it").count(), 1, "{screen}");
+    insta::assert_snapshot!("check-80", screen);
+    let (code, _, stderr) = run_with(&[&words[..], &["--json"]].concat());
+    assert_eq!((code, stderr.lines().count()), (1, 2), "one line per failed gate: {stderr}");
+}
+
+#[test]
+fn questions_are_cards_whose_texts_are_not_cut() {
+    let screen = shown(44, &["questions", "logs/questions", "--limit", "3"]);
+    assert!(screen.contains("\n  Question  ") && screen.contains("\n  Options   "), "{screen}");
+    assert!(!screen.contains('…'), "{screen}");
+    assert!(screen.lines().all(|line| line.chars().count() <= 44 || line.contains("--limit")), "{screen}");
+    insta::assert_snapshot!("questions-44", screen);
+    let markdown = run_with(&["questions", "logs/questions", "--format", "markdown"]).1;
+    assert!(markdown.contains("\n- **Question:** ") && !markdown.contains("| "), "{markdown}");
+}
+
+#[test]
+fn printed_text_is_wrapped_at_the_width_of_the_terminal_and_whole_in_a_pipe() {
+    let words = ["summarize", "--print", "text", "-q", SHOP];
+    let text = "API Error: 529 Overloaded. The API is at capacity; try again later.";
+    let wrapped = shown(50, &words);
+    assert!(wrapped.lines().all(|line| line.chars().count() <= 50), "{wrapped}");
+    assert!(
+        wrapped.contains("API Error: 529 Overloaded. The API is at capacity;\ntry again later."),
+        "{wrapped}"
+    );
+    assert!(run_with(&words).1.contains(text));
+}
+
+#[test]
+fn a_file_beside_the_terminal_has_no_text_of_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    for report in [&["errors"][..], &["denials"], &["calls"], &["show", "5a0b1c2d"]] {
+        let file = folder.path().join("report.txt");
+        let words = [report, &[FAILURES, "-o", file.to_str().unwrap()]].concat();
+        assert!(["cart", "curl"].iter().any(|text| shown(120, &words).contains(text)), "{words:?}");
+        let written = std::fs::read_to_string(&file).unwrap();
+        for text in ["cart", "npm", "curl", "FAIL ", "529"] {
+            assert!(!written.contains(text), "{words:?} {text}: {written}");
+        }
+    }
+}

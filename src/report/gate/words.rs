@@ -7,9 +7,6 @@ use crate::report::{
     spec::object,
 };
 
-/// Maximum number of failed gates on screen.
-const SHOWN: usize = 30;
-
 impl Verdict {
     /// Gate, value, limit, location and description in one line.
     pub fn line(&self) -> Line {
@@ -30,25 +27,57 @@ impl Verdict {
     }
 }
 
-/// Lines for people: each failed gate with its hint, then the number of gates that held.
+/// Lines for people: each failed gate with its hint, then the number of gates that held. A gate on several runs
+/// has one line for all of them.
 pub fn gate_lines(verdicts: &[Verdict]) -> Vec<(Line, Option<Line>)> {
-    let failed: Vec<&Verdict> = verdicts.iter().filter(|verdict| !verdict.held).collect();
-    let mut lines = Vec::new();
-    let mut said: Vec<&Line> = Vec::new();
-    for verdict in failed.iter().take(SHOWN) {
-        // The same hint for several runs is shown once.
-        let hint = verdict.hint.as_ref().filter(|hint| !said.contains(hint));
+    let mut gates: Vec<(&str, Vec<&Verdict>)> = Vec::new();
+    for verdict in verdicts {
+        match gates.iter_mut().find(|(gate, _)| *gate == verdict.gate) {
+            Some((_, all)) => all.push(verdict),
+            None => gates.push((verdict.gate, vec![verdict])),
+        }
+    }
+    let several = gates.iter().any(|(_, all)| all.len() > 1);
+    let (mut lines, mut said): (Vec<_>, Vec<&Line>) = (Vec::new(), Vec::new());
+    for (_, all) in &gates {
+        let first = all.iter().find(|verdict| !verdict.held);
+        if first.is_none() && !several {
+            continue;
+        }
+        // The same advice for several gates is given once.
+        let hint = first.and_then(|first| first.hint.as_ref()).filter(|hint| !said.contains(hint));
         said.extend(hint);
-        lines.push((verdict.line(), hint.cloned()));
+        let line = match (&all[..], first) {
+            ([alone], Some(_)) => alone.line(),
+            _ => line_of_runs(all),
+        };
+        lines.push((line, hint.cloned()));
     }
-    if let Some(more @ 1..) = failed.len().checked_sub(SHOWN) {
-        let line = Line::new(Tone::Bad).word("and ");
-        let line = line.count(more as u64, " more failed gate", " more failed gates");
-        lines.push((line.word(" (JSON lists all)"), None));
+    if !several {
+        let failed = verdicts.iter().filter(|verdict| !verdict.held).count() as u64;
+        lines.extend(held(verdicts.len() as u64 - failed, failed).map(|line| (line, None)));
     }
-    let held = held((verdicts.len() - failed.len()) as u64, failed.len() as u64);
-    lines.extend(held.map(|line| (line, None)));
     lines
+}
+
+/// One gate on several runs: how many failed, and the first of them.
+fn line_of_runs(all: &[&Verdict]) -> Line {
+    let failed: Vec<&&Verdict> = all.iter().filter(|verdict| !verdict.held).collect();
+    let (runs, name) = (all.len() as u64, all[0].gate);
+    let Some(first) = failed.first() else {
+        return Line::new(Tone::Good).word(name).word(" held for ").count(runs, " run", " runs");
+    };
+    let line = Line::new(Tone::Bad).word(name).word(" failed for ").value(failed.len() as u64);
+    let line = line.word(" of ").count(runs, " run", " runs").word(", limit ").value(first.limit.clone());
+    let line = line.word(if failed.len() > 1 { "; first " } else { "; " });
+    let line = match (&first.at, &first.run) {
+        (Some((source, number)), _) => line.word("at ").value(format!("{source}:{number}")),
+        (None, Some(run)) => line.value(&**run),
+        (None, None) => line,
+    };
+    let mut line = line.word(": ");
+    line.parts.extend(first.what.parts.iter().cloned());
+    line
 }
 
 fn held(held: u64, failed: u64) -> Option<Line> {

@@ -22,7 +22,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     is_export: true,
     command: Some(CommandSpec {
         group: CommandGroup::Inside,
-        about: "List denied calls: what was refused, by whom, which rule would allow it",
+        about: "List denied calls: what, by whom, the rule to allow it",
         details: "Tables group the denials of all sessions by tool and input. Formats for programs have a row for each input \
             that was denied in a session. The same input that was denied three times or more in a session is marked as a \
             loop.",

@@ -17,7 +17,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     is_export: true,
     command: Some(CommandSpec {
         group: CommandGroup::Inside,
-        about: "List errors of tools and the API with their reasons, most frequent first",
+        about: "List errors with their reasons, most frequent first",
         details: "Tables group the errors of all sessions by tool and message, with the newest command or path. Formats for \
             programs have a row for each input that failed in a session. The same input that failed three times or more \
             in a session is marked as a loop.",
