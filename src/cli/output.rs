@@ -34,7 +34,7 @@ pub struct Output {
     /// Also write the report to this file; may be given several times
     ///
     /// The format is given before an equals sign, as in csv=report.data, or by the extension: .txt (table),
-    /// .json, .jsonl, .csv, .tsv, .md, .xml (junit) or .prom. A file is written completely or not at all.
+    /// .json, .jsonl, .csv, .tsv, .md, .html, .xml (junit) or .prom. A file is written completely or not at all.
     #[arg(long, short = 'o', value_name = "[FORMAT=]FILE", value_hint = ValueHint::FilePath, value_parser = OsStringValueParser::new().try_map(Target::new))]
     pub output: Vec<Target>,
     /// Print nothing to standard output and show no progress
@@ -193,6 +193,11 @@ impl Output {
     /// Whether output files contain texts of the logs.
     pub(super) fn files_content(&self) -> bool {
         self.content == Some(true)
+    }
+
+    /// Whether a page is written, which has charts that need rows.
+    pub(super) fn draws(&self) -> bool {
+        self.format() == Format::Html || self.output.iter().any(|target| target.format == Format::Html)
     }
 
     /// The texts to keep for a report on this channel.

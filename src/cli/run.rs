@@ -133,6 +133,7 @@ pub(super) fn run(run: &Run, variables: &Variables) -> Result<ExitStatus, Error>
     let limits = Limits { max_record: run.max_record, ..Limits::default() };
     // Before the first result, the cost is estimated from single responses.
     let live = Detail::RESPONSES | Detail::AGENTS | Detail::EVENTS;
+    let live = if run.output.draws() { live | Detail::ROWS } else { live };
     let texts = run.output.content(&report::SUMMARY, Channel::Stderr);
     let detail = run.gates.gates().iter().map(Gate::detail).fold(live | texts, Detail::and);
     let options = Options { limits, stop: Stop::default(), detail, ..Options::default() };
@@ -190,6 +191,9 @@ fn report(run: &Run, outcome: Outcome, prices: &Prices, variables: &Variables) -
         report = report::with_failure(report, ledger);
         if run.screen.verbose {
             report = report::with_kinds(report, &account);
+        }
+        if run.output.draws() {
+            report = report::with_pictures(report, &view);
         }
         report.verdicts = report::judge(&view, &run.gates.gates(), Some(arrived.elapsed));
         variables.hints.fill_in(report.local(&Zone::system()), true)

@@ -44,7 +44,12 @@ pub(super) fn summarize(arguments: &args::Summarize, variables: &Variables) -> R
     let live = search.as_ref().is_some_and(|search| is_pipe(&search.sources)) && !is_filtered;
     match search {
         Some(search) if arguments.tee.prints() && !live => task.printed(search),
-        search if is_filtered || task.gates.iter().any(|gate| gate.detail() != Detail::TOTALS) => {
+        // Charts need rows.
+        search
+            if is_filtered
+                || arguments.output.draws()
+                || task.gates.iter().any(|gate| gate.detail() != Detail::TOTALS) =>
+        {
             task.filtered(search)
         }
         search => task.totals(search),
@@ -172,6 +177,9 @@ impl Task<'_> {
         let mut report = report::summary(account, view.names);
         report = self.finished(report, account, arrived);
         report = filtered.or_nothing_matches(report);
+        if self.arguments.output.draws() {
+            report = report::with_pictures(report, &view);
+        }
         report.verdicts = report::judge(&view, &self.gates, None);
         filtered.with_commands(report.local(&filtered.zone))
     }

@@ -11,7 +11,7 @@ use jiff::{
 };
 
 use period::Period;
-pub use period::TIMES;
+pub use period::{TIMES, each_day, each_month};
 
 use super::Time;
 
@@ -114,6 +114,13 @@ impl Zone {
     /// Formats day and minute: `2026-11-15 23:42`.
     pub fn minute(&self, time: Time) -> Option<String> {
         Some(self.zoned(time)?.strftime("%Y-%m-%d %H:%M").to_string())
+    }
+
+    /// Returns the weekday, from 0 for Monday, and the hour.
+    pub fn weekday_and_hour(&self, time: Time) -> Option<(usize, usize)> {
+        let zoned = self.zoned(time)?;
+        let day = usize::try_from(zoned.weekday().to_monday_zero_offset()).ok()?;
+        Some((day, usize::try_from(zoned.hour()).ok()?))
     }
 
     /// Formats the time of day: `23:42:07`.

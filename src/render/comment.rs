@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use super::{at, human, markdown};
+use super::{FIGURES, at, human, markdown};
 use crate::report::{Data, Line, Part, Report, Section, Table, Tone, Value, Verdict};
 
 /// GitHub accepts 65,536 characters; the rest is left for text that a bot adds.
@@ -14,19 +14,6 @@ const MAX_CHARS: usize = 100;
 
 /// Maximum number of gates listed.
 const MAX_GATES: usize = 20;
-
-/// Figures shown on top: heading, and path in the summary.
-const FIGURES: &[(&str, &str)] = &[
-    ("Cost", "cost.total_usd"),
-    ("Input", "tokens.input"),
-    ("Output", "tokens.output"),
-    ("Cache read", "tokens.cache_read"),
-    ("Prompts", "turns.total"),
-    ("Duration", "duration.wall_ms"),
-    ("Calls", "tools.calls"),
-    ("Errors", "tools.errors"),
-    ("Denied", "tools.denied"),
-];
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     // A bot finds its earlier comment by this marker. Reports that judge a run share one, every other report
@@ -121,7 +108,14 @@ fn tables(report: &Report, page: &mut Page) {
             (Section::Table(table) | Section::ScreenRows(table), _)
             | (Section::Rows | Section::Cards, Data::Rows(table)) => page.fold(&table.for_people()),
             (Section::Rows | Section::Cards, Data::Tree(_) | Data::Bare(_))
-            | (Section::Verdict(_) | Section::About(_) | Section::Attention(_) | Section::Gates, _) => {}
+            | (
+                Section::Verdict(_)
+                | Section::About(_)
+                | Section::Attention(_)
+                | Section::Gates
+                | Section::Chart(_),
+                _,
+            ) => {}
         }
     }
 }

@@ -3,11 +3,22 @@
 pub use super::foreign::text;
 use crate::{
     measure::{Millis, Time, Usd},
-    report::{Line, Part, Value},
+    report::{Line, Part, Tone, Value},
 };
 
 /// Placeholder for unknown values.
 pub const MISSING: &str = "–";
+
+/// The mark of a tone, with a space; empty if the tone is neutral.
+pub(super) fn mark(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "✓ ",
+        Tone::Warning => "! ",
+        Tone::Bad => "✗ ",
+        Tone::Running => "… ",
+        Tone::Plain => "",
+    }
+}
 
 /// Formats a line.
 pub fn words(line: &Line) -> String {
@@ -56,7 +67,7 @@ fn change(amount: &Value) -> String {
 /// Formats a value for narrow columns: large counts are abbreviated, such as `1.2M`.
 pub fn short_value(value: &Value) -> String {
     match value {
-        Value::Count(count) if *count >= 100_000 => scaled(*count, &["k", "M", "G", "T", "P", "E"], ""),
+        Value::Count(count) if *count >= 100_000 => scaled_count(*count),
         Value::Number(number) if *number >= 100_000.0 => short_value(&Value::Count(whole(*number))),
         Value::Number(number) if *number <= -100_000.0 => {
             format!("-{}", short_value(&Value::Number(-number)))
@@ -68,6 +79,11 @@ pub fn short_value(value: &Value) -> String {
         },
         other => self::value(other),
     }
+}
+
+/// A count of at least 1000 as `1.2k` or `1.2M`.
+pub(super) fn scaled_count(count: u64) -> String {
+    scaled(count, &["k", "M", "G", "T", "P", "E"], "")
 }
 
 /// `2026-11-15 23:42`, in UTC.

@@ -15,7 +15,7 @@ use crate::report::{Data, Head, Report, Table, Value, gates};
 pub(super) const SCHEMA_VERSION: u64 = 1;
 
 /// Program and version, written to every report.
-const GENERATOR: &str = concat!("ccstat ", env!("CARGO_PKG_VERSION"));
+pub(super) const GENERATOR: &str = concat!("ccstat ", env!("CARGO_PKG_VERSION"));
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     pretty(&Envelope(report), out)

@@ -92,9 +92,8 @@ fn words(report: &Report) -> Vec<String> {
     let line = |section: &Section| match section {
         Section::Verdict(line) | Section::About(line) => vec![human::words(line)],
         Section::Attention(lines) => lines.iter().map(human::words).collect(),
-        Section::Table(_) | Section::Rows | Section::Cards | Section::Gates | Section::ScreenRows(_) => {
-            Vec::new()
-        }
+        Section::Table(_) | Section::ScreenRows(_) | Section::Chart(_) => Vec::new(),
+        Section::Rows | Section::Cards | Section::Gates => Vec::new(),
     };
     report.screen.iter().flat_map(line).collect()
 }

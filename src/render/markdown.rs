@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::human;
-use crate::report::{Data, Head, Line, Part, Report, Section, Table, Tone, Value, gate_lines};
+use crate::report::{Data, Head, Line, Part, Report, Section, Table, Value, gate_lines};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut paragraphs: Vec<String> = Vec::new();
@@ -17,6 +17,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
                 paragraphs.extend(drawn(&table.for_people()));
             }
             (Section::Cards, Data::Rows(table)) => paragraphs.extend(cards(&table.for_people())),
+            (Section::Chart(_), _) => {} // Markdown cannot draw
             (Section::Rows | Section::Cards, Data::Tree(_) | Data::Bare(_)) => {} // an object has no rows
         }
     }
@@ -45,14 +46,7 @@ pub(super) fn list(lines: &[Line]) -> String {
 }
 
 pub(super) fn sentence(line: &Line) -> String {
-    let mark = match line.tone {
-        Tone::Good => "✓ ",
-        Tone::Warning => "! ",
-        Tone::Bad => "✗ ",
-        Tone::Running => "… ",
-        Tone::Plain => "",
-    };
-    let mut text = mark.to_owned();
+    let mut text = human::mark(line.tone).to_owned();
     for part in &line.parts {
         match part {
             Part::Word(word) => text += word,

@@ -3,6 +3,7 @@
 mod comment;
 mod csv;
 mod foreign;
+mod html;
 pub mod human;
 mod json;
 mod jsonl;
@@ -10,6 +11,8 @@ mod junit;
 mod markdown;
 mod prometheus;
 mod schema;
+#[cfg(feature = "cli")]
+mod sparkline;
 #[cfg(feature = "cli")]
 mod table;
 mod tsv;
@@ -42,6 +45,8 @@ pub enum Format {
     /// Markdown for people: headings, lists and pipe tables
     #[cfg_attr(feature = "cli", value(alias = "md"))]
     Markdown,
+    /// A page with charts for browsers: one file that loads nothing
+    Html,
     /// Markdown for a comment on a pull request: the headline, with collapsed tables
     Comment,
     /// JUnit XML for CI systems: a test for each gate, for reports that accept gates
@@ -62,6 +67,7 @@ impl Format {
             Self::Csv => &["csv"],
             Self::Tsv => &["tsv"],
             Self::Markdown => &["md", "markdown"],
+            Self::Html => &["html", "htm"],
             Self::Comment => &[],
             Self::Junit => &["xml"],
             Self::Prometheus => &["prom"],
@@ -73,7 +79,7 @@ impl Format {
         match self {
             #[cfg(feature = "cli")]
             Self::Table => true,
-            Self::Markdown | Self::Comment => true,
+            Self::Markdown | Self::Html | Self::Comment => true,
             Self::Json | Self::Jsonl | Self::Csv | Self::Tsv | Self::Junit | Self::Prometheus => false,
         }
     }
@@ -87,7 +93,7 @@ impl Format {
             // Tests are verdicts, which only these reports have.
             Self::Junit => ReportSpec::named(report).is_some_and(|spec| spec.is_gated),
             // `ccusage` has neither a screen nor described keys.
-            Self::Comment | Self::Prometheus => report != "ccusage",
+            Self::Html | Self::Comment | Self::Prometheus => report != "ccusage",
         }
     }
 }
@@ -112,11 +118,25 @@ pub fn render(report: &Report, format: Format, style: Style, out: &mut dyn Write
         Format::Csv => csv::write(report, out),
         Format::Tsv => tsv::write(report, out),
         Format::Markdown => markdown::write(report, out),
+        Format::Html => html::write(report, out),
         Format::Comment => comment::write(report, out),
         Format::Junit => junit::write(report, out),
         Format::Prometheus => prometheus::write(report, out),
     }
 }
+
+/// The most important figures: heading, and path in the summary.
+const FIGURES: &[(&str, &str)] = &[
+    ("Cost", "cost.total_usd"),
+    ("Input", "tokens.input"),
+    ("Output", "tokens.output"),
+    ("Cache read", "tokens.cache_read"),
+    ("Prompts", "turns.total"),
+    ("Duration", "duration.wall_ms"),
+    ("Calls", "tools.calls"),
+    ("Errors", "tools.errors"),
+    ("Denied", "tools.denied"),
+];
 
 /// The value at a path such as `cost.total_usd` in a report that is an object.
 fn at<'a>(data: &'a Data, path: &str) -> Option<&'a Value> {

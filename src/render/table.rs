@@ -1,6 +1,6 @@
 //! Tables for terminals, fitted to their width.
 
-mod cut;
+pub(super) mod cut;
 mod layout;
 mod paint;
 mod short;
@@ -15,7 +15,7 @@ use self::{
     layout::{GAP, Lane, lay_out, needed},
 };
 use super::{
-    Style, human,
+    Style, human, sparkline,
     wrap::{fill, wrap},
 };
 use crate::report::{
@@ -23,7 +23,9 @@ use crate::report::{
 };
 
 pub(super) fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    for (index, section) in report.screen.iter().enumerate() {
+    let is_shown =
+        |section: &&Section| !matches!(section, Section::Chart(chart) if !sparkline::is_shown(chart, style));
+    for (index, section) in report.screen.iter().filter(is_shown).enumerate() {
         if index > 0 && !matches!(section, Section::About(_)) {
             writeln!(out)?;
         }
@@ -38,6 +40,14 @@ pub(super) fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::R
             }
             (Section::Gates, _) => write_gates(report, style, out)?,
             (Section::Cards, Data::Rows(table)) => write_cards(&table.for_people(), style, out)?,
+            (Section::Chart(chart), _) => {
+                painted(chart.title, Paint::new().bold(), style, out)?;
+                writeln!(out)?;
+                for line in sparkline::draw(chart, style) {
+                    writeln!(out, "{}", line.trim_end())?;
+                }
+                write_line(&chart.about(), style, out)?;
+            }
             (Section::Rows | Section::Cards, Data::Tree(_) | Data::Bare(_)) => {} // an object has no rows
         }
     }
@@ -61,14 +71,14 @@ fn write_gates(report: &Report, style: Style, out: &mut dyn Write) -> io::Result
 }
 
 fn write_line(line: &Line, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let (mark, paint) = match line.tone {
-        Tone::Good => ("✓ ", AnsiColor::Green.on_default().bold()),
-        Tone::Warning => ("! ", AnsiColor::Yellow.on_default().bold()),
-        Tone::Bad => ("✗ ", AnsiColor::Red.on_default().bold()),
-        Tone::Running => ("… ", AnsiColor::Cyan.on_default().bold()),
-        Tone::Plain => ("", Paint::new()),
+    let paint = match line.tone {
+        Tone::Good => AnsiColor::Green.on_default().bold(),
+        Tone::Warning => AnsiColor::Yellow.on_default().bold(),
+        Tone::Bad => AnsiColor::Red.on_default().bold(),
+        Tone::Running => AnsiColor::Cyan.on_default().bold(),
+        Tone::Plain => Paint::new(),
     };
-    write_marked(mark, paint, line, style, out)
+    write_marked(human::mark(line.tone), paint, line, style, out)
 }
 
 fn write_marked(mark: &str, paint: Paint, line: &Line, style: Style, out: &mut dyn Write) -> io::Result<()> {

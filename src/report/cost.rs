@@ -1,5 +1,7 @@
 //! Tokens and cost, grouped by day, project, model, tool, agent and more.
 
+pub(super) mod chart;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Range,
@@ -358,7 +360,8 @@ fn divided(name: &'static str, title: &'static str, view: &View<'_>, by: &[By]) 
     }
     let notes = unattributed(&rows, by).chain(cost_notes(view.ledger)).collect();
     let table = Table::of(title, &columns, &rows).with_total(&columns, &total).on_screen(50);
-    Report::of(name, if is_series { table.keeping_last() } else { table }, notes)
+    let table = if is_series { table.keeping_last() } else { table };
+    Report::of(name, table, notes).with_charts(chart::charts(view, by))
 }
 
 /// One part for each thing that cost is divided by; `None` if it is not known.

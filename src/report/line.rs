@@ -205,7 +205,7 @@ impl Report {
                 Section::Verdict(line) | Section::About(line) => lines.push(line),
                 Section::Attention(several) => lines.extend(several),
                 Section::Table(table) | Section::ScreenRows(table) => tables.push(table),
-                Section::Rows | Section::Cards | Section::Gates => {}
+                Section::Chart(_) | Section::Rows | Section::Cards | Section::Gates => {}
             }
         }
         let mut all = Vec::new();

@@ -16,7 +16,8 @@ impl Report {
                 Section::Verdict(line) | Section::About(line) => local_line(line, zone),
                 Section::Attention(lines) => lines.iter_mut().for_each(|line| local_line(line, zone)),
                 Section::Table(table) | Section::ScreenRows(table) => local_table(table, zone),
-                Section::Rows | Section::Cards | Section::Gates => {}
+                // Charts are made with local times.
+                Section::Chart(_) | Section::Rows | Section::Cards | Section::Gates => {}
             }
         }
         self
@@ -24,7 +25,8 @@ impl Report {
 }
 
 fn local_table(table: &mut Table, zone: &Zone) {
-    let range = table.screen_range();
+    // A page shows more rows than a screen, and no format shows fewer than these.
+    let range = table.page_range();
     table.rows[range].iter_mut().flatten().for_each(|value| local(value, zone));
 }
 

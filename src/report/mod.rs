@@ -6,6 +6,7 @@ mod arrange;
 mod calls;
 mod card;
 mod ccusage;
+mod chart;
 mod check;
 mod column;
 mod commands;
@@ -14,6 +15,7 @@ mod control;
 mod cost;
 mod diff;
 mod explain;
+mod figure;
 mod filter;
 mod gate;
 mod hooks;
@@ -47,6 +49,10 @@ pub use archive::{ArchivedLogs, archive};
 pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
 pub use card::Card;
 pub use ccusage::{Preset, ccusage};
+pub use chart::{
+    Activity, Bars, Bucket, Chart, Distribution, HOURS, HeatMap, Lane, Merge, Plot, Series, Span, Timeline,
+    WEEKDAYS, hour_text, total,
+};
 pub use check::check;
 pub use cost::{By, cost};
 pub use diff::{Allowance, Growth, diff};
@@ -64,8 +70,8 @@ pub use sessions::{Outcome, RunOutcome, outcomes, sessions};
 pub use show::{FindSessionError, LATEST, find_session, show};
 pub use spec::{CommandGroup, CommandSpec, Key, Keys, Reads, ReportSpec, Shape, reports};
 pub use sum::View;
-pub use summary::{Names, arrived, interrupted, running, summary, with_failure, with_kinds};
-pub use table::{Column, Data, Head, Report, Section, Shown, Table, heads};
+pub use summary::{Names, arrived, interrupted, running, summary, with_failure, with_kinds, with_pictures};
+pub use table::{Column, Data, Head, PAGE_ROWS, Report, Section, Shown, Table, heads};
 pub use unit::Unit;
 pub use value::{Members, Value};
 

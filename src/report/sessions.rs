@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Column, CommandGroup, CommandSpec, FollowUp, Line, Preset, Report, ReportSpec, Shown, Table, Tone, Value,
-    View,
+    Chart, Column, CommandGroup, CommandSpec, FollowUp, Line, Preset, Report, ReportSpec, Shown, Table, Tone,
+    Value, View,
     column::{columns, shown_as},
-    heads,
+    figure, heads,
     sum::{HasCalls, HasCost, Sum, call_columns, cost_columns, has, text},
 };
 use crate::{
@@ -225,7 +225,8 @@ pub fn sessions(view: &View<'_>) -> Report {
     let start = |row: &Row| row.session.as_ref().and_then(|session| session.started);
     rows.sort_by_key(|row| (start(row).is_none(), std::cmp::Reverse(start(row))));
     let table = Table::of("Sessions", &columns(), &rows).with_sums().on_screen(30);
-    Report::of(SPEC.name, table, notes(ledger))
+    let charts = [figure::outcomes(ledger), figure::session_costs(view)].into_iter().flatten();
+    Report::of(SPEC.name, table, notes(ledger)).with_charts(charts.map(Chart::page_only))
 }
 
 /// Notes about the cost, and the command that shows one session.

@@ -8,7 +8,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Outcome, Report, ReportSpec, Section, Shown, Table, Tone, Value,
     View,
     column::{columns, shown_as},
-    heads, outcomes,
+    figure, heads, outcomes,
     sum::{HasLocation, MAIN, Sum, has, place_columns, text},
     summary::doubted,
 };
@@ -194,7 +194,8 @@ pub fn show(view: &View<'_>, session: Option<SessionIndex>, full: bool) -> Repor
     let table = Table { whole_texts: full, ..table };
     let notes = notes(view, session);
     let report = Report::of(SPEC.name, table, notes);
-    Report { screen: head.into_iter().chain(report.screen).collect(), ..report }
+    let report = Report { screen: head.into_iter().chain(report.screen).collect(), ..report };
+    report.with_charts(figure::session(view, session))
 }
 
 /// The model of most responses.

@@ -1,7 +1,8 @@
 //! The `summarize` report: one object for programs, one screen for people.
 
 use super::{
-    CommandGroup, CommandSpec, Data, Line, Reader, Report, ReportSpec, RunOutcome, Section, Text, Tone, Value,
+    Chart, CommandGroup, CommandSpec, Data, Line, Reader, Report, ReportSpec, RunOutcome, Section, Text,
+    Tone, Value, View, figure,
 };
 use crate::{
     facts::{Account, Arrived, Detail, Input, Name, ledger::Ledger},
@@ -73,6 +74,12 @@ pub fn summary(account: &Account, names: Names<'_>) -> Report {
         vec![RunOutcome { run: None, wall: account.duration.wall, failure: screen::failure(account) }];
     let (verdicts, reader) = (Vec::new(), Reader::default());
     Report { name: SPEC.name, data: Data::Tree(data), notes, verdicts, run_outcomes, screen, reader }
+}
+
+/// Adds charts, which need the rows.
+#[must_use]
+pub fn with_pictures(report: Report, view: &View<'_>) -> Report {
+    report.with_charts(figure::overall(view).into_iter().map(Chart::page_only))
 }
 
 /// Says how much was read if reading was interrupted.

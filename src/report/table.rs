@@ -2,7 +2,9 @@
 
 use std::{borrow::Borrow, ops::Range};
 
-use super::{Choice, FollowUp, Line, Members, Part, Reader, RunOutcome, Tone, Unit, Value, gate::Verdict};
+use super::{
+    Chart, Choice, FollowUp, Line, Members, Part, Reader, RunOutcome, Tone, Unit, Value, gate::Verdict,
+};
 
 /// Who sees a column, unless columns are selected by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +182,9 @@ pub fn heads<R>(columns: &[Column<R>]) -> Vec<Head> {
     columns.iter().map(|column| column.head).collect()
 }
 
+/// Maximum number of rows of a table on a page.
+pub const PAGE_ROWS: usize = 1000;
+
 /// Rows under columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
@@ -284,7 +289,17 @@ impl Table {
     pub(super) fn screen_range(&self) -> Range<usize> {
         let left_out = self.rows.len().saturating_sub(self.screen_rows.unwrap_or(usize::MAX));
         // A line that says "1 more row" takes as much room as the row itself.
-        let left_out = if left_out > 1 || self.rest.is_some() { left_out } else { 0 };
+        self.range(if left_out > 1 || self.rest.is_some() { left_out } else { 0 })
+    }
+
+    /// Rows that a page or a screen shows.
+    pub(super) fn page_range(&self) -> Range<usize> {
+        let (page, screen) = (self.range(self.rows.len().saturating_sub(PAGE_ROWS)), self.screen_range());
+        page.start.min(screen.start)..page.end.max(screen.end)
+    }
+
+    /// All rows but `left_out`.
+    fn range(&self, left_out: usize) -> Range<usize> {
         if self.keeps_last { left_out..self.rows.len() } else { 0..self.rows.len() - left_out }
     }
 
@@ -316,13 +331,29 @@ impl Table {
         table
     }
 
+    /// Reduces the table to the columns for people and the rows of a page.
+    #[must_use]
+    pub fn for_page(&self) -> Self {
+        Self { screen_rows: None, ..self.at_most(PAGE_ROWS) }.for_people()
+    }
+
+    /// Keeps at most this many rows, and says how many were left out.
+    #[must_use]
+    pub fn at_most(&self, rows: usize) -> Self {
+        let left_out = self.rows.len().saturating_sub(rows);
+        let kept = self.range(left_out);
+        let more = if left_out > 0 { Some(self.left_out(left_out)) } else { self.more.clone() };
+        let (columns, total, all) = (self.columns.clone(), self.total.clone(), self.all.clone());
+        Self { rows: self.rows[kept].to_vec(), more, columns, total, all, ..*self }
+    }
+
     /// The total row, unless it would repeat the only row or there are no rows.
     pub fn total_shown(&self) -> Option<&Vec<Value>> {
         self.total.as_ref().filter(|_| self.rows.len() > 1 || (self.more.is_some() && !self.rows.is_empty()))
     }
 
     /// The line below a table that says how many rows were left out.
-    pub(super) fn left_out(&self, rows: usize) -> Line {
+    pub fn left_out(&self, rows: usize) -> Line {
         let [command, choice] = (*self.all).clone();
         if let Some((one, many)) = self.rest {
             let line = Line::new(Tone::Plain).count(rows as u64, one, many).word(" (");
@@ -372,6 +403,8 @@ pub enum Section {
     /// Findings that need attention, one per line.
     Attention(Vec<Line>),
     Table(Table),
+    /// A picture, for formats that can draw.
+    Chart(Chart),
     /// The rows of the report, the same table that programs read.
     Rows,
     /// The rows of the report as cards: texts are wrapped, not cut.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
+    Chart, Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, Value, View,
     column::columns,
-    heads,
+    figure, heads,
     sum::{HasCalls, call_columns, has, latency, latency_columns, ratio},
 };
 use crate::facts::{Detail, ToolCount, ledger::Call, trace::server::parts};
@@ -101,7 +101,8 @@ fn tools(view: &View<'_>) -> Report {
     let total = Row { kind: "", server_uses, ..row("Total", view.ledger.calls.iter()) };
     let columns = columns();
     let table = Table::of("Tools", &columns, &rows).with_total(&columns, &total).on_screen(50);
-    Report::of(SPEC.name, table, notes(view))
+    let charts = [figure::calls_by_tool(view), figure::latencies(view)].into_iter().flatten();
+    Report::of(SPEC.name, table, notes(view)).with_charts(charts.map(Chart::page_only))
 }
 
 /// Tools that run on the server, most used first.

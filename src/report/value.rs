@@ -78,6 +78,24 @@ impl Value {
         }
     }
 
+    /// The number as a length to draw: never negative, and zero if it is missing.
+    pub fn size(&self) -> f64 {
+        self.number().filter(|number| number.is_finite()).unwrap_or(0.0).max(0.0)
+    }
+
+    /// A value of the same unit.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float cast saturates")]
+    pub fn like(&self, number: f64) -> Self {
+        match self {
+            Self::Usd(_) => Self::Usd(Usd::from_dollars(number)),
+            Self::Millis(_) => Self::Millis(Millis::from_f64(number)),
+            Self::Bytes(_) => Self::Bytes(number.round() as u64),
+            Self::Count(_) => Self::Count(number.round() as u64),
+            Self::Share(_) => Self::Share(number),
+            _ => Self::Number(number),
+        }
+    }
+
     /// An object of counts.
     pub fn counts<'a, K: AsRef<str> + 'a>(counts: impl IntoIterator<Item = (&'a K, &'a u64)>) -> Self {
         Self::map(counts.into_iter().map(|(key, &count)| (key.as_ref(), Self::Count(count))))

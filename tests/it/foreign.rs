@@ -12,7 +12,7 @@ use crate::{
 use ccstat::internal::report::REPORTS;
 
 /// Texts that something may interpret.
-const HOSTILE: &[&str] = &[
+pub(crate) const HOSTILE: &[&str] = &[
     // By a spreadsheet.
     r#"=cmd|' /C calc'!A0"#,
     "+1",
@@ -33,6 +33,10 @@ const HOSTILE: &[&str] = &[
     "**bold** _it_ `code` ~~gone~~ &lt; $x$",
     "# head",
     "</details><img src=x onerror=alert(1)>",
+    "\"'><svg/onload=document.title='owned'>",
+    "</script><!--<script>document.title='owned'</script>",
+    "</style></title></desc></svg><script>document.title='owned'</script>",
+    "' onmouseover='document.title=\"owned\"' x='",
     // By a terminal, or misread by people.
     "\u{1b}[31mred\u{7}\u{9b}2J\u{1b}]0;owned\u{7}",
     "\u{202e}txt.exe\u{2066}\u{200b}\u{200d}\u{feff}",
@@ -95,7 +99,7 @@ fn poison(key: &str, value: &mut Value, next: &mut dyn Iterator<Item = &'static 
 }
 
 /// A log with records of every kind, and with runs for every report, with hostile text in every field.
-fn poisoned_log() -> String {
+pub(crate) fn poisoned_log() -> String {
     let recorded = |name: &str| {
         plain::listing(&testdata("recordings/2.1.325/stream")).into_iter().filter({
             let name = name.to_owned();

@@ -27,6 +27,7 @@ mod headline;
 #[cfg(unix)]
 mod hints;
 mod hooks;
+mod html;
 mod kinds;
 mod ledger;
 #[cfg(unix)]

@@ -19,6 +19,27 @@ pub const TIMES: &[(&str, &str)] = &[
     ("now", "this moment"),
 ];
 
+/// Maximum number of periods in a sequence: ten years of days.
+const MAX_PERIODS: usize = 3660;
+
+/// Returns every `step`th day from one to another, as [`Zone::day`](super::Zone::day) formats them. Empty if there are too many.
+pub fn each_day(first: &str, last: &str, step: i64) -> Vec<String> {
+    let (Ok(first), Ok(last)) = (first.parse::<Date>(), last.parse::<Date>()) else { return Vec::new() };
+    let days = first.series(step.days()).take_while(|day| *day <= last).take(MAX_PERIODS + 1);
+    let days: Vec<String> = days.map(|day| day.to_string()).collect();
+    if days.len() > MAX_PERIODS { Vec::new() } else { days }
+}
+
+/// Returns every month from one to another, as [`Zone::month`](super::Zone::month) formats them. Empty if there are too
+/// many.
+pub fn each_month(first: &str, last: &str) -> Vec<String> {
+    let day = |month: &str| format!("{month}-01").parse::<Date>();
+    let (Ok(first), Ok(last)) = (day(first), day(last)) else { return Vec::new() };
+    let months = first.series(1.months()).take_while(|day| *day <= last).take(MAX_PERIODS + 1);
+    let months: Vec<String> = months.map(|day| format!("{:04}-{:02}", day.year(), day.month())).collect();
+    if months.len() > MAX_PERIODS { Vec::new() } else { months }
+}
+
 /// Whole days, from `first` up to, but not including, `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Period {

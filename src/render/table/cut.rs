@@ -22,7 +22,7 @@ pub(super) fn cut_start(text: &str, room: usize) -> String {
 }
 
 /// Keeps both ends: `mcp__very-lo…get_page`.
-pub(super) fn cut_middle(name: &str, room: usize) -> String {
+pub(in crate::render) fn cut_middle(name: &str, room: usize) -> String {
     if name.width() <= room {
         return name.to_owned();
     }

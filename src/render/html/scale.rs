@@ -1,0 +1,143 @@
+//! Geometry of charts: positions and lengths, without markup.
+
+use crate::report::{Bars, Value};
+
+/// Maximum number of grid lines above zero.
+const MAX_TICKS: f64 = 4.0;
+
+/// A vertical axis from zero to a round number.
+pub(super) struct Axis {
+    /// The value at the top.
+    top: f64,
+    step: f64,
+    /// Height of the plot.
+    height: f64,
+}
+
+impl Axis {
+    /// An axis that covers `max`, in steps of 1, 2 or 5 times a power of ten.
+    /// Counts have no fractions.
+    pub(super) fn new(unit: &Value, max: f64, height: f64) -> Self {
+        let is_whole = matches!(unit, Value::Count(_) | Value::Bytes(_));
+        let smallest = if is_whole { 1.0 } else { 0.0 };
+        let raw = max.max(f64::MIN_POSITIVE) / MAX_TICKS;
+        let power = 10_f64.powf(raw.log10().floor());
+        let step = [1.0, 2.0, 5.0].map(|digit| digit * power).into_iter().find(|step| *step >= raw);
+        let step = step.unwrap_or(10.0 * power).max(smallest);
+        Self { top: (max / step).ceil().max(1.0) * step, step, height }
+    }
+
+    /// Length of a value.
+    pub(super) fn length(&self, value: f64) -> f64 {
+        value / self.top * self.height
+    }
+
+    /// Values of the grid lines, from zero.
+    pub(super) fn ticks(&self) -> Vec<f64> {
+        let mut ticks = Vec::new();
+        while ticks.len() as f64 * self.step <= self.top * 1.000_001 {
+            ticks.push(ticks.len() as f64 * self.step);
+        }
+        ticks
+    }
+}
+
+/// A part of a stacked bar: its series, its distance from the top of the plot and its height.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Part {
+    pub(super) series: usize,
+    pub(super) y: f64,
+    pub(super) height: f64,
+}
+
+/// Parts of one bar, the largest series at the bottom. They touch and do not overlap.
+pub(super) fn stack(bars: &Bars, bar: usize, axis: &Axis) -> Vec<Part> {
+    let mut base = 0.0;
+    let mut parts = Vec::new();
+    for (series, one) in bars.series.iter().enumerate() {
+        let height = axis.length(one.values[bar].size());
+        if height > 0.0 {
+            base += height;
+            parts.push(Part { series, y: axis.height - base, height });
+        }
+    }
+    parts
+}
+
+/// Indices of the labels below a row of `count` bars: at most `room`, evenly spaced, from the first.
+pub(super) fn labelled(count: usize, room: usize) -> impl Iterator<Item = usize> {
+    (0..count).step_by(count.div_ceil(room.max(1)).max(1))
+}
+
+/// Shade of a heat map, from 1 to [`SHADES`]; 0 if there is nothing. The root spreads small amounts.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and a few shades")]
+pub(super) fn shade(cell: &Value, max: f64) -> usize {
+    let share = if max > 0.0 { cell.size() / max } else { 0.0 };
+    (share.sqrt() * SHADES as f64).ceil() as usize
+}
+
+/// Number of shades of a heat map.
+pub(super) const SHADES: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Series;
+
+    fn bars(values: &[&[u64]]) -> Bars {
+        let series = |values: &&[u64]| Series {
+            name: "s".into(),
+            values: values.iter().map(|&value| Value::Count(value)).collect(),
+        };
+        Bars::for_tests(values.iter().map(series).collect())
+    }
+
+    #[test]
+    fn parts_of_a_bar_add_up_to_its_height_and_touch() {
+        let bars = bars(&[&[5, 0, 9], &[3, 2, 0], &[1, 7, 4]]);
+        let axis = Axis::new(&Value::Count(1), bars.max(), 200.0);
+        for bar in 0..3 {
+            let parts = stack(&bars, bar, &axis);
+            let whole: f64 = parts.iter().map(|part| part.height).sum();
+            assert!((whole - axis.length(bars.stack(bar).size())).abs() < 1e-9);
+            let bottom = parts[0].y + parts[0].height;
+            assert!((bottom - 200.0).abs() < 1e-9, "it begins at the axis");
+            for pair in parts.windows(2) {
+                assert!((pair[1].y + pair[1].height - pair[0].y).abs() < 1e-9, "{pair:?}");
+            }
+            assert!(parts.iter().all(|part| part.y >= 0.0), "it fits: {parts:?}");
+        }
+        assert_eq!(stack(&bars, 1, &axis).len(), 2, "nothing is drawn for zero");
+    }
+
+    #[test]
+    fn axes_end_at_round_numbers() {
+        for (max, ticks) in [
+            (13.0, vec![0.0, 5.0, 10.0, 15.0]),
+            (1.0, vec![0.0, 0.5, 1.0]),
+            (4.0, vec![0.0, 1.0, 2.0, 3.0, 4.0]),
+            (0.07, vec![0.0, 0.02, 0.04, 0.06, 0.08]),
+        ] {
+            let axis = Axis::new(&Value::Number(1.0), max, 100.0);
+            let found = axis.ticks();
+            assert_eq!(found.len(), ticks.len(), "{max}: {found:?}");
+            assert!(found.iter().zip(&ticks).all(|(one, two)| (one - two).abs() < 1e-9), "{max}: {found:?}");
+            assert!(axis.length(max) <= 100.0);
+        }
+        assert!(Axis::new(&Value::Missing, 0.0, 100.0).ticks().len() < 10, "an empty chart has an axis too");
+    }
+
+    #[test]
+    fn labels_fit_their_room() {
+        for count in 0..300 {
+            assert!(labelled(count, 6).count() <= 6, "{count}");
+        }
+        assert_eq!(labelled(3, 6).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn only_nothing_has_no_shade() {
+        assert_eq!(shade(&Value::Missing, 10.0), 0);
+        assert_eq!([shade(&Value::Count(1), 1e9), shade(&Value::Count(10), 10.0)], [1, SHADES]);
+    }
+}

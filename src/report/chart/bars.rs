@@ -1,0 +1,214 @@
+//! Bars over time or another order, stacked by series.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use super::{OTHER, UNNAMED};
+use crate::report::{Line, Text, Tone, Value};
+
+/// Maximum number of bars; neighbours are merged.
+const MAX_BARS: usize = 120;
+
+/// Maximum number of series; the smallest are merged.
+const MAX_SERIES: usize = 7;
+
+/// Bars, each the stack of its values in all series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bars {
+    /// Name of each bar, in the order shown.
+    pub labels: Vec<Text>,
+    /// The largest first.
+    pub series: Vec<Series>,
+    /// How many neighbours were merged into one bar; 1 if none were.
+    pub merged: usize,
+    merge: Merge,
+}
+
+/// One colour of a stack.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    pub name: Text,
+    /// A value for each bar.
+    pub values: Vec<Value>,
+}
+
+/// How neighbouring bars are merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merge {
+    /// Amounts are added.
+    Sum,
+    /// The largest value is kept, since a sum means nothing.
+    Max,
+}
+
+impl Merge {
+    fn of(self, values: &[Value]) -> Value {
+        match self {
+            Self::Sum => values.iter().fold(Value::Missing, Value::plus),
+            Self::Max => values
+                .iter()
+                .max_by(|one, two| one.size().total_cmp(&two.size()))
+                .cloned()
+                .unwrap_or_default(),
+        }
+    }
+}
+
+impl Bars {
+    /// Stacks amounts, each with the index of its bar and the name of its series.
+    pub(in crate::report) fn stacked(
+        labels: Vec<Text>,
+        amounts: impl IntoIterator<Item = (usize, Option<Text>, Value)>,
+    ) -> Self {
+        let mut series: BTreeMap<Text, Vec<Value>> = BTreeMap::new();
+        for (bar, name, amount) in amounts {
+            let values = series
+                .entry(name.unwrap_or_else(|| UNNAMED.clone()))
+                .or_insert_with(|| vec![Value::Missing; labels.len()]);
+            if let Some(value) = values.get_mut(bar) {
+                *value = std::mem::take(value).plus(&amount);
+            }
+        }
+        let mut series: Vec<Series> =
+            series.into_iter().map(|(name, values)| Series { name, values }).collect();
+        series.retain(|one| one.sum().size() > 0.0);
+        series.sort_by(|one, two| two.sum().size().total_cmp(&one.sum().size()));
+        if series.len() > MAX_SERIES {
+            let rest = series.split_off(MAX_SERIES - 1);
+            let value = |bar: usize| rest.iter().fold(Value::Missing, |sum, one| sum.plus(&one.values[bar]));
+            series.push(Series { name: OTHER.clone(), values: (0..labels.len()).map(value).collect() });
+        }
+        Self { labels, series, merged: 1, merge: Merge::Sum }.merged()
+    }
+
+    /// One series of these values.
+    pub(in crate::report) fn single(
+        name: &'static str,
+        labels: Vec<Text>,
+        values: Vec<Value>,
+        merge: Merge,
+    ) -> Self {
+        let series = vec![Series { name: Text::from(name), values }];
+        Self { labels, series, merged: 1, merge }.merged()
+    }
+
+    /// Bars without names, for tests of their geometry.
+    #[cfg(test)]
+    pub(crate) fn for_tests(series: Vec<Series>) -> Self {
+        let count = series.iter().map(|one| one.values.len()).max().unwrap_or(0);
+        Self { labels: vec![UNNAMED.clone(); count], series, merged: 1, merge: Merge::Sum }
+    }
+
+    /// Merges neighbours until there are few enough bars.
+    fn merged(mut self) -> Self {
+        let size = self.labels.len().div_ceil(MAX_BARS).max(1);
+        if size > 1 {
+            let label = |labels: &[Text]| match labels {
+                [first, .., last] => Text::from(format!("{} to {}", &**first, &**last)),
+                [one] => one.clone(),
+                [] => UNNAMED.clone(),
+            };
+            self.labels = self.labels.chunks(size).map(label).collect();
+            for series in &mut self.series {
+                series.values = series.values.chunks(size).map(|values| self.merge.of(values)).collect();
+            }
+            self.merged = size;
+        }
+        self
+    }
+
+    /// The whole of one bar.
+    pub fn stack(&self, bar: usize) -> Value {
+        self.series.iter().fold(Value::Missing, |sum, series| sum.plus(&series.values[bar]))
+    }
+
+    /// The largest bar.
+    pub fn max(&self) -> f64 {
+        (0..self.labels.len()).map(|bar| self.stack(bar).size()).fold(0.0, f64::max)
+    }
+
+    /// The sum of all bars; `None` if it means nothing.
+    pub fn sum(&self) -> Option<Value> {
+        match self.merge {
+            Merge::Sum => Some(self.series.iter().fold(Value::Missing, |sum, one| sum.plus(&one.sum()))),
+            Merge::Max => None,
+        }
+    }
+
+    pub(super) fn about(&self) -> Line {
+        let mut line = Line::new(Tone::Plain);
+        if let Some(sum) = self.sum() {
+            line = line.value(sum).word(" in all, ");
+        }
+        let largest = (0..self.labels.len()).map(|bar| (self.stack(bar), bar));
+        let largest = largest.max_by(|(one, at), (two, after)| {
+            one.size().total_cmp(&two.size()).then(Reverse(at).cmp(&Reverse(after)))
+        });
+        match largest {
+            Some((value, bar)) => line
+                .word("at most ")
+                .value(value)
+                .word(" (")
+                .value(Value::Text(self.labels[bar].clone()))
+                .word(")"),
+            None => line,
+        }
+    }
+
+    pub(super) fn values(&self) -> (Vec<Text>, Vec<Vec<Value>>) {
+        let names = self.series.iter().map(|series| series.name.clone());
+        let row = |(bar, label): (usize, &Text)| {
+            let values = self.series.iter().map(|series| series.values[bar].clone());
+            [Value::Text(label.clone())].into_iter().chain(values).collect()
+        };
+        let heads = [Text::from("Bar")].into_iter().chain(names).collect();
+        (heads, self.labels.iter().enumerate().map(row).collect())
+    }
+}
+
+impl Series {
+    /// Sum of the values.
+    pub fn sum(&self) -> Value {
+        Merge::Sum.of(&self.values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(count: usize) -> Vec<Text> {
+        (0..count).map(|at| Text::from(at.to_string())).collect()
+    }
+
+    #[test]
+    fn many_series_and_bars_are_merged_and_nothing_is_lost() {
+        let (bars, series) = (1000, 50);
+        let amounts = (0..bars).flat_map(|bar| {
+            (0..series).map(move |at| (bar, Some(Text::from(format!("s{at}"))), Value::Count(1 + at as u64)))
+        });
+        let chart = Bars::stacked(labels(bars), amounts);
+        assert!(chart.labels.len() <= MAX_BARS && chart.merged == 9, "{}", chart.merged);
+        assert_eq!(chart.series.len(), MAX_SERIES);
+        assert_eq!(&*chart.series[MAX_SERIES - 1].name, "other");
+        assert_eq!(chart.sum(), Some(Value::Count(bars as u64 * (1..=series as u64).sum::<u64>())));
+        assert_eq!(&*chart.labels[0], "0 to 8");
+    }
+
+    #[test]
+    fn a_stack_is_the_sum_of_its_series_and_missing_is_not_zero() {
+        let amounts = [(0, Some("a"), 2), (0, Some("b"), 3), (2, None, 1)];
+        let amounts = amounts.map(|(bar, name, count)| (bar, name.map(Text::from), Value::Count(count)));
+        let chart = Bars::stacked(labels(3), amounts);
+        let stacks: Vec<Value> = (0..3).map(|bar| chart.stack(bar)).collect();
+        assert_eq!(stacks, [Value::Count(5), Value::Missing, Value::Count(1)]);
+        assert_eq!(chart.max(), 5.0);
+    }
+
+    #[test]
+    fn sizes_of_a_context_are_not_added() {
+        let values = (0..500_u64).map(Value::Count).collect();
+        let chart = Bars::single("tokens", labels(500), values, Merge::Max);
+        assert_eq!(chart.max(), 499.0);
+        assert_eq!(chart.sum(), None);
+    }
+}
