@@ -11,6 +11,7 @@ use clap::{
 pub use super::{
     archive::Archive,
     diff::Diff,
+    doctor::Doctor,
     explain::Explain,
     export::Export,
     filter::Filters,
@@ -18,6 +19,7 @@ pub use super::{
     generate::{Artifact, Generate, Shell},
     github::Github,
     output::{Arrange, Compatibility, Output, Target},
+    overview::Overview,
     permission::Permissions,
     redact::Redact,
     run::Run,
@@ -81,6 +83,8 @@ pub enum Command {
     Cost(Cost),
     /// Explains how a cost was computed.
     Explain(Explain),
+    /// Shows today, this week, cost by day, sessions and failures.
+    Overview(Overview),
     /// Lists sessions.
     #[command(visible_alias = SESSION)]
     Sessions(Sessions),
@@ -103,6 +107,8 @@ pub enum Command {
     Redact(Redact),
     /// Lists prices.
     Prices(Prices),
+    /// Says which logs are found.
+    Doctor(Doctor),
     /// Print the JSON Schema of a report, or the list of reports
     ///
     /// The schema (draft 2020-12) lists the JSON keys of a report with their types, and says which may be

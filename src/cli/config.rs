@@ -62,11 +62,13 @@ pub(super) struct Parsed {
     pub(super) matches: ArgMatches,
     /// Price files named by an automatically found `ccstat.toml`, or that file itself if it has prices.
     pub(super) found_prices: Vec<String>,
+    /// The configuration files that were read.
+    pub(super) configuration: Vec<String>,
 }
 
 impl From<ArgMatches> for Parsed {
     fn from(matches: ArgMatches) -> Self {
-        Self { matches, found_prices: Vec::new() }
+        Self { matches, found_prices: Vec::new(), configuration: Vec::new() }
     }
 }
 
@@ -83,8 +85,10 @@ pub(super) fn parse(
         return Ok(typed.into());
     }
     let Defaults { arguments: added, origins } = Program(&command).defaults(&typed, &files, variables)?;
+    let configuration: Vec<String> =
+        files.iter().map(|(path, _)| path.to_string_lossy().into_owned()).collect();
     if added.is_empty() {
-        return Ok(typed.into());
+        return Ok(Parsed { configuration, ..typed.into() });
     }
     let is_found = |argument: &&Argument| {
         argument.option == PRICING && argument.file.is_some_and(|index| files[index].1 == Trust::Found)
@@ -100,7 +104,7 @@ pub(super) fn parse(
         let origins = origins.into_iter().filter(is_named).map(|(_, origin)| origin).collect();
         Problem::Arguments(error, origins)
     })?;
-    Ok(Parsed { matches, found_prices })
+    Ok(Parsed { matches, found_prices, configuration })
 }
 
 /// Defaults as arguments to add to the command line.

@@ -71,7 +71,12 @@ impl Filters {
 
     /// The filter that was given. Relative times are resolved here, once.
     pub(super) fn filter(&self, zone: &Zone) -> Result<Filter, Error> {
-        let now = calendar::now();
+        let (since, until) = self.times(zone, calendar::now())?;
+        Ok(self.filter_between(since, until))
+    }
+
+    /// The beginning and the end of the time range that was given.
+    pub(super) fn times(&self, zone: &Zone, now: Time) -> Result<(Option<Time>, Option<Time>), Error> {
         let time = |text: &Option<String>, is_end| {
             text.as_deref().map(|text| zone.parse_time(text, now, is_end)).transpose().map_err(Error::Usage)
         };
@@ -88,7 +93,7 @@ impl Filters {
                 zone.minute(from).unwrap_or_default(),
             )));
         }
-        Ok(self.filter_between(since, until))
+        Ok((since, until))
     }
 
     fn filter_between(&self, since: Option<Time>, until: Option<Time>) -> Filter {

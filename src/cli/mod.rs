@@ -5,6 +5,7 @@ pub mod args;
 mod child;
 mod config;
 mod diff;
+mod doctor;
 mod explain;
 mod export;
 mod filter;
@@ -17,6 +18,7 @@ mod hint;
 mod line;
 mod live;
 mod output;
+mod overview;
 mod passthrough;
 mod permission;
 mod pipe;
@@ -65,6 +67,7 @@ use signal::on_interrupt;
 /// Parses the arguments, runs the command and returns its exit status.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, Error> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+    arguments.extend(typed::bare(&arguments).map(OsString::from));
     // Building the help of all commands takes longer than reading a line of a log.
     let help = ["-h", "--help", "help"].map(OsString::from);
     let needs_help = arguments.len() < 2 || arguments.iter().any(|word| help.contains(word));
@@ -83,6 +86,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     variables.hints = CommandHints::of(&arguments, variables.home());
     let parsed = parsed.and_then(|parsed| {
         variables.found_prices = parsed.found_prices;
+        variables.configuration = parsed.configuration;
         Ok(Cli::from_arg_matches(&parsed.matches)?)
     });
     let cli = match parsed {
@@ -96,6 +100,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     match &cli.command {
         Command::Summarize(summarize) => summarize::summarize(summarize, &variables),
         Command::Run(run) => run::run(run, &variables),
+        Command::Overview(overview) => overview::overview(overview, &variables, style),
+        Command::Doctor(doctor) => doctor::doctor(doctor, &variables, style),
         Command::Check(check) => gate::check(check, &variables, style),
         Command::Diff(diff) => diff::diff(diff, &variables, style),
         Command::Permissions(permissions) => permission::permissions(permissions, &variables, style),

@@ -46,6 +46,8 @@ pub(super) struct Variables {
     pub(super) user_config: Option<PathBuf>,
     /// Price files from a `ccstat.toml` that was found automatically.
     pub(super) found_prices: Vec<String>,
+    /// The configuration files that were read.
+    pub(super) configuration: Vec<String>,
     dumb: bool,
 }
 
@@ -66,6 +68,7 @@ impl Variables {
             config_dir: text("CLAUDE_CONFIG_DIR"),
             user_config: user_config(&get, home.as_deref()),
             found_prices: Vec::new(),
+            configuration: Vec::new(),
             home,
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
             no_color: get("NO_COLOR").is_some(),
@@ -108,7 +111,7 @@ impl Variables {
         self.home.as_deref().and_then(Path::to_str)
     }
 
-    fn environment(&self) -> Environment {
+    pub(super) fn environment(&self) -> Environment {
         Environment { config_dir: self.config_dir.clone(), home: self.home.clone() }
     }
 }

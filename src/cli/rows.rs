@@ -118,6 +118,8 @@ pub(super) struct Scope<'a> {
     variables: &'a Variables,
     pub(super) prices: Prices,
     pub(super) detail: Detail,
+    /// Whether the filter on times applies.
+    is_timed: bool,
 }
 
 impl<'a> Scope<'a> {
@@ -129,9 +131,15 @@ impl<'a> Scope<'a> {
         variables: &'a Variables,
     ) -> Result<Self, Error> {
         let (zone, prices) = (query.filters.zone()?, plan::prices(&query.pricing)?);
-        let mut scope = Self { query, outcomes, zone, variables, prices, detail };
+        let mut scope = Self { query, outcomes, zone, variables, prices, detail, is_timed: true };
         scope.detail = scope.filter()?.detail(detail);
         Ok(scope)
+    }
+
+    /// The same for all times, for reports that compare periods.
+    #[must_use]
+    pub(super) fn of_all_times(self) -> Self {
+        Self { is_timed: false, ..self }
     }
 
     /// Whether no filter was given.
@@ -141,7 +149,11 @@ impl<'a> Scope<'a> {
 
     /// The filter, with times relative to now. With --follow it is resolved again for each report.
     fn filter(&self) -> Result<Filter, Error> {
-        Ok(Filter { outcomes: self.outcomes.to_vec(), ..self.query.filters.filter(&self.zone)? })
+        let mut filter = self.query.filters.filter(&self.zone)?;
+        if !self.is_timed {
+            (filter.since, filter.until) = (None, None);
+        }
+        Ok(Filter { outcomes: self.outcomes.to_vec(), ..filter })
     }
 
     /// Makes the rows and applies the filters.

@@ -1,15 +1,39 @@
-//! Understands command lines that name no command: a log in place of a command, and typos.
+//! Understands command lines that name no command: a bare `ccstat`, a log in place of a command, and typos.
 
 use std::{
     ffi::{OsStr, OsString},
+    io::{self, IsTerminal},
     path::Path,
 };
 
 use clap::{Command, error::ContextKind, error::ContextValue, error::ErrorKind};
 use os_display::Quotable;
 
-use super::config;
+use super::{config, stdin};
 use crate::error::Error;
+
+/// The command that a bare `ccstat` means: at a terminal the overview, or the summary of what is piped in.
+/// Without a terminal it means nothing, so that scripts get the help and an error.
+pub(super) fn bare(arguments: &[OsString]) -> Option<&'static str> {
+    if !has_global_options_only(arguments) || !io::stdout().is_terminal() {
+        return None;
+    }
+    Some(if stdin::is_input() { "summarize" } else { "overview" })
+}
+
+/// Whether nothing but options of every command was typed.
+fn has_global_options_only(arguments: &[OsString]) -> bool {
+    let mut words = arguments.iter().skip(1);
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--no-config") => {}
+            Some("--color" | "--config") => drop(words.next()),
+            Some(word) if word.starts_with("--color=") || word.starts_with("--config=") => {}
+            _ => return false,
+        }
+    }
+    true
+}
 
 /// Inserts `summarize` before a file or folder that was typed in place of a command.
 pub(super) fn with_command(

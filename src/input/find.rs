@@ -69,8 +69,13 @@ pub struct Environment {
 impl Environment {
     /// The folders of saved sessions that exist.
     pub fn saved_sessions(&self) -> Vec<PathBuf> {
+        self.places().into_iter().filter(|folder| folder.is_dir()).collect()
+    }
+
+    /// The folders where saved sessions are looked for, whether or not they exist.
+    pub fn places(&self) -> Vec<PathBuf> {
         let configured = self.config_dir.as_deref().filter(|list| !list.trim().is_empty());
-        let folders: Vec<PathBuf> = match configured {
+        match configured {
             Some(list) => list
                 .split(',')
                 .map(str::trim)
@@ -81,8 +86,7 @@ impl Environment {
                 let below = |parts: &str| self.home.as_ref().map(|home| home.join(parts));
                 [below(".config/claude/projects"), below(".claude/projects")].into_iter().flatten().collect()
             }
-        };
-        folders.into_iter().filter(|folder| folder.is_dir()).collect()
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Days, weeks, months and hours in a time zone, and parsing of times and durations that people type.
 
 mod period;
+mod span;
 
 use std::{ops::Range, time::Duration};
 

@@ -14,6 +14,7 @@ mod contents;
 mod control;
 mod cost;
 mod diff;
+mod doctor;
 mod explain;
 mod figure;
 mod filter;
@@ -24,6 +25,7 @@ mod limits;
 mod line;
 mod local;
 mod mcp;
+mod overview;
 mod permission;
 mod prices;
 mod prompts;
@@ -56,11 +58,13 @@ pub use chart::{
 pub use check::check;
 pub use cost::{By, cost};
 pub use diff::{Allowance, Growth, diff};
+pub use doctor::{Findings, Place, Retention, doctor};
 pub use explain::explain;
 pub use filter::{Agents, Filter, Pattern};
 pub(crate) use gate::{GATES, gates};
 pub use gate::{Gate, Kind, Verdict, gate_lines, judge};
 pub use line::{Choice, FollowUp, Line, Part, Tone};
+pub use overview::{Periods, overview};
 pub use permission::{TestedCall, Trial, permissions, suggestions, verdicts};
 pub use prices::{note_found_prices, prices};
 pub use prompts::prompts;
@@ -85,7 +89,9 @@ pub(crate) use self::{
     check::SPEC as CHECK,
     cost::{BY_PROMPT as COST_BY_PROMPT, SPEC as COST},
     diff::SPEC as DIFF,
+    doctor::SPEC as DOCTOR,
     explain::SPEC as EXPLAIN,
+    overview::SPEC as OVERVIEW,
     permission::{SPEC as PERMISSIONS, SUGGESTIONS, VERDICTS},
     prices::SPEC as PRICES,
     sessions::SPEC as SESSIONS,
@@ -119,6 +125,7 @@ pub const REPORTS: &[ReportSpec] = &[
     tasks::SPEC,
     limits::SPEC,
     control::SPEC,
+    overview::SPEC,
     sessions::SPEC,
     prompts::SPEC,
     cost::SPEC,
@@ -130,4 +137,5 @@ pub const REPORTS: &[ReportSpec] = &[
     responses::SPEC,
     records::SPEC,
     prices::SPEC,
+    doctor::SPEC,
 ];

@@ -124,7 +124,8 @@ fn every_report_of_an_archive_is_that_of_the_logs() {
             let (old_names, new_names) = (sources(&old), sources(&new));
             assert!(!old_names.is_empty());
             let reports = REPORTS.iter().filter(|spec| spec.reads_logs() && !SHOWN.contains(&spec.name));
-            for spec in reports {
+            // The size on disk is another one.
+            for spec in reports.filter(|spec| spec.name != "doctor") {
                 let words: Vec<&str> =
                     words(spec, &["LOGS"]).into_iter().filter(|word| *word != "LOGS").collect();
                 let sides = if spec.name == "diff" { 2 } else { 1 };

@@ -76,8 +76,8 @@ macro_rules! snapshots {
 }
 
 snapshots! {
-    summary sessions prompts show check turns tools calls denials errors kinds agents permissions suggestions verdicts hooks mcp tasks limits
-    questions commands control cost daily weekly monthly blocks prices responses records contents explain diff archive
+    summary overview sessions prompts show check turns tools calls denials errors kinds agents permissions suggestions verdicts hooks mcp tasks limits
+    questions commands control cost daily weekly monthly blocks prices responses records contents explain diff archive doctor
 }
 
 #[test]

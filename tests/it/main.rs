@@ -15,6 +15,7 @@ mod config;
 mod contract;
 mod control;
 mod diff;
+mod doctor;
 mod explain;
 mod export;
 #[cfg(unix)]
@@ -32,6 +33,7 @@ mod kinds;
 mod ledger;
 #[cfg(unix)]
 mod load;
+mod overview;
 #[cfg(unix)]
 mod packaging;
 mod pages;

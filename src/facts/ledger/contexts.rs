@@ -1,7 +1,9 @@
 //! What concerns all tables of a ledger: the contexts of their rows, and their texts.
 
+use std::ops::Range;
+
 use super::{Context, Ledger, Location, Session, SessionIndex, SessionSpan};
-use crate::{facts::Name, input::SourceId};
+use crate::{facts::Name, input::SourceId, measure::Time};
 
 /// The contexts of all rows. Destructured, so that a new table that is not listed here does not compile.
 macro_rules! contexts {
@@ -64,6 +66,14 @@ impl Ledger {
         for session in self.sessions.iter_mut().filter(|session| session.project.is_none()) {
             session.project = folder(session.source).map(Name::from);
         }
+    }
+
+    /// Removes the texts that may be from outside of a period: prompts of other times, and those without a time.
+    pub fn hide_texts_outside(&mut self, period: &Range<Time>) {
+        let is_outside = |context: &Context| context.time.is_none_or(|time| !period.contains(&time));
+        self.sessions.iter_mut().for_each(|session| session.last_prompt = None);
+        let outside = self.prompts.iter_mut().filter(|prompt| is_outside(&prompt.context));
+        outside.for_each(|prompt| prompt.text = None);
     }
 
     /// Removes all texts of the log, for output that must not contain them. Names of tools, models, projects and

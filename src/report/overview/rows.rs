@@ -1,0 +1,229 @@
+//! The rows of an overview: days, models and projects, sessions, failures and limits.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
+
+use crate::{
+    facts::{
+        Name,
+        ledger::{Charge, Context, End, SessionIndex},
+        trace::limit::Limit,
+    },
+    measure::{Time, Usd, add},
+    report::{Outcome, Value, View, outcomes, repeats::failure, sum::text},
+};
+
+/// A day with its cost.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DayRow {
+    pub(super) day: String,
+    pub(super) cost: Option<Usd>,
+    pub(super) sessions: u64,
+    pub(super) calls: u64,
+    pub(super) errors: u64,
+}
+
+/// All days of a period, with and without activity.
+pub(super) fn days(view: &View<'_>, period: &Range<Time>) -> Vec<DayRow> {
+    let mut rows: BTreeMap<String, (DayRow, Vec<SessionIndex>)> = BTreeMap::new();
+    for day in view.zone.days(period) {
+        rows.insert(day.clone(), (DayRow { day, ..DayRow::default() }, Vec::new()));
+    }
+    let mut last: (Range<Time>, Option<String>) = (period.start..period.start, None);
+    let mut day = |context: &Context| {
+        let time = context.time.filter(|time| period.contains(time))?;
+        // Rows of one day follow each other, and finding the day of a time is slow.
+        if !last.0.contains(&time) {
+            last = (view.zone.same_day(time), view.zone.day(time));
+        }
+        last.1.clone()
+    };
+    for charge in &view.ledger.charges {
+        if let Some((row, sessions)) = day(&charge.context).and_then(|day| rows.get_mut(&day)) {
+            add(&mut row.cost, charge.cost);
+            sessions.extend(charge.context.session.filter(|session| sessions.last() != Some(session)));
+        }
+    }
+    for call in &view.ledger.calls {
+        if let Some((row, _)) = day(&call.context).and_then(|day| rows.get_mut(&day)) {
+            row.calls += 1;
+            row.errors += u64::from(call.end == End::Error);
+        }
+    }
+    let finish = |(mut row, mut sessions): (DayRow, Vec<SessionIndex>)| {
+        sessions.sort_unstable();
+        sessions.dedup();
+        row.sessions = sessions.len() as u64;
+        row
+    };
+    rows.into_values().map(finish).collect()
+}
+
+/// The cost of a model or project.
+#[derive(Clone, Debug)]
+pub(super) struct NamedRow {
+    pub(super) name: Option<Name>,
+    pub(super) cost: Option<Usd>,
+}
+
+/// The cost of a period by the name that `key` returns, the largest first.
+pub(super) fn by(
+    view: &View<'_>,
+    period: &Range<Time>,
+    key: fn(&View<'_>, &Charge) -> Option<Name>,
+) -> Vec<NamedRow> {
+    let mut rows: BTreeMap<Option<Name>, Option<Usd>> = BTreeMap::new();
+    for charge in &view.ledger.charges {
+        if charge.context.time.is_some_and(|time| period.contains(&time)) {
+            add(rows.entry(key(view, charge)).or_default(), charge.cost);
+        }
+    }
+    let mut rows: Vec<NamedRow> = rows
+        .into_iter()
+        .map(|(name, cost)| NamedRow { name, cost })
+        .filter(|row| row.cost.is_some())
+        .collect();
+    rows.sort_by_key(|row| Reverse(row.cost));
+    rows
+}
+
+/// A session with activity in the period.
+#[derive(Clone, Debug)]
+pub(super) struct SessionRow {
+    /// Time of its last activity in the period.
+    pub(super) last: Time,
+    /// The same as a time of day.
+    pub(super) clock: Option<String>,
+    pub(super) session: Value,
+    pub(super) title: Value,
+    pub(super) project: Value,
+    pub(super) outcome: Outcome,
+    pub(super) calls: u64,
+    pub(super) errors: u64,
+    /// Its cost in the period.
+    pub(super) cost: Option<Usd>,
+}
+
+/// The sessions with activity in a period, the latest first.
+pub(super) fn sessions(view: &View<'_>, period: &Range<Time>) -> Vec<SessionRow> {
+    let ledger = view.ledger;
+    let (outcomes, titles) = (outcomes(ledger), view.titles());
+    let mut rows: BTreeMap<SessionIndex, SessionRow> = BTreeMap::new();
+    let mut row = |context: &Context| {
+        let time = context.time.filter(|time| period.contains(time));
+        let Some((time, at)) = time.zip(context.session) else { return };
+        let session = &ledger.sessions[at];
+        let row = rows.entry(at).or_insert_with(|| SessionRow {
+            last: time,
+            clock: None,
+            session: text(session.id.as_ref()),
+            title: titles[at.get()].clone(),
+            project: text(session.project.as_ref()),
+            outcome: outcomes[at.get()],
+            calls: 0,
+            errors: 0,
+            cost: None,
+        });
+        row.last = row.last.max(time);
+    };
+    ledger.prompts.iter().for_each(|prompt| row(&prompt.context));
+    ledger.responses.iter().for_each(|response| row(&response.context));
+    ledger.calls.iter().for_each(|call| row(&call.context));
+    ledger.charges.iter().for_each(|charge| row(&charge.context));
+    let is_in = |context: &Context| context.time.is_some_and(|time| period.contains(&time));
+    for charge in ledger.charges.iter().filter(|charge| is_in(&charge.context)) {
+        if let Some(row) = charge.context.session.and_then(|at| rows.get_mut(&at)) {
+            add(&mut row.cost, charge.cost);
+        }
+    }
+    for call in ledger.calls.iter().filter(|call| is_in(&call.context)) {
+        if let Some(row) = call.context.session.and_then(|at| rows.get_mut(&at)) {
+            row.calls += 1;
+            row.errors += u64::from(call.end == End::Error);
+        }
+    }
+    let mut rows: Vec<SessionRow> = rows.into_values().collect();
+    rows.iter_mut().for_each(|row| row.clock = view.zone.clock(row.last));
+    rows.sort_by_key(|row| Reverse(row.last));
+    rows
+}
+
+/// Failures or denials that are alike.
+#[derive(Clone, Debug)]
+pub(super) struct FailureRow {
+    /// `denied`, `tool`, `prompt` or `api`.
+    pub(super) kind: &'static str,
+    pub(super) name: Name,
+    /// What went wrong, or what was denied; missing unless texts are kept.
+    pub(super) reason: Option<Name>,
+    pub(super) count: u64,
+    pub(super) last: Option<Time>,
+}
+
+/// What failed and what was denied in a period, the most frequent first.
+pub(super) fn failures(view: &View<'_>, period: &Range<Time>) -> Vec<FailureRow> {
+    type Key = (&'static str, Name, Option<Name>);
+    let ledger = view.ledger;
+    let mut rows: HashMap<Key, (u64, Option<Time>)> = HashMap::new();
+    let mut add = |kind, name: &str, reason: Option<&Name>, context: &Context| {
+        if context.time.is_some_and(|time| period.contains(&time)) {
+            let (count, last) = rows.entry((kind, Name::from(name), reason.cloned())).or_default();
+            *count += 1;
+            *last = (*last).max(context.time);
+        }
+    };
+    for denial in &ledger.denials {
+        let brief = denial.call.and_then(|call| ledger.calls[call].brief.as_ref());
+        add("denied", &denial.tool, brief, &denial.context);
+    }
+    for call in ledger.calls.iter().filter(|call| call.end == End::Error) {
+        add("tool", &call.tool, call.failure.as_ref(), &call.context);
+    }
+    for turn in ledger.turns.iter().filter(|turn| turn.counted && !turn.ok) {
+        add("prompt", failure(turn), turn.failure.as_ref(), &turn.context);
+    }
+    for error in ledger.api_failures.iter().filter(|error| !error.retried) {
+        add("api", &error.kind, error.message.as_ref(), &error.context);
+    }
+    let row = |((kind, name, reason), (count, last)): (Key, (u64, Option<Time>))| FailureRow {
+        kind,
+        name,
+        reason,
+        count,
+        last,
+    };
+    let mut rows: Vec<FailureRow> = rows.into_iter().map(row).collect();
+    rows.sort_by(|one, two| {
+        let order = |row: &FailureRow| (Reverse(row.count), Reverse(row.last), row.kind);
+        let names = |row: &FailureRow| (row.name.clone(), row.reason.clone());
+        order(one).cmp(&order(two)).then_with(|| names(one).cmp(&names(two)))
+    });
+    rows
+}
+
+/// A rate limit that has not been reset.
+#[derive(Clone, Debug)]
+pub(super) struct LimitRow {
+    pub(super) what: Option<Name>,
+    pub(super) used: Option<f64>,
+    pub(super) resets: Option<Time>,
+}
+
+/// The latest state of each rate limit that resets after `now`.
+pub(super) fn limits(limits: impl Iterator<Item = Limit>, now: Time) -> Vec<LimitRow> {
+    let mut latest: BTreeMap<Option<Name>, (Option<Time>, LimitRow)> = BTreeMap::new();
+    let is_current = |limit: &Limit| {
+        limit.resets.is_some_and(|resets| resets > now) && limit.context.time.is_none_or(|time| time < now)
+    };
+    for limit in limits.filter(is_current) {
+        let row = LimitRow { what: limit.what.clone(), used: limit.used, resets: limit.resets };
+        let known = latest.entry(limit.what).or_insert((limit.context.time, row.clone()));
+        if limit.context.time >= known.0 {
+            *known = (limit.context.time, row);
+        }
+    }
+    latest.into_values().map(|(_, row)| row).collect()
+}
