@@ -217,7 +217,8 @@ fn tests_that_cross_skips_exist() {
 }
 
 fn help(arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_ccstat")).args(arguments).arg("--help").output();
+    let asked: &[&str] = if arguments.is_empty() { &["help", "all"] } else { &["--help"] };
+    let output = Command::new(env!("CARGO_BIN_EXE_ccstat")).args(arguments).args(asked).output();
     String::from_utf8(output.expect("the program starts").stdout).expect("text")
 }
 

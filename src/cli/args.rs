@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{
-    ArgMatches, Args, ColorChoice, FromArgMatches, Parser, Subcommand,
+    ArgMatches, Args, ColorChoice, FromArgMatches, Parser, Subcommand, ValueHint,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
     error::ErrorKind,
 };
@@ -32,7 +32,7 @@ use crate::report::{self, By, Outcome, REPORTS, ReportSpec};
 ///
 /// Reads the output of --output-format stream-json and saved sessions, in any mixture, and counts each
 /// session, response, tool call and denial once. Reports are tables for people, or JSON, CSV and other
-/// formats for programs. They contain no message text, and all costs are estimates at API prices.
+/// formats for programs, which contain no message text unless --content is given. All costs are estimates at API prices.
 #[derive(Debug, Parser)]
 #[command(name = "ccstat", version, propagate_version = true, arg_required_else_help = true)]
 pub struct Cli {
@@ -40,7 +40,14 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
     /// Use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_default_value = true,
+        hide_short_help = true
+    )]
     pub color: ColorChoice,
     /// Read this configuration file, not the nearest ccstat.toml
     ///
@@ -50,10 +57,17 @@ pub struct Cli {
     /// Support/ccstat/config.toml on macOS, %APPDATA%\ccstat\config.toml on Windows. Keys are the long names
     /// of options; a table named after a command sets options of that command only. A ccstat.toml that was
     /// found automatically may not set every option: see ccstat(1).
-    #[arg(long, global = true, value_name = "FILE", conflicts_with = "no_config")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        conflicts_with = "no_config",
+        help_heading = "Reading",
+        hide_short_help = true
+    )]
     pub config: Option<PathBuf>,
     /// Read no configuration file
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Reading", hide_short_help = true)]
     pub no_config: bool,
 }
 
@@ -122,6 +136,7 @@ pub enum Command {
 
 /// The logs to read and the filters to apply.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Reading")]
 pub struct Query {
     /// The logs.
     #[command(flatten)]
@@ -305,6 +320,9 @@ pub struct Schema {
     /// Name of the report, or of the command that writes it
     #[arg(value_name = "REPORT", value_parser = PossibleValuesParser::new(REPORTS.iter().map(possible)).map(report_name))]
     pub report: Option<String>,
+    /// Write to this file, not to standard output
+    #[arg(long, short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
 }
 
 /// An alias of the command `sessions`.
@@ -333,6 +351,7 @@ fn report_name(typed: String) -> String {
 
 /// The logs, and how to read them.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Reading")]
 pub struct Input {
     /// Files, folders, patterns, or - for standard input
     ///
@@ -340,24 +359,25 @@ pub struct Input {
     /// it is a terminal, a device such as /dev/null, or closed. An empty pipe is an error (exit 3). Folders
     /// are searched for .jsonl, .ndjson and .json files, also with .gz or .zst; a .json file is read only if
     /// it begins with a record.
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", help_heading = None)]
     pub paths: Vec<PathBuf>,
     /// Read paths from this file, one per line; - for standard input
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub files_from: Option<PathBuf>,
     /// Read with this many threads; 0 for one per processor
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, hide_short_help = true)]
     pub threads: usize,
     /// Skip records larger than this, such as 512K, 64M or 1G
-    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "64M", value_parser = size, hide_short_help = true)]
     pub max_record: usize,
     /// Hide the progress bar
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_progress: bool,
 }
 
 /// Price files.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Reading")]
 pub struct Pricing {
     /// Override or add prices from a JSON file
     ///
@@ -365,7 +385,7 @@ pub struct Pricing {
     /// "cache_write_1h": 8}}} in dollars per million tokens, or the widespread model_prices format with
     /// `input_cost_per_token` and so on. A ccstat.toml with tables such as [prices.NAME] can be given too.
     /// May be given several times; later files win.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub pricing: Vec<PathBuf>,
 }
 

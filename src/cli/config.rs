@@ -25,7 +25,7 @@ use self::{
     setting::{Origin, Setting, SettingValue},
 };
 use super::plan::{MAX_CONFIG, PREFIX, Variables, too_large};
-use crate::error::Error;
+use crate::{error::Error, report::is_slip};
 
 /// For `fuzz/fuzz_targets/config.rs` alone: `cargo fuzz` sets this cfg, no other build does.
 #[cfg(fuzzing)]
@@ -427,13 +427,10 @@ fn shortened(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The name with the smallest edit distance; `None` if the given name is longer than any option.
+/// The name that the given one is a misspelling of.
 pub(super) fn closest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
-    let is_short = name.chars().nth(MAX_NAME).is_none();
-    let distance = |known: &&str| strsim::damerau_levenshtein(known, name);
-    // A third of the letters may be wrong: more is another word.
-    let is_near = |known: &&str| distance(known) <= name.chars().count().div_ceil(3);
-    is_short.then(|| names.iter().copied().min_by_key(distance)).flatten().filter(is_near)
+    let near = names.iter().copied().filter(|known| is_slip(name, known));
+    near.min_by_key(|known| strsim::damerau_levenshtein(known, name))
 }
 
 fn did_you_mean(name: Option<String>) -> String {

@@ -15,10 +15,10 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Filters")]
 pub struct Filters {
-    /// Count only what happened at this time or later, such as 7d, monday or 2026-06
+    /// Count from this time on, such as 7d, monday or 2026-06
     #[arg(long, value_name = "TIME", long_help = since_help())]
     pub since: Option<String>,
-    /// Count only what happened before this time, or until the end of this day or month
+    /// Count up to this time, or to the end of this day or month
     ///
     /// Takes the forms of --since. For a period such as a day, `last week` or `june`, it means the end:
     /// --since 2026-06 --until 2026-06 is all of June.
@@ -27,11 +27,11 @@ pub struct Filters {
     /// Count only the latest N sessions
     #[arg(long, value_name = "N")]
     pub last: Option<usize>,
-    /// Count only projects with this in the path of their folder; * and ? are wildcards
+    /// Count only projects with this in their path; * and ? are wildcards
     #[arg(long, value_name = "PROJECT", value_parser = Pattern::new)]
     pub project: Vec<Pattern>,
     /// Count only sessions that were archived on this machine; * and ? are wildcards
-    #[arg(long, value_name = "NAME", value_parser = Pattern::new)]
+    #[arg(long, value_name = "NAME", value_parser = Pattern::new, hide_short_help = true)]
     pub machine: Vec<Pattern>,
     /// Count only models with this in their name; * and ? are wildcards
     #[arg(long, value_name = "MODEL", value_parser = Pattern::new)]
@@ -39,20 +39,20 @@ pub struct Filters {
     /// Count only sessions whose id begins with this
     #[arg(long, value_name = "ID", value_parser = Pattern::new)]
     pub session: Vec<Pattern>,
-    /// Count only calls of this tool and the responses with these calls; * and ? are wildcards
+    /// Count only calls of this tool and their responses; * and ? are wildcards
     #[arg(long, value_name = "TOOL", value_parser = Pattern::new)]
     pub tool: Vec<Pattern>,
     /// Count only the main agent
-    #[arg(long, conflicts_with = "subagents")]
+    #[arg(long, conflicts_with = "subagents", hide_short_help = true)]
     pub main: bool,
     /// Count only subagents
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub subagents: bool,
     /// Use this time zone for days and for times without an offset
     ///
     /// A name such as Europe/Berlin, an offset such as +02:00, UTC, or local. The default is TZ, or else the
     /// zone of this machine.
-    #[arg(long, value_name = "ZONE")]
+    #[arg(long, value_name = "ZONE", hide_short_help = true)]
     pub timezone: Option<String>,
 }
 
@@ -121,7 +121,7 @@ fn since_help() -> String {
     let width = TIMES.iter().map(|(form, _)| form.len()).max().unwrap_or(0);
     let forms: String = TIMES.iter().map(|(form, meaning)| format!("  {form:width$}  {meaning}\n")).collect();
     format!(
-        "Count only what happened at this time or later\n\n\
+        "Count from this time on\n\n\
          {forms}\n\
          For a period such as a day or a month, --since means the beginning, --until the end. Records without a time are \
          not counted."

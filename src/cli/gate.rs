@@ -26,7 +26,7 @@ pub struct Gates {
     /// see --pricing.
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub max_cost: Option<Usd>,
-    /// Exit with 1 if it took more agentic turns than this
+    /// Exit with 1 if it took more steps than this
     ///
     /// The number of turns is taken from the results. For a session without a result, the responses of its
     /// main agent count.
@@ -39,19 +39,19 @@ pub struct Gates {
     #[arg(long, value_name = "TIME", value_parser = duration, allow_negative_numbers = true)]
     pub max_duration: Option<Millis>,
     /// Exit with 1 if more tool calls than this failed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub max_tool_errors: Option<u64>,
     /// Exit with 1 if a larger share of the finished tool calls failed, such as 10% or 0.1
-    #[arg(long, value_name = "RATE", value_parser = share, allow_negative_numbers = true)]
+    #[arg(long, value_name = "RATE", value_parser = share, allow_negative_numbers = true, hide_short_help = true)]
     pub max_tool_error_rate: Option<f64>,
     /// Exit with 1 if more tool calls than this were refused
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub max_denials: Option<u64>,
     /// Exit with 1 if there is any of these, such as denial,error,no-result
     #[arg(long, value_name = "KIND", value_enum, value_delimiter = ',')]
     pub fail_on: Vec<Kind>,
     /// The same as --fail-on invalid
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub strict: bool,
 }
 

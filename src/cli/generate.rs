@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Args, Command, Subcommand, ValueEnum};
+use clap::{Arg, Args, Command, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use clap_complete::{Shell as Classic, generate};
 use clap_complete_nushell::Nushell;
 use clap_mangen::{
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     error::{Error, ExitStatus},
-    report::CommandGroup,
+    report::{CommandGroup, LATEST},
 };
 
 /// Arguments of `generate`.
@@ -69,7 +69,7 @@ pub(super) fn run(generate: &Generate) -> Result<ExitStatus, Error> {
 }
 
 fn completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
-    let (command, name) = (&mut help::command(), "ccstat");
+    let (command, name) = (&mut completed(help::command()), "ccstat");
     let mut text = Vec::new();
     match shell {
         Shell::Bash => generate(Classic::Bash, command, name, &mut text),
@@ -80,6 +80,23 @@ fn completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
         Shell::Zsh => generate(Classic::Zsh, command, name, &mut text),
     }
     out.write_all(&text)
+}
+
+/// Adds the values that only completions list: columns to sort by and to select, and `latest` for a session. Headings and
+/// beginnings of ids are accepted too, so parsing does not know these lists.
+fn completed(command: Command) -> Command {
+    let with_values = |sub: Command| {
+        let keys: Vec<&'static str> = help::columns(&sub).into_iter().map(|(key, _)| key).collect();
+        let is_session = |arg: &Arg| arg.get_id() == "id" && arg.is_positional();
+        let values = |arg: Arg| match arg.get_id().as_str() {
+            "sort" | "columns" if !keys.is_empty() => arg.value_parser(PossibleValuesParser::new(&keys)),
+            _ if is_session(&arg) => arg.value_parser([LATEST]),
+            _ => arg,
+        };
+        sub.mut_args(values)
+    };
+    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    names.iter().fold(command, |command, name| command.mut_subcommand(name, with_values))
 }
 
 /// Writes a page for the program and one for each command.

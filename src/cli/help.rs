@@ -2,7 +2,7 @@
 
 mod topic;
 
-use std::fmt::Write;
+use std::{fmt::Write as _, io, io::Write as _};
 
 use clap::{Command, CommandFactory, builder::Styles};
 
@@ -23,6 +23,28 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("Summarize all saved sessions", "ccstat summarize ~/.claude/projects"),
     ("Print the cost of a run", "ccstat summarize --format json run.jsonl | jq .cost.total_usd"),
 ];
+
+/// The commands that most people need. The others are listed by `ccstat help all`.
+const COMMON: &[&str] = &[
+    "overview",
+    "summarize",
+    "run",
+    "check",
+    "show",
+    "diff",
+    "tools",
+    "errors",
+    "denials",
+    "permissions",
+    "sessions",
+    "prompts",
+    "cost",
+    "daily",
+    "doctor",
+];
+
+/// Headings of the texts below the options.
+const BELOW: [&str; 5] = ["Columns", "Outputs for GitHub", "Exit status", "Examples", "See also"];
 
 /// The help topic of a command; `None` for nested commands.
 fn topic(command: &Command) -> Option<Topic> {
@@ -62,8 +84,54 @@ pub(super) fn command() -> Command {
     let command = Cli::command();
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     let command = names.iter().fold(command, |command, name| command.mut_subcommand(name, explained));
-    let template = template(&command);
+    let template = template(&command, &|name| COMMON.contains(&name));
     explained(command).help_template(template)
+}
+
+/// Prints the help with every command.
+pub(super) fn print_all() -> io::Result<()> {
+    let command = command();
+    let template = template(&command, &|_| true);
+    let help = command.help_template(template).after_help("").render_help();
+    write!(anstream::stdout(), "{}", help.ansi())
+}
+
+/// Prints a help text that clap made.
+pub(super) fn print(help: &clap::Error) -> io::Result<()> {
+    write!(anstream::stdout(), "{}", reordered(&help.render().ansi().to_string()))
+}
+
+/// Sections that every report has, in the order of the help. Options of the command itself come before them.
+const LATER: [&str; 3] = ["Filters", "Output", "Reading"];
+
+/// Moves the sections that every report has behind those of the command itself, which clap lists in the order of
+/// declaration.
+fn reordered(help: &str) -> String {
+    let title = |line: &str| {
+        let plain = anstream::adapter::strip_str(line).to_string();
+        (!plain.starts_with(' ')).then(|| plain.trim_end().strip_suffix(':').map(str::to_owned)).flatten()
+    };
+    let mut sections: Vec<(Option<String>, String)> = vec![(None, String::new())];
+    for line in help.split_inclusive('\n') {
+        match title(line) {
+            Some(title) => sections.push((Some(title), line.to_owned())),
+            None => sections.last_mut().into_iter().for_each(|(_, text)| text.push_str(line)),
+        }
+    }
+    // The help of the program has groups of commands instead.
+    if !sections.iter().any(|(title, _)| title.as_deref().is_some_and(|title| LATER[..2].contains(&title))) {
+        return help.to_owned();
+    }
+    let rank = |title: &Option<String>| match title.as_deref() {
+        None | Some("Commands" | "Arguments" | "Options") => 0,
+        Some(title) if BELOW.contains(&title) => 2 + LATER.len(),
+        Some(title) => LATER.iter().position(|later| *later == title).map_or(1, |at| 2 + at),
+    };
+    sections.sort_by_key(|(title, _)| rank(title));
+    // The last section had no blank line behind it.
+    let texts: Vec<&str> =
+        sections.iter().map(|(_, text)| text.trim_end()).filter(|text| !text.is_empty()).collect();
+    texts.join("\n\n") + "\n"
 }
 
 /// Adds the help of a command, and the text below its options.
@@ -75,6 +143,10 @@ fn explained(command: Command) -> Command {
     let mut short = String::from("Examples:");
     for (description, line) in examples(&command) {
         let _ = write!(short, "\n  {description}:\n    {line}");
+    }
+    let beside = neighbours(&command);
+    if !beside.is_empty() {
+        let _ = write!(short, "\n\nSee also: {}", beside.join(", "));
     }
     let long = [
         ("Columns", pairs(&columns(&command))),
@@ -89,6 +161,15 @@ fn explained(command: Command) -> Command {
     }
 }
 
+/// The other commands of its group.
+pub(super) fn neighbours(command: &Command) -> Vec<&'static str> {
+    let Some(own) = topic(command) else { return Vec::new() };
+    topics()
+        .filter(|topic| topic.group == own.group && topic.command != own.command)
+        .map(|topic| topic.command)
+        .collect()
+}
+
 /// Formats terms and their meanings, one pair per line.
 fn pairs(pairs: &[(impl AsRef<str>, &str)]) -> String {
     let width = pairs.iter().map(|(term, _)| term.as_ref().len()).max().unwrap_or(0);
@@ -96,13 +177,14 @@ fn pairs(pairs: &[(impl AsRef<str>, &str)]) -> String {
 }
 
 /// The help template of the program, with commands in groups: clap would list them under one heading.
-fn template(command: &Command) -> String {
+fn template(command: &Command, is_listed: &dyn Fn(&str) -> bool) -> String {
     let header = Styles::styled().get_header().to_owned();
     let literal = Styles::styled().get_literal().to_owned();
     let width = command.get_subcommands().map(|sub| sub.get_name().len()).max().unwrap_or(0);
     let mut text = "{about-with-newline}\n{usage-heading} {usage}\n".to_owned();
     for group in CommandGroup::ALL {
-        let subs: Vec<&Command> = members(command, group);
+        let subs: Vec<&Command> =
+            members(command, group).into_iter().filter(|sub| is_listed(sub.get_name())).collect();
         if subs.is_empty() {
             continue;
         }
@@ -111,6 +193,13 @@ fn template(command: &Command) -> String {
             let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
             let _ = writeln!(text, "  {literal}{:width$}{literal:#}  {about}", sub.get_name());
         }
+    }
+    let left_out = command
+        .get_subcommands()
+        .filter(|sub| sub.get_name() != "help" && !is_listed(sub.get_name()))
+        .count();
+    if left_out > 0 {
+        let _ = writeln!(text, "\n{literal}ccstat help all{literal:#} lists {left_out} more commands.");
     }
     let _ = write!(text, "\n{header}Options:{header:#}\n{{options}}{{after-help}}");
     text
@@ -153,6 +242,38 @@ mod tests {
             assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
             assert!(!description.ends_with(['.', ':']), "{description}");
         }
+    }
+
+    #[test]
+    fn the_help_of_the_program_lists_common_commands_and_all_of_them_on_request() {
+        let command = command();
+        for name in COMMON {
+            assert!(command.find_subcommand(name).is_some(), "no command `{name}`");
+        }
+        let help = command.clone().render_help().to_string();
+        assert!(help.contains("\n  tools ") && !help.contains("\n  kinds "), "{help}");
+        assert!(help.lines().count() <= 45 && help.contains("ccstat help all lists"), "{help}");
+        let all = template(&command, &|_| true);
+        for topic in topics() {
+            assert!(all.contains(topic.command), "{}", topic.command);
+        }
+    }
+
+    #[test]
+    fn the_help_of_a_report_fits_a_screen_and_has_its_own_options_first() {
+        let help = |name: &str| {
+            let error = command().try_get_matches_from(["ccstat", name, "-h"]).unwrap_err();
+            reordered(&error.render().to_string())
+        };
+        let lines = help("tools").lines().count();
+        assert!(lines <= 42, "{lines}");
+        let help = help("check");
+        let at = |heading: &str| {
+            help.find(&format!("\n{heading}:\n")).unwrap_or_else(|| panic!("{heading}: {help}"))
+        };
+        let order = ["Options", "Gates", "Filters", "Output", "Reading", "Examples"].map(at);
+        assert!(order.is_sorted(), "{help}");
+        assert!(help.contains("\nSee also: summarize, run, show"), "{help}");
     }
 
     #[test]

@@ -28,10 +28,10 @@ pub struct Live {
     #[arg(long, value_name = "HOW", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "auto")]
     pub live: Option<LiveMode>,
     /// Do not show the state of the run
-    #[arg(long, conflicts_with = "live")]
+    #[arg(long, conflicts_with = "live", hide_short_help = true)]
     pub no_live: bool,
     /// Print a plain line this often, such as 30s or 5m
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration, hide_short_help = true)]
     pub live_every: Duration,
 }
 

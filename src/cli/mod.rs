@@ -35,12 +35,13 @@ mod stdin;
 mod summarize;
 mod tee;
 mod typed;
+mod typo;
 #[cfg(windows)]
 mod windows;
 
 use std::{ffi::OsString, io::Write, sync::Arc};
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::{CommandFactory, FromArgMatches, error::ErrorKind};
 
 use crate::{
     error::{Error, ExitStatus},
@@ -68,6 +69,10 @@ use signal::on_interrupt;
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, Error> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     arguments.extend(typed::bare(&arguments).map(OsString::from));
+    if arguments.len() == 3 && arguments[1] == "help" && arguments[2] == "all" {
+        help::print_all().map_err(Error::Write)?;
+        return Ok(ExitStatus::Done);
+    }
     // Building the help of all commands takes longer than reading a line of a log.
     let help = ["-h", "--help", "help"].map(OsString::from);
     let needs_help = arguments.len() < 2 || arguments.iter().any(|word| help.contains(word));
@@ -174,10 +179,13 @@ impl ReportMaker {
 /// Prints an error of the arguments, or the help or version that was requested.
 fn report_problem(problem: Problem) -> Result<ExitStatus, Error> {
     let (error, origins) = match problem {
-        Problem::Arguments(error, origins) => (error, origins),
+        Problem::Arguments(error, origins) => (typo::keep_near(error), origins),
         Problem::Settings(error) => return Err(error),
     };
-    error.print().map_err(Error::Write)?;
+    match error.kind() {
+        ErrorKind::DisplayHelp => help::print(&error).map_err(Error::Write)?,
+        _ => error.print().map_err(Error::Write)?,
+    }
     for origin in origins {
         complain(&format!("that value was not typed: it comes from {origin}"));
     }
@@ -185,9 +193,15 @@ fn report_problem(problem: Problem) -> Result<ExitStatus, Error> {
 }
 
 fn schema(schema: &args::Schema, style: Style) -> Result<ExitStatus, Error> {
-    match schema.report.as_deref().and_then(ReportSpec::named) {
-        Some(spec) => print(|out| render::schema(spec, out))?,
-        None => print(|out| render::render(&report::reports(), Format::Table, style, out))?,
+    let spec = schema.report.as_deref().and_then(ReportSpec::named);
+    let render = |style: Style, out: &mut dyn Write| match spec {
+        Some(spec) => render::schema(spec, out),
+        None => render::render(&report::reports(), Format::Table, style, out),
+    };
+    match &schema.output {
+        Some(path) => output::write_whole(path, |out| render(Style::default(), out))
+            .map_err(|source| Error::WriteFile { path: path.clone(), source })?,
+        None => print(|out| render(style, out))?,
     }
     Ok(ExitStatus::Done)
 }

@@ -38,16 +38,16 @@ pub struct Output {
     #[arg(long, short = 'o', value_name = "[FORMAT=]FILE", value_hint = ValueHint::FilePath, value_parser = OsStringValueParser::new().try_map(Target::new))]
     pub output: Vec<Target>,
     /// Print nothing to standard output and show no progress
-    #[arg(long, short = 'q')]
+    #[arg(long, short = 'q', hide_short_help = true)]
     pub quiet: bool,
-    /// Show short texts of the logs in files, pipes and data too: titles, prompts, commands, errors
+    /// Show short texts of the logs in pipes, files and data too
     ///
-    /// By default, tables on a terminal show them and everything else does not. They may contain secrets:
+    /// These are titles, prompts, commands and errors. By default, tables on a terminal show them and everything else does not. They may contain secrets:
     /// check a file before you share it.
     #[arg(long, alias = "include-content", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true", hide_possible_values = true)]
     pub content: Option<bool>,
     /// Show no text of the logs, not even on a terminal
-    #[arg(long, conflicts_with = "content")]
+    #[arg(long, conflicts_with = "content", hide_short_help = true)]
     pub no_content: bool,
 }
 
@@ -338,11 +338,11 @@ impl Compatibility {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Arrange {
-    /// Sort by this column; KEY:asc or KEY:desc to choose the order
+    /// Sort by this column, such as cost or cost:asc
     ///
-    /// By default, numbers and times are sorted in descending order, texts in ascending order. Missing values
+    /// A column is named by its heading, its key in JSON, or the beginning of either. With :asc or :desc, it says the order. By default, numbers and times are sorted in descending order, texts in ascending order. Missing values
     /// come last.
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "COLUMN")]
     pub sort: Option<Sort>,
     /// Write at most this many rows; 0 for all
     ///
@@ -350,11 +350,11 @@ pub struct Arrange {
     /// those of all rows.
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
-    /// Write these columns, in this order, such as a,b,c
+    /// Write these columns, in this order, such as tool,calls,p90
     ///
-    /// The keys are those of JSON and CSV, listed below. Columns that only some formats show by default can
-    /// be given too.
-    #[arg(long, value_name = "KEYS", value_delimiter = ',')]
+    /// A column is named by its heading, its key in JSON and CSV as listed below, or the beginning of either.
+    /// Columns that only some formats show by default can be given too.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub columns: Option<Vec<String>>,
 }
 
@@ -362,9 +362,9 @@ impl Arrange {
     /// The arrangement for this report. Unknown keys are an error before anything is read.
     pub(super) fn arrangement(&self, spec: &ReportSpec, output: &Output) -> Result<Arrangement, Error> {
         let Self { sort, limit, columns } = self;
-        let arrangement = Arrangement { sort: sort.clone(), limit: *limit, columns: columns.clone() };
         let heads = spec.heads();
-        arrangement.check(&heads)?;
+        let arrangement = Arrangement { sort: sort.clone(), limit: *limit, columns: columns.clone() };
+        let arrangement = arrangement.resolved(&heads)?;
         let hidden = |head: &&Head| head.content && arrangement.names(head.key);
         if let Some(head) = heads.iter().find(hidden)
             && !output.shows_content(Channel::Stdout)

@@ -54,25 +54,40 @@ impl std::str::FromStr for Sort {
     }
 }
 
-/// A requested column does not exist.
+/// A requested column does not exist, or is not the only one with this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown column `{key}`{}; available: {}",
-    nearest.map(|key| format!(" (did you mean `{key}`?)")).unwrap_or_default(),
+    "{} column `{key}`{}; available: {}",
+    if several.is_empty() { "unknown" } else { "ambiguous" },
+    hint(several, *nearest),
     keys.join(", ")
 )]
 pub struct UnknownColumn {
     /// The requested key.
     pub key: String,
-    /// The most similar key, if any is similar.
+    /// The key that it may be a misspelling of.
     pub nearest: Option<&'static str>,
+    /// Keys of the columns that it is the beginning of.
+    pub several: Vec<&'static str>,
     pub keys: Vec<&'static str>,
 }
 
+fn hint(several: &[&'static str], nearest: Option<&'static str>) -> String {
+    match (several, nearest) {
+        ([], None) => String::new(),
+        ([], Some(nearest)) => format!(" (did you mean `{nearest}`?)"),
+        (several, _) => format!(": it begins {}", several.join(", ")),
+    }
+}
+
 impl Arrangement {
-    /// Checks that all named columns exist. Called before any log is read.
-    pub fn check(&self, heads: &[Head]) -> Result<(), UnknownColumn> {
-        self.keys().try_for_each(|key| position(heads, key).map(drop))
+    /// Replaces headings and beginnings of names by the keys of these columns. Called before any log is read.
+    pub fn resolved(mut self, heads: &[Head]) -> Result<Self, UnknownColumn> {
+        let names = self.sort.iter_mut().map(|sort| &mut sort.key).chain(self.columns.iter_mut().flatten());
+        for name in names {
+            heads[position(heads, name)?].key.clone_into(name);
+        }
+        Ok(self)
     }
 
     /// Whether it names this column.
@@ -198,20 +213,43 @@ impl Table {
     }
 }
 
-fn position(heads: &[Head], key: &str) -> Result<usize, UnknownColumn> {
-    heads.iter().position(|head| head.key == key).ok_or_else(|| {
-        let keys: Vec<&'static str> = heads.iter().map(|head| head.key).collect();
-        UnknownColumn { key: key.to_owned(), nearest: nearest(key, &keys), keys }
-    })
+/// Finds a column by its key, its heading, or an unambiguous beginning of either. Upper case, spaces and dashes make no
+/// difference.
+fn position(heads: &[Head], name: &str) -> Result<usize, UnknownColumn> {
+    let wanted = plain(name);
+    let names = |head: &Head| [plain(head.key), plain(head.head)];
+    let begins = |head: &Head| !wanted.is_empty() && names(head).iter().any(|name| name.starts_with(&wanted));
+    if let Some(at) = heads.iter().position(|head| head.key == name) {
+        return Ok(at);
+    }
+    if let Some(at) = heads.iter().position(|head| !wanted.is_empty() && names(head).contains(&wanted)) {
+        return Ok(at);
+    }
+    let found: Vec<usize> = (0..heads.len()).filter(|&at| begins(&heads[at])).collect();
+    if let [at] = found[..] {
+        return Ok(at);
+    }
+    let keys: Vec<&'static str> = heads.iter().map(|head| head.key).collect();
+    let several = found.iter().map(|&at| heads[at].key).collect();
+    Err(UnknownColumn { key: name.to_owned(), nearest: nearest(&wanted, &keys), several, keys })
 }
 
-/// The most similar key, if any is similar enough.
-fn nearest(key: &str, keys: &[&'static str]) -> Option<&'static str> {
-    let likeness = |known: &&'static str| strsim::jaro_winkler(known, key);
-    keys.iter()
-        .copied()
-        .filter(|known| likeness(known) > 0.7)
-        .max_by(|one, two| likeness(one).total_cmp(&likeness(two)))
+fn plain(name: &str) -> String {
+    name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// The key that differs from the typed one by a slip or two.
+fn nearest(typed: &str, keys: &[&'static str]) -> Option<&'static str> {
+    let near = keys.iter().filter(|key| is_slip(typed, &plain(key)));
+    near.min_by_key(|key| strsim::damerau_levenshtein(typed, &plain(key))).copied()
+}
+
+/// Whether a word is a misspelling of another: one slip in four letters, at most two.
+pub fn is_slip(typed: &str, meant: &str) -> bool {
+    let (short, long) = (typed.chars().count(), meant.chars().count());
+    let allowed = (short.max(long) / 4).clamp(1, 2);
+    // The distance takes long for long words, and is at least the difference in length.
+    short > 2 && short.abs_diff(long) <= allowed && strsim::damerau_levenshtein(typed, meant) <= allowed
 }
 
 /// Compares two values of one column.
@@ -240,7 +278,7 @@ fn compare(one: &Value, two: &Value) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Column, Unit};
+    use crate::report::{Column, Unit, heads};
 
     type Row = (&'static str, Option<u64>);
 
@@ -324,12 +362,40 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_names_the_nearest_and_all() {
-        let columns = Some(vec!["deny".to_owned()]);
-        let error = arranged(&Arrangement { columns, ..Arrangement::default() }).unwrap_err();
+    fn a_column_is_found_by_its_heading_and_by_the_beginning_of_its_name() {
+        let found = |name: &str| position(&heads(COLUMNS), name).map(|at| COLUMNS[at].head.key);
+        assert_eq!([found("Tool"), found("DENIED"), found("den")], [Ok("tool"), Ok("denied"), Ok("denied")]);
+        let heads =
+            [("p50_ms", "p50"), ("cost_usd", "Cost"), ("cache_read", "Cache read"), ("cache_hits", "Hits")];
+        let heads = heads.map(|(key, head)| {
+            Column::new(Unit::Count, key, head, "A number.", |_: &()| Value::Missing).head
+        });
+        let found = |name: &str| position(&heads, name).map_err(|error| error.to_string());
         assert_eq!(
-            error.to_string(),
-            "unknown column `deny` (did you mean `denied`?); available: tool, calls, denied"
+            [found("cost"), found("P50"), found("cache read"), found("hits")],
+            [Ok(1), Ok(0), Ok(2), Ok(3)]
         );
+        let error = "ambiguous column `cache`: it begins cache_read, cache_hits; available: p50_ms, cost_usd, cache_read, cache_hits";
+        assert_eq!(found("cache"), Err(error.to_owned()));
+        assert!(found("").is_err() && found("-").is_err());
+    }
+
+    #[test]
+    fn an_unknown_key_names_a_near_one_and_all() {
+        let error = |name: &str| {
+            let columns = Some(vec![name.to_owned()]);
+            arranged(&Arrangement { columns, ..Arrangement::default() }).unwrap_err().to_string()
+        };
+        assert_eq!(
+            error("denid"),
+            "unknown column `denid` (did you mean `denied`?); available: tool, calls, denied"
+        );
+        assert_eq!(error("colour"), "unknown column `colour`; available: tool, calls, denied");
+    }
+
+    #[test]
+    fn only_slips_are_suggested() {
+        assert!(is_slip("outptu", "output") && is_slip("sesions", "sessions") && is_slip("tols", "tools"));
+        assert!(!is_slip("turns", "tools") && !is_slip("x", "a") && !is_slip("summary", "schema"));
     }
 }

@@ -1,4 +1,4 @@
-//! Slash commands, skills and agents: how often each was offered and used, and the cost of the turns it
+//! Slash commands, skills and agents: how often each was offered and used, and the cost of the work it
 //! started.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +37,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     }),
     ..ReportSpec::rows(
         "commands",
-        "Slash commands, skills and agents: offered, used, by whom, and the cost of the turns they started.",
+        "Slash commands, skills and agents: offered, used, by whom, and the cost of the work they started.",
         || heads(&columns()),
     )
 };
@@ -55,7 +55,7 @@ struct Row {
     called: u64,
     failed: u64,
     turns: u64,
-    /// Tokens and cost of the turns that it started, if any.
+    /// Tokens and cost of the work that it started, if any.
     sum: Option<Sum>,
     first: Option<Time>,
     last: Option<Time>,
@@ -100,8 +100,8 @@ fn columns() -> Vec<Column<Row>> {
             => row.typed;
         count called "Called" "Uses by the model, through Skill, SlashCommand, Agent or Task." => row.called;
         count failed "Failed" [wide] "Uses by the model that were denied or failed." => row.failed;
-        count turns "Turns" "Turns that it started. Typed: uses with a response before the next prompt or result of the session. \
-             Called: uses that started a subagent with a response."
+        count turns "Answered" "Uses that responses followed. Typed: a response before the next prompt or result of the session. Called: a response \
+             of the subagent that it started."
             => row.turns;
         ..costs();
         time first "First" "Time of the first use." => row.first;
@@ -112,23 +112,23 @@ fn columns() -> Vec<Column<Row>> {
 }
 
 /// Tokens and cost. The cost of a subagent is in the row of its type and in the row of the command that
-/// started the turn, so these columns have no sum.
+/// started the work, so these columns have no sum.
 fn costs() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        count responses "Responses" [nullable, no_sum, wide] "API responses of the turns that it started."
+        count responses "Responses" [nullable, no_sum, wide] "API responses of the work that it started."
             => row.sum.as_ref().map(|sum| sum.responses);
-        count input "Input" [nullable, no_sum, wide] "Input tokens of these turns that were not cached."
+        count input "Input" [nullable, no_sum, wide] "Input tokens of this work that were not cached."
             => row.tokens(|tokens| tokens.input);
-        count output "Output" [nullable, no_sum] "Output tokens of these turns."
+        count output "Output" [nullable, no_sum] "Output tokens of this work."
             => row.tokens(|tokens| tokens.output);
-        count cache_read "Cache read" [nullable, no_sum, wide] "Tokens of these turns read from the cache."
+        count cache_read "Cache read" [nullable, no_sum, wide] "Tokens of this work read from the cache."
             => row.tokens(|tokens| tokens.cache_read);
         count cache_write_5m "Write 5m" [nullable, no_sum, wide] "Tokens written to the cache for five minutes."
             => row.tokens(|tokens| tokens.cache_write_5m);
         count cache_write_1h "Write 1h" [nullable, no_sum, wide] "Tokens written to the cache for an hour."
             => row.tokens(|tokens| tokens.cache_write_1h);
         usd cost_usd "Cost" [no_sum]
-            "Cost at API prices of the turns that it started: the shares of their responses in the cost of the \
+            "Cost at API prices of the work that it started: the shares of their responses in the cost of the \
              sessions. Typed: all responses, including those of subagents, up to the next prompt or result. Called: \
              responses of the subagent itself. Excludes charges without a response in the log, such as the summary \
              for /compact."

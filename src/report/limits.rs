@@ -1,4 +1,4 @@
-//! Limits that a run reached: of the subscription, model, context, turns or budget.
+//! Limits that a run reached: of the subscription, model, context, steps or budget.
 
 use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Value, View,
@@ -32,7 +32,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     }),
     ..ReportSpec::rows(
         "limits",
-        "Limits that were reached: rate limits, model fallbacks, refusals, compactions, stops at turns or budget.",
+        "Limits that were reached: rate limits, model fallbacks, refusals, compactions, stops at steps or budget.",
         || heads(&columns()),
     )
 };

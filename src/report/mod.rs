@@ -48,7 +48,7 @@ mod value;
 
 pub use agents::agents;
 pub use archive::{ArchivedLogs, archive};
-pub use arrange::{Arrangement, Order, Sort, UnknownColumn};
+pub use arrange::{Arrangement, Order, Sort, UnknownColumn, is_slip};
 pub use card::Card;
 pub use ccusage::{Preset, ccusage};
 pub use chart::{

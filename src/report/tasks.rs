@@ -18,7 +18,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     command: Some(CommandSpec {
         group: CommandGroup::Around,
         about: "List background and foreground tasks: duration and outcome",
-        details: "Commands, subagents and workflows, in the background or within a turn, and entries of the model's to-do list.",
+        details: "Commands, subagents and workflows, in the background or while the model waits, and entries of the model's to-do list.",
         examples: &[
             ("Tasks that a run left running", "ccstat tasks run.jsonl --sort status"),
             (
@@ -56,7 +56,7 @@ fn what_columns() -> Vec<Column<TaskRow>> {
         text tool "Tool" "Tool whose call started it." => &row.fact.tool;
         text status "Status" "Status in the log; `running` if the log has no end."
             => Some(&row.fact.status);
-        text ground "Runs in" "`background` if the turn continued without it, otherwise `foreground`."
+        text ground "Runs in" "`background` if the model continued without it, otherwise `foreground`."
             => row.fact.background.map(|background| if background { "background" } else { "foreground" });
     }
 }

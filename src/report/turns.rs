@@ -1,4 +1,4 @@
-//! The list of turns, one per `result` record.
+//! The list of results: how the work on each prompt ended.
 
 use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Table, Tone, View,
@@ -13,15 +13,18 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     is_export: true,
     command: Some(CommandSpec {
         group: CommandGroup::Inside,
-        about: "List turns: duration, cost and outcome",
-        details: "One row per `result` record. Its cost is the difference to the previous total, so the rows add up.",
+        about: "List results of prompts: duration, cost and outcome",
+        details: "One row per `result` record, which a printed run writes when the work on a prompt ends. Saved sessions have none: see \
+            `ccstat prompts`. The cost is the difference to the previous total, so the rows add up.",
         examples: &[
-            ("The cost of each turn of a run", "ccstat turns run.jsonl"),
-            ("The most expensive turns of several runs", "ccstat turns runs/ --sort cost_usd --limit 10"),
+            ("The cost of each prompt of a run", "ccstat turns run.jsonl"),
+            ("The most expensive prompts of several runs", "ccstat turns runs/ --sort cost_usd --limit 10"),
         ],
         ..CommandSpec::DEFAULT
     }),
-    ..ReportSpec::rows("turns", "Turns, one per row: duration, cost and outcome.", || heads(&columns()))
+    ..ReportSpec::rows("turns", "Results of prompts, one per row: duration, cost and outcome.", || {
+        heads(&columns())
+    })
 };
 
 struct Row<'a> {
@@ -38,14 +41,14 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
         text session "Session" "Session id." => &row.context.session;
         text project "Project" [data] "Working directory of the session." => &row.context.project;
         text subtype "End" "Subtype of the result." => &row.turn.subtype;
-        flag ok "Ok" [nullable] "Whether it succeeded; the CLI also writes the subtype `success` for some failed turns."
+        flag ok "Ok" [nullable] "Whether it succeeded; the CLI also writes the subtype `success` for some failures."
             => row.turn.ok;
         millis wall_ms "Wall" [nullable] "Wall time." => row.turn.wall;
         millis api_ms "API" [nullable] "Time spent in the API." => row.turn.api;
         millis first_token_ms "First token" [nullable, no_sum, wide] "Time to the first token."
             => row.turn.first_token;
-        count num_turns "Steps" "Agentic turns: `num_turns` as reported by the CLI." => row.turn.num_turns;
-        usd cost_usd "Cost" "Reported cost of this turn: the difference to the previous total." => row.turn.cost;
+        count num_turns "Steps" "Responses of the model: `num_turns` as reported by the CLI." => row.turn.num_turns;
+        usd cost_usd "Cost" "Reported cost of this prompt: the difference to the previous total." => row.turn.cost;
         text place "Location" [screen] "Location of the record." => &row.context.place;
         ..place_columns();
     }
@@ -56,12 +59,12 @@ fn turns(view: &View<'_>) -> Report {
     let mut turns: Vec<&Turn> = view.ledger.turns.iter().filter(|turn| turn.counted).collect();
     turns.sort_by_key(|turn| (turn.context.time.is_none(), turn.context.time, turn.context.location));
     let rows = turns.into_iter().map(|turn| Row { turn, context: RowContext::of(view, &turn.context) });
-    let table = Table::of("Turns", &columns(), rows).with_sums().on_screen(50).keeping_last();
+    let table = Table::of("Results", &columns(), rows).with_sums().on_screen(50).keeping_last();
     let saved = view.ledger.interactive_turns.len() as u64;
     let note = (saved > 0).then(|| {
         Line::new(Tone::Plain)
-            .count(saved, " turn", " turns")
-            .words(" of saved sessions have only a duration; `{sessions}` includes it")
+            .count(saved, " prompt", " prompts")
+            .words(" of saved sessions have no result: see `{prompts}`")
     });
     Report::of(SPEC.name, table, note.into_iter().collect())
 }

@@ -92,7 +92,8 @@ fn every_report_has_a_snapshot_test() {
 /// Compares a report in every format with its snapshots. Each must have at least one row.
 fn assert_snapshots(report: &str) {
     let spec = ReportSpec::named(report).unwrap();
-    let files = files(report, &words(spec, stories(report)));
+    let words = words(spec, stories(report));
+    let files = files(report, &words);
     assert_eq!((files.code, &*files.stderr), (0, ""), "{report}");
     assert!(
         !files.text("jsonl").is_empty(),
@@ -104,6 +105,37 @@ fn assert_snapshots(report: &str) {
         let text = text.replace(concat!("ccstat ", env!("CARGO_PKG_VERSION")), "ccstat VERSION");
         insta::assert_snapshot!(format!("{report}-{format}"), text);
     }
+    for width in [80, 140] {
+        assert_screen(report, &words, width);
+    }
+}
+
+/// Compares a report on a terminal of this width, with colours and texts, with its snapshot.
+fn assert_screen(report: &str, words: &[&str], width: usize) {
+    let content = if words.contains(&"--content") { &[][..] } else { &["--content"] };
+    let words = [words, content, &["--format", "table", "--color", "always"]].concat();
+    let (code, screen, stderr) = run(ccstat(&words).env("COLUMNS", width.to_string()));
+    assert_eq!((code, &*stderr), (0, ""), "{report}");
+    let plain = anstream::adapter::strip_str(&screen).to_string();
+    for line in plain.lines().filter(|line| !is_pasted(line)) {
+        assert!(line.width() <= width, "{report}: wider than {width}: {line}");
+    }
+    insta::assert_snapshot!(format!("{report}-screen-{width}"), tagged(&screen));
+}
+
+/// Replaces escape sequences by tags that can be read.
+fn tagged(screen: &str) -> String {
+    const TAGS: &[(&str, &str)] =
+        &[("0", "</>"), ("1", "<b>"), ("2", "<dim>"), ("31", "<red>"), ("32", "<green>"), ("33", "<yellow>")];
+    let tagged =
+        TAGS.iter().fold(screen.to_owned(), |text, (code, tag)| text.replace(&format!("\x1b[{code}m"), tag));
+    assert!(!tagged.contains('\x1b'), "a colour without a tag: {tagged:?}");
+    tagged
+}
+
+/// Whether a line is a command or a rule, which are never wrapped, so that they can be pasted.
+fn is_pasted(line: &str) -> bool {
+    ["ccstat ", "{\"permissions\"", "--allowed-tools"].iter().any(|head| line.starts_with(head))
 }
 
 /// A report in every format, written by one run.
@@ -257,13 +289,7 @@ fn nothing_is_wider_than_a_narrow_screen() {
             for columns in ["60", "80"] {
                 let words = [&words(spec, &[folder])[..], &["--format", "table"]].concat();
                 let stdout = run(ccstat(&words).env("COLUMNS", columns)).1;
-                // Commands and rules are never wrapped, so that they can be pasted.
-                let pasted = |line: &&str| {
-                    ["ccstat ", "{\"permissions\"", "--allowed-tools"]
-                        .iter()
-                        .any(|head| line.starts_with(head))
-                };
-                let lines = stdout.lines().filter(|line| !pasted(line));
+                let lines = stdout.lines().filter(|line| !is_pasted(line));
                 let widest = lines.map(UnicodeWidthStr::width).max().unwrap_or(0);
                 assert!(
                     widest <= columns.parse().unwrap(),

@@ -105,7 +105,7 @@ const TYPED: &[(&str, &[&str])] = &[
     ),
     ("ccstat check denied.jsonl --max-cost 0.001", &["ccstat explain cost denied.jsonl"]),
     ("ccstat limits -- '-retry *.jsonl'", &["ccstat errors -- "]),
-    ("ccstat turns long.jsonl", &["ccstat sessions long.jsonl"]),
+    ("ccstat turns long.jsonl", &["ccstat prompts long.jsonl"]),
     ("ccstat show s long.jsonl", &["ccstat show --limit 0 s long.jsonl"]),
     ("ccstat show nobody WEEK", &["ccstat sessions "]),
     ("ccstat run --max-cost 0.001 --tee copy.jsonl -- cat denied.jsonl", &["ccstat explain cost copy.jsonl"]),

@@ -81,7 +81,7 @@ fn every_shell_has_completions() {
 
 /// Returns the commands under each heading of the help, in its order.
 fn groups() -> Vec<(String, Vec<String>)> {
-    let (_, help, _) = run_with(&["--help"]);
+    let (_, help, _) = run_with(&["help", "all"]);
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     for line in help.lines().skip_while(|line| !line.starts_with("A run")) {
         match (line.strip_suffix(':'), line.split_whitespace().next()) {

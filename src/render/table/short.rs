@@ -62,7 +62,8 @@ pub(super) fn shorten(head: &Head, values: &[&Value], reader: &Reader) -> Shorte
         Words::Path => path(&texts, reader),
         Words::Location => location(&texts, reader),
         Words::Prose => (Box::new(|text| prose(text, reader)), None),
-        Words::Name => (Box::new(|text| model(text).to_owned()), None),
+        // A fallback is written as two models with an arrow.
+        Words::Name => (Box::new(|text| text.split(" → ").map(model).collect::<Vec<_>>().join(" → ")), None),
     };
     let cell = |value: &&Value| match value {
         Value::Text(text) => human::text(&short(text)).into_owned(),
@@ -110,9 +111,15 @@ type Shortener<'a> = (Box<dyn Fn(&str) -> String + 'a>, Option<String>);
 fn path<'a>(texts: &BTreeSet<&str>, reader: &'a Reader) -> Shortener<'a> {
     let shared = shared_folder(texts.iter().copied()).unwrap_or("").to_owned();
     let folder = named_folder(&shared, reader);
-    let short = move |path: &str| match path.strip_prefix(&*shared) {
-        Some(rest) if !shared.is_empty() => rest.to_owned(),
-        _ => reader.below_home(path).unwrap_or_else(|| path.to_owned()),
+    let names: BTreeSet<&str> = texts.iter().map(|path| split_folder(path).1).collect();
+    let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+    let short = move |path: &str| {
+        let short = match path.strip_prefix(&*shared) {
+            Some(rest) if !shared.is_empty() => rest.to_owned(),
+            _ => reader.below_home(path).unwrap_or_else(|| path.to_owned()),
+        };
+        let (folder, name) = split_folder(&short);
+        format!("{folder}{}", short_name(name, &names))
     };
     (Box::new(short), folder)
 }
@@ -258,6 +265,8 @@ mod tests {
     fn only_models_lose_the_name_of_their_family() {
         assert_eq!(model("claude-opus-5-5"), "opus-5-5");
         assert_eq!(model("claude-3-5-sonnet-20241022"), "3-5-sonnet-20241022");
+        let (cells, _) = shortened("models", &["claude-opus-5-5 → claude-sonnet-5-5"], None);
+        assert_eq!(cells, ["opus-5-5 → sonnet-5-5"]);
         assert_eq!([model("claude-code-guide"), model("<synthetic>")], ["claude-code-guide", "<synthetic>"]);
     }
 
