@@ -344,7 +344,9 @@ fn the_action_judges_the_execution_file_of_claude_code_action() {
     runner.set("LOG", log.to_str().unwrap());
     runner.set("CCSTAT_FAIL_ON", "denial,no-result");
     runner.set("CCSTAT_MAX_COST", "1");
-    for (report, head) in [("summarize", "! Success, but 2 calls were denied"), ("check", "Runs")] {
+    for (report, head) in
+        [("summarize", "! Success, but 2 calls were denied"), ("check", "✗ 1 run: 0 passed, 1 failed")]
+    {
         runner.set("REPORT", report);
         let (code, stdout, stderr) = runner.step("judge", &[]);
         assert_eq!(code, 1, "{stderr}");

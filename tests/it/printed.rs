@@ -61,6 +61,8 @@ const FILTERS: &[(&[&str], &[&str], &[&str])] = &[
         &["Find all retries", "Grep", "subagent Explore"],
         &["Where do we", "npm", "BILL-214"],
     ),
+    // These logs are of no archive, so they have no machine.
+    (&["--machine", "elsewhere"], &[], &["npm", "Where do we", "Grep"]),
     (&["--session", "c41d", "--tool", "Grep"], &["Grep"], &["Read", "Find all", "npm", "Where do we"]),
 ];
 

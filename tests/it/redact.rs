@@ -8,6 +8,7 @@ use std::{
 
 use ccstat::internal::{
     event,
+    facts::Account,
     input::{self, Bytes, Limits, Range, Roots, Source, Stop},
     redact::{Redactor, StreamRedactor},
     report::REPORTS,
@@ -135,6 +136,14 @@ fn every_report_of_all_logs_is_the_same_after_redaction() {
     }
 }
 
+/// Removes the folder of the session: redaction replaces paths.
+fn without_folder(mut account: Account) -> Account {
+    if let Some(session) = &mut account.only_session {
+        session.project = None;
+    }
+    account
+}
+
 #[test]
 fn the_summary_of_every_single_log_is_the_same_after_redaction() {
     for path in ["recordings", "logs", "bad", "kinds"].iter().flat_map(|folder| cases(&testdata(folder))) {
@@ -142,7 +151,7 @@ fn the_summary_of_every_single_log_is_the_same_after_redaction() {
             let bytes = std::fs::read(&source).unwrap();
             let new = redacted(&bytes);
             assert_eq!(new.len(), bytes.len(), "{source}");
-            assert_eq!(account_of(&new), account_of(&bytes), "{source}");
+            assert_eq!(without_folder(account_of(&new)), without_folder(account_of(&bytes)), "{source}");
         }
     }
 }
