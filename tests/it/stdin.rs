@@ -43,6 +43,7 @@ const COMMANDS: &[&[&str]] = &[
     &["monthly"],
     &["blocks"],
     &["sessions"],
+    &["overview"],
     &["prompts"],
     &["export", "sessions"],
     &["export", "prompts"],
@@ -55,8 +56,8 @@ const COMMANDS: &[&[&str]] = &[
     &["redact"],
 ];
 
-/// Commands that read no log, that start a command instead, that need two logs, or that read files alone.
-const OTHERS: &[&str] = &["archive", "run", "diff", "prices", "schema", "generate"];
+/// Commands that read no log, that start a command instead, that need two logs, or that look at files alone.
+const OTHERS: &[&str] = &["archive", "doctor", "run", "diff", "prices", "schema", "generate"];
 
 /// A home folder with one saved session that contains this text.
 fn home(saved: &str) -> tempfile::TempDir {

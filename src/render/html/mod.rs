@@ -351,7 +351,7 @@ impl Page {
         page.text(json::GENERATOR);
         page.text(match &embedded {
             Some(_) => ". The page contains its data as JSON, in the element with the id “data”.",
-            None => ". The data is too large for a page; --format json writes it.",
+            None => ". The data is too large for a page; the format JSON has all of it.",
         });
         page.close();
         page.close();
