@@ -8,14 +8,17 @@ mod stream;
 
 use std::{
     io::{self, Read},
-    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
 };
 
 pub use locate::{Chosen, Locator, Target};
 pub use stream::{LineReader, Observer, scan_observed, scan_stream};
 
 use crate::{
-    event::{self, KeyPredictor},
+    event::{self, KeyPredictor, Query},
     facts::{Detail, Facts},
     input::{self, Bytes, Limits, Origin, Range, Shape, Source, SourceId, Stop},
 };
@@ -35,6 +38,15 @@ pub struct Options {
     pub stop: Stop,
     /// The rows to keep in addition to totals.
     pub detail: Detail,
+    /// The texts to find, if the detail has [`Detail::FOUND`].
+    pub search: Option<Arc<Query>>,
+}
+
+impl Options {
+    /// Empty facts that keep what is asked for.
+    fn facts(&self) -> Facts {
+        Facts::new(self.detail).searching(self.search.clone())
+    }
 }
 
 /// Progress of a scan. Other threads may read it at any time.
@@ -223,7 +235,7 @@ fn worker(
     options: &Options,
     progress: &Progress,
 ) -> Scan {
-    let mut done = Scan { facts: Facts::new(options.detail), unread: Vec::new() };
+    let mut done = Scan { facts: options.facts(), unread: Vec::new() };
     let mut scratch = Scratch::default();
     while let Some(&unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
         if options.stop.is_set() {
@@ -233,7 +245,7 @@ fn worker(
         if done.facts.records() < MERGE_THRESHOLD {
             done.read_unit(unit, sources, options, progress, &mut scratch);
         } else {
-            let mut part = Scan { facts: Facts::new(options.detail), unread: Vec::new() };
+            let mut part = Scan { facts: options.facts(), unread: Vec::new() };
             part.read_unit(unit, sources, options, progress, &mut scratch);
             done.merge(part);
         }

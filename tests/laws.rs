@@ -4,10 +4,10 @@
 //! calls, so that copies, forks and runs in both dialects are common. Between the records are cut, joined,
 //! blank and noisy lines.
 
-use std::{fmt::Write as _, path::PathBuf};
+use std::{fmt::Write as _, path::PathBuf, sync::Arc};
 
 use ccstat::internal::{
-    event::{self, DecodeError},
+    event::{self, DecodeError, Query},
     facts::{Account, Counts, Detail, Facts, Name},
     input::{Limits, Origin, Place, Source, SourceId},
     measure::{Prices, Usd, calendar::Zone},
@@ -699,6 +699,25 @@ proptest! {
         let scan = scan::scan(&files.sources, &options, &Progress::default());
         let ledger = scan.facts.ledger(&Prices::built_in());
         prop_assert_eq!(ledger.account(), files.scan(1, Limits::default()));
+    }
+
+    #[test]
+    fn neither_units_nor_threads_change_what_is_found(
+        logs in logs(),
+        unit in 64u64..2000,
+        word in select(&["go", "approval", "done", "é"][..]),
+    ) {
+        let files = Files::of(&logs).worth_threads();
+        let search = Some(Arc::new(Query::plain(word).unwrap()));
+        let found = |threads: usize, limits: Limits| {
+            let detail = Detail::FOUND | Detail::MATCHES;
+            let options = Options { threads, limits, detail, search: search.clone(), ..Options::default() };
+            let scan = scan::scan(&files.sources, &options, &Progress::default());
+            scan.facts.ledger(&Prices::built_in()).found
+        };
+        let whole = found(1, Limits::default());
+        prop_assert_eq!(&found(1, cut(unit, 100)), &whole, "in units of {} bytes", unit);
+        prop_assert_eq!(&found(2, cut(unit, 100)), &whole, "on two threads");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The command line: commands and their arguments.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use clap::{
     ArgMatches, Args, ColorChoice, FromArgMatches, Parser, Subcommand, ValueHint,
@@ -23,10 +23,14 @@ pub use super::{
     permission::Permissions,
     redact::Redact,
     run::Run,
+    search::Search,
     show::Show,
     tee::Tee,
 };
-use crate::report::{self, By, Outcome, REPORTS, ReportSpec};
+use crate::{
+    event::Query as TextQuery,
+    report::{self, By, Outcome, REPORTS, ReportSpec},
+};
 
 /// What a Claude Code run really did: accounts for every line of its JSON logs
 ///
@@ -91,6 +95,8 @@ pub enum Command {
     Permissions(Box<Permissions>),
     /// Shows one session as a timeline.
     Show(Show),
+    /// Finds texts.
+    Search(Search),
     /// Compares two runs, or two sets of runs.
     Diff(Diff),
     /// Shows tokens and cost by day, model and so on.
@@ -373,6 +379,9 @@ pub struct Input {
     /// Hide the progress bar
     #[arg(long, hide_short_help = true)]
     pub no_progress: bool,
+    /// The texts to find.
+    #[arg(skip)]
+    pub search: Option<Arc<TextQuery>>,
 }
 
 /// Price files.

@@ -12,12 +12,13 @@ use std::{
 };
 
 use super::{
-    Reading, args, complain, describe, plan::Variables, progress::Bar, screen::Screen, signal::Signals,
+    Reading, args, complain, describe, plan::Variables, progress::Bar, scan_options, screen::Screen,
+    signal::Signals,
 };
 use crate::{
     error::{Error, ExitStatus},
     facts::Detail,
-    input::{self, FindError, Limits, Origin, Roots, Source},
+    input::{self, FindError, Origin, Roots, Source},
     render::{self, Style},
     report::{Data, Report},
     scan::{
@@ -82,9 +83,8 @@ impl Follow<'_> {
     }
 
     fn start(&self, wanted: Roots, signals: &Signals) -> Follower {
-        let limits = Limits { max_record: self.input.max_record, ..Limits::default() };
         let stop = signals.stop().clone();
-        let options = Options { threads: self.input.threads, limits, stop, detail: self.detail };
+        let options = Options { stop, ..scan_options(self.input, self.detail) };
         let progress = Arc::new(Progress::default());
         let _bar = Bar::watch(&progress, !self.input.no_progress && !self.output.quiet);
         Follower::start(wanted, options, &progress)

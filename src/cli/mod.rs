@@ -29,6 +29,7 @@ mod redact;
 mod rows;
 mod run;
 mod screen;
+mod search;
 mod show;
 mod signal;
 mod stdin;
@@ -94,7 +95,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         variables.configuration = parsed.configuration;
         Ok(Cli::from_arg_matches(&parsed.matches)?)
     });
-    let cli = match parsed {
+    let mut cli = match parsed {
         Ok(cli) => cli,
         Err(problem) => return report_problem(problem),
     };
@@ -102,7 +103,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     let style = variables.style();
     let write =
         |rows: &args::Rows, request: ReportRequest<'_>| write_report(rows, &request, &variables, style);
-    match &cli.command {
+    match &mut cli.command {
         Command::Summarize(summarize) => summarize::summarize(summarize, &variables),
         Command::Run(run) => run::run(run, &variables),
         Command::Overview(overview) => overview::overview(overview, &variables, style),
@@ -111,6 +112,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Diff(diff) => diff::diff(diff, &variables, style),
         Command::Permissions(permissions) => permission::permissions(permissions, &variables, style),
         Command::Show(show) => show::show(show, &variables, style),
+        Command::Search(search) => search::search(search, &variables, style),
         Command::Explain(explain) => explain::explain(explain, &variables, style),
         Command::Export(export) => export::export(export, &variables, style),
         Command::Report(ReportCommand { spec, rows, ccusage }) => {
@@ -264,7 +266,7 @@ fn read_sources(search: Search, input: &args::Input, detail: Detail, quiet: bool
 /// The scan options that the arguments ask for.
 fn scan_options(input: &args::Input, detail: Detail) -> Options {
     let limits = Limits { max_record: input.max_record, ..Limits::default() };
-    Options { threads: input.threads, limits, detail, stop: Stop::default() }
+    Options { threads: input.threads, limits, detail, stop: Stop::default(), search: input.search.clone() }
 }
 
 impl Reading {

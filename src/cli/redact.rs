@@ -55,7 +55,14 @@ pub struct Redact {
 pub(super) fn redact(redact: &Redact, variables: &Variables) -> Result<ExitStatus, Error> {
     let Redact { paths, files_from, into, max_record, no_progress } = redact;
     let (paths, files_from) = (paths.clone(), files_from.clone());
-    let input = Input { paths, files_from, threads: 1, max_record: *max_record, no_progress: *no_progress };
+    let input = Input {
+        paths,
+        files_from,
+        threads: 1,
+        max_record: *max_record,
+        no_progress: *no_progress,
+        search: None,
+    };
     let search = input::find(&plan::wanted(&input, variables)?);
     let targets = targets(&search.sources, into.as_deref())?;
     search.errors.iter().for_each(|missing| complain(&missing.to_string()));

@@ -101,7 +101,7 @@ impl Tee {
     ) -> Result<(Reading, Option<Arrived>), Error> {
         let stop = Stop::default();
         let limits = Limits { max_record: input.max_record, ..Limits::default() };
-        let options = Options { threads: 1, limits, stop: stop.clone(), detail };
+        let options = Options { threads: 1, limits, stop: stop.clone(), detail, ..Options::default() };
         let copy = self.tee.iter().flatten().map(|path| pipe::copy(path));
         let mut outlets = copy.collect::<Result<Vec<_>, _>>()?;
         let keep_running = self.stream.keep_running || !self.uses_stdout();
@@ -151,7 +151,7 @@ pub(super) fn read_into(
     let stop = Stop::default();
     on_interrupt(&stop);
     let limits = Limits { max_record: input.max_record, ..Limits::default() };
-    let options = Options { threads: 1, limits, stop: stop.clone(), detail };
+    let options = Options { threads: 1, limits, stop: stop.clone(), detail, ..Options::default() };
     let scan = scan::scan_observed(sources, &options, store);
     let stop = stop.is_set().then_some(ExitStatus::Interrupted);
     finish(sources, scan, stop, false)

@@ -15,6 +15,7 @@ mod kind;
 pub mod lean;
 mod obvious;
 mod record;
+mod search;
 mod skim;
 mod surrogate;
 pub mod trace;
@@ -38,6 +39,7 @@ pub use fields::names as field_names;
 pub use json::{next_char, unescape};
 pub use kind::{Kind, KindId, KindRow, Protocol};
 pub use obvious::obvious;
+pub use search::{Match, Query, Role, TextPart};
 #[doc(hidden)]
 pub use skim::kernel;
 pub use skim::{KeyPredictor, Skimmer, skim};

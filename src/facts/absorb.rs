@@ -54,6 +54,7 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         self.detail_traces();
         self.detail_excerpts();
         self.detail_last_message();
+        self.detail_found();
         if self.event.prompt {
             self.note_event(EventKind::Prompt);
         } else if self.keeps(Detail::EVENTS) && event::is_interruption(self.event) {

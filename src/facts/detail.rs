@@ -1,12 +1,14 @@
 //! Details of single rows, kept only if a report needs rows.
 
 mod excerpt;
+mod found;
 mod note;
 mod traced;
 
-use std::{borrow::Cow, collections::BTreeMap, ops::BitOr};
+use std::{borrow::Cow, collections::BTreeMap, ops::BitOr, sync::Arc};
 
 pub(crate) use excerpt::{ExcerptOf, Titles};
+pub(crate) use found::FoundRow;
 use smallvec::SmallVec;
 pub(crate) use traced::{SessionSpan, Traced, Writers};
 
@@ -16,7 +18,7 @@ use super::{
     merge::{CompactPlace, Earliest, First, Merge, Unmerged},
 };
 use crate::{
-    event::{Compaction, Dialect, trace::Traces},
+    event::{Compaction, Dialect, Query, trace::Traces},
     input::{Place, SourceId},
     measure::Millis,
 };
@@ -56,8 +58,13 @@ impl Detail {
     pub const TITLES: Self = Self(1 << 18);
     /// Whole texts instead of first lines.
     pub const WHOLE_TEXTS: Self = Self(1 << 19);
+    /// Lines around the matches of a search.
+    pub const MATCHES: Self = Self(1 << 20);
     /// All short texts of a log.
-    pub const CONTENT: Self = Self::EXCERPTS.and(Self::MESSAGES).and(Self::TITLES);
+    pub const CONTENT: Self = Self::EXCERPTS.and(Self::MESSAGES).and(Self::TITLES).and(Self::MATCHES);
+
+    /// Rows of texts that a search finds.
+    pub const FOUND: Self = Self(1 << 21);
 
     /// Traces of hooks.
     pub const HOOKS: Self = Self::trace(Traces::HOOKS);
@@ -319,6 +326,9 @@ merged! {
         pub(crate) excerpts: Keyed<First<Name>>,
         /// Titles of sessions.
         pub(crate) titles: Titles,
+        /// Texts that match the query.
+        pub(crate) found: RowsById<FoundRow>,
+        pub(crate) query: Unmerged<Option<Arc<Query>>>,
         /// Decoded traces.
         pub(crate) traces: Vec<Traced>,
         /// Consecutive records that name the same session.

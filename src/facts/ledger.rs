@@ -11,15 +11,17 @@ mod divide;
 mod events;
 mod exchange;
 mod explain;
+mod found;
 mod index;
 mod source;
 mod split;
 mod unbilled;
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 pub use exchange::{Exchange, ExchangeEnd, Exchanges};
 pub use explain::{Figure, Step, StepKind};
+pub use found::{Found, Query, Role, TextPart};
 pub use index::{AgentIndex, CallIndex, ExchangeIndex, PromptIndex, ResponseIndex, SessionIndex};
 
 use super::{Name, account::Input, key::Id, settled::lacks_result};
@@ -62,6 +64,10 @@ pub struct Ledger {
     pub prompts: Vec<Prompt>,
     /// Interruptions by a person.
     pub interruptions: Vec<Context>,
+    /// Texts that match the query of a search.
+    pub found: Vec<Found>,
+    /// The query, if there is a search.
+    pub query: Option<Arc<Query>>,
     /// Prompts with the work that they started, by session and time, if events are kept.
     pub exchanges: Vec<Exchange>,
     /// MCP servers, one row per session, server and status.

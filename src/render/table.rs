@@ -149,7 +149,7 @@ fn write_table(table: &Table, reader: &Reader, style: Style, out: &mut dyn Write
         });
         write_row(&lanes, cells, style, out)?;
         for text in texts_below(table, row) {
-            write_text(text, indent, table.whole_texts, style, out)?;
+            write_text(text, indent, table, style, out)?;
         }
     }
     if !table.keeps_last {
@@ -203,17 +203,23 @@ fn indent_below(lanes: &[Lane<'_>]) -> usize {
 const EXCERPT_ROWS: usize = 2;
 
 /// Writes a text, wrapped and indented, to its end or the first rows of it.
-fn write_text(text: &str, indent: usize, whole: bool, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn write_text(text: &str, indent: usize, table: &Table, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let room = style.width.map(|width| usize::from(width).saturating_sub(indent).max(1));
     let line = |line: &str| fill(&human::text(&line.trim_end().replace('\t', "    ")), room);
     let mut rows: Vec<String> = text.lines().flat_map(line).collect();
-    if let (false, Some(room), true) = (whole, room, rows.len() > EXCERPT_ROWS) {
+    if let (false, Some(room), true) = (table.whole_texts, room, rows.len() > EXCERPT_ROWS) {
         rows.truncate(EXCERPT_ROWS);
         rows[EXCERPT_ROWS - 1] = cut_end(&format!("{} …", rows[EXCERPT_ROWS - 1]), room);
     }
     for row in rows {
         write!(out, "{:1$}", "", if row.is_empty() { 0 } else { indent })?;
-        painted(&row, paint::dim(), style, out)?;
+        let mut written = 0;
+        for found in table.highlight.as_ref().map(|one| one.ranges(&row)).unwrap_or_default() {
+            painted(&row[written..found.start], paint::dim(), style, out)?;
+            painted(&row[found.clone()], Paint::new().bold(), style, out)?;
+            written = found.end;
+        }
+        painted(&row[written..], paint::dim(), style, out)?;
         writeln!(out)?;
     }
     Ok(())

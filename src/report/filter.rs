@@ -9,7 +9,8 @@ use super::Names;
 use crate::{
     facts::Detail,
     facts::ledger::{
-        AgentIndex, CallIndex, Context, ExchangeIndex, Ledger, PromptIndex, ResponseIndex, SessionIndex, Turn,
+        AgentIndex, CallIndex, Context, ExchangeIndex, Ledger, PromptIndex, ResponseIndex, Role,
+        SessionIndex, Turn,
     },
     measure::{Time, Usd},
 };
@@ -152,6 +153,8 @@ impl Filter {
             compactions,
             prompts,
             interruptions,
+            found,
+            query: _,
             exchanges,
             servers,
             records,
@@ -173,6 +176,7 @@ impl Filter {
         let moved =
             keep(responses, |at, one| answered[at] && counts(&one.context) && model(Some(&one.model)));
         let moved = |at: ResponseIndex| moved[at.get()].map(ResponseIndex::new);
+        found.iter_mut().for_each(|one| one.response = one.response.and_then(moved));
         charges.iter_mut().for_each(|charge| charge.response = charge.response.and_then(moved));
 
         denials.retain(|denial| {
@@ -183,6 +187,18 @@ impl Filter {
             counts(&call.context) && tool(Some(&call.tool)) && model(call.model.as_deref())
         });
         let moved = |at: CallIndex| moved[at.get()].map(CallIndex::new);
+        found.retain_mut(|one| {
+            let called = one.call.map(moved);
+            one.call = called.flatten();
+            // Texts of a response are selected with it, inputs and results with their call.
+            let fits = match (called, one.role) {
+                _ if no_tool && no_model => true,
+                (Some(call), _) => call.is_some(),
+                (None, Role::Tool) => no_model && tool(one.tool.as_deref()),
+                (None, _) => one.response.is_some(),
+            };
+            fits && counts(&one.context)
+        });
         denials.iter_mut().for_each(|denial| denial.call = denial.call.and_then(moved));
         agents.iter_mut().for_each(|agent| agent.call = agent.call.and_then(moved));
 

@@ -19,6 +19,7 @@ mod explain;
 mod figure;
 mod filter;
 mod gate;
+mod highlight;
 mod hooks;
 mod kinds;
 mod limits;
@@ -34,6 +35,7 @@ mod reader;
 mod records;
 mod repeats;
 mod responses;
+mod search;
 mod sessions;
 mod show;
 mod spec;
@@ -63,6 +65,7 @@ pub use explain::explain;
 pub use filter::{Agents, Filter, Pattern};
 pub(crate) use gate::{GATES, gates};
 pub use gate::{Gate, Kind, Verdict, gate_lines, judge};
+pub use highlight::Highlight;
 pub use line::{Choice, FollowUp, Line, Part, Tone};
 pub use overview::{Periods, overview};
 pub use permission::{TestedCall, Trial, permissions, suggestions, verdicts};
@@ -70,6 +73,7 @@ pub use prices::{note_found_prices, prices};
 pub use prompts::prompts;
 pub use reader::{Reader, unique_prefix};
 pub use repeats::denials;
+pub use search::search;
 pub use sessions::{Outcome, RunOutcome, outcomes, sessions};
 pub use show::{FindSessionError, LATEST, find_session, show};
 pub use spec::{CommandGroup, CommandSpec, Key, Keys, Reads, ReportSpec, Shape, reports};
@@ -94,6 +98,7 @@ pub(crate) use self::{
     overview::SPEC as OVERVIEW,
     permission::{SPEC as PERMISSIONS, SUGGESTIONS, VERDICTS},
     prices::SPEC as PRICES,
+    search::SPEC as SEARCH,
     sessions::SPEC as SESSIONS,
     show::SPEC as SHOW,
     summary::SPEC as SUMMARY,
@@ -128,6 +133,7 @@ pub const REPORTS: &[ReportSpec] = &[
     overview::SPEC,
     sessions::SPEC,
     prompts::SPEC,
+    search::SPEC,
     cost::SPEC,
     cost::DAILY,
     cost::WEEKLY,

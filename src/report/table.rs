@@ -3,7 +3,8 @@
 use std::{borrow::Borrow, ops::Range};
 
 use super::{
-    Chart, Choice, FollowUp, Line, Members, Part, Reader, RunOutcome, Tone, Unit, Value, gate::Verdict,
+    Chart, Choice, FollowUp, Highlight, Line, Members, Part, Reader, RunOutcome, Tone, Unit, Value,
+    gate::Verdict,
 };
 
 /// Who sees a column, unless columns are selected by name.
@@ -208,6 +209,8 @@ pub struct Table {
     pub whole_texts: bool,
     /// Whether cells without a value do not apply, as in a calculation, and are left blank.
     pub leaves_blanks: bool,
+    /// Matches of this query are highlighted in texts below rows.
+    pub highlight: Option<Highlight>,
     /// How to see all rows: the command, and the option.
     pub all: Box<[Part; 2]>,
 }
@@ -231,6 +234,7 @@ impl Table {
             keeps_last: false,
             whole_texts: false,
             leaves_blanks: false,
+            highlight: None,
             all: Box::new([Part::FollowUp(FollowUp::AllRows), Part::Choice(Choice::AllRows)]),
         }
     }
@@ -310,7 +314,8 @@ impl Table {
         let left_out = self.rows.len() - rows.len();
         let more = if left_out > 0 { Some(self.left_out(left_out)) } else { self.more.clone() };
         let (columns, total, all) = (self.columns.clone(), self.total.clone(), self.all.clone());
-        let table = Self { rows, more, columns, total, all, ..*self };
+        let highlight = self.highlight.clone();
+        let table = Self { rows, more, columns, total, all, highlight, ..*self };
         let known = |at: usize| self.rows.is_empty() || self.rows.iter().any(|row| row[at] != Value::Missing);
         // An unknown cost is worth a column.
         let shown = |at: usize, head: &Head| head.unit == Unit::Usd || known(at);
@@ -344,7 +349,15 @@ impl Table {
         let kept = self.range(left_out);
         let more = if left_out > 0 { Some(self.left_out(left_out)) } else { self.more.clone() };
         let (columns, total, all) = (self.columns.clone(), self.total.clone(), self.all.clone());
-        Self { rows: self.rows[kept].to_vec(), more, columns, total, all, ..*self }
+        Self {
+            rows: self.rows[kept].to_vec(),
+            more,
+            columns,
+            total,
+            all,
+            highlight: self.highlight.clone(),
+            ..*self
+        }
     }
 
     /// The total row, unless it would repeat the only row or there are no rows.

@@ -42,7 +42,7 @@ pub fn scan_stream(
 
 /// Reads sources one after another, from front to back, and shows each record to an observer.
 pub fn scan_observed(sources: &[Source], options: &Options, observer: &mut dyn Observer) -> Scan {
-    let facts = Mutex::new(Facts::new(options.detail));
+    let facts = Mutex::new(options.facts());
     let mut unread = Vec::new();
     for (source, id) in sources.iter().zip(0..).take_while(|_| !options.stop.is_set()) {
         unread.extend(match open(source, options) {
@@ -134,7 +134,7 @@ impl LineReader {
     /// No line yet.
     pub fn new(options: Options) -> Self {
         Self {
-            facts: Facts::new(options.detail),
+            facts: options.facts(),
             predictor: KeyPredictor::default(),
             state: UnitState::default(),
             amount: Amount { first: 0, bytes: 0, lines: 0 },

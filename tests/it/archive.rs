@@ -18,8 +18,8 @@ use crate::{
     support::{ccstat, gzip, printed_json, printed_rows, recording, run, run_with, testdata},
 };
 
-/// Reports that exist to show content.
-const SHOWN: &[&str] = &["questions", "permissions", "suggestions", "contents"];
+/// Reports that exist to show or search content.
+const SHOWN: &[&str] = &["questions", "permissions", "suggestions", "contents", "search"];
 
 /// A folder for logs, and one for their archive.
 struct Folders {

@@ -54,6 +54,7 @@ mod resources;
 mod run;
 mod schema;
 mod screens;
+mod search;
 mod seeds;
 mod shapes;
 mod show;

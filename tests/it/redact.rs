@@ -53,8 +53,8 @@ const CONTENT: &[(&str, &[&str])] = &[
     ("questions", &["header", "question", "options", "answer"]),
 ];
 
-/// Reports that show only content.
-const SHOWN: &[&str] = &["contents", "suggestions"];
+/// Reports that show only content, or search it.
+const SHOWN: &[&str] = &["contents", "suggestions", "search"];
 
 /// Parses a report and removes paths and content; sorts rows whose order depends on paths.
 fn masked(report: &str, json: &str, sources: &[String]) -> Value {

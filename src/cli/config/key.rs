@@ -157,6 +157,7 @@ pub(super) const GROUPS: &[Group] = &[
         effect: "says what `permissions test` tries",
         options: &["ask", "command", "deny", "folder"],
     },
+    Group { accepted: Accepted::Typed, effect: "says how `search` reads its text", options: &["regex"] },
     Group { accepted: Accepted::Typed, effect: "shows whole texts", options: &["full"] },
     Group { accepted: Accepted::Typed, effect: "prints and ends", options: &["help", "version"] },
 ];

@@ -48,6 +48,7 @@ impl Facts {
         if explained {
             builder.explain(prices, &bills);
         }
+        builder.found();
         builder.turns();
         builder.denials();
         builder.session_events();

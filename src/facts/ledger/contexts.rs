@@ -24,6 +24,8 @@ macro_rules! contexts {
             compactions,
             prompts,
             interruptions,
+            found,
+            query: _,
             exchanges: _,
             servers,
             records,
@@ -35,6 +37,7 @@ macro_rules! contexts {
         } = $ledger;
         let own = orphans.$iter().chain(prompts.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(interruptions.$iter());
+        let own = own.chain(found.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(responses.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(charges.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(calls.$iter().map(|one| &$($mutable)? one.context));
@@ -89,6 +92,7 @@ impl Ledger {
             (call.brief, call.failure) = (None, None);
         }
         self.turns.iter_mut().for_each(|turn| turn.failure = None);
+        self.found.iter_mut().for_each(|found| found.line = None);
         self.api_failures.iter_mut().for_each(|failure| failure.message = None);
     }
 
