@@ -7,8 +7,9 @@
     const missing = (cell) => cell.classList.contains("m");
     const compare = (one, two) => {
         const [a, b] = [one, two].map((cell) => cell.dataset.v ?? cell.textContent);
-        const [x, y] = [Number(a), Number(b)];
-        return a !== "" && b !== "" && !isNaN(x) && !isNaN(y) ? x - y : a < b ? -1 : a > b ? 1 : 0;
+        // Times are written such that their texts have the right order.
+        const number = one.dataset.v && two.dataset.v ? Number(a) - Number(b) : NaN;
+        return !isNaN(number) ? number : a < b ? -1 : a > b ? 1 : 0;
     };
 
     const sort = (table, column) => {
@@ -59,6 +60,7 @@
         const rows = table.tBodies[0].rows.length;
         if (rows > 1) {
             [...table.tHead.rows[0].cells].forEach((head, column) => {
+                if (head.textContent === "") return;
                 const button = make("button", head.textContent);
                 button.type = "button";
                 button.addEventListener("click", () => sort(table, column));
