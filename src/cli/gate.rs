@@ -102,7 +102,8 @@ pub(super) fn check(check: &Check, variables: &Variables, style: Style) -> Resul
     let reports = filtered.reports(&make, &rows.output, &arrangement)?;
     let view = filtered.view();
     let account = view.ledger.account();
-    let published = github.publish(reports.filed(), &account, view.names, variables, ExitStatus::Done);
+    let published =
+        github.publish(reports.filed(), &account, view.names, variables, &rows.output, ExitStatus::Done);
     let status = filtered.deliver(&reports, &rows.output, style)?;
     Ok(if status == ExitStatus::Done { published } else { status })
 }

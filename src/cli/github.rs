@@ -8,7 +8,7 @@ use std::{
 
 use clap::Args;
 
-use super::{complain, plan::Variables};
+use super::{args, complain, plan::Variables};
 use crate::{
     error::{Error, ExitStatus},
     facts::Account,
@@ -136,6 +136,7 @@ impl Github {
         account: &Account,
         names: Names<'_>,
         variables: &Variables,
+        output: &args::Output,
         status: ExitStatus,
     ) -> ExitStatus {
         if !self.github {
@@ -144,7 +145,7 @@ impl Github {
         let lines = annotations(report, account, names);
         // If standard error is closed, nobody reads annotations.
         let _ = io::stderr().lock().write_all(lines.as_bytes());
-        let summary = render::folded(report) + "\n\n";
+        let summary = render::folded(report) + "\n\n" + &pages(output);
         let outputs = outputs_file(&Run { report, account });
         let mut failed = false;
         for (variable, path, text) in [
@@ -164,6 +165,12 @@ impl Github {
         }
         if failed && status == ExitStatus::Done { ExitStatus::Partial } else { status }
     }
+}
+
+/// A line for each page that is written, since a step summary has no charts.
+fn pages(output: &args::Output) -> String {
+    let line = |path: &Path| format!("Charts and all rows: {}\n\n", render::code(&path.to_string_lossy()));
+    output.pages().map(line).collect()
 }
 
 /// Appends to a file, starting on a new line: another step may have left its last line unfinished.

@@ -197,7 +197,12 @@ impl Output {
 
     /// Whether a page is written, which has charts that need rows.
     pub(super) fn draws(&self) -> bool {
-        self.format() == Format::Html || self.output.iter().any(|target| target.format == Format::Html)
+        self.format() == Format::Html || self.pages().next().is_some()
+    }
+
+    /// The files that are pages.
+    pub(super) fn pages(&self) -> impl Iterator<Item = &Path> {
+        self.output.iter().filter(|target| target.format == Format::Html).map(|target| &*target.path)
     }
 
     /// The texts to keep for a report on this channel.

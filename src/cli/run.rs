@@ -210,7 +210,7 @@ fn report(run: &Run, outcome: Outcome, prices: &Prices, variables: &Variables) -
     let style = variables.style_of(&io::stderr());
     let failed = reports.shown.failed().next().is_some();
     let status = if nothing { ExitStatus::NothingRead } else { ExitStatus::Done };
-    let status = run.github.publish(reports.filed(), &account, Names(&names), variables, status);
+    let status = run.github.publish(reports.filed(), &account, Names(&names), variables, &run.output, status);
     let status = run.output.deliver_to(Channel::Stderr, &reports, status, style)?;
     Ok(if failed { ExitStatus::GateFailed } else { status })
 }

@@ -117,7 +117,10 @@ impl Task<'_> {
     /// Reports the totals of the records that match the filters. Some gates need this too, as they look at
     /// single records.
     fn filtered(&self, search: Option<Search>) -> Result<ExitStatus, Error> {
-        let scope = Scope::of(&self.arguments.query, Detail::ROWS | Detail::RECORDS, &[], self.variables)?;
+        let args::Summarize { query, output, .. } = self.arguments;
+        // A page names the commands of calls, if it may.
+        let texts = if output.draws() && output.files_content() { Detail::EXCERPTS } else { Detail::TOTALS };
+        let scope = Scope::of(query, Detail::ROWS | Detail::RECORDS | texts, &[], self.variables)?;
         let make = |reading: Reading| {
             let filtered = scope.apply(reading)?;
             Ok(self.report_rows(&filtered, &filtered.ledger.account(), None))
@@ -218,7 +221,14 @@ impl Task<'_> {
         reading: &Reading,
     ) -> Result<ExitStatus, Error> {
         let status = status(&account.input, &reading.stop, reading.partial, &report);
-        let status = self.arguments.github.publish(&report, account, names, self.variables, status);
+        let status = self.arguments.github.publish(
+            &report,
+            account,
+            names,
+            self.variables,
+            &self.arguments.output,
+            status,
+        );
         let channel = self.arguments.tee.channel();
         let style: Style = match channel {
             Channel::Stdout => reading.style.unwrap_or_else(|| self.variables.style()),

@@ -53,7 +53,7 @@ pub(super) fn sentence(line: &Line) -> String {
             Part::Value(value) => text += &cell(value),
             // The text before it may have opened a code span already.
             Part::FollowUp(command) if text.ends_with('`') => text += &human::text(&command.to_string()),
-            Part::FollowUp(command) => text += &code(&human::text(&command.to_string())),
+            Part::FollowUp(command) => text += &code(&command.to_string()),
             Part::Choice(choice) => text += choice.words(),
             Part::Verbatim(verbatim) => text += &cell(&Value::text(&**verbatim)),
         }
@@ -62,7 +62,8 @@ pub(super) fn sentence(line: &Line) -> String {
 }
 
 /// A code span whose fence is longer than any run of backticks in the text.
-fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
+    let text = &*human::text(text);
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     let room = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };

@@ -22,6 +22,7 @@ pub mod wrap;
 use std::io::{self, Write};
 
 pub use comment::folded;
+pub use markdown::code;
 pub use schema::schema;
 
 use crate::report::{Data, Report, ReportSpec, Value, Verdict};

@@ -165,7 +165,7 @@ fn letter(activity: Activity) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Series;
+    use crate::report::{Series, Tone};
 
     fn drawn(series: Vec<Series>) -> Vec<String> {
         draw_bars(&Bars::for_tests(series), 80)
@@ -176,8 +176,8 @@ mod tests {
         let values = |size: u64| (0..300).map(|at| Value::Count(at * size)).collect();
         let name = "a name that is much longer than there is room for it";
         let lines = drawn(vec![
-            Series { name: name.into(), values: values(8) },
-            Series { name: "日本語".into(), values: values(1) },
+            Series { name: name.into(), values: values(8), tone: Tone::Plain },
+            Series { name: "日本語".into(), values: values(1), tone: Tone::Plain },
         ]);
         assert_eq!(lines.len(), 3, "{lines:?}");
         assert!(lines.iter().all(|line| line.width() <= 80), "{lines:?}");

@@ -1,5 +1,7 @@
 //! The `check` report: evaluates gates on each run, one row per run.
 
+mod chart;
+
 use super::{
     Column, CommandGroup, CommandSpec, Gate, Line, Outcome, Report, ReportSpec, RunOutcome, Section, Shown,
     Table, Tone, Value, Verdict, View,
@@ -88,9 +90,12 @@ pub fn check(view: &View<'_>, asked: &[Gate]) -> Report {
         row.verdict = if row.failed.is_empty() { "ok" } else { "FAILED" }.into();
         row.verdicts = verdicts;
     }
+    let pictures = chart::sections(&rows);
     rows.sort_by_key(|row| row.failed.is_empty());
     let table = Table::of("Runs", &columns(), &rows).with_sums().on_screen(30);
-    let screen = vec![Section::Verdict(verdict(&rows)), Section::Gates, Section::Rows];
+    let mut screen = vec![Section::Verdict(verdict(&rows)), Section::Gates];
+    screen.extend(pictures);
+    screen.push(Section::Rows);
     let mut notes: Vec<Line> = asked.is_empty().then(default_note).into_iter().collect();
     notes.extend(cost_notes(view.ledger));
     let run_outcomes = rows.iter().map(run_outcome).collect();

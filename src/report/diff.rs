@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{facts::Detail, measure::Spread};
 
+mod chart;
 mod gate;
 mod run;
 
@@ -164,7 +165,8 @@ pub fn diff(base: &View<'_>, head: &View<'_>, limits: &[(Growth, Allowance)]) ->
         ));
     }
     notes.extend(cost_notes(base, head));
-    Report { verdicts, ..Report::of(SPEC.name, table, notes) }
+    let report = Report { verdicts, ..Report::of(SPEC.name, table, notes) };
+    report.with_charts(chart::charts(&rows, &sides))
 }
 
 /// Rows for the fixed metrics, then for every name that occurs on either side.

@@ -60,6 +60,7 @@ impl Value {
             (Self::Bytes(one), Self::Bytes(two)) => Self::Bytes(one.saturating_add(*two)),
             (Self::Usd(one), Self::Usd(two)) => Self::Usd(one + *two),
             (Self::Millis(one), Self::Millis(two)) => Self::Millis(one + *two),
+            (Self::Number(one), Self::Number(two)) => Self::Number(one + two),
             (one, _) => one,
         }
     }

@@ -358,6 +358,19 @@ fn run_github(folder: &Path, words: &[&str]) -> (i32, String, String, BTreeMap<S
 }
 
 #[test]
+fn the_summary_of_a_step_names_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("run`1`.html");
+    let page = page.to_str().unwrap();
+    for command in ["summarize", "check"] {
+        let words = [command, "logs/week", "-o", page];
+        let (code, _, summary, _) = run_github(folder.path(), &words);
+        assert!(code < 2 && Path::new(page).exists());
+        assert!(summary.trim_end().ends_with(&format!("\n\nCharts and all rows: ``{page}``")), "{summary}");
+    }
+}
+
+#[test]
 fn summary_and_outputs_are_appended_to_the_files_of_github() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("summary.md"), "before").unwrap();

@@ -144,8 +144,14 @@ impl Page {
 
     /// The most important figures of a summary.
     fn figures(&mut self, data: &Data) {
-        let known: Vec<(&str, &Value)> =
-            FIGURES.iter().filter_map(|&(head, path)| Some((head, at(data, path)?))).collect();
+        // Saved sessions have no results, by which prompts and durations are counted.
+        let is_known = |path: &str, value: &Value| {
+            *value != Value::Missing && (path, value) != ("turns.total", &Value::Count(0))
+        };
+        let known: Vec<(&str, &Value)> = FIGURES
+            .iter()
+            .filter_map(|&(head, path)| Some((head, at(data, path).filter(|value| is_known(path, value))?)))
+            .collect();
         if known.is_empty() {
             return;
         }

@@ -82,12 +82,13 @@ pub(super) const SHADES: usize = 5;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Series;
+    use crate::report::{Series, Tone};
 
     fn bars(values: &[&[u64]]) -> Bars {
         let series = |values: &&[u64]| Series {
             name: "s".into(),
             values: values.iter().map(|&value| Value::Count(value)).collect(),
+            tone: Tone::Plain,
         };
         Bars::for_tests(values.iter().map(series).collect())
     }

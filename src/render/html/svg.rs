@@ -7,8 +7,8 @@ use super::{
 use crate::{
     render::human,
     report::{
-        Activity, Bars, Bucket, Chart, Distribution, HOURS, HeatMap, Lane, Plot, Span, Text, Timeline, Value,
-        WEEKDAYS, hour_text, total,
+        Activity, Bars, Bucket, Chart, Distribution, HOURS, HeatMap, Lane, Plot, Series, Span, Text,
+        Timeline, Tone, Value, WEEKDAYS, hour_text, total,
     },
 };
 
@@ -63,11 +63,9 @@ pub(super) fn draw(chart: &Chart, id: &str, about: &str, page: &mut Markup) {
 
 /// Class and name of each colour; empty if there is only one.
 pub(super) fn legend(chart: &Chart) -> Vec<(String, String)> {
-    let series = |(at, name): (usize, &Text)| (format!("s{at}"), name.to_string());
+    let series = |(at, series): (usize, &Series)| (series_class(at, series), series.name.to_string());
     match &chart.plot {
-        Plot::Bars(bars) if bars.series.len() > 1 => {
-            bars.series.iter().map(|one| &one.name).enumerate().map(series).collect()
-        }
+        Plot::Bars(bars) if bars.series.len() > 1 => bars.series.iter().enumerate().map(series).collect(),
         Plot::Share(parts) => {
             let whole = total(parts).size();
             let named = |(at, (name, value)): (usize, &(Text, Value))| {
@@ -86,6 +84,17 @@ pub(super) fn legend(chart: &Chart) -> Vec<(String, String)> {
             timeline.activities().into_iter().map(named).collect()
         }
         Plot::Bars(_) | Plot::Distribution(_) | Plot::HeatMap(_) => Vec::new(),
+    }
+}
+
+/// Class of a series: its tone, or else a colour of its own.
+fn series_class(number: usize, series: &Series) -> String {
+    match series.tone {
+        Tone::Good => "a-call".to_owned(),
+        Tone::Bad => "a-failed".to_owned(),
+        Tone::Warning => "a-denied".to_owned(),
+        Tone::Running => "a-model".to_owned(),
+        Tone::Plain => format!("s{number}"),
     }
 }
 
@@ -150,6 +159,13 @@ fn tick_text(unit: &Value, tick: f64) -> String {
     }
 }
 
+/// The number of labels of this length that fit below a plot.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few labels")]
+fn label_room(letters: usize) -> usize {
+    let width = letters as f64 * 7.0 + 16.0;
+    ((HALF.0 - LEFT) / width).floor() as usize
+}
+
 /// Shortens a label at its end.
 fn short(text: &str) -> String {
     match text.char_indices().nth(LABEL) {
@@ -177,14 +193,16 @@ fn draw_bars(bars: &Bars, page: &mut Markup) {
                 1 => format!("{name}: {value}"),
                 _ => format!("{name}: {} {value}", &*series.name),
             };
-            let class = format!("s{}", part.series);
+            let class = series_class(part.series, series);
             rect(page, &class, [x(bar), TOP + part.y, width, part.height], &text);
         }
     }
-    for (number, bar) in labelled(count, 6).enumerate() {
-        let text = bars.labels[bar].split(" to ").next().unwrap_or_default();
+    // A bar of several periods is labelled by the first of them.
+    let text = |bar: usize| short(bars.labels[bar].split(" to ").next().unwrap_or_default());
+    let longest = (0..count).map(|bar| text(bar).chars().count()).max().unwrap_or(0);
+    for (number, bar) in labelled(count, label_room(longest)).enumerate() {
         let at = if bar == 0 { x(0) } else { LEFT + pitch * (bar as f64 + 0.5) };
-        label_below(page, number, (at, HALF.1 - 4.0), &short(text));
+        label_below(page, number, (at, HALF.1 - 4.0), &text(bar));
     }
 }
 

@@ -66,6 +66,8 @@ fn class(head: &Head, value: Option<&Value>) -> String {
     match head.unit {
         unit if unit.is_numeric() => classes.push("n"),
         Unit::Time => classes.push("d"),
+        // Names, ids and days are not broken at hyphens.
+        _ if value.is_some_and(is_name) => classes.push("k"),
         _ => {}
     }
     if head.shown == Shown::Wide {
@@ -75,6 +77,12 @@ fn class(head: &Head, value: Option<&Value>) -> String {
         classes.push("m");
     }
     classes.join(" ")
+}
+
+/// Whether a text is short, or a name without spaces that is not much longer.
+fn is_name(value: &Value) -> bool {
+    let shown = human::value(value);
+    shown.len() <= 24 || (shown.len() <= 40 && !shown.contains(char::is_whitespace))
 }
 
 fn cell(head: &Head, value: &Value, page: &mut Markup) {

@@ -29,6 +29,8 @@ pub struct Series {
     pub name: Text,
     /// A value for each bar.
     pub values: Vec<Value>,
+    /// Whether it is good or bad news.
+    pub tone: Tone,
 }
 
 /// How neighbouring bars are merged.
@@ -69,13 +71,17 @@ impl Bars {
             }
         }
         let mut series: Vec<Series> =
-            series.into_iter().map(|(name, values)| Series { name, values }).collect();
+            series.into_iter().map(|(name, values)| Series { name, values, tone: Tone::Plain }).collect();
         series.retain(|one| one.sum().size() > 0.0);
         series.sort_by(|one, two| two.sum().size().total_cmp(&one.sum().size()));
         if series.len() > MAX_SERIES {
             let rest = series.split_off(MAX_SERIES - 1);
             let value = |bar: usize| rest.iter().fold(Value::Missing, |sum, one| sum.plus(&one.values[bar]));
-            series.push(Series { name: OTHER.clone(), values: (0..labels.len()).map(value).collect() });
+            series.push(Series {
+                name: OTHER.clone(),
+                values: (0..labels.len()).map(value).collect(),
+                tone: Tone::Plain,
+            });
         }
         Self { labels, series, merged: 1, merge: Merge::Sum }.merged()
     }
@@ -87,8 +93,25 @@ impl Bars {
         values: Vec<Value>,
         merge: Merge,
     ) -> Self {
-        let series = vec![Series { name: Text::from(name), values }];
+        let series = vec![Series { name: Text::from(name), values, tone: Tone::Plain }];
         Self { labels, series, merged: 1, merge }.merged()
+    }
+
+    /// Gives the series with these names a tone.
+    #[must_use]
+    pub(in crate::report) fn with_tones(mut self, tones: &[(&str, Tone)]) -> Self {
+        for series in &mut self.series {
+            let own = tones.iter().find(|(name, _)| *name == series.name.as_str());
+            series.tone = own.map_or(Tone::Plain, |(_, tone)| *tone);
+        }
+        self
+    }
+
+    /// Says that a sum of the bars means nothing.
+    #[must_use]
+    pub(in crate::report) fn without_sum(mut self) -> Self {
+        self.merge = Merge::Max;
+        self
     }
 
     /// Bars without names, for tests of their geometry.

@@ -108,7 +108,7 @@ fn count(count: u64) -> f64 {
 /// One run: a session, or a source without a session id.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Run {
-    cost: Option<Usd>,
+    pub(super) cost: Option<Usd>,
     /// Whether its cost is complete.
     pub(super) complete: bool,
     /// Whether its token counts are final.
