@@ -1,21 +1,25 @@
-//! `diff`: compares two runs, or two sets of runs.
+//! `diff`: compares two runs, two sets of runs, or two periods of the same logs.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use clap::{Arg, ArgAction, Args};
 
 use super::{
     args::Rows,
     complain, nothing_read,
-    plan::Variables,
+    plan::{self, Variables},
     rows::{Filtered, read_filtered_roots},
     stdin,
 };
 use crate::{
     error::{Error, ExitStatus},
     input::Roots,
+    measure::{Time, calendar},
     render::Style,
-    report::{self, Allowance, Growth, Part, Verdict},
+    report::{self, Allowance, Filter, Growth, Part, PeriodSide, Verdict, View},
 };
 
 /// Arguments of `diff`.
@@ -28,6 +32,15 @@ pub struct Diff {
     /// Gates on growth.
     #[command(flatten)]
     pub limits: Limits,
+    /// Compare this period of the logs, such as this-month, last-week, 2026-06 or 7d
+    ///
+    /// Takes the forms of --since. The paths are then logs, as with every command: all periods are in the same logs,
+    /// which are read once.
+    #[arg(long, value_name = "PERIOD", conflicts_with_all = ["since", "until"], help_heading = "Periods")]
+    pub period: Option<String>,
+    /// Compare it with this period; the default is the one before, of the same length
+    #[arg(long, value_name = "PERIOD", requires = "period", help_heading = "Periods")]
+    pub with: Option<String>,
 }
 
 /// Turns the paths into BASE and HEAD.
@@ -35,13 +48,13 @@ fn two_sides(paths: Arg) -> Arg {
     paths
         .value_names(["BASE", "HEAD"])
         .action(ArgAction::Set)
-        .num_args(1..=2)
-        .required(true)
+        .num_args(1..)
+        .required_unless_present("period")
         .help("What to compare with, and what to compare: a file, a folder, a pattern, or -")
         .long_help(
             "What to compare with, and what to compare: each a file, a folder, a pattern, or - for standard input\n\n\
              Folders are searched as by every command. Each session in them is a run. Without HEAD, standard input is compared \
-             with BASE.",
+             with BASE. With --period, all paths are logs, by default the saved sessions.",
         )
 }
 
@@ -113,11 +126,14 @@ impl Limits {
 }
 
 pub(super) fn diff(diff: &Diff, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
-    let Diff { rows, limits } = diff;
+    let Diff { rows, limits, period, with } = diff;
     rows.output.fits(report::DIFF.name)?;
     let arrangement = rows.arrange.arrangement(&report::DIFF, &rows.output)?;
     if rows.query.follow {
         return Err(Error::Usage("diff compares two sides once: --follow cannot be used with it".to_owned()));
+    }
+    if let Some(period) = period {
+        return periods(period, with.as_deref(), rows, &limits.given(), variables, style);
     }
     let (base, head) = sides(&rows.query.input.paths)?;
     let base = read(Some(&base), rows, variables)?;
@@ -139,6 +155,51 @@ pub(super) fn diff(diff: &Diff, variables: &Variables, style: Style) -> Result<E
     complain_of_nothing(&base, "BASE");
     complain_of_nothing(&head, "HEAD");
     Ok(status)
+}
+
+/// Compares two periods of the same logs.
+fn periods(
+    period: &str,
+    with: Option<&str>,
+    rows: &Rows,
+    limits: &[(Growth, Allowance)],
+    variables: &Variables,
+    style: Style,
+) -> Result<ExitStatus, Error> {
+    let arrangement = rows.arrange.arrangement(&report::DIFF, &rows.output)?;
+    let (zone, now) = (rows.query.filters.zone()?, calendar::now());
+    let parsed = |text: &str| zone.parse_period(text, now).map_err(Error::Usage);
+    let head = parsed(period)?;
+    let base = with.map_or_else(|| Ok(zone.period_before(&head)), parsed)?;
+    if base.start < head.end && head.start < base.end {
+        return Err(Error::Usage(format!(
+            "the periods `{period}` and `{}` overlap: give --with another one",
+            with.unwrap_or_default()
+        )));
+    }
+    let wanted = plan::wanted(&rows.query.input, variables)?;
+    let mut whole = read_filtered_roots(&wanted, &rows.query, report::DIFF.keeps, variables, &rows.output)?;
+    let begin = whole.ledger.sessions.iter().filter_map(|session| session.started).min();
+    let narrowed = |range: &Range<Time>| {
+        let mut ledger = whole.ledger.clone();
+        let filter = Filter { since: Some(range.start), until: Some(range.end), ..Filter::default() };
+        filter.apply(&mut ledger);
+        // Days before the first record and after now are not days without activity.
+        let start = begin.unwrap_or(range.start).clamp(range.start, range.end);
+        (ledger, start..range.end.min(now).max(start))
+    };
+    let (base, head) = (narrowed(&base), narrowed(&head));
+    if !whole.ledger.sessions.is_empty() && base.0.sessions.is_empty() && head.0.sessions.is_empty() {
+        let end = whole.ledger.sessions.iter().filter_map(|session| session.ended).max();
+        whole.nothing = Some((begin, end));
+    }
+    let sides = [&base, &head]
+        .map(|(ledger, range)| PeriodSide { view: View { ledger, ..whole.view() }, range: range.clone() });
+    let report = report::diff_periods(&sides[0], &sides[1], limits);
+    let report = whole.finish(report, &arrangement)?;
+    let status = whole.deliver(&report.into(), &rows.output, style);
+    std::mem::forget((whole, base, head));
+    status
 }
 
 fn read(side: Option<&PathBuf>, rows: &Rows, variables: &Variables) -> Result<Filtered, Error> {

@@ -211,7 +211,7 @@ impl Filtered {
     }
 
     /// Arranges a report of these rows, and adds notes and commands.
-    fn finish(&self, mut report: Report, arrangement: &Arrangement) -> Result<Report, Error> {
+    pub(super) fn finish(&self, mut report: Report, arrangement: &Arrangement) -> Result<Report, Error> {
         report = self.or_nothing_matches(report);
         report.notes.extend(report::interrupted(&self.ledger.input));
         if !self.ledger.has_content {

@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Column, CommandGroup, CommandSpec, Line, Part, Reads, Report, ReportSpec, Table, Tone, Value, View,
-    column::columns, gate::is_log, heads, sessions,
+    Column, CommandGroup, CommandSpec, Line, Part, Reads, Report, ReportSpec, Table, Tone, Value, Verdict,
+    View, column::columns, gate::is_log, heads, sessions,
 };
 use crate::{facts::Detail, measure::Spread};
 
 mod chart;
 mod gate;
+mod period;
 mod run;
 
 pub use gate::{Allowance, Growth};
+pub use period::{PeriodSide, diff_periods};
 use run::{Group, METRICS, Run, runs};
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
@@ -25,13 +27,16 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
         details: "BASE and HEAD are each a file, a folder, a pattern, or - for standard input; a log that is piped in is HEAD \
             if only BASE is given. With one run on each side, totals are compared. With several runs (a run is a session, \
             or a source without a session id), means are compared, with their standard deviation and the 95 % interval \
-            of the difference. If a figure is unknown on one side, there is no difference.",
+            of the difference. If a figure is unknown on one side, there is no difference. With --period and --with, two \
+            periods of the same logs are compared by their totals: which projects, models and tools changed the cost, \
+            and which changes are larger than the variation from day to day.",
         examples: &[
             ("The effect of a new prompt", "ccstat diff before.jsonl after.jsonl"),
             (
                 "Fail if runs of a branch cost a tenth more than those of main",
                 "ccstat diff runs/main runs/branch --max-cost-increase 10%",
             ),
+            ("Why this month is more expensive", "ccstat diff --period this-month --with last-month"),
         ],
         has_arguments: true,
         ..CommandSpec::DEFAULT
@@ -54,21 +59,25 @@ struct Row {
     is_headline: bool,
     base: Figures,
     head: Figures,
+    /// Share of the change of the cost, for parts of the cost of a period.
+    contribution: Option<f64>,
 }
 
 /// One figure of all runs of a side.
 #[derive(Default)]
 struct Figures {
-    /// Mean and deviation over the runs where it is known.
+    /// Mean and deviation over the runs where it is known; of a period, the total.
     spread: Option<Spread>,
-    /// Number of runs where it is unknown.
+    /// Number of runs, or days of a period, where it is unknown.
     unknown: usize,
+    /// Mean and deviation over the days of a period.
+    daily: Option<Spread>,
 }
 
 impl Figures {
-    fn of(runs: &[Run], figure: impl Fn(&Run) -> Option<f64>) -> Self {
+    fn of(runs: &[Run], figure: &dyn Fn(&Run) -> Option<f64>) -> Self {
         let known: Vec<f64> = runs.iter().filter_map(figure).collect();
-        Self { spread: Spread::of(&known), unknown: runs.len() - known.len() }
+        Self { spread: Spread::of(&known), unknown: runs.len() - known.len(), daily: None }
     }
 }
 
@@ -84,6 +93,19 @@ impl Row {
 
     fn interval(&self) -> Option<(f64, f64)> {
         self.base.spread?.interval_to(&self.head.spread?)
+    }
+
+    /// Whether the change is larger than random variation from run to run, or from day to day, explains.
+    fn is_certain(&self) -> Option<bool> {
+        let daily = || self.base.daily?.interval_to(&self.head.daily?);
+        let (low, high) = self.interval().or_else(daily)?;
+        Some(low > 0.0 || high < 0.0)
+    }
+
+    /// The mark on screen, where no margin is shown.
+    fn mark(&self) -> Option<&'static str> {
+        self.base.daily.or(self.head.daily)?;
+        Some(if self.is_certain() == Some(true) { "certain" } else { "" })
     }
 
     /// Whether both sides are equal. A figure known on only one side is a difference.
@@ -122,6 +144,12 @@ fn columns() -> Vec<Column<Row>> {
             => row.value(row.interval().map(|(low, high)| (high - low) / 2.0));
         share relative "Relative" "Change relative to the base; missing if the base is zero."
             => row.relative().map_or(Value::Missing, |part| Value::Change(Box::new(Value::Share(part))));
+        share contribution "Of the change" [nullable] "Share of the change of the cost, for parts of the cost of a period."
+            => row.contribution;
+        text certain "Certainty" [screen] "`certain` if the change is larger than the variation from day to day explains."
+            => row.mark();
+        flag significant "Significant" [nullable, data] "Whether the 95 % interval of the change, of means per run or per day, excludes zero."
+            => row.is_certain();
         number low "Low" [data] "Lower end of the 95 % interval of the change, by Welch's t."
             => row.difference(row.interval().map(|(low, _)| low));
         number high "High" [data] "Upper end of the 95 % interval of the change, by Welch's t." => row.difference(row.interval().map(|(_, high)| high));
@@ -145,14 +173,8 @@ fn count(side: &Figures) -> Value {
 /// Compares two sides and evaluates the limits on growth.
 pub fn diff(base: &View<'_>, head: &View<'_>, limits: &[(Growth, Allowance)]) -> Report {
     let sides = [runs(base.ledger), runs(head.ledger)];
-    let mut rows = rows(&sides[0], &sides[1]);
-    let complete = gate::Completeness {
-        is_log: [base, head].iter().all(|side| is_log(side.ledger)),
-        costs: sides.iter().flatten().all(|run| run.complete),
-        tokens: sides.iter().flatten().all(|run| run.counted),
-    };
-    let verdicts = limits.iter().map(|(growth, allowance)| gate::judge(&rows, *growth, allowance, complete));
-    let verdicts = verdicts.collect();
+    let mut rows = compare(&sides[0], &sides[1], Figures::of);
+    let verdicts = judged(&rows, [base, head], &sides, limits);
     let equal = rows.iter().filter(|row| row.is_equal()).count();
     let shown = arrange(&mut rows);
     let table = Table::of("Difference", &columns(), &rows).on_screen(shown);
@@ -169,15 +191,34 @@ pub fn diff(base: &View<'_>, head: &View<'_>, limits: &[(Growth, Allowance)]) ->
     report.with_charts(chart::charts(&rows, &sides))
 }
 
+/// Evaluates the limits on growth.
+fn judged(
+    rows: &[Row],
+    views: [&View<'_>; 2],
+    sides: &[Vec<Run>; 2],
+    limits: &[(Growth, Allowance)],
+) -> Vec<Verdict> {
+    let complete = gate::Completeness {
+        is_log: views.iter().all(|side| is_log(side.ledger)),
+        costs: sides.iter().flatten().all(|run| run.complete),
+        tokens: sides.iter().flatten().all(|run| run.counted),
+    };
+    limits.iter().map(|(growth, allowance)| gate::judge(rows, *growth, allowance, complete)).collect()
+}
+
+/// Computes one figure of a side.
+type Measured = fn(&[Run], &dyn Fn(&Run) -> Option<f64>) -> Figures;
+
 /// Rows for the fixed metrics, then for every name that occurs on either side.
-fn rows(base: &[Run], head: &[Run]) -> Vec<Row> {
+fn compare(base: &[Run], head: &[Run], of: Measured) -> Vec<Row> {
     let mut groups = BTreeSet::new();
     let metrics = METRICS.iter().map(|&(group, name, figure)| Row {
         group,
         name: name.to_owned(),
         is_headline: groups.insert(group),
-        base: Figures::of(base, figure),
-        head: Figures::of(head, figure),
+        base: of(base, &figure),
+        head: of(head, &figure),
+        contribution: None,
     });
     let mut rows: Vec<Row> = metrics.collect();
     let names: BTreeSet<&(Group, String)> = base.iter().chain(head).flat_map(Run::names).collect();
@@ -185,8 +226,9 @@ fn rows(base: &[Run], head: &[Run]) -> Vec<Row> {
         group: key.0,
         name: key.1.clone(),
         is_headline: false,
-        base: Figures::of(base, |run| run.named(key)),
-        head: Figures::of(head, |run| run.named(key)),
+        base: of(base, &|run| run.named(key)),
+        head: of(head, &|run| run.named(key)),
+        contribution: None,
     }));
     rows
 }

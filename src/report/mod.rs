@@ -59,7 +59,7 @@ pub use chart::{
 };
 pub use check::check;
 pub use cost::{By, cost};
-pub use diff::{Allowance, Growth, diff};
+pub use diff::{Allowance, Growth, PeriodSide, diff, diff_periods};
 pub use doctor::{Findings, Place, Retention, doctor};
 pub use explain::explain;
 pub use filter::{Agents, Filter, Pattern};

@@ -375,3 +375,70 @@ fn a_report_never_overwrites_a_log_of_either_side() {
     assert_eq!(code, 2, "{stderr}");
     assert_eq!(std::fs::read(target).unwrap(), std::fs::read(six).unwrap());
 }
+
+#[test]
+fn two_periods_of_the_same_logs_are_compared_by_their_totals() {
+    let words = ["diff", "logs/week", "--period", "2026-11-10", "--with", "2026-11-09"];
+    let rows = crate::support::printed_rows(&words);
+    let daily = crate::support::printed_rows(&["daily", "logs/week"]);
+    let day = |name: &str| daily.iter().find(|row| row["day"] == name).unwrap()["cost_usd"].as_f64().unwrap();
+    let cost = rows.iter().find(|row| row["group"] == "cost").unwrap();
+    assert_eq!(cost["base"].as_f64().unwrap(), day("2026-11-09"));
+    assert_eq!(cost["head"].as_f64().unwrap(), day("2026-11-10"));
+    for group in ["project-cost", "model-cost", "tool-cost"] {
+        let parts: Vec<_> = rows.iter().filter(|row| row["group"] == group).collect();
+        let sum = |key: &str| parts.iter().map(|row| row[key].as_f64().unwrap()).sum::<f64>();
+        assert!((sum("change") - cost["change"].as_f64().unwrap()).abs() < 1e-9, "{group}");
+        assert!((sum("contribution") - 1.0).abs() < 1e-5, "{group}");
+        let sizes: Vec<f64> = parts.iter().map(|row| row["change"].as_f64().unwrap().abs()).collect();
+        assert!(sizes.is_sorted_by(|one, two| one >= two), "{group}: {sizes:?}");
+    }
+    let before = [&words[..4], &["--format", "csv"]].concat();
+    assert_eq!(
+        crate::support::run_with(&before).1,
+        crate::support::run_with(&[&words[..], &["--format", "csv"]].concat()).1
+    );
+}
+
+#[test]
+fn a_change_beyond_the_variation_from_day_to_day_is_marked() {
+    let day = |month: u32, day: u32, input: u64| {
+        format!(
+            r#"{{"type":"assistant","sessionId":"s-{month}-{day}","uuid":"u-{month}-{day}","parentUuid":null,"isSidechain":false,"timestamp":"2026-{month:02}-{day:02}T08:00:00Z","requestId":"r-{month}-{day}","message":{{"id":"m-{month}-{day}","model":"claude-opus-5-5","role":"assistant","stop_reason":"end_turn","content":[],"usage":{{"input_tokens":{input},"output_tokens":5}}}}}}"#
+        )
+    };
+    // February has twice the tokens of January, on 28 days each; both vary by a tenth.
+    let month = |month: u32, tokens: u64| {
+        (1..=28).map(move |at| day(month, at, tokens + u64::from(at % 3) * tokens / 20))
+    };
+    let lines: Vec<String> = month(1, 1_000_000).chain(month(2, 2_000_000)).collect();
+    let log = crate::support::log(lines.join("\n"));
+    let path = log.path().to_str().unwrap();
+    let significant = |period: &str, with: &str| {
+        let rows = crate::support::printed_rows(&["diff", path, "--period", period, "--with", with]);
+        rows.iter().find(|row| row["group"] == "cost").unwrap()["significant"].clone()
+    };
+    assert_eq!(significant("2026-02", "2026-01"), true);
+    assert_eq!(
+        significant("2026-02-04", "2026-02-03"),
+        serde_json::Value::Null,
+        "single days have no variation"
+    );
+    let stdout = crate::support::run_with(&["diff", path, "--period", "2026-02"]).1;
+    assert!(stdout.starts_with("Cost $") && stdout.contains("certain"), "{stdout}");
+}
+
+#[test]
+fn periods_that_overlap_or_have_no_logs_are_explained() {
+    let wrong = |words: &[&str]| {
+        let (code, _, stderr) = crate::support::run_with(&[&["diff", "logs/week"][..], words].concat());
+        assert_eq!(code, 2, "{stderr}");
+        stderr
+    };
+    assert!(wrong(&["--period", "2026-11", "--with", "2026"]).contains("overlap"));
+    assert!(wrong(&["--period", "soon"]).contains("not a time: `soon`"));
+    assert!(wrong(&["--with", "2026"]).contains("--period"));
+    assert!(wrong(&["--period", "2026", "--since", "2025"]).contains("cannot be used with"));
+    let (code, stdout, _) = crate::support::run_with(&["diff", "logs/week", "--period", "2030-01"]);
+    assert!(code == 0 && stdout.starts_with("! nothing matches the filters: the logs cover"), "{stdout}");
+}

@@ -1,12 +1,15 @@
 //! Figures of each run, by which two sides are compared.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
 
 use crate::{
     facts::ledger::{Context, End, Ledger, Session},
     input::SourceId,
     measure::{Millis, Time, Tokens, Usd, add},
-    report::Value,
+    report::{Value, View},
 };
 
 names! {
@@ -14,7 +17,9 @@ names! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub(super) enum Group {
         Cost = "cost",
+        ProjectCost = "project-cost",
         ModelCost = "model-cost",
+        ToolCost = "tool-cost",
         Tokens = "tokens",
         ModelTokens = "model-tokens",
         Duration = "duration",
@@ -30,7 +35,7 @@ names! {
 impl Group {
     pub(super) fn measure(self) -> Measure {
         match self {
-            Self::Cost | Self::ModelCost => Measure::Usd,
+            Self::Cost | Self::ProjectCost | Self::ModelCost | Self::ToolCost => Measure::Usd,
             Self::Duration => Measure::Millis,
             Self::Tokens | Self::ModelTokens | Self::Turns | Self::Calls => Measure::Count,
             Self::ToolErrors | Self::Denials | Self::Errors | Self::Kinds => Measure::Count,
@@ -152,6 +157,13 @@ impl Run {
         }
     }
 
+    /// Takes over whether the figures of a session are complete.
+    fn complete_if(&mut self, session: &Session) {
+        self.complete &= session.complete;
+        // A model without a price makes a cost incomplete, not the tokens.
+        self.counted &= session.complete || !session.unpriced.is_empty();
+    }
+
     fn extend_span(&mut self, time: Option<Time>) {
         if let Some(time) = time {
             let (first, last) = self.span.unwrap_or((time, time));
@@ -201,12 +213,47 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
     let count = numbers.sessions + usize::from(has_rows_without_session);
     let mut runs = vec![Run { complete: true, counted: true, ..Run::default() }; count];
     for (session, &number) in ledger.sessions.iter().zip(&numbers.of_session) {
-        runs[number].complete &= session.complete;
-        // A model without a price makes a cost incomplete, not the tokens.
-        runs[number].counted &= session.complete || !session.unpriced.is_empty();
+        runs[number].complete_if(session);
     }
+    take_rows(ledger, &mut runs, &mut |context| Some(numbers.get(context)));
+    runs
+}
+
+/// Computes the days of a period, each as a run. A day without a charge cost nothing.
+pub(super) fn days(view: &View<'_>, period: &Range<Time>) -> Vec<Run> {
+    let names = view.zone.days(period);
+    let idle = Run { complete: true, counted: true, cost: Some(Usd::ZERO), ..Run::default() };
+    let mut runs = vec![idle; names.len()];
+    let (Some(first), ledger) = (runs.first_mut(), view.ledger) else { return runs };
+    ledger.sessions.iter().for_each(|session| first.complete_if(session));
+    let numbers: HashMap<&str, usize> = names.iter().enumerate().map(|(at, name)| (&**name, at)).collect();
+    let mut last: (Range<Time>, Option<usize>) = (period.start..period.start, None);
+    let mut number = |context: &Context| {
+        let time = context.time.filter(|time| period.contains(time))?;
+        // Rows of one day follow each other, and finding the day of a time is slow.
+        if !last.0.contains(&time) {
+            let day = view.zone.day(time);
+            last = (view.zone.same_day(time), day.and_then(|day| numbers.get(&*day).copied()));
+        }
+        last.1
+    };
     for charge in &ledger.charges {
-        let run = &mut runs[numbers.get(&charge.context)];
+        let Some(at) = number(&charge.context) else { continue };
+        runs[at].cost = None; // as far as its charges are known
+        let project = view.session(&charge.context).and_then(|session| session.project.as_deref());
+        let cost = charge.cost.map(nanos);
+        runs[at].add(Group::ProjectCost, project.unwrap_or("(no project)"), cost);
+        runs[at].add(Group::ToolCost, charge.tool.as_deref().unwrap_or("(no tool)"), cost);
+    }
+    take_rows(ledger, &mut runs, &mut number);
+    runs
+}
+
+/// Adds the rows of a ledger to the runs that `number` returns.
+fn take_rows(ledger: &Ledger, runs: &mut [Run], number: &mut dyn FnMut(&Context) -> Option<usize>) {
+    for charge in &ledger.charges {
+        let Some(at) = number(&charge.context) else { continue };
+        let run = &mut runs[at];
         add(&mut run.cost, charge.cost);
         if let Some(model) = charge.model.as_deref().filter(|_| charge.known) {
             run.tokens += charge.tokens;
@@ -216,7 +263,8 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
         }
     }
     for call in &ledger.calls {
-        let run = &mut runs[numbers.get(&call.context)];
+        let Some(at) = number(&call.context) else { continue };
+        let run = &mut runs[at];
         add(&mut run.tool, call.latency);
         run.add(Group::Calls, &call.tool, Some(1.0));
         if call.end == End::Error {
@@ -224,7 +272,8 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
         }
     }
     for turn in &ledger.turns {
-        let run = &mut runs[numbers.get(&turn.context)];
+        let Some(at) = number(&turn.context) else { continue };
+        let run = &mut runs[at];
         add(&mut run.wall, turn.wall);
         add(&mut run.api, turn.api);
         if turn.counted {
@@ -233,28 +282,33 @@ pub(super) fn runs(ledger: &Ledger) -> Vec<Run> {
             run.failed_turns += u64::from(!turn.ok);
         }
     }
-    take_single_rows(ledger, &numbers, &mut runs);
-    runs
+    take_single_rows(ledger, runs, number);
 }
 
 /// Counts rows that need no further computation.
-fn take_single_rows(ledger: &Ledger, numbers: &RunNumbers, runs: &mut [Run]) {
-    ledger
-        .interactive_turns
-        .iter()
-        .for_each(|turn| add(&mut runs[numbers.get(&turn.context)].wall, turn.wall));
-    ledger.prompts.iter().for_each(|prompt| runs[numbers.get(&prompt.context)].prompts += 1);
-    ledger.responses.iter().for_each(|one| runs[numbers.get(&one.context)].responses += 1);
+fn take_single_rows(ledger: &Ledger, runs: &mut [Run], number: &mut dyn FnMut(&Context) -> Option<usize>) {
+    let mut each = |context: &Context, take: &mut dyn FnMut(&mut Run)| {
+        if let Some(at) = number(context) {
+            take(&mut runs[at]);
+        }
+    };
+    for turn in &ledger.interactive_turns {
+        each(&turn.context, &mut |run| add(&mut run.wall, turn.wall));
+    }
+    ledger.prompts.iter().for_each(|prompt| each(&prompt.context, &mut |run| run.prompts += 1));
+    ledger.responses.iter().for_each(|one| each(&one.context, &mut |run| run.responses += 1));
     for denial in &ledger.denials {
-        runs[numbers.get(&denial.context)].add(Group::Denials, &denial.tool, Some(1.0));
+        each(&denial.context, &mut |run| run.add(Group::Denials, &denial.tool, Some(1.0)));
     }
     for failure in &ledger.api_failures {
-        let run = &mut runs[numbers.get(&failure.context)];
-        *(if failure.retried { &mut run.api_retries } else { &mut run.api_errors }) += 1;
+        each(&failure.context, &mut |run| {
+            *(if failure.retried { &mut run.api_retries } else { &mut run.api_errors }) += 1;
+        });
     }
     for record in &ledger.records {
-        let run = &mut runs[numbers.get(&record.context)];
-        run.extend_span(record.context.time);
-        run.add(Group::Kinds, &record.kind, Some(1.0));
+        each(&record.context, &mut |run| {
+            run.extend_span(record.context.time);
+            run.add(Group::Kinds, &record.kind, Some(1.0));
+        });
     }
 }
