@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     facts::{
-        Detail, Name,
+        Name,
         ledger::{Charge, SessionIndex},
     },
     measure::{Time, Tokens, Usd, calendar},
@@ -54,7 +54,8 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     )
 };
 /// `cost --by prompt`, which shows the texts of prompts.
-pub(crate) const BY_PROMPT: ReportSpec = ReportSpec { content: Detail::EXCERPTS, ..SPEC };
+#[cfg(feature = "cli")]
+pub(crate) const BY_PROMPT: ReportSpec = ReportSpec { content: crate::facts::Detail::EXCERPTS, ..SPEC };
 pub(crate) const DAILY: ReportSpec = ReportSpec {
     keeps: PERIOD,
     make: Some(daily),
