@@ -44,6 +44,7 @@ const COMMANDS: &[&[&str]] = &[
     &["blocks"],
     &["sessions"],
     &["overview"],
+    &["search", "success"],
     &["prompts"],
     &["export", "sessions"],
     &["export", "prompts"],
