@@ -6,10 +6,16 @@ use std::io::Write;
 use ccstat::internal::{
     facts::{Detail, Facts, Name, ledger::SessionIndex},
     input::{Origin, Source},
-    measure::{Millis, Prices, Usd, calendar::Zone},
+    measure::{
+        Millis, Prices, Usd,
+        calendar::{self, Zone},
+    },
     permission::Breadth,
     render::{self, Format, Style},
-    report::{self, Arrangement, By, Gate, Growth, Kind, Names, REPORTS, Report, TestedCall, Trial, View},
+    report::{
+        self, Arrangement, By, Findings, Gate, Growth, Kind, Names, Periods, REPORTS, Report, TestedCall,
+        Trial, View,
+    },
     scan::{self, Options, Progress},
 };
 
@@ -24,6 +30,7 @@ pub(crate) const FORMATS: &[Format] = &[
     Format::Comment,
     Format::Junit,
     Format::Prometheus,
+    Format::Html,
 ];
 
 /// Makes every report of a log, writes it in every format that it has, and returns the number of texts.
@@ -66,6 +73,11 @@ pub(crate) fn reports_in(formats: &[Format], log: &[u8]) -> usize {
     written
 }
 
+/// The periods of an overview.
+fn periods(zone: &Zone) -> Periods {
+    Periods::of(zone, None, None, calendar::now()).expect("today is within the calendar")
+}
+
 /// Returns every report except for the summary; `REPORTS` shows whether one is missing.
 fn all(view: &View<'_>, prices: &Prices) -> Vec<Report> {
     let gates = [
@@ -93,6 +105,9 @@ fn all(view: &View<'_>, prices: &Prices) -> Vec<Report> {
         report::diff(view, view, limits),
         report::cost(view, &[By::Project, By::Model]),
         report::prices(prices),
+        report::overview(view, &periods(view.zone)),
+        report::doctor(&Findings::default(), &view.ledger.account(), view.zone),
+        report::archive(&[], "host", false),
     ]);
     for spec in REPORTS.iter().filter(|spec| !["summary", "show"].contains(&spec.name)) {
         assert!(reports.iter().any(|report| report.name == spec.name), "`{}` is not made", spec.name);

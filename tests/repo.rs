@@ -234,7 +234,14 @@ fn commands() -> Vec<String> {
 fn invocations(page: &str) -> Vec<Vec<String>> {
     let shown = |block: &&str| block.starts_with("console\n");
     let (shown, typed): (Vec<&str>, Vec<&str>) = blocks(page).into_iter().partition(shown);
-    let shown = shown.into_iter().flat_map(str::lines).filter(|line| line.starts_with("$ "));
+    // A typo is shown with its exit code.
+    let is_meant = |pair: &&[&str]| pair[0].starts_with("$ ") && pair[1] != "? 2";
+    let meant = |block: &str| {
+        let lines: Vec<&str> = block.lines().collect();
+        lines.windows(2).filter(is_meant).map(|pair| pair[0].to_owned()).collect::<Vec<_>>()
+    };
+    let shown: Vec<String> = shown.into_iter().flat_map(meant).collect();
+    let shown = shown.iter().map(String::as_str);
     let code = typed.into_iter().flat_map(str::lines).chain(shown).chain(spans(page));
     let calls = code.filter_map(|line| line.split("ccstat ").nth(1));
     calls.map(|call| call.split([' ', '|']).map(str::to_owned).collect()).collect()
