@@ -23,7 +23,7 @@ const LEVEL: i32 = 3;
 const LEAN_LEVEL: i32 = 9;
 
 names! {
-    /// What a run did with a log.
+    /// The outcome of a run for a log.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Outcome {
         /// The log was archived for the first time.

@@ -49,7 +49,7 @@ pub enum OpenError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// What an archive remembers.
+/// The settings that an archive stores.
 struct Memory {
     machine: String,
     lean: bool,

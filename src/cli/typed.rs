@@ -64,7 +64,7 @@ fn in_place_of_command<'a>(
     (!arguments[1..at].iter().any(is_command)).then(|| (at, arguments[at].as_os_str()))
 }
 
-/// What an error of this kind is about.
+/// The subject of an error of this kind.
 fn context(error: &clap::Error, kind: ErrorKind, about: ContextKind) -> Option<&str> {
     match error.get(about).filter(|_| error.kind() == kind) {
         Some(ContextValue::String(text)) => Some(text),

@@ -46,7 +46,7 @@ pub struct Query {
 }
 
 names! {
-    /// Who said a text.
+    /// The speaker of a text.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Role {
         /// A person.

@@ -333,7 +333,7 @@ merged! {
         pub(crate) traces: Vec<Traced>,
         /// Consecutive records that name the same session.
         pub(crate) spans: Vec<SessionSpan>,
-        /// Who wrote each source.
+        /// The writers of each source.
         pub(crate) writers: BTreeMap<SourceId, Writers>,
         /// Calls of other tools than questions, without a result so far. Their results need not be kept.
         unanswered: Unmerged<HashedSet<Id>>,

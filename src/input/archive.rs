@@ -282,7 +282,7 @@ fn copies(logs: &[GroupedLog]) -> Vec<(usize, usize)> {
             let path = other.path.as_deref().filter(|_| other.archived.is_none());
             path.is_some_and(|path| commit.fingerprint.matches(path))
         });
-        // Of equal logs the first one with content remains.
+        // If logs are equal, the first one with content remains.
         let equal = || {
             logs.iter().enumerate().find(|(at, other)| {
                 let same = |(own, other_lean): (Commit, bool)| {

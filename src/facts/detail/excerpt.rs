@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-/// What an excerpt is the text of.
+/// The subject of an excerpt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ExcerptOf {
     /// A prompt.

@@ -33,7 +33,7 @@ pub(crate) struct SessionSpan {
 }
 
 merged! {
-    /// Who wrote a source.
+    /// The writers of a source.
     #[derive(Clone, Copy, Debug, Default)]
     pub(crate) struct Writers {
         /// Whether a host wrote to it.

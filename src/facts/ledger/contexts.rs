@@ -1,4 +1,4 @@
-//! What concerns all tables of a ledger: the contexts of their rows, and their texts.
+//! Operations on all tables of a ledger: the contexts of their rows, and their texts.
 
 use std::ops::Range;
 

@@ -263,7 +263,7 @@ impl<'l> Exchanges<'l> {
         location: Option<Location>,
     ) -> Option<ExchangeIndex> {
         let all = &self.ledger.exchanges[session.range.clone()];
-        // Of equal times, log order decides within a source.
+        // If times are equal, log order decides within a source.
         let is_before = |one: &Exchange| match (one.time, one.location, location) {
             (Some(own), Some(place), Some(at)) if own == time && place.source == at.source => {
                 if session.begin { place.offset <= at.offset } else { place.offset < at.offset }

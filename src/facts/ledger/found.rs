@@ -12,7 +12,7 @@ use crate::facts::Name;
 pub struct Found {
     /// Session, agent, time and location.
     pub context: Context,
-    /// Who said it.
+    /// The speaker.
     pub role: Role,
     pub part: TextPart,
     /// The tool, if it is an input or a result.
