@@ -6,6 +6,7 @@ mod arrange;
 mod calls;
 mod card;
 mod ccusage;
+mod charges;
 mod chart;
 mod check;
 mod column;
@@ -118,6 +119,7 @@ pub const REPORTS: &[ReportSpec] = &[
     contents::SPEC,
     repeats::DENIALS,
     repeats::ERRORS,
+    repeats::FAILURES,
     agents::SPEC,
     kinds::SPEC,
     permission::SPEC,
@@ -141,6 +143,7 @@ pub const REPORTS: &[ReportSpec] = &[
     cost::BLOCKS,
     archive::SPEC,
     responses::SPEC,
+    charges::SPEC,
     records::SPEC,
     prices::SPEC,
     doctor::SPEC,

@@ -3,6 +3,7 @@
 
 mod denials;
 mod errors;
+mod failures;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +12,7 @@ pub(crate) use denials::SPEC as DENIALS;
 pub use denials::denials;
 pub(crate) use errors::SPEC as ERRORS;
 pub(super) use errors::failure;
+pub(crate) use failures::SPEC as FAILURES;
 
 use super::{
     Column, Line, Tone, Value, View,
@@ -37,6 +39,8 @@ struct Occurrence<'a> {
     /// Name of the tool, subtype of the result, or type of the API error.
     name: &'a str,
     context: &'a Context,
+    /// Id of the call.
+    id: Option<&'a Name>,
     /// Hash of a call's input.
     input: Option<u64>,
     wait: Option<Millis>,
@@ -107,7 +111,17 @@ has! { HasContext for Row: context -> RowContext }
 
 impl<'a> Occurrence<'a> {
     fn new(kind: &'static str, name: &'a str, context: &'a Context) -> Self {
-        Self { kind, name, context, input: None, wait: None, brief: None, message: None, refusal: None }
+        Self {
+            kind,
+            name,
+            context,
+            id: None,
+            input: None,
+            wait: None,
+            brief: None,
+            message: None,
+            refusal: None,
+        }
     }
 
     fn repeat_key(&self) -> RepeatKey<'a> {

@@ -190,6 +190,10 @@ fn columns() -> Vec<Column<Row>> {
         flag complete "Complete" [nullable, data]
             "Whether the cost is complete: every price is known and every response finished."
             => of(row, |session| Value::Flag(session.complete));
+        list unpriced "Unpriced" [nullable, data] "Models without a price, if the CLI reported no cost."
+            => of(row, |session| Value::List(session.unpriced.iter().map(Value::text).collect()));
+        text machine "Machine" [data] "Machine on which it was archived."
+            => of(row, |session| text(session.machine.as_ref()));
     }
 }
 

@@ -42,6 +42,45 @@ fn responses_add_up_to_the_summary() {
 }
 
 #[test]
+fn charges_add_up_to_the_summary_and_to_the_cost_by_model_and_tool() {
+    for path in [ALL, DENIED, "recordings/2.1.325", "recordings/2.1.50"] {
+        let summary = printed_json(&["summarize", path]);
+        let charges = printed_json(&["export", "charges", path]);
+        for (key, whole) in [
+            ("cost_usd", &summary["cost"]["total_usd"]),
+            ("computed_usd", &summary["cost"]["computed_usd"]),
+            ("output", &summary["tokens"]["output"]),
+            ("web_searches", &summary["tokens"]["web_searches"]),
+            ("responses", &summary["responses"]),
+        ] {
+            assert_eq!(&charges["totals"][key], whole, "{path} {key}");
+        }
+        for (by, responses) in [("model", "model_responses"), ("tool", "tool_responses")] {
+            for row in printed_json(&["cost", "--by", by, path])["rows"].as_array().unwrap() {
+                let own = charges["rows"].as_array().unwrap().iter().filter(|charge| charge[by] == row[by]);
+                let count: u64 = own.map(|charge| charge[responses].as_u64().unwrap()).sum();
+                assert_eq!(row["responses"], count, "{path} {by} {}", row[by]);
+            }
+        }
+    }
+}
+
+#[test]
+fn failures_are_the_denials_and_errors_one_by_one() {
+    for path in [ALL, DENIED, "recordings/2.1.325", "recordings/2.1.50"] {
+        let summary = printed_json(&["summarize", path]);
+        let failures = printed_json(&["export", "failures", path]);
+        let of = |kind: &str| {
+            failures["rows"].as_array().unwrap().iter().filter(|row| row["sort"] == kind).count() as u64
+        };
+        assert_eq!(summary["denials"]["total"], of("denial"), "{path}");
+        for (kind, key) in [("tool", "tool"), ("turn", "turn"), ("api", "api"), ("retry", "api_retries")] {
+            assert_eq!(summary["errors"][key], of(kind), "{path} {kind}");
+        }
+    }
+}
+
+#[test]
 fn every_record_is_a_row_with_its_place() {
     let (summary, export) =
         (printed_json(&["summarize", DENIED]), printed_json(&["export", "records", DENIED]));

@@ -77,7 +77,7 @@ macro_rules! snapshots {
 
 snapshots! {
     summary overview sessions prompts search show check turns tools calls denials errors kinds agents permissions suggestions verdicts hooks mcp tasks limits
-    questions commands control cost daily weekly monthly blocks prices responses records contents explain diff archive doctor
+    questions commands control cost daily weekly monthly blocks prices responses charges failures records contents explain diff archive doctor
 }
 
 #[test]

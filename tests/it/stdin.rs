@@ -50,6 +50,8 @@ const COMMANDS: &[&[&str]] = &[
     &["export", "prompts"],
     &["export", "turns"],
     &["export", "responses"],
+    &["export", "charges"],
+    &["export", "failures"],
     &["export", "calls"],
     &["export", "denials"],
     &["export", "errors"],

@@ -59,6 +59,7 @@ pub(super) fn occurrences<'a>(view: &'a View<'a>) -> impl Iterator<Item = Occurr
     view.ledger.denials.iter().map(|denial| {
         let call = denial.call.map(|call| &view.ledger.calls[call]);
         Occurrence {
+            id: call.and_then(|call| call.id.as_ref()),
             input: call.map(|call| call.input),
             brief: call.and_then(|call| call.brief.as_ref()),
             ..Occurrence::new("denial", &denial.tool, &denial.context)

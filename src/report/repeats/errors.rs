@@ -67,6 +67,7 @@ fn label(row: &Row) -> Value {
 pub(super) fn failed_calls<'a>(view: &'a View<'a>) -> impl Iterator<Item = Occurrence<'a>> {
     let failed = view.ledger.calls.iter().filter(|call: &&Call| call.end == End::Error);
     failed.map(|call| Occurrence {
+        id: call.id.as_ref(),
         input: Some(call.input),
         brief: call.brief.as_ref(),
         message: call.failure.as_ref(),
@@ -81,8 +82,8 @@ pub(in crate::report) fn failure(turn: &Turn) -> &str {
     if &*turn.subtype == "success" { SUCCESS_WITH_ERROR } else { &turn.subtype }
 }
 
-/// Errors, with repetitions grouped.
-fn errors(view: &View<'_>) -> Report {
+/// All errors: of tools, results and the API.
+pub(super) fn occurrences<'a>(view: &'a View<'a>) -> impl Iterator<Item = Occurrence<'a>> {
     let ledger = view.ledger;
     let turns = ledger.turns.iter().filter(|turn| turn.counted && !turn.ok).map(|turn| Occurrence {
         message: turn.failure.as_ref(),
@@ -93,7 +94,12 @@ fn errors(view: &View<'_>) -> Report {
         message: failure.message.as_ref(),
         ..Occurrence::new(if failure.retried { "retry" } else { "api" }, &failure.kind, &failure.context)
     });
-    let repeats = Repeats::new(view, failed_calls(view).chain(turns).chain(requests));
+    failed_calls(view).chain(turns).chain(requests)
+}
+
+/// Errors, with repetitions grouped.
+fn errors(view: &View<'_>) -> Report {
+    let repeats = Repeats::new(view, occurrences(view));
     let rows = repeats.rows();
     let groups = Table::of("Errors", &columns(), repeats.groups(&rows)).with_sums().on_screen(ON_SCREEN);
     let rows = sorted(rows);
