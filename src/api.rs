@@ -17,8 +17,8 @@ pub use table::{Cell, Column, Report, Row};
 use crate::{
     error::Error,
     event::Event,
-    facts::{Account, Detail, Facts, Name},
-    input::{self, Environment, Limits, Place, Roots, Search},
+    facts::{Account, Detail, Facts, Name, ledger::Ledger},
+    input::{self, Environment, Limits, Place, Roots, Search, Source},
     measure::{
         Prices,
         calendar::{self, Zone},
@@ -48,6 +48,7 @@ pub struct Logs {
     until: Option<String>,
     time_zone: Option<String>,
     projects: Vec<String>,
+    machines: Vec<String>,
     models: Vec<String>,
     sessions: Vec<String>,
     tools: Vec<String>,
@@ -90,6 +91,7 @@ impl Logs {
             until: None,
             time_zone: None,
             projects: Vec::new(),
+            machines: Vec::new(),
             models: Vec::new(),
             sessions: Vec::new(),
             tools: Vec::new(),
@@ -142,6 +144,13 @@ impl Logs {
         self
     }
 
+    /// Counts only sessions that were archived on this machine; `*` and `?` match anything. Several calls add up.
+    #[must_use]
+    pub fn machine(mut self, pattern: impl Into<String>) -> Self {
+        self.machines.push(pattern.into());
+        self
+    }
+
     /// Counts only models with this in their name; `*` and `?` match anything. Several calls add up.
     #[must_use]
     pub fn model(mut self, pattern: impl Into<String>) -> Self {
@@ -173,15 +182,13 @@ impl Logs {
     pub fn summary(self) -> Result<Summary, Error> {
         let query = Query::new(&self)?;
         let detail = if query.filter.is_empty() { Detail::TOTALS } else { Detail::ROWS | Detail::RECORDS };
-        let (facts, names, unreadable) = self.read(detail)?;
-        let account = if query.filter.is_empty() {
-            facts.settle(&query.prices)
-        } else {
-            let mut ledger = facts.ledger(&query.prices);
-            query.filter.select(&mut ledger, Names(&names));
-            ledger.account()
-        };
-        Ok(Summary { account, names, unreadable })
+        let found = self.read(detail)?;
+        if query.filter.is_empty() {
+            let Found { facts, names, unreadable, .. } = found;
+            return Ok(Summary { account: facts.settle(&query.prices), names, unreadable });
+        }
+        let (ledger, names, unreadable) = found.ledger(&query);
+        Ok(Summary { account: ledger.account(), names, unreadable })
     }
 
     /// Reads the logs and makes the report of this name: one of [`report_names`].
@@ -191,15 +198,12 @@ impl Logs {
     pub fn report(self, name: &str) -> Result<Report, Error> {
         let (spec, make) = made(name)?;
         let query = Query::new(&self)?;
-        let (facts, names, unreadable) = self.read(query.filter.detail(spec.keeps))?;
-        let mut ledger = facts.ledger(&query.prices);
-        query.filter.select(&mut ledger, Names(&names));
+        let (ledger, names, unreadable) = self.read(query.filter.detail(spec.keeps))?.ledger(&query);
         let report = make(&View { ledger: &ledger, names: Names(&names), zone: &query.zone });
         Ok(Report::new(report.without_content().local(&query.zone), unreadable))
     }
 
-    /// Reads everything; the facts, the names of the sources, and what could not be read.
-    fn read(self, detail: Detail) -> Result<(Facts, Vec<Name>, Vec<Unreadable>), Error> {
+    fn read(self, detail: Detail) -> Result<Found, Error> {
         let limits = Limits { max_record: self.max_record, ..Limits::default() };
         let options = Options { threads: self.threads, limits, detail, ..Options::default() };
         match self.from {
@@ -210,7 +214,7 @@ impl Logs {
                 let missing = errors.iter().map(|error| Unreadable { reason: error.to_string() });
                 let unread = scan.unread.iter().map(|unread| Unreadable::new(unread, &names));
                 let unreadable = missing.chain(unread).collect();
-                Ok((scan.facts, names, unreadable))
+                Ok(Found { facts: scan.facts, sources, names, unreadable })
             }
             From::Reader(reader) => {
                 let facts = Mutex::new(Facts::new(detail));
@@ -218,9 +222,30 @@ impl Logs {
                 let unread = scan::scan_stream(reader, &options, &facts, &mut Unwatched);
                 let facts = facts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
                 let unreadable = unread.iter().map(|unread| Unreadable::new(unread, &names)).collect();
-                Ok((facts, names, unreadable))
+                Ok(Found { facts, sources: Vec::new(), names, unreadable })
             }
         }
+    }
+}
+
+/// Everything that was read.
+struct Found {
+    facts: Facts,
+    /// Empty for a reader.
+    sources: Vec<Source>,
+    /// Names of the sources.
+    names: Vec<Name>,
+    unreadable: Vec<Unreadable>,
+}
+
+impl Found {
+    /// The rows that match the filter.
+    fn ledger(self, query: &Query) -> (Ledger, Vec<Name>, Vec<Unreadable>) {
+        let Self { facts, sources, names, unreadable } = self;
+        let mut ledger = facts.ledger(&query.prices);
+        ledger.name_machines(scan::machines(&sources));
+        query.filter.select(&mut ledger, Names(&names));
+        (ledger, names, unreadable)
     }
 }
 
@@ -273,6 +298,7 @@ impl Query {
             since: time(&logs.since, false)?,
             until: time(&logs.until, true)?,
             projects: patterns(&logs.projects)?,
+            machines: patterns(&logs.machines)?,
             models: patterns(&logs.models)?,
             sessions: patterns(&logs.sessions)?,
             tools: patterns(&logs.tools)?,

@@ -19,7 +19,7 @@ pub use stream::{LineReader, Observer, scan_observed, scan_stream};
 
 use crate::{
     event::{self, KeyPredictor, Query},
-    facts::{Detail, Facts},
+    facts::{Detail, Facts, Name},
     input::{self, Bytes, Limits, Origin, Range, Shape, Source, SourceId, Stop},
 };
 use decoder::UnitDecoder;
@@ -89,6 +89,11 @@ impl Unread {
             ),
         }
     }
+}
+
+/// The machines of archived sources.
+pub fn machines(sources: &[Source]) -> impl Fn(SourceId) -> Option<Name> {
+    |id| sources.get(id.0 as usize)?.machine.as_deref().map(Name::from)
 }
 
 /// Reads all sources.
@@ -189,6 +194,8 @@ impl Plan {
             Ok(Bytes::File(mut file)) => {
                 let shape = input::shape_of(&mut file, &options.limits).unwrap_or(Shape::Document);
                 match shape {
+                    // The place of a lean record follows from those before it.
+                    Shape::Lines if lean::is_lean(&mut file) => self.units.push(whole),
                     Shape::Lines => self.split(id, length, None, options.limits.unit),
                     Shape::Document => self.units.push(whole),
                 }

@@ -147,3 +147,18 @@ fn the_public_items_are_these() {
     }
     insta::assert_snapshot!(items);
 }
+
+#[test]
+fn the_machine_of_an_archived_session_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    for (machine, log) in [("alpha", "02-single-bash"), ("beta", "03-two-sequential-bash")] {
+        let below = folder.path().join(machine);
+        fs::create_dir_all(&below).unwrap();
+        let log = format!("testdata/recordings/2.1.325/stream/{log}.jsonl");
+        let packed = zstd::encode_all(&*fs::read(&log).unwrap(), 1).unwrap();
+        fs::write(below.join("run.jsonl.zst"), packed).unwrap();
+    }
+    fs::write(folder.path().join("ccstat-archive.json"), "{\"format\":1,\"machine\":\"alpha\"}").unwrap();
+    let sessions = |pattern: &str| Logs::paths([folder.path()]).machine(pattern).summary().unwrap().sessions;
+    assert_eq!((sessions("alpha"), sessions("b*"), sessions("*"), sessions("gamma")), (1, 1, 2, 0));
+}

@@ -11,7 +11,8 @@ use crate::{
     event,
     input::{
         self, Bytes, Fingerprint, FollowMode, Origin, Source,
-        archive::{Archived, Commit, HEADER_BYTES, LogStamp, header},
+        archive::{Archived, Commit, HEADER_BYTES, LogStamp, header, marks_frame},
+        chain::{Chained, LineChain, Marks},
     },
     scan::{self, Options},
 };
@@ -57,12 +58,6 @@ struct Slot {
     archived: Archived,
 }
 
-/// The part of a log that is to be added, and the state after it.
-struct Addition {
-    from: u64,
-    commit: Commit,
-}
-
 impl Archive {
     /// Archives what is new in a log.
     pub fn update(&self, source: &Source, relative: &Path, options: &Options) -> io::Result<Update> {
@@ -75,7 +70,9 @@ impl Archive {
         let slots = slots(&target)?;
         let same = |slot: &&Slot| slot.commit().is_some_and(|commit| commit.stamp == stamp);
         let known = slots.iter().find(same);
-        if let Some(slot) = known.filter(|slot| slot.commit().is_some_and(|commit| !commit.waits)) {
+        let is_complete =
+            |slot: &&Slot| slot.commit().is_some_and(|commit| !commit.waits && commit.marks > 0);
+        if let Some(slot) = known.filter(is_complete) {
             return Ok(Update { outcome: Outcome::Unchanged, added: 0, stored: slot.archived.committed() });
         }
         if scan::open(source, options)?.is_none() {
@@ -150,47 +147,75 @@ fn whole_log(
     options: &Options,
 ) -> io::Result<(u64, u64)> {
     let from = base.and_then(Slot::commit).map_or(0, |commit| commit.bytes);
-    match Bytes::file(log)? {
-        Bytes::File(mut file) => {
-            let addition = addition(log, stamp, from, is_final, options)?;
-            let until = addition.commit.bytes;
-            if until == 0 {
-                return Ok((0, 0));
-            }
-            file.seek(SeekFrom::Start(from))?;
-            let mut content = file.take(until - from);
-            let size = append(base, path, &addition, &mut content, options)?;
-            Ok((until - from, size))
-        }
+    let bytes = Bytes::file(log)?;
+    let commit = match &bytes {
+        Bytes::File(_) => commit(log, stamp, from, is_final, options)?,
         // A compressed log is archived to its end, whole lines or not: it is rarely written to.
-        Bytes::Stream(mut content) => {
+        Bytes::Stream(_) => {
             let fingerprint = Fingerprint::of_path(log, stamp.length)?;
-            let skipped = io::copy(&mut content.by_ref().take(from), &mut io::sink())?;
-            if skipped < from {
-                return Err(io::Error::new(
-                    io::ErrorKind::UnexpectedEof,
-                    "is shorter than its archived part",
-                ));
-            }
-            let commit = Commit { bytes: from, stamp, fingerprint, waits: false };
-            let mut counted = Counting { inner: content, count: 0 };
-            let size = append_counted(base, path, Addition { from, commit }, &mut counted, options)?;
-            Ok((counted.count, size))
+            Commit { bytes: u64::MAX, stamp, fingerprint, waits: false, marks: 0 }
         }
+    };
+    if commit.bytes == 0 {
+        return Ok((0, 0));
+    }
+    let mut content = NewContent::of(base, bytes, from, commit.bytes)?;
+    let size = append(base, path, commit, &mut content, options)?;
+    Ok((content.count, size))
+}
+
+/// The part of a log that is not archived yet. The chain of its lines is computed while it is read.
+struct NewContent {
+    reader: Box<dyn Read>,
+    chain: LineChain,
+    /// Offset of the commit that the chain continues; 0 if it begins with the log.
+    previous: u64,
+    /// Offset in the log where it begins.
+    from: u64,
+    /// Bytes that were read.
+    count: u64,
+}
+
+impl NewContent {
+    /// Skips what is archived. The chain begins anew if the archived part ends within a line or has no chain.
+    fn of(base: Option<&Slot>, bytes: Bytes, from: u64, until: u64) -> io::Result<Self> {
+        let end = base.and_then(|slot| slot.archived.chain_end(&slot.path).ok().flatten());
+        let at = base.and_then(|slot| slot.archived.commit_at());
+        let resumed = end.filter(|end| !end.is_open).zip(at);
+        let mut chain = resumed.map_or_else(LineChain::default, |(end, _)| LineChain::resume(end));
+        let (mut reader, skipped): (Box<dyn Read>, u64) = match bytes {
+            Bytes::File(mut file) => {
+                let skipped = if resumed.is_some() { file.seek(SeekFrom::Start(from))? } else { 0 };
+                (Box::new(file.take(until - skipped)), skipped)
+            }
+            Bytes::Stream(stream) => (stream, 0),
+        };
+        let mut archived = reader.by_ref().take(from - skipped);
+        let skipped = match resumed {
+            Some(_) => skipped + io::copy(&mut archived, &mut io::sink())?,
+            None => io::copy(&mut Chained::new(archived, &mut chain), &mut io::sink())?,
+        };
+        if skipped < from {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "is shorter than its archived part"));
+        }
+        Ok(Self { reader, chain, previous: resumed.map_or(0, |(_, at)| at), from, count: 0 })
+    }
+}
+
+impl Read for NewContent {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.chain.feed(&buffer[..count]);
+        self.count += count as u64;
+        Ok(count)
     }
 }
 
 /// Decides how much of a log can be archived: whole lines, and all of a document. An unfinished last line waits, unless the log is unchanged
 /// since the last run (`is_final`).
-fn addition(
-    log: &Path,
-    stamp: LogStamp,
-    from: u64,
-    is_final: bool,
-    options: &Options,
-) -> io::Result<Addition> {
+fn commit(log: &Path, stamp: LogStamp, from: u64, is_final: bool, options: &Options) -> io::Result<Commit> {
     let (until, fingerprint) = input::complete_lines(log, from, stamp.length)?;
-    let mut commit = Commit { bytes: until, stamp, fingerprint, waits: false };
+    let mut commit = Commit { bytes: until, stamp, fingerprint, waits: false, marks: 0 };
     if until < stamp.length {
         let (mode, _) = input::follow_mode(log, stamp.length, &options.limits)?;
         if is_final || mode == FollowMode::Whole || is_record(log, until, stamp.length, options)? {
@@ -200,7 +225,7 @@ fn addition(
             commit.waits = true;
         }
     }
-    Ok(Addition { from, commit })
+    Ok(commit)
 }
 
 /// Returns whether a part of a log is one whole record, which only lacks its line end.
@@ -215,55 +240,31 @@ fn is_record(log: &Path, from: u64, until: u64, options: &Options) -> io::Result
     Ok(event::decode(bytes.trim_ascii()).is_ok())
 }
 
-/// Counts the bytes that are read.
-struct Counting<R> {
-    inner: R,
-    count: u64,
-}
-
-impl<R: Read> Read for Counting<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.count += count as u64;
-        Ok(count)
-    }
-}
-
-/// Like [`append`], for content whose length is known only when it is read.
-fn append_counted(
-    base: Option<&Slot>,
-    path: &Path,
-    mut addition: Addition,
-    content: &mut Counting<impl Read>,
-    options: &Options,
-) -> io::Result<u64> {
-    write_frames(base, path, |file, start| {
-        let end = write_frame(file, start, content, LEVEL, options)?;
-        addition.commit.bytes = addition.from + content.count;
-        Ok((end, addition.commit))
-    })
-}
-
 /// Writes a frame and its commit after the last commit of a file, or to a new file. Returns the size of the file.
 fn append(
     base: Option<&Slot>,
     path: &Path,
-    addition: &Addition,
-    content: &mut dyn Read,
+    mut commit: Commit,
+    content: &mut NewContent,
     options: &Options,
 ) -> io::Result<u64> {
     write_frames(base, path, |file, start| {
-        let length = addition.commit.bytes - addition.from;
-        if length == 0 {
-            return Ok((start, addition.commit)); // only the time of the log has changed
+        let mut end = start;
+        // Perhaps only the time of the log has changed.
+        if commit.bytes > content.from {
+            end = write_frame(file, start, content, LEVEL, options)?;
         }
-        let mut counted = Counting { inner: content, count: 0 };
-        let end = write_frame(file, start, &mut counted, LEVEL, options)?;
+        let until = content.from + content.count;
         // The log became shorter while it was read: the next run sees that it was rewritten.
-        if counted.count < length {
+        if commit.bytes != u64::MAX && until < commit.bytes {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "became shorter while it was read"));
         }
-        Ok((end, addition.commit))
+        commit.bytes = until;
+        let (chain, marks) = std::mem::take(&mut content.chain).finish();
+        let frame = marks_frame(&chain, &marks, content.previous);
+        file.write_all(&frame)?;
+        commit.marks = frame.len() as u64;
+        Ok((end + commit.marks, commit))
     })
 }
 
@@ -371,7 +372,16 @@ fn lean_log(
         encoder.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
         let end = file.stream_position()?;
         let fingerprint = Fingerprint::of_path(log, if compressed { stamp.length } else { bytes })?;
-        size = write_commit(file, end, &Commit { bytes, stamp, fingerprint, waits: false })?;
+        let content: Box<dyn Read> = match Bytes::file(log)? {
+            Bytes::File(file) => Box::new(file.take(bytes)),
+            Bytes::Stream(stream) => stream,
+        };
+        let marks = Marks::of(content)?;
+        let frame = marks_frame(&marks.end, &marks.lines, 0);
+        file.write_all(&frame)?;
+        let marks = frame.len() as u64;
+        let commit = Commit { bytes, stamp, fingerprint, waits: false, marks };
+        size = write_commit(file, end + marks, &commit)?;
         Ok(())
     });
     match done {

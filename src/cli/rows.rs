@@ -15,12 +15,13 @@ use super::{
 use crate::{
     error::{Error, ExitStatus},
     facts::{Detail, Name, ledger::Ledger},
-    input::{self, Roots, Source, SourceId},
+    input::{self, Roots},
     measure::{Prices, Time, calendar::Zone},
     render::Style,
     report::{
         self, Arrangement, Filter, Line, Names, Outcome, Report, ReportSpec, Tone, View, note_found_prices,
     },
+    scan,
 };
 
 /// The report that a command writes, and what it needs.
@@ -174,7 +175,7 @@ impl<'a> Scope<'a> {
         }
         // Records have neither a tool nor a model, so their content is selected part by part.
         let mut whole = ledger.clone();
-        whole.name_machines(machines(&reading.sources));
+        whole.name_machines(scan::machines(&reading.sources));
         Filter { tools: Vec::new(), models: Vec::new(), ..filter.clone() }.select(&mut whole, Names(&names));
         let content = Content::of(&whole, &names);
         let filtered = self.filtered(ledger, reading, &filter);
@@ -191,18 +192,13 @@ impl<'a> Scope<'a> {
         let starts = ledger.sessions.iter().filter_map(|session| session.started);
         let span = (starts.min(), ledger.sessions.iter().filter_map(|session| session.ended).max());
         let had_sessions = !ledger.sessions.is_empty();
-        ledger.name_machines(machines(&reading.sources));
+        ledger.name_machines(scan::machines(&reading.sources));
         filter.select(&mut ledger, Names(&names));
         let nothing = (had_sessions && ledger.sessions.is_empty()).then_some(span);
         let (zone, whole) = (self.zone.clone(), filter.is_empty());
         let (hints, found_prices) = (self.variables.hints.clone(), self.variables.found_prices.clone());
         Filtered { ledger, names, zone, reading, found_prices, nothing, whole, ids: ids.into(), hints }
     }
-}
-
-/// The machines of archived sources.
-fn machines(sources: &[Source]) -> impl Fn(SourceId) -> Option<Name> {
-    |id| sources.get(id.0 as usize)?.machine.as_deref().map(Name::from)
 }
 
 impl Filtered {

@@ -121,6 +121,12 @@ impl Sizes {
     }
 }
 
+/// Whether the input of a call is the stand-in of a lean log: a hash, and at most the names in it. The CLI writes objects
+/// with its own keys.
+pub fn is_hashed_input(input: &str) -> bool {
+    input.starts_with('"') || input.starts_with("{\"~\":")
+}
+
 fn blocks<'e, 'a>(body: &'e Body<'a>) -> &'e [Block<'a>] {
     match body {
         Body::Message(message) | Body::Nested(message, _) => &message.blocks,

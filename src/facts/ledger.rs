@@ -404,6 +404,8 @@ pub struct Source {
     pub id: SourceId,
     /// The sessions in it, in order; empty if it has no record.
     pub sessions: Vec<SessionIndex>,
+    /// Whether it is a lean log of an archive, without content.
+    pub lean: bool,
     /// Number of invalid lines and values.
     pub invalid: u64,
     /// Location of the first, if it is among the first of all sources.

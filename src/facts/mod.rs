@@ -61,6 +61,8 @@ merged! {
         input: Counts,
         /// Lines of each unit, by source and offset: a place only knows the line within its unit.
         units: BTreeMap<(SourceId, u64), UnitLines>,
+        /// Sources without content: lean logs of an archive.
+        lean: BTreeSet<SourceId>,
         invalids: Invalids,
         dialects: [u64; Dialect::ALL.len()],
         kinds: KindCounts,
@@ -182,6 +184,11 @@ impl Facts {
     /// Returns how many lines of a unit were recorded so far.
     pub fn lines_of(&self, source: SourceId, offset: u64) -> u64 {
         self.units.get(&(source, offset)).map_or(0, |lines| lines.count)
+    }
+
+    /// Records that a source has no content.
+    pub fn lean(&mut self, source: SourceId) {
+        self.lean.insert(source);
     }
 
     /// Records an invalid line or value.

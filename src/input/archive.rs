@@ -5,18 +5,20 @@
 //! without a commit behind; readers stop at the last commit, and the next run overwrites what follows it.
 
 use std::{
-    collections::HashMap,
     fs::{File, Metadata},
     hash::Hasher,
     io::{self, Read, Seek, SeekFrom},
-    path::{Path, PathBuf},
-    sync::Arc,
+    path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use siphasher::sip::SipHasher13;
 
-use super::{Fingerprint, Origin, Source, open::open_checked};
+use super::{
+    Fingerprint,
+    chain::{ChainEnd, Marks},
+    open::open_checked,
+};
 
 /// The file in the folder of an archive that marks it as one.
 pub const MARKER: &str = "ccstat-archive.json";
@@ -70,14 +72,16 @@ pub struct Commit {
     pub fingerprint: Fingerprint,
     /// Whether the log ends with an unfinished line that is not archived yet.
     pub waits: bool,
+    /// Length of the frame with marks of lines, which ends where the commit begins; 0 if there is none.
+    pub marks: u64,
 }
 
 impl Commit {
     /// The frame of a commit that is written at this offset of its file.
     pub fn frame(&self, at: u64) -> [u8; COMMIT_BYTES] {
-        let Self { bytes, stamp: LogStamp { length, modified }, fingerprint, waits } = *self;
+        let Self { bytes, stamp: LogStamp { length, modified }, fingerprint, waits, marks } = *self;
         let (until, hash) = fingerprint.parts();
-        let fields = [bytes, length, modified, until, hash, u64::from(waits), at];
+        let fields = [bytes, length, modified, until, hash, u64::from(waits) | marks << 1, at];
         let mut frame = [0; COMMIT_BYTES];
         frame[..4].copy_from_slice(&MAGIC);
         frame[4..8].copy_from_slice(&(COMMIT_BYTES as u32 - 8).to_le_bytes());
@@ -105,7 +109,8 @@ impl Commit {
             bytes: field(0),
             stamp: LogStamp { length: field(1), modified: field(2) },
             fingerprint: Fingerprint::from_parts(field(3), field(4)),
-            waits: field(5) != 0,
+            waits: field(5) & 1 != 0,
+            marks: field(5) >> 1,
         })
     }
 }
@@ -157,6 +162,11 @@ impl Archived {
         Self::read(&mut open_checked(path)?)
     }
 
+    /// The offset of the last commit.
+    pub fn commit_at(&self) -> Option<u64> {
+        self.commit.map(|(_, end)| end - COMMIT_BYTES as u64)
+    }
+
     /// Length of the part of the file that is committed.
     pub fn committed(&self) -> u64 {
         self.commit.map_or(HEADER_BYTES as u64, |(_, end)| end)
@@ -193,124 +203,87 @@ fn last_commit(file: &mut File) -> io::Result<Option<(Commit, u64)>> {
     Ok(None)
 }
 
-/// Finds the machines of archived logs, by the folders they are in.
-#[derive(Debug, Default)]
-struct Machines {
-    by_folder: HashMap<PathBuf, Option<Arc<str>>>,
+/// Start of the payload of a frame of marks.
+const MARKS: &[u8; 8] = b"ccstat m";
+
+/// Length of a frame of marks without the marks themselves.
+const MARKS_BYTES: usize = 8 + 56;
+
+/// The marks of the lines that one frame added, and the chain up to there.
+struct MarksFrame {
+    end: ChainEnd,
+    /// Offset of the commit with the marks of the lines before; 0 if there are none.
+    previous: u64,
+    lines: Vec<u32>,
 }
 
-impl Machines {
-    fn of(&mut self, path: &Path) -> Option<Arc<str>> {
-        let folder = path.parent()?;
-        if let Some(known) = self.by_folder.get(folder) {
-            return known.clone();
+/// A skippable frame with the marks of new lines.
+pub fn marks_frame(end: &ChainEnd, lines: &[u32], previous: u64) -> Vec<u8> {
+    let length = u32::try_from(MARKS_BYTES - 8 + 4 * lines.len()).unwrap_or(u32::MAX);
+    let mut frame = Vec::with_capacity(length as usize + 8);
+    frame.extend(MAGIC);
+    frame.extend(length.to_le_bytes());
+    frame.extend(MARKS);
+    for field in [previous, end.lines, end.first, end.last, u64::from(end.is_open)] {
+        frame.extend(field.to_le_bytes());
+    }
+    lines.iter().for_each(|mark| frame.extend(mark.to_le_bytes()));
+    let check = checksum(&frame);
+    frame.extend(check.to_le_bytes());
+    frame
+}
+
+impl MarksFrame {
+    /// Reads the frame that belongs to a commit at this offset; `None` if there is none, or it is damaged.
+    fn read(file: &mut File, commit: &Commit, at: u64) -> io::Result<Option<Self>> {
+        let Some(start) = at.checked_sub(commit.marks).filter(|_| commit.marks >= MARKS_BYTES as u64) else {
+            return Ok(None);
+        };
+        let mut frame = Vec::new();
+        file.seek(SeekFrom::Start(start))?;
+        file.by_ref().take(commit.marks).read_to_end(&mut frame)?;
+        let field =
+            |index: usize| frame.get(index..index + 8).map(|bytes| bytes.try_into().expect("eight bytes"));
+        let number = |index: usize| field(index).map_or(0, u64::from_le_bytes);
+        let Some(body) = frame.len().checked_sub(8) else { return Ok(None) };
+        if frame.len() < MARKS_BYTES || frame[8..16] != *MARKS || number(body) != checksum(&frame[..body]) {
+            return Ok(None);
         }
-        let found = if folder.as_os_str().is_empty() { Path::new(".") } else { folder }.canonicalize().ok();
-        let machine = found.as_deref().and_then(|real| {
-            let root = real.ancestors().find(|above| above.join(MARKER).is_file())?;
-            let machine = real.strip_prefix(root).ok()?.components().next()?;
-            Some(machine.as_os_str().to_string_lossy().into())
-        });
-        self.by_folder.insert(folder.to_owned(), machine.clone());
-        machine
+        let end =
+            ChainEnd { lines: number(24), first: number(32), last: number(40), is_open: number(48) != 0 };
+        let mark = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("four bytes"));
+        let lines = frame[56..body].chunks_exact(4).map(mark).collect();
+        Ok(Some(Self { end, previous: number(16), lines }))
     }
 }
 
-/// Names the machines of archived logs, and removes those that are copies of another source: of the log itself, as
-/// far as it is archived, or of an equal log in an archive. The remaining source takes over the machine.
-pub(super) fn settle_copies(sources: &mut Vec<Source>) {
-    if !sources.iter().any(is_zstd) {
-        return;
+impl Archived {
+    /// The chain of the lines in a file of an archive; `None` if the file has none.
+    pub fn chain_end(&self, path: &Path) -> io::Result<Option<ChainEnd>> {
+        let Some(((commit, _), at)) = self.commit.zip(self.commit_at()) else { return Ok(None) };
+        Ok(MarksFrame::read(&mut open_checked(path)?, &commit, at)?.map(|frame| frame.end))
     }
-    let mut machines = Machines::default();
-    let mut groups: HashMap<String, Vec<usize>> = HashMap::new();
-    for (at, source) in sources.iter_mut().enumerate() {
-        let Origin::File(path) = &source.origin else { continue };
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        if name.ends_with(ENDING) {
-            source.machine = machines.of(path);
-        }
-        groups.entry(stem(name).to_owned()).or_default().push(at);
-    }
-    let mut removed = vec![false; sources.len()];
-    for group in groups.into_values().filter(|group| group.len() > 1) {
-        let logs: Vec<GroupedLog> = group.into_iter().map(|at| GroupedLog::of(at, &sources[at])).collect();
-        for (copy, kept) in copies(&logs) {
-            removed[copy] = true;
-            if sources[kept].machine.is_none() {
-                sources[kept].machine = sources[copy].machine.clone();
+
+    /// The marks of all lines in a file of an archive; `None` if one is missing.
+    pub fn marks(&self, path: &Path) -> io::Result<Option<Marks>> {
+        let mut file = open_checked(path)?;
+        let (mut parts, mut end) = (Vec::new(), None);
+        let mut next = self.commit.map(|(commit, _)| commit).zip(self.commit_at());
+        while let Some((commit, at)) = next {
+            let Some(frame) = MarksFrame::read(&mut file, &commit, at)? else { return Ok(None) };
+            let MarksFrame { end: own, previous, lines } = frame;
+            end.get_or_insert(own);
+            parts.push(lines);
+            if previous == 0 || previous >= at {
+                break;
             }
+            let mut bytes = Vec::new();
+            file.seek(SeekFrom::Start(previous))?;
+            file.by_ref().take(COMMIT_BYTES as u64).read_to_end(&mut bytes)?;
+            next = Commit::parse(&bytes, previous).zip(Some(previous));
         }
-    }
-    let mut at = 0..;
-    sources.retain(|_| !at.next().is_some_and(|at| removed[at]));
-}
-
-/// Ending of compressed files, as all files of an archive are.
-const ENDING: &str = ".zst";
-
-fn is_zstd(source: &Source) -> bool {
-    matches!(&source.origin, Origin::File(path) if path.as_os_str().as_encoded_bytes().ends_with(ENDING.as_bytes()))
-}
-
-/// A source among those with a similar name.
-struct GroupedLog {
-    at: usize,
-    path: Option<PathBuf>,
-    archived: Option<(Commit, bool)>,
-}
-
-impl GroupedLog {
-    fn of(at: usize, source: &Source) -> Self {
-        let path = match &source.origin {
-            Origin::Stdin => None,
-            Origin::File(path) => Some(path.clone()),
-        };
-        let archived = path.as_deref().filter(|_| is_zstd(source));
-        let archived = archived.and_then(|path| Archived::open(path).ok()?);
-        let archived = archived.and_then(|own| own.commit.map(|(commit, _)| (commit, own.lean)));
-        Self { at, path, archived }
-    }
-}
-
-/// Pairs of sources: a copy, and the source that holds all of it.
-fn copies(logs: &[GroupedLog]) -> Vec<(usize, usize)> {
-    let mut found = Vec::new();
-    for (index, log) in logs.iter().enumerate() {
-        let Some((commit, lean)) = log.archived else { continue };
-        let original = logs.iter().find(|other| {
-            let path = other.path.as_deref().filter(|_| other.archived.is_none());
-            path.is_some_and(|path| commit.fingerprint.matches(path))
-        });
-        // If logs are equal, the first one with content remains.
-        let equal = || {
-            logs.iter().enumerate().find(|(at, other)| {
-                let same = |(own, other_lean): (Commit, bool)| {
-                    own.fingerprint == commit.fingerprint
-                        && own.bytes == commit.bytes
-                        && (other_lean, *at) < (lean, index)
-                };
-                other.archived.is_some_and(same)
-            })
-        };
-        if let Some(kept) = original.or_else(|| equal().map(|(_, other)| other)) {
-            found.push((log.at, kept.at));
-        }
-    }
-    found
-}
-
-/// The name of a log without endings and without the number that tells a rewritten log from the one before it.
-fn stem(name: &str) -> &str {
-    let mut stem = name.strip_suffix(".zst").or_else(|| name.strip_suffix(".gz")).unwrap_or(name);
-    while let Some(shorter) = [".jsonl", ".ndjson", ".json"].iter().find_map(|end| stem.strip_suffix(end)) {
-        stem = shorter;
-    }
-    match stem.rsplit_once('.') {
-        Some((before, number)) if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
-            before
-        }
-        _ => stem,
+        let lines: Vec<u32> = parts.into_iter().rev().flatten().collect();
+        Ok(end.filter(|end| end.lines == lines.len() as u64).map(|end| Marks { end, lines }))
     }
 }
 
@@ -318,11 +291,17 @@ fn stem(name: &str) -> &str {
 mod tests {
     use std::io::Write;
 
-    use super::*;
+    use super::{super::chain::LineChain, *};
 
     fn commit(bytes: u64) -> Commit {
         let stamp = LogStamp { length: bytes, modified: 7 };
-        Commit { bytes, stamp, fingerprint: Fingerprint::from_parts(bytes, 9), waits: bytes % 2 == 1 }
+        Commit {
+            bytes,
+            stamp,
+            fingerprint: Fingerprint::from_parts(bytes, 9),
+            waits: bytes % 2 == 1,
+            marks: 0,
+        }
     }
 
     #[test]
@@ -359,10 +338,29 @@ mod tests {
     }
 
     #[test]
-    fn names_are_compared_without_endings_and_numbers() {
-        for name in ["a.jsonl", "a.jsonl.zst", "a.2.jsonl.zst", "a.jsonl.gz", "a.json", "a.json.jsonl.zst"] {
-            assert_eq!(stem(name), "a", "{name}");
+    fn marks_are_read_back_over_several_commits() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let (mut bytes, mut chain, mut previous) = (header(false).to_vec(), LineChain::default(), 0);
+        for part in [&b"one\ntwo\n"[..], b"", b"three\n"] {
+            chain.feed(part);
+            let (end, lines) = chain.finish();
+            bytes.extend(vec![7; 100]);
+            let frame = marks_frame(&end, &lines, previous);
+            bytes.extend(&frame);
+            previous = bytes.len() as u64;
+            bytes.extend(Commit { marks: frame.len() as u64, ..commit(4) }.frame(previous));
+            chain = LineChain::resume(end);
         }
-        assert_eq!(stem("a.b.jsonl"), "a.b");
+        file.write_all(&bytes).unwrap();
+        let archived = Archived::open(file.path()).unwrap().unwrap();
+        let whole = Marks::of(&b"one\ntwo\nthree\n"[..]).unwrap();
+        assert_eq!(archived.chain_end(file.path()).unwrap(), Some(whole.end));
+        assert_eq!(archived.marks(file.path()).unwrap(), Some(whole));
+        // A damaged mark does not make a log the copy of another.
+        let at = usize::try_from(previous).unwrap() - 12;
+        bytes[at] ^= 1;
+        std::fs::write(file.path(), &bytes).unwrap();
+        assert_eq!(archived.chain_end(file.path()).unwrap(), None);
+        assert_eq!(archived.marks(file.path()).unwrap(), None);
     }
 }

@@ -10,7 +10,7 @@ use std::{
 use globset::GlobBuilder;
 use walkdir::{DirEntry, WalkDir};
 
-use super::archive;
+use super::{archive, copies};
 
 /// A file or stream to read records from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,7 +167,7 @@ pub fn find(wanted: &Roots) -> Search {
     if !named_once || search.linked {
         search.remove_aliases();
     }
-    archive::settle_copies(&mut search.sources);
+    copies::settle(&mut search.sources);
     search
 }
 

@@ -4,6 +4,8 @@
 
 pub mod archive;
 mod buffer;
+pub mod chain;
+mod copies;
 mod find;
 mod growth;
 mod gzip;

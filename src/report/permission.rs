@@ -126,7 +126,7 @@ pub fn permissions(view: &View<'_>, trial: Option<&Trial>) -> Report {
     let (told, modes) = decisions(view.ledger);
     let mut rows: Vec<Row> =
         view.ledger.calls.iter().zip(told).map(|(call, recorded)| Row::of(view, call, recorded)).collect();
-    let mut notes = nothing(&rows).into_iter().collect::<Vec<Line>>();
+    let mut notes: Vec<Line> = nothing(&rows).into_iter().chain(view.lean_note()).collect();
     let mut columns = columns();
     match trial {
         None => {

@@ -70,12 +70,17 @@ fn content() -> Vec<Column<QuestionRow>> {
 /// One row per question, in chronological order.
 fn questions(view: &View<'_>) -> Report {
     let row = |fact: Question| Row { context: RowContext::of(view, &fact.context), fact };
-    let mut rows: Vec<QuestionRow> = question::questions(view.ledger).into_iter().map(row).collect();
+    let mut questions = question::questions(view.ledger);
+    // A lean log does not even say how many questions a call contains.
+    questions.retain(|one| one.question.is_some() || !view.is_lean(&one.context));
+    let mut rows: Vec<QuestionRow> = questions.into_iter().map(row).collect();
     rows.sort_by_key(|row| {
         (row.fact.context.time.is_none(), row.fact.context.time, row.fact.context.location)
     });
     let table = Table::of("Questions", &columns(), &rows).on_screen(50);
-    let none = rows.is_empty().then(|| Line::new(Tone::Plain).word("no question was asked"));
-    let report = Report::of(SPEC.name, table, none.into_iter().collect());
+    let lean = view.lean_note();
+    let none = Line::new(Tone::Plain).word("no question was asked");
+    let none = (rows.is_empty() && lean.is_none()).then_some(none);
+    let report = Report::of(SPEC.name, table, none.into_iter().chain(lean).collect());
     Report { screen: vec![Section::Cards], ..report }
 }

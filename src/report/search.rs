@@ -66,7 +66,7 @@ pub fn search(view: &View<'_>) -> Report {
     let table = Table::of("Matches", &columns(), rows).on_screen(30);
     let table = Table { highlight: view.ledger.query.clone().map(Highlight), ..table };
     let note = if view.ledger.found.is_empty() { no_match(view) } else { show_one(view) };
-    Report::of(SPEC.name, table, note.into_iter().collect())
+    Report::of(SPEC.name, table, note.into_iter().chain(view.lean_note()).collect())
 }
 
 /// The command that shows a session, if a match has one.

@@ -1,6 +1,6 @@
 //! Parts that rows of several reports share: sums of tokens and cost, call counts, context and location.
 
-use super::{Column, Names, Shown, Text, Unit, Value, column::columns};
+use super::{Column, Line, Names, Shown, Text, Tone, Unit, Value, column::columns};
 use crate::{
     facts::{
         Latencies, ToolCount,
@@ -23,6 +23,20 @@ pub struct View<'a> {
 impl<'a> View<'a> {
     pub(super) fn session(&self, context: &Context) -> Option<&'a Session> {
         self.ledger.session(context)
+    }
+
+    /// Whether a row is from a lean log of an archive, which has no content.
+    pub(super) fn is_lean(&self, context: &Context) -> bool {
+        let Some(Location { source, .. }) = context.location else { return false };
+        let sources = &self.ledger.sources;
+        sources.binary_search_by_key(&source, |one| one.id).is_ok_and(|at| sources[at].lean)
+    }
+
+    /// Says that some logs have no content, for reports that exist to show it.
+    pub(super) fn lean_note(&self) -> Option<Line> {
+        let lean = self.ledger.sources.iter().filter(|source| source.lean).count() as u64;
+        let line = Line::new(Tone::Warning).count(lean, " log is", " logs are");
+        (lean > 0).then(|| line.word(" archived with --lean, which keeps no content"))
     }
 
     /// The title of each session: one that was written for it, else its last prompt, else its first one. All are

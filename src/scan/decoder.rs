@@ -170,7 +170,10 @@ impl<'a> UnitDecoder<'a> {
         let Amount { first, bytes, lines } = amount;
         let UnitState { blank, last, unfinished, lean } = std::mem::take(&mut self.state);
         let totals = match lean {
-            Some(lean) => lean.totals,
+            Some(lean) => {
+                self.facts.lean(self.source);
+                lean.totals
+            }
             None => {
                 Totals { bytes, lines, blank, last: last.map(|(offset, line)| (line, offset)), unfinished }
             }

@@ -1,9 +1,14 @@
 //! Reads lean logs: their records have the places and lengths of the original log.
 
+use std::{
+    fs::File,
+    io::{Read, Seek},
+};
+
 use super::decoder::UnitDecoder;
 use crate::event::{
     self, Skimmer,
-    lean::{Note, Sizes, Totals},
+    lean::{HEADER, Note, Sizes, Totals},
 };
 
 /// The position in the original log.
@@ -15,6 +20,12 @@ pub(super) struct LeanState {
     line: u64,
     /// Counts of the original log, as far as they are known.
     pub(super) totals: Totals,
+}
+
+/// Whether an uncompressed file is a lean log.
+pub(super) fn is_lean(file: &mut File) -> bool {
+    let mut head = [0; HEADER.len()];
+    file.rewind().and_then(|()| file.read_exact(&mut head)).is_ok_and(|()| head == HEADER)
 }
 
 impl UnitDecoder<'_> {

@@ -7,8 +7,10 @@ use std::{
 };
 
 use ccstat::internal::{
-    input::{self, Bytes, Roots, Source, Stop},
+    input::{self, Bytes, Limits, Roots, Source, Stop},
+    measure::Prices,
     report::REPORTS,
+    scan::{Options, Progress, scan},
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -196,6 +198,120 @@ fn logs_their_archive_and_a_copy_from_another_machine_count_once() {
         value
     };
     assert_eq!(figures(&[&folders.archive, &lean]), figures(&[&folders.logs]));
+}
+
+/// A turn of a run that wrote no uuids: nothing but its place tells it from another one.
+fn nameless(number: u64) -> String {
+    let session = format!("\"session_id\":\"s{}\"", number % 3);
+    let turn = format!("\"num_turns\":{number},\"total_cost_usd\":{number}");
+    format!("{{\"type\":\"result\",\"subtype\":\"success\",{session},{turn}}}\n")
+}
+
+#[test]
+fn copies_of_other_lengths_and_names_count_once() {
+    let folders = Folders::new();
+    let logs: Vec<String> =
+        (0..6).map(|log| (0..5).map(|line| nameless(10 * log + line)).collect()).collect();
+    let write = |folder: &Path, name: &str, text: &str| {
+        fs::create_dir_all(folder).unwrap();
+        fs::write(folder.join(name), text).unwrap();
+    };
+    for (at, log) in logs.iter().enumerate() {
+        write(&folders.logs, &format!("{at}.jsonl"), log);
+    }
+    let alone = printed_json(&["summarize", folders.logs.to_str().unwrap()]);
+    assert_eq!(alone["turns"]["total"], 30);
+    // The other machine has three of the logs: one as it is, one under another name, and the beginning of one.
+    let other = folders.logs.with_file_name("other");
+    let beginning = |log: &str| log.split_inclusive('\n').take(2).collect::<String>();
+    write(&other, "0.jsonl", &logs[0]);
+    write(&other, "renamed.jsonl", &logs[1]);
+    write(&other, "2.jsonl", &beginning(&logs[2]));
+    write(&other, "renamed-too.jsonl", &beginning(&logs[3]));
+    for lean in [&[][..], &["--lean"]] {
+        let to = folders.archive.join(format!("to{}", lean.len()));
+        let archive = |machine: &str, from: &Path| {
+            let words =
+                ["archive", "--to", to.to_str().unwrap(), "--machine", machine, from.to_str().unwrap()];
+            assert_eq!(run_with(&[&words[..], lean].concat()).0, 0);
+        };
+        archive("first", &folders.logs);
+        archive("second", &other);
+        let read = |paths: &[&Path]| {
+            let paths: Vec<&str> = paths.iter().map(|path| path.to_str().unwrap()).collect();
+            printed_json(&[&["summarize"], &paths[..]].concat())
+        };
+        assert_eq!(read(&[&folders.logs, &to]), alone, "logs and archive {lean:?}");
+        assert_eq!(read(&[&to]), alone, "archive {lean:?}");
+        assert_eq!(read(&[&folders.logs, &to, &other]), alone, "logs, archive and copies {lean:?}");
+        assert_eq!(read(&[&to, &other]), alone, "archive and copies {lean:?}");
+        // The shorter copy grows beyond the other one, and is the one that counts.
+        write(&other, "2.jsonl", &(logs[2].clone() + &nameless(99)));
+        archive("second", &other);
+        assert_eq!(read(&[&folders.logs, &to])["turns"]["total"], 31, "{lean:?}");
+        assert_eq!(read(&[&to])["turns"]["total"], 31, "{lean:?}");
+        // A log that only begins like another one is not a copy.
+        write(&other, "2.jsonl", &(beginning(&logs[2]) + &nameless(98)));
+        archive("second", &other);
+        assert_eq!(read(&[&folders.logs, &to])["input"]["records"], 31 + 3, "{lean:?}");
+        write(&other, "2.jsonl", &beginning(&logs[2]));
+    }
+}
+
+#[test]
+fn reports_of_content_say_that_a_lean_archive_has_none() {
+    let folders = Folders::new();
+    for story in ["stream/34-permission-denied-bash.jsonl", "stream/77-askuserquestion-host.jsonl"] {
+        let log = recording(story);
+        fs::copy(&log, folders.logs.join(log.file_name().unwrap())).unwrap();
+    }
+    let logs = folders.logs.to_str().unwrap();
+    let settings = folders.archive.with_file_name("settings.json");
+    fs::write(&settings, "{\"permissions\":{\"allow\":[\"Bash(ls)\"]}}").unwrap();
+    folders.archive(&["--lean"]);
+    let to = folders.archive.to_str().unwrap();
+    for words in [
+        &["questions"][..],
+        &["permissions"],
+        &["permissions", "--suggest"],
+        &["permissions", "--settings", settings.to_str().unwrap()],
+        &["search", "denied"],
+    ] {
+        let (code, text, _) = run_with(&[words, &["--format", "table", to]].concat());
+        let says = text.contains("keeps no content") || text.contains("keeps no input");
+        assert!(code == 0 && says, "{words:?} {code} {text}");
+        let (_, original, _) = run_with(&[words, &["--format", "table", logs]].concat());
+        assert!(!original.contains("keeps no"), "{words:?} {original}");
+    }
+    assert_eq!(printed_rows(&["questions", to]), Vec::<Value>::new());
+    assert_eq!(printed_rows(&["questions", logs]).len(), 1);
+    let rows = printed_rows(&["permissions", to]);
+    assert!(
+        rows.len() > 2 && rows.iter().all(|row| row["sort"] == "mode" || row["what"].is_null()),
+        "{rows:?}"
+    );
+    let rows = printed_rows(&["permissions", "--suggest", to]);
+    assert!(rows.iter().all(|row| row["rule"].is_null() && row["what"].is_null()), "{rows:?}");
+}
+
+#[test]
+fn a_decompressed_lean_log_is_read_as_a_whole() {
+    let folders = Folders::new();
+    folders.append((0..2000).map(record).collect::<String>());
+    let alone = printed_json(&["summarize", folders.log().to_str().unwrap()]);
+    folders.archive(&["--lean"]);
+    let plain = folders.archive.with_file_name("plain.jsonl");
+    fs::write(&plain, content(&folders.file("a.jsonl.zst"))).unwrap();
+    // As if it were larger than a unit.
+    let limits = Limits { unit: 4096, block: 1000, ..Limits::default() };
+    let options = Options { limits, threads: 2, ..Options::default() };
+    let search = input::find(&Roots::Paths(vec![plain]));
+    let account = scan(&search.sources, &options, &Progress::default()).facts.settle(&Prices::built_in());
+    let input = &account.input;
+    let [bytes, lines, records] =
+        ["bytes", "lines", "records"].map(|key| alone["input"][key].as_u64().unwrap());
+    assert_eq!((input.bytes, input.lines, input.records), (bytes, lines, records));
+    assert_eq!(account.prompts, 2000);
 }
 
 #[test]

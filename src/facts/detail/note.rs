@@ -33,6 +33,11 @@ fn fingerprint(text: &str) -> u64 {
 /// Maximum length of the answer to a question, in bytes.
 const MAX_ANSWER_BYTES: usize = 2048;
 
+/// The input of a call, unless a lean log has kept only its hash.
+fn text_of_input<'a>(ask: &event::ToolUse<'a>) -> Option<&'a str> {
+    ask.input.filter(|input| !event::lean::is_hashed_input(input))
+}
+
 /// Tools whose input names a type of subagent.
 const AGENT_TOOLS: [&str; 2] = ["Agent", "Task"];
 
@@ -167,7 +172,7 @@ impl RecordAbsorber<'_, '_, '_> {
         }
         self.keep_input(call, ask);
         if self.keeps(Detail::EXCERPTS) {
-            let input = ask.input.and_then(event::main_input_of);
+            let input = text_of_input(ask).and_then(event::main_input_of);
             self.keep_excerpt(ExcerptOf::Input, call, input, event::first_line);
         }
     }
@@ -178,7 +183,7 @@ impl RecordAbsorber<'_, '_, '_> {
         let Some(kept) = self.facts.details.as_ref().map(|details| details.kept) else { return };
         let traces = kept.traces();
         let asks = ask.tool.as_deref() == Some(QUESTION_TOOL) && traces.intersects(Traces::QUESTIONS);
-        let input = match ask.input {
+        let input = match text_of_input(ask) {
             Some(input) if kept.contains(Detail::INPUTS) || asks => Some(input.into()),
             Some(input) if traces.intersects(Traces::DECISIONS) => Some(event::brief_input(input)),
             _ => None,

@@ -13,6 +13,7 @@ impl LedgerBuilder<'_> {
             sources.entry(id).or_insert_with(|| Source {
                 id,
                 sessions: Vec::new(),
+                lean: facts.lean.contains(&id),
                 invalid: facts.invalids.by_source.get(&id).copied().unwrap_or(0),
                 first_invalid: None,
                 truncated: None,

@@ -54,11 +54,16 @@ fn columns() -> Vec<Column<Row>> {
     }
 }
 
+/// Why a call of a lean log gets no rule.
+const NO_INPUT: &str = "a lean archive keeps no input of calls";
+
 /// Suggests rules of this breadth for denied calls. Calls that no rule can allow get the reason instead.
 pub fn suggestions(view: &View<'_>, breadth: Breadth) -> Report {
     let (decisions, _) = decisions(view.ledger);
     let denied = view.ledger.calls.iter().zip(&decisions).filter(|(call, _)| call.end == End::Denied);
     let (blocked, denied): (Vec<_>, Vec<_>) = denied.partition(|(_, decision)| decision.obstacle.is_some());
+    let (lean, denied): (Vec<_>, Vec<_>) =
+        denied.into_iter().partition(|(call, _)| view.is_lean(&call.context));
     let denied: Vec<&RecordedCall> = denied.into_iter().map(|(call, _)| call).collect();
     let inputs: Vec<Json> = denied.iter().map(|call| input_of(call)).collect();
     let suggested = permission::suggest(&tested(view, &denied, &inputs), breadth, None);
@@ -71,7 +76,8 @@ pub fn suggestions(view: &View<'_>, breadth: Breadth) -> Report {
     let blocked = blocked
         .into_iter()
         .filter_map(|(call, decision)| Some((vec![call], decision.obstacle?.reason().to_owned())));
-    let refused: Vec<(Vec<&RecordedCall>, String)> = refused.chain(blocked).collect();
+    let lean = lean.into_iter().map(|(call, _)| (vec![call], NO_INPUT.to_owned()));
+    let refused: Vec<(Vec<&RecordedCall>, String)> = refused.chain(blocked).chain(lean).collect();
     let without = refused.iter().map(|(calls, reason)| row(view, calls, Value::Missing, (&**reason).into()));
     let mut rows: Vec<Row> = rules.chain(without).collect();
     rows.sort_by_key(|row| (row.rule == Value::Missing, Reverse(row.runs), Reverse(row.calls)));
@@ -96,15 +102,19 @@ pub(in crate::report) fn exact_rules(
 ) -> HashMap<CallIndex, Result<String, String>> {
     // The same input needs the same rules.
     let mut same: BTreeMap<(&str, u64), Vec<CallIndex>> = BTreeMap::new();
+    let mut found: HashMap<CallIndex, Result<String, String>> = HashMap::new();
     for &at in denied {
         let call = &view.ledger.calls[at];
+        if view.is_lean(&call.context) {
+            found.insert(at, Err(NO_INPUT.to_owned()));
+            continue;
+        }
         same.entry((&*call.tool, call.input)).or_default().push(at);
     }
     let same: Vec<Vec<CallIndex>> = same.into_values().collect();
     let first: Vec<&RecordedCall> = same.iter().map(|all| &view.ledger.calls[all[0]]).collect();
     let inputs: Vec<Json> = first.iter().map(|call| input_of(call)).collect();
     let suggested = permission::suggest(&tested(view, &first, &inputs), Breadth::Exact, None);
-    let mut found: HashMap<CallIndex, Result<String, String>> = HashMap::new();
     for one in &suggested.rules {
         for &call in one.covers.iter().flat_map(|&at| &same[at]) {
             let rules = found.entry(call).or_insert_with(|| Ok(String::new()));

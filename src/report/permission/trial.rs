@@ -57,6 +57,10 @@ pub(super) fn apply(view: &View<'_>, trial: &Trial, rows: &mut [Row]) -> Vec<Lin
     // Working directory of each session's shell, which persists between commands.
     let mut folders: BTreeMap<Option<SessionIndex>, String> = BTreeMap::new();
     for ((row, call), made) in rows.iter_mut().zip(calls.clone()).zip(&view.ledger.calls) {
+        if view.is_lean(&made.context) {
+            row.by = "unknown: a lean archive keeps no input of calls".into();
+            continue;
+        }
         let recorded_mode = row.recorded.mode.as_deref().and_then(Mode::named);
         context.mode = trial.mode.or(recorded_mode).unwrap_or(trial.context.mode);
         context.project = call.cwd.map(str::to_owned);
