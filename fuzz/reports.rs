@@ -26,6 +26,7 @@ pub(crate) const FORMATS: &[Format] = &[
     Format::Jsonl,
     Format::Csv,
     Format::Tsv,
+    Format::Parquet,
     Format::Markdown,
     Format::Comment,
     Format::Junit,
@@ -61,6 +62,11 @@ pub(crate) fn reports_in(formats: &[Format], log: &[u8]) -> usize {
             let mut text = Vec::new();
             let style = Style { width: Some(80), color: false };
             render::render(&report, format, style, &mut text).expect("a Vec takes everything");
+            if format.is_binary() {
+                assert!(text.starts_with(b"PAR1") && text.ends_with(b"PAR1"), "{name}");
+                written += 1;
+                continue;
+            }
             let text = String::from_utf8(text).expect("every format is UTF-8");
             let separates = |letter: char| letter == '\n' || letter == '\t' && format == Format::Tsv;
             // CSV ends its lines with CRLF, as RFC 4180 requires.

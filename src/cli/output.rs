@@ -34,7 +34,7 @@ pub struct Output {
     /// Also write the report to this file; may be given several times
     ///
     /// The format is given before an equals sign, as in csv=report.data, or by the extension: .txt (table),
-    /// .json, .jsonl, .csv, .tsv, .md, .html, .xml (junit) or .prom. A file is written completely or not at all.
+    /// .json, .jsonl, .csv, .tsv, .parquet, .md, .html, .xml (junit) or .prom. A file is written completely or not at all.
     #[arg(long, short = 'o', value_name = "[FORMAT=]FILE", value_hint = ValueHint::FilePath, value_parser = OsStringValueParser::new().try_map(Target::new))]
     pub output: Vec<Target>,
     /// Print nothing to standard output and show no progress
@@ -210,17 +210,31 @@ impl Output {
         if self.shows_content(channel) { spec.content } else { Detail::TOTALS }
     }
 
-    /// Refuses formats that cannot hold this report, before anything is read.
+    /// Refuses formats that cannot hold this report, and binary ones on a terminal, before anything is read.
     pub(super) fn fits(&self, report: &str) -> Result<(), Error> {
         let targets = self.output.iter().map(|target| target.format);
         let unfit = |format: &Format| !format.fits(report);
-        let Some(format) = [self.format()].into_iter().chain(targets).find(unfit) else { return Ok(()) };
+        let Some(format) = [self.format()].into_iter().chain(targets).find(unfit) else {
+            return self.refuse_terminal();
+        };
         let fit: Vec<String> =
             Format::value_variants().iter().filter(|format| format.fits(report)).filter_map(name).collect();
         Err(Error::Usage(format!(
             "the report `{report}` cannot be written as {}: use one of {}",
             name(&format).unwrap_or_default(),
             fit.join(", ")
+        )))
+    }
+
+    /// Refuses to print a binary format to a terminal.
+    fn refuse_terminal(&self) -> Result<(), Error> {
+        if self.quiet || !self.format().is_binary() || !io::stdout().is_terminal() {
+            return Ok(());
+        }
+        let name = name(&self.format()).unwrap_or_default();
+        let extension = self.format().extensions().first().unwrap_or(&"FILE");
+        Err(Error::Usage(format!(
+            "{name} is not text and is not printed to a terminal: write it to a file with `-q -o FILE.{extension}`, or to a pipe"
         )))
     }
 
@@ -410,6 +424,16 @@ mod tests {
             for extension in format.extensions() {
                 assert_eq!(target(&format!("a.{extension}")).map(|target| target.0), Ok(format));
             }
+        }
+    }
+
+    #[test]
+    fn the_help_names_an_extension_of_every_format() {
+        let command = Output::augment_args(clap::Command::new("x"));
+        let output = command.get_arguments().find(|arg| arg.get_id() == "output").unwrap();
+        let help = output.get_long_help().unwrap().to_string();
+        for extension in Format::value_variants().iter().filter_map(|format| format.extensions().first()) {
+            assert!(help.contains(&format!(".{extension}")), "{extension}: {help}");
         }
     }
 

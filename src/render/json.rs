@@ -123,7 +123,7 @@ impl Serialize for Tree<'_> {
 }
 
 /// Rounds to six decimals and turns -0 into 0.
-fn short(number: f64) -> f64 {
+pub(super) fn short(number: f64) -> f64 {
     (number * 1e6).round() / 1e6 + 0.0
 }
 

@@ -9,6 +9,8 @@ mod json;
 mod jsonl;
 mod junit;
 mod markdown;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod prometheus;
 mod schema;
 #[cfg(feature = "cli")]
@@ -43,6 +45,9 @@ pub enum Format {
     Csv,
     /// The rows as tab-separated values, under a line of keys
     Tsv,
+    /// The rows as Parquet, with typed columns; binary, for files and pipes
+    #[cfg(feature = "parquet")]
+    Parquet,
     /// Markdown for people: headings, lists and pipe tables
     #[cfg_attr(feature = "cli", value(alias = "md"))]
     Markdown,
@@ -67,6 +72,8 @@ impl Format {
             Self::Jsonl => &["jsonl", "ndjson"],
             Self::Csv => &["csv"],
             Self::Tsv => &["tsv"],
+            #[cfg(feature = "parquet")]
+            Self::Parquet => &["parquet"],
             Self::Markdown => &["md", "markdown"],
             Self::Html => &["html", "htm"],
             Self::Comment => &[],
@@ -81,7 +88,21 @@ impl Format {
             #[cfg(feature = "cli")]
             Self::Table => true,
             Self::Markdown | Self::Html | Self::Comment => true,
+            #[cfg(feature = "parquet")]
+            Self::Parquet => false,
             Self::Json | Self::Jsonl | Self::Csv | Self::Tsv | Self::Junit | Self::Prometheus => false,
+        }
+    }
+
+    /// Whether it is not text, which must not be written to a terminal.
+    pub fn is_binary(self) -> bool {
+        match self {
+            #[cfg(feature = "cli")]
+            Self::Table => false,
+            #[cfg(feature = "parquet")]
+            Self::Parquet => true,
+            Self::Json | Self::Jsonl | Self::Csv | Self::Tsv | Self::Markdown => false,
+            Self::Html | Self::Comment | Self::Junit | Self::Prometheus => false,
         }
     }
 
@@ -91,6 +112,8 @@ impl Format {
             #[cfg(feature = "cli")]
             Self::Table => true,
             Self::Json | Self::Jsonl | Self::Csv | Self::Tsv | Self::Markdown => true,
+            #[cfg(feature = "parquet")]
+            Self::Parquet => ReportSpec::named(report).is_some_and(|spec| !spec.heads().is_empty()),
             // Tests are verdicts, which only these reports have.
             Self::Junit => ReportSpec::named(report).is_some_and(|spec| spec.is_gated),
             // `ccusage` has neither a screen nor described keys.
@@ -118,6 +141,8 @@ pub fn render(report: &Report, format: Format, style: Style, out: &mut dyn Write
         Format::Jsonl => jsonl::write(report, out),
         Format::Csv => csv::write(report, out),
         Format::Tsv => tsv::write(report, out),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => parquet::write(report, out),
         Format::Markdown => markdown::write(report, out),
         Format::Html => html::write(report, out),
         Format::Comment => comment::write(report, out),

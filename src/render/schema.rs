@@ -59,12 +59,24 @@ fn optional(members: &mut Members, key: &str, schema: Members) {
 }
 
 fn rows(heads: &[Head]) -> Members {
-    let column = |head: &Head| (head.key, described(of_head(head), head.doc));
+    let column = |head: &Head| (head.key, described(typed(of_head(head), head.unit), head.doc));
     let mut row = members(heads.iter().filter(|head| is_data(head)).map(column).collect());
     let always = heads.iter().filter(|head| is_data(head) && !head.optional).map(|head| head.key.into());
     row.retain(|(key, _)| *key != "required");
     row.push(("required", Value::List(always.collect())));
     described(list(row), "The rows; with `--columns`, only the selected keys.")
+}
+
+/// Adds the type of the column in Parquet.
+#[cfg(feature = "parquet")]
+fn typed(mut schema: Members, unit: Unit) -> Members {
+    schema.push(("parquet", super::parquet::type_name(unit).into()));
+    schema
+}
+
+#[cfg(not(feature = "parquet"))]
+fn typed(schema: Members, _: Unit) -> Members {
+    schema
 }
 
 /// Whether the column is in data by default.

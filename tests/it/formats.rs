@@ -14,17 +14,22 @@ use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use crate::{
-    html, plain,
+    html, parquet, plain,
     support::{ccstat, log, run, run_with},
 };
 
 /// The logs of the snapshots.
 const STORIES: &[&str] = &["logs/gateway.jsonl", "logs/nightly-denied.jsonl", "logs/week"];
 
-/// Returns the formats that a report has.
+/// Returns the formats that a report has and that are text.
 pub(crate) fn formats(report: &str) -> Vec<String> {
+    formats_that(|format| format.fits(report) && !format.is_binary())
+}
+
+/// Returns the names of some formats.
+fn formats_that(are: impl Fn(&Format) -> bool) -> Vec<String> {
     let name = |format: &Format| format.to_possible_value().unwrap().get_name().to_owned();
-    Format::value_variants().iter().filter(|format| format.fits(report)).map(name).collect()
+    Format::value_variants().iter().filter(|format| are(format)).map(name).collect()
 }
 
 /// Returns the command line that writes a report of these logs. Two sides are the first and the last of them.
@@ -149,12 +154,17 @@ impl Files {
     pub(crate) fn text(&self, format: &str) -> String {
         std::fs::read_to_string(self.folder.path().join(format)).unwrap()
     }
+
+    /// The rows that were read back, if the report has rows.
+    fn parquet(&self) -> Option<parquet::File> {
+        std::fs::read(self.folder.path().join("parquet")).ok().map(parquet::File::read)
+    }
 }
 
 pub(crate) fn files(report: &str, words: &[&str]) -> Files {
     let folder = tempfile::tempdir().unwrap();
     let target = |format: &String| format!("{format}={}", folder.path().join(format).display());
-    let targets: Vec<String> = formats(report).iter().map(target).collect();
+    let targets: Vec<String> = formats_that(|format| format.fits(report)).iter().map(target).collect();
     let mut command = ccstat(words);
     command.arg("-q").args(targets.iter().flat_map(|target| ["-o", target]));
     let (code, stdout, stderr) = run(&mut command);
@@ -170,6 +180,7 @@ pub(crate) struct Written {
     pub(crate) csv: Vec<csv::StringRecord>,
     tsv: Vec<csv::StringRecord>,
     pub(crate) markdown: String,
+    parquet: Option<parquet::File>,
 }
 
 /// Runs the program once with a file for each format.
@@ -193,13 +204,14 @@ pub(crate) fn written(report: &str, words: &[&str]) -> (i32, Written) {
         csv: csv_records,
         tsv: records(&csv, text("tsv")),
         markdown: text("markdown"),
+        parquet: files.parquet(),
     };
     (files.code, written)
 }
 
 /// Asserts that all formats have the same keys, rows and numbers.
 pub(crate) fn agree(report: &str, written: &Written) {
-    let Written { table, json, jsonl, csv, tsv, markdown } = written;
+    let Written { table, json, jsonl, csv, tsv, markdown, parquet } = written;
     assert_eq!(json["report"], report);
     let spec = ReportSpec::named(report).unwrap();
     let rows: Vec<Value> = match spec.shape {
@@ -209,6 +221,10 @@ pub(crate) fn agree(report: &str, written: &Written) {
     assert_eq!(jsonl, &rows, "{report}");
     assert_eq!((csv.len(), tsv.len()), (rows.len() + 1, rows.len() + 1), "{report}");
     assert_eq!(csv[0].len(), tsv[0].len());
+    assert_eq!(parquet.is_some(), matches!(spec.shape, Shape::Rows(_)), "{report}");
+    if let Some(parquet) = parquet {
+        parquet::equals(report, parquet, csv, jsonl);
+    }
     for (at, key) in csv[0].iter().enumerate() {
         for (row, cells) in rows.iter().zip(&csv[1..]) {
             let value = match spec.shape {

@@ -37,6 +37,7 @@ mod overview;
 #[cfg(unix)]
 mod packaging;
 mod pages;
+mod parquet;
 mod permission;
 mod permissions;
 mod plain;

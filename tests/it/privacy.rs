@@ -12,6 +12,7 @@ use tempfile::NamedTempFile;
 
 use crate::{
     formats::{formats, words},
+    parquet,
     support::{ccstat, log, run, run_with},
 };
 
@@ -305,6 +306,12 @@ fn no_report_shows_a_secret_in_any_format() {
             let words = ["export", table.name, path, "--format", &format];
             assert_no_secret(&words, &output_of(&words));
         }
+        let words = ["export", table.name, path];
+        assert_no_secret(&words, &parquet::piped(&words).text());
+    }
+    for spec in parquet::reports().filter(|spec| !SHOWN.contains(&spec.name)) {
+        let words = words(spec, &[path]);
+        assert_no_secret(&words, &parquet::piped(&words).text());
     }
 }
 
