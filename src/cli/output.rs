@@ -297,6 +297,9 @@ impl Output {
             Channel::Stderr => {
                 // Standard error may be closed like the stream. Files and the exit code still matter.
                 let mut out = io::BufWriter::new(io::stderr().lock());
+                if shown && io::stdout().is_terminal() && io::stderr().is_terminal() {
+                    failed |= writeln!(out).is_err(); // below the stream, on the same terminal
+                }
                 failed |= render(&mut out).and_then(|()| out.flush()).is_err();
                 Ok(())
             }

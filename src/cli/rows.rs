@@ -213,7 +213,7 @@ impl Filtered {
         if !self.ledger.has_content {
             report = report.without_content();
         }
-        let mut report = report.arranged(arrangement)?.local(&self.zone).with_ids(Arc::clone(&self.ids));
+        let mut report = report.with_ids(Arc::clone(&self.ids)).arranged(arrangement)?.local(&self.zone);
         note_found_prices(&mut report, &self.found_prices);
         Ok(self.with_commands(report))
     }

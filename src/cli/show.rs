@@ -1,5 +1,7 @@
 //! `show`: shows one session as a timeline.
 
+use std::path::Path;
+
 use clap::Args;
 
 use super::{
@@ -27,6 +29,8 @@ const CANDIDATES: usize = 10;
 #[derive(Debug, Args)]
 pub struct Show {
     /// Id of the session or its first characters; latest for the one that started last
+    ///
+    /// An id in which a screen left out the middle (…) works too. A log or folder alone shows its latest session.
     #[arg(value_name = "SESSION")]
     pub id: String,
     /// Show whole texts below the rows, not only their first lines
@@ -40,8 +44,13 @@ pub struct Show {
     pub rows: Rows,
 }
 
-pub(super) fn show(show: &Show, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
+pub(super) fn show(show: &mut Show, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Show { id, full, rows } = show;
+    // `show run.jsonl` has a path in place of the session.
+    if id != LATEST && rows.query.input.paths.is_empty() && Path::new(id).exists() {
+        rows.query.input.paths.push(std::mem::replace(id, LATEST.to_owned()).into());
+    }
+    let (id, rows) = (&*id, &*rows);
     if *full && !rows.output.shows_content(Channel::Stdout) {
         return Err(Error::Usage("--full shows texts of the logs: add --content".to_owned()));
     }

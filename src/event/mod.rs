@@ -219,7 +219,7 @@ pub struct ToolResult<'a> {
     pub bytes: u64,
     /// `toolUseResult` as JSON: the result as the tool returned it to the CLI.
     pub outcome: Option<&'a str>,
-    /// Who decided about the call, as JSON text.
+    /// The decision about the call, as JSON text.
     pub decision: Option<&'a str>,
     /// Kind of denial from the fields beside a failed result, as JSON text.
     pub refusal: Option<&'a str>,

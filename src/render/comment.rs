@@ -179,8 +179,8 @@ impl Page {
             }
             None => false,
         };
-        let (head, rows) = (2, table.rows.len());
-        let kept: Vec<String> = if table.keeps_last {
+        let (head, rows) = (markdown::HEAD_LINES, table.rows.len());
+        let mut kept: Vec<String> = if table.keeps_last {
             let (heads, last) = lines.split_at(head);
             let mut kept: Vec<String> =
                 heads.iter().chain(last.iter().rev()).take_while(fits).cloned().collect();
@@ -190,13 +190,14 @@ impl Page {
             lines.iter().take_while(fits).cloned().collect()
         };
         let cut = rows.saturating_sub(kept.len().saturating_sub(head));
-        let mut text = [&[open][..], &kept].concat().join("\n");
-        if cut > 0 && kept.len() > head {
+        let more = if cut > 0 && kept.len() > head {
             let which = if table.keeps_last { "earlier" } else { "more" };
-            text += &format!("\n\nand {cut} {which} (no room in this comment)");
-        } else if let Some(more) = &table.more {
-            text += &format!("\n\n{}", markdown::sentence(more));
-        }
+            Some(format!("and {cut} {which} (no room in this comment)"))
+        } else {
+            markdown::mention_left_out(&table, &mut kept)
+        };
+        let mut text = [&[open][..], &kept].concat().join("\n");
+        text.extend(more.map(|more| format!("\n\n{more}")));
         self.put(&(text + "\n\n</details>"));
     }
 }

@@ -130,9 +130,29 @@ fn grouped(count: u64) -> String {
 fn number(number: f64) -> String {
     let size = number.abs();
     let decimals = if size < 100.0 { 2 } else { 0 };
-    let written = format!("{size:.decimals$}");
+    let written = column_number(number, decimals);
+    if written.contains('.') {
+        written.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        written
+    }
+}
+
+/// The decimals of a column of numbers: none if all are whole, fewer if one is large.
+#[cfg(feature = "cli")]
+pub(super) fn number_decimals(mut numbers: impl Iterator<Item = f64> + Clone) -> usize {
+    let largest = numbers.clone().map(f64::abs).fold(0.0, f64::max);
+    match () {
+        () if numbers.all(|number| number.fract() == 0.0) => 0,
+        () if largest < 10.0 => 2,
+        () => 1,
+    }
+}
+
+/// A number with this many decimals.
+pub(super) fn column_number(number: f64, decimals: usize) -> String {
+    let written = format!("{:.decimals$}", number.abs());
     let (digits, part) = written.split_once('.').unwrap_or((&written, ""));
-    let part = part.trim_end_matches('0');
     let digits = digits.parse().map_or_else(|_| digits.to_owned(), grouped);
     let sign = if number < 0.0 && written.contains(|digit| matches!(digit, '1'..='9')) { "-" } else { "" };
     format!("{sign}{digits}{}{part}", if part.is_empty() { "" } else { "." })

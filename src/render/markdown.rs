@@ -46,6 +46,11 @@ pub(super) fn list(lines: &[Line]) -> String {
 }
 
 pub(super) fn sentence(line: &Line) -> String {
+    sentence_with(line, str::to_owned)
+}
+
+/// A line as text, with code spans that `escape` has changed.
+fn sentence_with(line: &Line, escape: impl Fn(&str) -> String) -> String {
     let mut text = human::mark(line.tone).to_owned();
     for part in &line.parts {
         match part {
@@ -53,7 +58,7 @@ pub(super) fn sentence(line: &Line) -> String {
             Part::Value(value) => text += &cell(value),
             // The text before it may have opened a code span already.
             Part::FollowUp(command) if text.ends_with('`') => text += &human::text(&command.to_string()),
-            Part::FollowUp(command) => text += &code(&command.to_string()),
+            Part::FollowUp(command) => text += &escape(&code(&command.to_string())),
             Part::Choice(choice) => text += choice.words(),
             Part::Verbatim(verbatim) => text += &cell(&Value::text(&**verbatim)),
         }
@@ -72,8 +77,26 @@ pub fn code(text: &str) -> String {
 
 /// The title, the table, and the line about rows left out.
 fn drawn(table: &Table) -> Vec<String> {
-    let more = table.more.iter().map(sentence);
-    [format!("### {}", table.title), pipes(table).join("\n")].into_iter().chain(more).collect()
+    let (title, mut rows) = (format!("### {}", table.title), pipes(table));
+    let more = mention_left_out(table, &mut rows);
+    let rows = rows.join("\n");
+    match more {
+        Some(more) if table.keeps_last => vec![title, more, rows],
+        more => [title, rows].into_iter().chain(more).collect(),
+    }
+}
+
+/// Adds a row that says which rows were left out, so that the total is below it. Without a total, returns a paragraph.
+pub(super) fn mention_left_out(table: &Table, rows: &mut Vec<String>) -> Option<String> {
+    let more = table.more.as_ref()?;
+    if table.total_shown().is_none() || rows.len() <= HEAD_LINES {
+        return Some(sentence(more));
+    }
+    // A pipe ends a cell even within code.
+    let text = sentence_with(more, |code| code.replace('|', r"\|"));
+    let row = format!("| {text} |{}", " |".repeat(table.columns.len().saturating_sub(1)));
+    rows.insert(if table.keeps_last { HEAD_LINES } else { rows.len() - 1 }, row);
+    None
 }
 
 /// The title, a heading and a list for each row, and the line about rows left out.
@@ -88,6 +111,9 @@ fn cards(table: &Table) -> Vec<String> {
     paragraphs.extend(table.more.iter().map(sentence));
     paragraphs
 }
+
+/// Number of lines above the rows of a table: header and separator.
+pub(super) const HEAD_LINES: usize = 2;
 
 /// The lines of a table: header, separator, rows.
 pub(super) fn pipes(table: &Table) -> Vec<String> {
@@ -162,6 +188,23 @@ fn ends_www(at: usize, letters: &[char]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::{Column, Unit};
+
+    #[test]
+    fn the_total_is_below_all_rows_and_the_line_about_the_others() {
+        let columns = [Column::new(Unit::Count, "n", "N", "A number.", |row: &u64| (*row).into())];
+        let rows: Vec<u64> = (1..9).collect();
+        let table = Table::of("Rows", &columns, &rows).with_sums().on_screen(3);
+        let drawn = super::drawn(&table.clone().for_people()).join("\n");
+        let lines: Vec<&str> = drawn.lines().skip(3).collect();
+        assert_eq!(lines[..3], ["| 1 |", "| 2 |", "| 3 |"]);
+        assert!(lines[3].starts_with("| and 5 more rows"), "{drawn}");
+        assert_eq!(lines[4..], ["| **36** |"]);
+        let drawn = super::drawn(&table.keeping_last().for_people()).join("\n");
+        let lines: Vec<&str> = drawn.lines().skip(3).collect();
+        assert!(lines[0].starts_with("| 5 earlier rows"), "{drawn}");
+        assert_eq!(lines[1..], ["| 6 |", "| 7 |", "| 8 |", "| **36** |"]);
+    }
 
     #[test]
     fn text_from_a_log_is_not_markup() {

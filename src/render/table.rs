@@ -12,14 +12,14 @@ use unicode_width::UnicodeWidthStr;
 
 use self::{
     cut::cut_end,
-    layout::{GAP, Lane, lay_out, needed},
+    layout::{GAP, Lane, Layout, lay_out, needed},
 };
 use super::{
     Style, human, sparkline,
     wrap::{fill, wrap},
 };
 use crate::report::{
-    Data, FollowUp, Line, Part, Reader, Report, Section, Shown, Table, Tone, Value, gate_lines,
+    Data, FollowUp, Head, Line, Part, Reader, Report, Section, Shown, Table, Tone, Value, gate_lines,
 };
 
 pub(super) fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -122,7 +122,7 @@ fn unbroken(line: &Line) -> String {
 fn write_table(table: &Table, reader: &Reader, style: Style, out: &mut dyn Write) -> io::Result<()> {
     painted(table.title, Paint::new().bold(), style, out)?;
     writeln!(out)?;
-    let lanes = lay_out(table, reader, style.width.map(usize::from));
+    let Layout { lanes, shared } = lay_out(table, reader, style.width.map(usize::from));
     let bold = Paint::new().bold();
     let heads = lanes.iter().map(|lane| (lane.head.head.to_owned(), bold));
     write_row(&lanes, heads, style, out)?;
@@ -159,7 +159,17 @@ fn write_table(table: &Table, reader: &Reader, style: Style, out: &mut dyn Write
         rule(out)?;
         write_row(&lanes, lanes.iter().map(|lane| (lane.cell(table.rows.len()), bold)), style, out)?;
     }
+    write_shared(&shared, style, out)?;
     write_folders(&lanes, style, out)
+}
+
+/// Names the values that all rows have in columns that were left out.
+fn write_shared(shared: &[(&Head, String)], style: Style, out: &mut dyn Write) -> io::Result<()> {
+    for (head, name) in shared {
+        let line = Line::new(Tone::Plain).word("every ").value(head.head.to_lowercase()).word(" is ");
+        write_aside(&line.value(name.as_str()), style, out)?;
+    }
+    Ok(())
 }
 
 /// Writes the cells of a row. Colours end with the text, and no line ends in blanks.
@@ -311,9 +321,12 @@ mod tests {
     ];
 
     fn drawn(width: Option<u16>) -> String {
-        let (table, style) = (Table::of("Rows", COLUMNS, ROWS), Style { width, color: false });
+        drawn_table(&Table::of("Rows", COLUMNS, ROWS), width)
+    }
+
+    fn drawn_table(table: &Table, width: Option<u16>) -> String {
         let mut out = Vec::new();
-        write_table(&table, &Reader::default(), style, &mut out).unwrap();
+        write_table(table, &Reader::default(), Style { width, color: false }, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -328,6 +341,25 @@ mod tests {
         assert_eq!(heads(100), ["Project", "Agent", "Records", "Bytes", "Lines"]);
         assert_eq!(heads(85), ["Project", "Agent", "Records", "Lines"]);
         assert!(drawn(Some(85)).contains("1,234,567") && drawn(Some(85)).contains(ROWS[0].1));
+    }
+
+    #[test]
+    fn the_column_that_rows_are_sorted_by_is_never_removed() {
+        for width in [40, 60, 85, 100] {
+            let table = Table { sorted_by: Some("blank"), ..Table::of("Rows", COLUMNS, ROWS) };
+            let drawn = drawn_table(&table, Some(width));
+            assert!(drawn.lines().nth(1).unwrap().ends_with("Blank"), "{width}:\n{drawn}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_all_rows_have_is_given_once_if_the_columns_do_not_fit() {
+        let rows: &[Row] = &[("one", "main", 1), ("two", "main", 2)];
+        let table = Table::of("Rows", COLUMNS, rows);
+        assert!(drawn_table(&table, Some(140)).lines().nth(3).unwrap().contains("main"));
+        let narrow = drawn_table(&table, Some(27));
+        assert!(!narrow.lines().nth(1).unwrap().contains("Agent"), "{narrow}");
+        assert!(narrow.ends_with("every agent is main\n"), "{narrow}");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
 /// Logs that an archive treated alike.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArchivedLogs {
-    /// What was done with them.
+    /// The action that was taken on them.
     pub outcome: &'static str,
     /// Their number.
     pub files: u64,

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Data, FollowUp, Head, Report, Section, Shown, Table, Value, unique_prefix};
+use super::{Data, FollowUp, Head, LEFT_OUT, Reader, Report, Section, Shown, Table, Value};
 
 /// Rows on screen once a table with its own screen limit is sorted.
 const USUAL_ROWS: usize = 30;
@@ -107,7 +107,7 @@ impl Report {
             Data::Rows(table) => table.sorted(arrangement)?,
             Data::Tree(_) | Data::Bare(_) => return Ok(self),
         };
-        let first = table.first_session();
+        let first = table.first_session(&self.reader);
         self.data = Data::Rows(table.cut(arrangement)?);
         for section in &mut self.screen {
             if let Section::ScreenRows(table) = section {
@@ -145,19 +145,18 @@ impl Table {
         }
     }
 
-    /// The session of the first row that has one, with the shortest unique prefix of its id (at least 8
-    /// characters).
-    fn first_session(&self) -> Option<FollowUp> {
+    /// The session of the first row that has one, with the shortest form of its id.
+    fn first_session(&self, reader: &Reader) -> Option<FollowUp> {
         let at = position(&self.columns, "session").ok()?;
         let mut ids = self.rows.iter().filter_map(|row| match &row[at] {
             Value::Text(id) => Some(&**id),
             _ => None,
         });
         let id = ids.next()?;
-        let (before, after): (Vec<&str>, Vec<&str>) =
-            ids.filter(|other| *other != id).partition(|other| *other < id);
-        let (before, after) = (before.into_iter().max(), after.into_iter().min());
-        Some(FollowUp::Session { id: id.to_owned(), short: unique_prefix(id, before, after).to_owned() })
+        // A command to copy has no ellipsis: not every terminal can show it.
+        let short = reader.short_id(id).filter(|short| !short.contains(LEFT_OUT));
+        let short = short.unwrap_or_else(|| id.to_owned());
+        Some(FollowUp::Session { id: id.to_owned(), short })
     }
 
     /// Sorts the rows. The sort is stable; missing values come last in both orders.
@@ -168,6 +167,7 @@ impl Table {
             self.screen_rows = Some(USUAL_ROWS);
         }
         self.keeps_last = false;
+        self.sorted_by = Some(self.columns[at].key);
         let usual = if self.columns[at].unit.descends() { Order::Descending } else { Order::Ascending };
         let order = sort.order.unwrap_or(usual);
         self.rows.sort_by(|one, two| match (&one[at], &two[at]) {

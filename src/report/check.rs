@@ -10,6 +10,7 @@ use super::{
     heads, outcomes,
     repeats::failure,
     sessions::cost_notes,
+    short_id,
     sum::{HasCalls, call_columns, has, text},
 };
 use crate::{
@@ -166,20 +167,13 @@ fn file(source: &str) -> &str {
     source.rsplit(['/', '\\']).find(|part| !part.is_empty()).unwrap_or(source)
 }
 
-/// Shortest unique prefix of each run's id, at least 8 characters.
+/// The short form of each run's id.
 fn shorts(view: &View<'_>, runs: &Runs) -> Vec<Value> {
     let id = |run: &Run| run.session.and_then(|at| view.ledger.sessions[at].id.as_deref());
     let mut sorted: Vec<&str> = runs.iter().filter_map(id).collect();
     sorted.sort_unstable();
-    let shared =
-        |one: &str, two: &str| one.bytes().zip(two.bytes()).take_while(|(one, two)| one == two).count();
-    let short = |run: &Run| {
-        let Some(id) = id(run) else { return Value::Missing };
-        let at = sorted.partition_point(|other| *other < id);
-        let before = at.checked_sub(1).map_or(0, |before| shared(sorted[before], id));
-        let after = sorted.get(at + 1).map_or(0, |after| shared(after, id));
-        id.get(..before.max(after).saturating_add(1).max(8)).unwrap_or(id).into()
-    };
+    sorted.dedup();
+    let short = |run: &Run| id(run).and_then(|id| short_id(id, &sorted)).into();
     runs.iter().map(short).collect()
 }
 

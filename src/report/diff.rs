@@ -116,6 +116,18 @@ impl Row {
         }
     }
 
+    /// Group and name on a screen, where a prompt is what a person asked and a step is one response of the model.
+    fn words(&self) -> (&'static str, &str) {
+        match (self.group, &*self.name) {
+            (Group::Turns, run::ALL) => ("prompts", "with a result"),
+            (Group::Turns, "prompts") => ("prompts", "typed"),
+            (Group::Turns, "num_turns") => ("steps", "as the CLI counts"),
+            (Group::Turns, "responses") => ("steps", run::ALL),
+            (Group::Errors, "turns") => (Group::Errors.name(), "prompts"),
+            (group, name) => (group.name(), name),
+        }
+    }
+
     fn value(&self, figure: Option<f64>) -> Value {
         figure.map_or(Value::Missing, |figure| self.group.measure().value(figure))
     }
@@ -131,8 +143,10 @@ impl Row {
 
 fn columns() -> Vec<Column<Row>> {
     columns! { |row: Row|
-        text group "Group" [required] "Group of the figure." => row.group.name();
-        text name "Name" [required] "Tool, model, kind of record or other part; `all` for the whole group." => &row.name;
+        text group "Group" [required, data] "Group of the figure." => row.group.name();
+        text figures "Group" [screen] "Group of the figure." => row.words().0;
+        text part "Name" [screen] "Part of the group." => row.words().1;
+        text name "Name" [required, data] "Tool, model, kind of record or other part; `all` for the whole group." => &row.name;
         text unit "Unit" [required, data] "Unit of the figures: `usd`, `ms` or `count`." => row.group.measure().name();
         number base "Base" "Figure of the base; the mean if there are several runs."
             => row.of(&row.base, |spread| Some(spread.mean));
@@ -271,7 +285,7 @@ fn run_notes(rows: &[Row], base: u64, head: u64) -> Vec<Line> {
     for row in rows.iter().filter(|row| row.is_headline) {
         let sides = [(&row.base, " of the base"), (&row.head, " of the head")];
         for (side, whose) in sides.into_iter().filter(|(side, _)| side.unknown > 0) {
-            let line = Line::new(Tone::Warning).value(row.group.name()).word(" is unknown for ");
+            let line = Line::new(Tone::Warning).value(row.words().0).word(" is unknown for ");
             let line = line.count(side.unknown as u64, " run", " runs").word(whose);
             notes.push(if side.spread.is_some() { line.word("; the mean covers the others") } else { line });
         }

@@ -34,7 +34,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     )
 };
 
-/// What was found on the machine.
+/// Logs and settings that were found on the machine.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// The places where logs are looked for.

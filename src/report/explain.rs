@@ -5,6 +5,7 @@ use super::{
     column::{columns, shown_as},
     heads,
     sessions::cost_notes,
+    short_id,
     sum::{HasLocation, has, place_columns},
 };
 use crate::{
@@ -156,9 +157,9 @@ impl Row<'_> {
     }
 }
 
-/// A model's name without what all of them share.
-fn without_vendor(what: &str) -> &str {
-    what.strip_prefix("claude-").unwrap_or(what)
+/// A description without the part of a model's name that all of them share.
+fn without_vendor(what: &str) -> String {
+    what.replacen("claude-", "", 1)
 }
 
 /// Which figure is used, and why.
@@ -204,10 +205,13 @@ pub fn explain(view: &View<'_>) -> Report {
     let ledger = view.ledger;
     let told = ledger.sessions.iter().filter(|session| !session.steps.is_empty());
     let several = told.clone().count() > 1;
+    let mut ids: Vec<&str> = ledger.sessions.iter().filter_map(|session| session.id.as_deref()).collect();
+    ids.sort_unstable();
+    ids.dedup();
     let mut rows = Vec::new();
     for session in told.clone() {
         let short = session.id.as_deref().filter(|_| several);
-        let short: Value = short.map(|id| id.chars().take(8).collect::<String>()).into();
+        let short: Value = short.and_then(|id| short_id(id, &ids)).into();
         rows.extend(session.steps.iter().map(|step| Row {
             step,
             session,

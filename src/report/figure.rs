@@ -18,7 +18,7 @@ pub(super) fn session(view: &View<'_>, session: SessionIndex) -> impl Iterator<I
     [timeline(view, session), context_growth(view, session)].into_iter().flatten()
 }
 
-/// What an agent did at a time.
+/// Activity of an agent at a time.
 enum Event<'a> {
     Prompt,
     Response(&'a Response),

@@ -5,7 +5,7 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::Names;
+use super::{Names, names_id};
 use crate::{
     facts::Detail,
     facts::ledger::{
@@ -279,7 +279,7 @@ impl Filter {
         }
         let outcomes = if self.outcomes.is_empty() { Vec::new() } else { super::outcomes(ledger) };
         let chosen = ledger.sessions.iter().enumerate().map(|(at, session)| {
-            wanted(&self.sessions, session.id.as_deref(), |id, start| id.starts_with(start))
+            wanted(&self.sessions, session.id.as_deref(), |id, typed| names_id(typed, id))
                 && wanted(&self.projects, session.project.as_deref(), holds)
                 && wanted(&self.machines, session.machine.as_deref(), |name, text| name == text)
                 && (self.outcomes.is_empty()

@@ -1,4 +1,4 @@
-//! What to highlight in texts on a screen.
+//! Parts of texts that a screen highlights.
 
 use std::{ops::Range, sync::Arc};
 

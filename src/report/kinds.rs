@@ -59,7 +59,7 @@ fn columns() -> Vec<Column<Row>> {
         bytes bytes "Bytes" "Size; the total counts records only." => row.bytes;
         share share "Share" [nullable] "Share of the size of all records." => ratio(row.bytes, row.all_bytes);
         text version "Version" [wide] "CLI version that wrote the first occurrence, if known." => &row.version;
-        text place "First location" [screen] "Location of the first occurrence." => &row.place;
+        text place "First location" [wide_screen] "Location of the first occurrence." => &row.place;
         ..place_columns();
     }
 }
@@ -92,9 +92,10 @@ fn kinds(view: &View<'_>) -> Report {
     };
     let unknown = rows.iter().filter(|row| !row.known).count() as u64;
     let note = (unknown > 0).then(|| {
-        Line::new(Tone::Warning)
-            .count(unknown, " name is", " names are")
-            .word(" unknown to ccstat: counted like the others, but not interpreted")
+        let line = Line::new(Tone::Warning).count(unknown, " name is", " names are");
+        let line =
+            line.word(" unknown to ccstat: counted like the others, but not interpreted; the first is at ");
+        line.value(rows.first().map_or(Value::Missing, |row| row.place.clone()))
     });
     let columns = columns();
     let table = Table::of("Kinds", &columns, &rows).with_total(&columns, &total);

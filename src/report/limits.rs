@@ -44,7 +44,7 @@ fn columns() -> Vec<Column<LimitRow>> {
     columns.extend(figure_columns());
     columns.push(agent_column("`main`, or the type of the subagent.").shown(Shown::Wide));
     columns.extend(session_columns());
-    columns.push(place_column("Location of the record."));
+    columns.push(place_column("Location of the record.").wide_screen());
     columns.extend(place_columns());
     columns
 }
@@ -74,7 +74,7 @@ fn figure_columns() -> Vec<Column<LimitRow>> {
         count context_before "Before" [no_sum, nullable] "Tokens of the conversation before a compaction."
             => row.fact.before;
         count context "After" [no_sum, nullable] "Tokens of the conversation after a compaction." => row.fact.after;
-        millis wall_ms "Took" "Duration of a compaction." => row.fact.took;
+        millis wall_ms "Took" [wide] "Duration of a compaction." => row.fact.took;
         share used "Used" "Share of a rate limit that is used." => row.fact.used;
         time resets "Resets" "Time at which a rate limit resets." => row.fact.resets;
     }

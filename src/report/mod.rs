@@ -72,7 +72,7 @@ pub use overview::{Periods, overview};
 pub use permission::{TestedCall, Trial, permissions, suggestions, verdicts};
 pub use prices::{note_found_prices, prices};
 pub use prompts::prompts;
-pub use reader::{Reader, unique_prefix};
+pub use reader::{LEFT_OUT, Reader, names_id, short_id, unique_prefix};
 pub use repeats::denials;
 pub use search::search;
 pub use sessions::{Outcome, RunOutcome, outcomes, sessions};

@@ -97,12 +97,12 @@ fn columns() -> Vec<Column<Row>> {
         text rule "Rule" "The rule or its scope, if the log has it." => &row.recorded.rule;
         flag asked "Asked" [nullable, wide] "Whether a person or a host was asked."
             => if row.kind == "call" { Value::Flag(row.recorded.asked) } else { Value::Missing };
-        text mode "Mode" "Permission mode of the call, or the new mode." => &row.recorded.mode;
+        text mode "Mode" [wide] "Permission mode of the call, or the new mode." => &row.recorded.mode;
         time started "Started" [wide] "Time of the call." => row.time;
         text agent "Agent" [data] "`main`, or the type of the subagent." => &row.agent;
         text session "Session" [data] "Session id." => &row.session;
         text id "Id" [data] "Id of the call." => &row.id;
-        text place "Location" [screen] "Location of the call." => &row.place;
+        text place "Location" [wide_screen] "Location of the call." => &row.place;
         ..place_columns();
     }
 }
@@ -154,6 +154,10 @@ pub fn permissions(view: &View<'_>, trial: Option<&Trial>) -> Report {
     }
     // People look for denials; programs read the log in order.
     rows.sort_by_key(|row| (row.kind == "mode", row.recorded.allowed != Some(false)));
+    // On a narrow screen, the mode has no column of its own.
+    for row in rows.iter_mut().filter(|row| row.kind == "mode") {
+        row.what = row.recorded.mode.as_deref().map(|mode| format!("the mode from here on: {mode}")).into();
+    }
     report.with_screen_rows(Table::of("Permissions", &columns, &rows).on_screen(30))
 }
 

@@ -48,11 +48,11 @@ struct Occurrence<'a> {
     brief: Option<&'a Name>,
     /// The error, if kept.
     message: Option<&'a Name>,
-    /// Who refused a call, and how it can be allowed.
+    /// The source of a refusal, and how the call can be allowed.
     refusal: Option<Refusal>,
 }
 
-/// Who refused a call, and how it can be allowed.
+/// The source of a refusal, and how the call can be allowed.
 #[derive(Clone, Debug, Default)]
 struct Refusal {
     by: &'static str,

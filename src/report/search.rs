@@ -65,8 +65,11 @@ pub fn search(view: &View<'_>) -> Report {
     let rows = found.into_iter().map(|fact| Row { fact, context: RowContext::of(view, &fact.context) });
     let table = Table::of("Matches", &columns(), rows).on_screen(30);
     let table = Table { highlight: view.ledger.query.clone().map(Highlight), ..table };
-    let note = if view.ledger.found.is_empty() { no_match(view) } else { show_one(view) };
-    Report::of(SPEC.name, table, note.into_iter().chain(view.lean_note()).collect())
+    if view.ledger.found.is_empty() {
+        let notes = [no_match(view)].into_iter().chain(view.lean_note()).collect();
+        return Report { screen: Vec::new(), ..Report::of(SPEC.name, table, notes) };
+    }
+    Report::of(SPEC.name, table, show_one(view).into_iter().chain(view.lean_note()).collect())
 }
 
 /// The command that shows a session, if a match has one.
@@ -76,14 +79,14 @@ fn show_one(view: &View<'_>) -> Option<Line> {
 }
 
 /// Says what was searched.
-fn no_match(view: &View<'_>) -> Option<Line> {
+fn no_match(view: &View<'_>) -> Line {
     let sessions = &view.ledger.sessions;
     let first: Option<Time> = sessions.iter().filter_map(|session| session.started).min();
     let last: Option<Time> = sessions.iter().filter_map(|session| session.ended).max();
     let line =
         Line::new(Tone::Plain).word("no match in ").count(sessions.len() as u64, " session", " sessions");
-    Some(match (first, last) {
+    match (first, last) {
         (Some(first), Some(last)) => line.word(", from ").value(first).word(" to ").value(last),
         _ => line,
-    })
+    }
 }

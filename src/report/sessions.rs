@@ -177,14 +177,16 @@ fn columns() -> Vec<Column<Row>> {
         time ended "Ended" [data] "Time of the last record." => of(row, |session| session.ended);
         text version "Version" [data] "CLI version that started it."
             => of(row, |session| text(session.version.as_deref()));
-        millis wall_ms "Wall" [nullable, wide] "Sum of the durations of its turns." => row.wall;
+        millis wall_ms "Wall" [nullable, wide] "Sum of the durations of its prompts, as logged." => row.wall;
         millis span_ms "Span" [nullable, no_sum, wide] "Time between its first and last record."
             => of(row, |session| session.started.zip(session.ended).map(|(first, last)| last.since(first)));
         millis api_ms "API" [nullable, data] "Time spent in the API." => row.api;
         millis tool_ms "Tools" [nullable, data] "Sum of tool latencies."
             => row.calls.latency.map(|latency| latency.total);
-        count turns "Turns" [wide] "Turns." => row.turns;
-        count prompts "Prompts" [wide] "Prompts by people." => row.prompts;
+        count turns "Turns" [data] "Turns: results of a printed run." => row.turns;
+        count prompts "Prompts" [data] "Prompts by people." => row.prompts;
+        // A printed run has no record of its prompts, but a result for each.
+        count asked "Prompts" [wide_screen] "Prompts, or results of a printed run." => row.turns.max(row.prompts);
         // On a narrow screen outcome and cost are more important than tokens.
         ..shown_as(Shown::Wide, &["denied", "input", "output", "cache_read"], [call_columns(), cost_columns()].concat());
         flag complete "Complete" [nullable, data]

@@ -8,7 +8,7 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Outcome, Report, ReportSpec, Section, Shown, Table, Tone, Value,
     View,
     column::{columns, shown_as},
-    figure, heads, outcomes,
+    figure, heads, names_id, outcomes,
     sum::{HasLocation, MAIN, Sum, has, place_columns, text},
     summary::doubted,
 };
@@ -65,13 +65,13 @@ pub enum FindSessionError {
 /// Name for the session that started last.
 pub const LATEST: &str = "latest";
 
-/// Finds a session by its id or a unique prefix of it; `latest` is the session that started last.
+/// Finds a session by its id, a unique prefix of it, or both ends as a screen shows them; `latest` is the session that started last.
 pub fn find_session(ledger: &Ledger, start: &str) -> Result<SessionIndex, FindSessionError> {
     let ids = || SessionIndex::each(&ledger.sessions).filter_map(|(at, one)| Some((at, one.id.as_deref()?)));
     if let Some((at, _)) = ids().find(|&(_, id)| id == start) {
         return Ok(at);
     }
-    let found: Vec<(SessionIndex, &str)> = ids().filter(|(_, id)| id.starts_with(start)).collect();
+    let found: Vec<(SessionIndex, &str)> = ids().filter(|(_, id)| names_id(start, id)).collect();
     match &found[..] {
         [] if start == LATEST => latest(ledger).ok_or(FindSessionError::NotFound),
         [] => Err(FindSessionError::NotFound),

@@ -7,7 +7,7 @@ use super::{
     gate::Verdict,
 };
 
-/// Who sees a column, unless columns are selected by name.
+/// The readers that see a column, unless columns are selected by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// Everyone.
@@ -54,7 +54,7 @@ pub struct Head {
     pub adds: bool,
     /// Whether a value can be missing.
     pub missing: bool,
-    /// Who sees the column.
+    /// The readers that see the column.
     pub shown: Shown,
     /// Whether the column exists only on request.
     pub optional: bool,
@@ -205,6 +205,8 @@ pub struct Table {
     pub rest: Option<(&'static str, &'static str)>,
     /// Whether rows are left out at the beginning, because the last ones are the newest.
     pub keeps_last: bool,
+    /// Key of the column that rows were sorted by on request. It is shown however narrow the screen is.
+    pub sorted_by: Option<&'static str>,
     /// Whether texts below a row are shown to their end.
     pub whole_texts: bool,
     /// Whether cells without a value do not apply, as in a calculation, and are left blank.
@@ -232,6 +234,7 @@ impl Table {
             screen_rows: None,
             rest: None,
             keeps_last: false,
+            sorted_by: None,
             whole_texts: false,
             leaves_blanks: false,
             highlight: None,

@@ -49,7 +49,7 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
             => row.turn.first_token;
         count num_turns "Steps" "Responses of the model: `num_turns` as reported by the CLI." => row.turn.num_turns;
         usd cost_usd "Cost" "Reported cost of this prompt: the difference to the previous total." => row.turn.cost;
-        text place "Location" [screen] "Location of the record." => &row.context.place;
+        text place "Location" [wide_screen] "Location of the record." => &row.context.place;
         ..place_columns();
     }
 }

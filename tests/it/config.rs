@@ -307,7 +307,7 @@ fn the_file_can_contain_gates() {
     let words = ["diff", logs[0].to_str().unwrap(), logs[1].to_str().unwrap()];
     let (code, _, stderr) = run(&mut within(folder.path(), &words));
     assert_eq!((code, stderr.lines().count()), (1, 1), "{stderr}");
-    assert!(stderr.starts_with("ccstat: gate max-cost-increase failed: "), "{stderr}");
+    assert!(stderr.starts_with("ccstat: gate max-cost-increase failed, limit 10.0 %: "), "{stderr}");
     assert_eq!(
         run(&mut within(folder.path(), &[&words[..], &["--max-cost-increase", "200%"]].concat())).0,
         0

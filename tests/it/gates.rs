@@ -304,7 +304,7 @@ fn one_thread_and_two_give_the_same_verdicts() {
 fn a_denied_write_says_which_tool_which_call_and_how_to_allow_it() {
     let (code, stdout, stderr) = run_with(&["summarize", "--fail-on", "denial", DENIED]);
     assert_eq!(code, 1);
-    let line = "denial failed: 2, limit 0, at logs/nightly-denied.jsonl:4: \
+    let line = "denial failed at logs/nightly-denied.jsonl:4: \
                 2 calls were denied: Bash, Write; first toolu_2132534000101 (Bash)";
     assert!(stdout.contains(&format!("\nGates\n✗ {line}\n")), "{stdout}");
     assert!(stdout.contains("add --allowedTools \"Bash,Write\" to the claude command"), "{stdout}");
@@ -317,7 +317,7 @@ fn a_denied_write_says_which_tool_which_call_and_how_to_allow_it() {
         assert!(stderr.contains(line) && stderr.contains("--allowedTools \"Bash,Write\""), "{stderr}");
     }
     let markdown = run_with(&["summarize", "-f", "md", "--fail-on", "denial,error", DENIED]).1;
-    assert!(markdown.contains("### Gates\n\n- ✗ denial failed: 2, limit 0"), "{markdown}");
+    assert!(markdown.contains("### Gates\n\n- ✗ denial failed at "), "{markdown}");
     assert!(markdown.contains("- ✗ 1 gate failed, 1 held"), "{markdown}");
 }
 

@@ -329,7 +329,7 @@ fn a_gate_that_fails_ends_run_with_one_and_says_which_call_and_how_to_allow_it()
     let stderr = String::from_utf8(seen.stderr.clone()).unwrap();
     assert_eq!((code(&seen), seen.stdout == fs::read(denied()).unwrap()), (1, true));
     for word in
-        ["denial failed: 2, limit 0, at -:4", "toolu_2132534000101 (Bash)", "--allowedTools \"Bash,Write\""]
+        ["denial failed at -:4: 2 calls", "toolu_2132534000101 (Bash)", "--allowedTools \"Bash,Write\""]
     {
         assert!(stderr.contains(word), "{word}: {stderr}");
     }
@@ -339,7 +339,7 @@ fn a_gate_that_fails_ends_run_with_one_and_says_which_call_and_how_to_allow_it()
 
 #[test]
 fn a_gate_that_cannot_be_judged_ends_run_with_one_and_says_why() {
-    let why = "max-cost failed: –, limit $1.00: unknown: no record of a run was read";
+    let why = "max-cost failed, limit $1.00: unknown: no record of a run was read";
     for script in ["echo hello", "true", "echo '{\"type\":\"module\"}'"] {
         let seen = output(&["--max-cost", "1"], script, &denied());
         let stderr = String::from_utf8(seen.stderr.clone()).unwrap();

@@ -318,3 +318,19 @@ fn saved_recordings_are_shown_as_if_everything_was_read() {
         assert_eq!(alone.0, 0, "{}", alone.2);
     }
 }
+
+#[test]
+fn an_id_that_a_screen_shortened_and_a_path_alone_are_found() {
+    let folder = "recordings/2.1.325/transcript";
+    let (_, screen, _) = run(ccstat(&["sessions", folder]).env("COLUMNS", "80"));
+    let shown =
+        screen.split_whitespace().find(|word| word.contains('…')).unwrap_or_else(|| panic!("{screen}"));
+    let (code, timeline, stderr) = run_with(&["show", shown, folder, "--json"]);
+    assert_eq!(code, 0, "{shown}: {stderr}");
+    assert!(!timeline.is_empty());
+    let (code, _, stderr) = run_with(&["sessions", "--session", shown, folder, "--json"]);
+    assert_eq!(code, 0, "{stderr}");
+    let log = "recordings/2.1.325/stream/02-single-bash.jsonl";
+    let (alone, latest) = (run_with(&["show", log]), run_with(&["show", "latest", log]));
+    assert_eq!((alone.0, alone.1), (0, latest.1));
+}

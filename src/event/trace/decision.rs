@@ -18,7 +18,7 @@ pub struct Decision<T> {
     pub allowed: Option<bool>,
     /// Whether the record is the result of the call, which has more data than a notice about it.
     pub is_answer: bool,
-    /// Who decided: `config`, `hook`, `user_temporary`, `user_reject` and so on.
+    /// The decider: `config`, `hook`, `user_temporary`, `user_reject` and so on.
     pub source: Option<T>,
     /// Why: `rule`, `mode`, `hook`, `subcommandResults` and so on.
     pub reason: Option<T>,

@@ -19,7 +19,7 @@ use crate::{
 };
 
 names! {
-    /// Who sends a request to whom.
+    /// Sender and receiver of a request.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Direction {
         /// The CLI asks its host.
@@ -78,7 +78,7 @@ names! {
 /// One request and its decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Who sends the request to whom.
+    /// Sender and receiver of the request.
     pub direction: Direction,
     /// Its subtype. Without the request it is known only if no other request has such a response.
     pub subtype: Option<Name>,

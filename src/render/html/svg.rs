@@ -108,7 +108,7 @@ fn rect(page: &mut Markup, class: &str, [x, y, width, height]: [f64; 4], text: &
     page.close();
 }
 
-/// Where a label is attached.
+/// The end of a label that is attached to its point.
 #[derive(Clone, Copy)]
 enum Anchor {
     Start,

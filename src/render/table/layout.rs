@@ -15,10 +15,16 @@ pub(super) const GAP: usize = 2;
 const NARROWEST_NAME: usize = 12;
 
 /// Minimum width of a shortened text of a log.
-const NARROWEST_TEXT: usize = 24;
+const NARROWEST_TEXT: usize = 16;
 
 /// Width that texts of a log get before columns for wide screens.
 const USUAL_TEXT: usize = 40;
+
+/// Other columns than paths and sessions that are left out if all rows have the same name.
+const REPEATED: [&str; 2] = ["agent", "mode"];
+
+/// Length of the year in a time, with its separator: `2026-`.
+const YEAR: usize = 5;
 
 /// Minimum width of a bar.
 const NARROWEST_BAR: usize = 8;
@@ -35,6 +41,14 @@ pub(super) struct Lane<'a> {
     words: Words,
     /// Whether its bars are amounts: all begin at zero.
     is_amount: bool,
+    /// Whether the rows are sorted by it.
+    is_sorted: bool,
+}
+
+/// The columns that fit, and the values of columns that were left out because all rows have the same one.
+pub(super) struct Layout<'a> {
+    pub(super) lanes: Vec<Lane<'a>>,
+    pub(super) shared: Vec<(&'a Head, String)>,
 }
 
 impl<'a> Lane<'a> {
@@ -49,11 +63,13 @@ impl<'a> Lane<'a> {
                 (cells, folder)
             }
             Unit::Usd => (amounts(&values), None),
+            Unit::Number => (numbers(&values), None),
             _ => (values.iter().map(|value| human::value(value)).collect(), None),
         };
         let words = Words::of(head);
         let is_amount = values.iter().all(|value| !matches!(value, Value::Bar(from, _) if *from > 0.0));
-        let mut lane = Self { head, values, cells, width: 0, folder, words, is_amount };
+        let is_sorted = table.sorted_by == Some(head.key);
+        let mut lane = Self { head, values, cells, width: 0, folder, words, is_amount, is_sorted };
         lane.width = lane.natural_width();
         lane
     }
@@ -79,6 +95,30 @@ impl<'a> Lane<'a> {
             self.cells = self.values.iter().map(|value| human::short_value(value)).collect();
             self.width = self.natural_width();
         }
+    }
+
+    /// Leaves out the year if all times have the same.
+    fn leave_out_year(&mut self) {
+        let is_time = |value: &&Value| matches!(value, Value::Time(_) | Value::Local(..));
+        let times = || self.values.iter().zip(&self.cells).filter(|(value, _)| is_time(value));
+        let Some(year) = times().next().and_then(|(_, cell)| cell.get(..YEAR)).map(str::to_owned) else {
+            return;
+        };
+        if self.head.unit == Unit::Time && times().all(|(_, cell)| cell.starts_with(&year)) {
+            self.cells
+                .iter_mut()
+                .for_each(|cell| *cell = cell.strip_prefix(&year).unwrap_or(cell).to_owned());
+            self.width = self.natural_width();
+        }
+    }
+
+    /// The value of all rows, if it is a name that need not be repeated in each of several rows.
+    fn shared(&self, rows: usize) -> Option<&str> {
+        let is_name = matches!(self.words, Words::Path | Words::Session) || REPEATED.contains(&self.head.key);
+        let first = self.cells.first().filter(|_| rows > 1 && is_name && !self.is_sorted)?;
+        let is_same =
+            self.values[..rows].iter().all(|value| *value == self.values[0] && **value != Value::Missing);
+        is_same.then_some(first)
     }
 
     /// The narrowest that it may become.
@@ -127,20 +167,40 @@ fn amounts(values: &[&Value]) -> Vec<String> {
     values.iter().map(cell).collect()
 }
 
-/// Lays out a table. To fit the width, it removes, in this order: columns for wide screens, parts of bars and of long
-/// names, digits of large counts, more characters, then columns from the right.
-pub(super) fn lay_out<'a>(table: &'a Table, reader: &Reader, width: Option<usize>) -> Vec<Lane<'a>> {
+/// Plain numbers with one number of decimals. Figures of other units are written as always.
+fn numbers(values: &[&Value]) -> Vec<String> {
+    let plain = values.iter().filter_map(|value| match value {
+        Value::Number(number) => Some(*number),
+        _ => None,
+    });
+    let is_plain = values.iter().all(|value| matches!(value, Value::Number(_) | Value::Missing));
+    let decimals = human::number_decimals(plain);
+    let cell = |value: &&Value| match value {
+        Value::Number(number) if is_plain => human::column_number(*number, decimals),
+        other => human::value(other),
+    };
+    values.iter().map(cell).collect()
+}
+
+/// Lays out a table. To fit the width, it removes, in this order: names that are the same in all rows, columns for wide
+/// screens, parts of bars and of long names, digits of large counts, the year, more characters, then columns from the right.
+pub(super) fn lay_out<'a>(table: &'a Table, reader: &Reader, width: Option<usize>) -> Layout<'a> {
     let shown = (0..table.columns.len()).filter(|&at| table.columns[at].shown != Shown::Below);
     let mut lanes: Vec<Lane> = shown.map(|at| Lane::of(table, at, reader)).collect();
-    let Some(width) = width else { return lanes };
+    let Some(width) = width else { return Layout { lanes, shared: Vec::new() } };
+    let shared = leave_out_shared(&mut lanes, table.rows.len(), width);
     while together(lanes.iter().map(Lane::wished)) > width {
-        let Some(wide) = lanes.iter().rposition(|lane| lane.head.shown.is_wide()) else { break };
+        let is_wide = |lane: &Lane<'_>| lane.head.shown.is_wide() && !lane.is_sorted;
+        let Some(wide) = lanes.iter().rposition(is_wide) else { break };
         lanes.remove(wide);
     }
     if narrow(&mut lanes, NARROWEST_NAME * 2, width) {
-        return lanes;
+        return Layout { lanes, shared };
     }
     lanes.iter_mut().for_each(Lane::abbreviate);
+    if !narrow(&mut lanes, NARROWEST_NAME * 2, width) {
+        lanes.iter_mut().for_each(Lane::leave_out_year);
+    }
     while !narrow(&mut lanes, NARROWEST_NAME * 2, width) && !narrow(&mut lanes, NARROWEST_NAME, width) {
         if lanes.len() < 3 {
             // Two columns remain: the text gives way, and the number stays.
@@ -149,7 +209,24 @@ pub(super) fn lay_out<'a>(table: &'a Table, reader: &Reader, width: Option<usize
         }
         lanes.remove(least(&lanes));
     }
-    lanes
+    Layout { lanes, shared }
+}
+
+/// Leaves out columns with the same name in all rows, if the columns for all screens do not fit otherwise.
+fn leave_out_shared<'a>(lanes: &mut Vec<Lane<'a>>, rows: usize, width: usize) -> Vec<(&'a Head, String)> {
+    let mut shared = Vec::new();
+    let needed = |lanes: &[Lane<'_>]| {
+        let kept: Vec<usize> =
+            lanes.iter().filter(|lane| !lane.head.shown.is_wide()).map(Lane::wished).collect();
+        together(kept.into_iter())
+    };
+    while needed(lanes) > width {
+        let is_shared = |lane: &Lane<'_>| !lane.head.shown.is_wide() && lane.shared(rows).is_some();
+        let Some(at) = lanes.iter().rposition(is_shared).filter(|at| *at > 0) else { break };
+        let lane = lanes.remove(at);
+        shared.extend(lane.shared(rows).map(|name| (lane.head, name.to_owned())));
+    }
+    shared
 }
 
 /// Width of the table.
@@ -163,11 +240,13 @@ fn together(widths: impl ExactSizeIterator<Item = usize>) -> usize {
     widths.sum::<usize>() + gaps
 }
 
-/// The column to remove next: the last, unless it is the only cost column, which most readers look for.
+/// The column to remove next: the last, except the one that rows are sorted by and the only cost column, which most readers
+/// look for.
 fn least(lanes: &[Lane<'_>]) -> usize {
-    let is_money = |lane: &Lane<'_>| lane.head.unit == Unit::Usd;
-    let last = lanes.len() - 1;
-    if is_money(&lanes[last]) && !lanes[..last].iter().any(is_money) { last - 1 } else { last }
+    let is_money = |lane: &&Lane<'_>| lane.head.unit == Unit::Usd;
+    let is_only = lanes.iter().filter(is_money).count() == 1;
+    let is_kept = |lane: &Lane<'_>| lane.is_sorted || (is_only && is_money(&lane));
+    lanes.iter().rposition(|lane| !is_kept(lane)).unwrap_or(lanes.len() - 1)
 }
 
 /// Narrows bars, then the widest text columns, until the table fits. Changes nothing if it cannot.

@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style as Paint};
 
 use crate::report::{Head, Value};
 
-/// What a cell says about its row.
+/// Meaning of a cell for its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mood {
     Good,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::cut::{cut_end, cut_middle, cut_start};
 use crate::{
     render::human,
-    report::{Head, Reader, Value, unique_prefix},
+    report::{Head, Reader, Value, short_id, unique_prefix},
 };
 
 /// The kind of text that a column holds. It decides how the text is shortened, and which end is cut.
@@ -99,10 +99,7 @@ pub(super) fn model(name: &str) -> &str {
 
 fn session<'a>(texts: &BTreeSet<&'a str>, reader: &'a Reader) -> impl Fn(&str) -> String + use<'a> {
     let own: Vec<&str> = if reader.ids.is_empty() { texts.iter().copied().collect() } else { Vec::new() };
-    move |id| match own.binary_search(&id) {
-        Ok(at) => unique_prefix(id, at.checked_sub(1).map(|at| own[at]), own.get(at + 1).copied()).to_owned(),
-        Err(_) => reader.short_id(id).unwrap_or(id).to_owned(),
-    }
+    move |id| short_id(id, &own).or_else(|| reader.short_id(id)).unwrap_or_else(|| id.to_owned())
 }
 
 /// A shortener, and the folder that it leaves out.
@@ -166,7 +163,8 @@ fn short_name(name: &str, names: &[String]) -> String {
     };
     let neighbour = |at: Option<usize>| at.and_then(|at| names.get(at)).map(String::as_str);
     let short = unique_prefix(stem, neighbour(at.checked_sub(1)), neighbour(Some(at + 1)));
-    if short.len() == stem.len() { name.to_owned() } else { format!("{short}…{}", &name[36..]) }
+    // If names differ only at their ends, these are shown when the column is cut.
+    if short.len() > stem.len() / 2 { name.to_owned() } else { format!("{short}…{}", &name[36..]) }
 }
 
 /// The folder to name below a table. Folders that are not absolute are known: they were typed.

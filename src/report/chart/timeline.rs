@@ -47,7 +47,7 @@ pub struct Span {
 }
 
 names! {
-    /// What happened in a span. If spans are merged, the last of these wins.
+    /// Activity in a span. If spans are merged, the last of these wins.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Activity {
         /// Nobody had asked for anything.

@@ -65,8 +65,10 @@ fn headline(rows: &[Row], base: &PeriodSide<'_>, head: &PeriodSide<'_>) -> [Sect
         }
         None => line.word("unknown"),
     };
-    let span =
-        |line: Line, side: &PeriodSide<'_>| line.value(side.range.start).word(" to ").value(side.range.end);
+    let span = |line: Line, side: &PeriodSide<'_>| match side.range.is_empty() {
+        true => line.word("no logs before ").value(side.range.end),
+        false => line.value(side.range.start).word(" to ").value(side.range.end),
+    };
     let times = span(span(Line::new(Tone::Plain), head).word(" against "), base);
     [Section::Verdict(line), Section::About(times)]
 }

@@ -229,7 +229,7 @@ const ERROR: KindSpec = KindSpec {
             .collect()
     },
     by_name: false,
-    words: [" turn or API error", " turn and API errors"],
+    words: [" prompt or API request failed", " prompts and API requests failed"],
     hint: Hint::Words("list them with their locations: {errors}"),
 };
 

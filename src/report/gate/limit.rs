@@ -138,7 +138,7 @@ pub(super) fn turns(input: &GateInput<'_>, most: u64) -> Vec<Finding> {
             held,
             figure: count.into(),
             at: if held { None } else { passed(parts, most) },
-            what: Line::new(tone(held)).word("it took ").count(count, " turn", " turns"),
+            what: Line::new(tone(held)).word("it took ").count(count, " step", " steps"),
             hint: Some(Line::new(Tone::Plain).word("claude stops by itself with --max-turns")),
         }
     });

@@ -3,12 +3,13 @@
 use super::Verdict;
 use crate::report::{
     Key::{self, List, Maybe, Object, One},
-    Line, Tone, Unit, Value,
+    Line, Part, Tone, Unit, Value,
     spec::object,
 };
 
 impl Verdict {
-    /// Gate, value, limit, location and description in one line.
+    /// Gate, run, location, value, limit and description in one line. Nothing is said twice: most descriptions contain the
+    /// value, and a gate on any occurrence has no limit.
     pub fn line(&self) -> Line {
         let line = Line::new(if self.held { Tone::Good } else { Tone::Bad });
         let line = line.word(self.gate).word(if self.held { " held" } else { " failed" });
@@ -16,10 +17,19 @@ impl Verdict {
             Some(run) => line.word(" for ").value(&**run),
             None => line,
         };
-        let line = line.word(": ").value(self.figure.clone()).word(", limit ").value(self.limit.clone());
         let line = match &self.at {
-            Some((source, number)) => line.word(", at ").value(format!("{source}:{number}")),
+            Some((source, number)) => line.word(" at ").value(format!("{source}:{number}")),
             None => line,
+        };
+        let figure = Part::Value(self.figure.clone());
+        let line = match &self.figure {
+            Value::Missing => line,
+            _ if self.what.parts.contains(&figure) => line,
+            value => line.word(": ").value(value.clone()),
+        };
+        let line = match &self.limit {
+            Value::Count(0) => line,
+            limit => line.word(", limit ").value(limit.clone()),
         };
         let mut line = line.word(": ");
         line.parts.extend(self.what.parts.iter().cloned());
@@ -68,7 +78,11 @@ fn line_of_runs(all: &[&Verdict]) -> Line {
         return Line::new(Tone::Good).word(name).word(" held for ").count(runs, " run", " runs");
     };
     let line = Line::new(Tone::Bad).word(name).word(" failed for ").value(failed.len() as u64);
-    let line = line.word(" of ").count(runs, " run", " runs").word(", limit ").value(first.limit.clone());
+    let line = line.word(" of ").count(runs, " run", " runs");
+    let line = match &first.limit {
+        Value::Count(0) => line,
+        limit => line.word(", limit ").value(limit.clone()),
+    };
     let line = line.word(if failed.len() > 1 { "; first " } else { "; " });
     let line = match (&first.at, &first.run) {
         (Some((source, number)), _) => line.word("at ").value(format!("{source}:{number}")),

@@ -63,13 +63,15 @@ impl Periods {
     }
 }
 
-/// What happened in a period.
+/// Counts and costs of a period.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     pub(super) range: Option<Range<Time>>,
     pub(super) cost: Option<Usd>,
     pub(super) sessions: u64,
     pub(super) prompts: u64,
+    /// Results of printed runs, which have no record of their prompts.
+    results: u64,
     pub(super) steps: u64,
     pub(super) calls: u64,
     pub(super) errors: u64,
@@ -95,6 +97,10 @@ impl Tally {
             tally.prompts += 1;
             sessions.extend(prompt.context.session);
         }
+        for turn in ledger.turns.iter().filter(|turn| turn.counted && is_in(&turn.context)) {
+            tally.results += 1;
+            sessions.extend(turn.context.session);
+        }
         for response in ledger.responses.iter().filter(|response| is_in(&response.context)) {
             tally.steps += 1;
             sessions.extend(response.context.session);
@@ -102,6 +108,11 @@ impl Tally {
         tally.denied = ledger.denials.iter().filter(|denial| is_in(&denial.context)).count() as u64;
         tally.sessions = sessions.len() as u64;
         tally
+    }
+
+    /// Prompts, or results of printed runs.
+    pub(super) fn asked(&self) -> u64 {
+        self.prompts.max(self.results)
     }
 
     /// The relative change of the cost from another period to this one.

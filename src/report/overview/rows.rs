@@ -157,13 +157,13 @@ pub(super) struct FailureRow {
     /// `denied`, `tool`, `prompt` or `api`.
     pub(super) kind: &'static str,
     pub(super) name: Name,
-    /// What went wrong, or what was denied; missing unless texts are kept.
+    /// The error, or the call that was denied; missing unless texts are kept.
     pub(super) reason: Option<Name>,
     pub(super) count: u64,
     pub(super) last: Option<Time>,
 }
 
-/// What failed and what was denied in a period, the most frequent first.
+/// Failures and denials of a period, the most frequent first.
 pub(super) fn failures(view: &View<'_>, period: &Range<Time>) -> Vec<FailureRow> {
     type Key = (&'static str, Name, Option<Name>);
     let ledger = view.ledger;

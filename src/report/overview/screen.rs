@@ -68,7 +68,7 @@ fn figures(line: Line, tally: &Tally) -> Line {
         return line.word("nothing");
     }
     let line = line.value(cost(tally)).word(" · ").count(tally.sessions, " session", " sessions");
-    let line = line.word(" · ").count(tally.prompts, " prompt", " prompts");
+    let line = line.word(" · ").count(tally.asked(), " prompt", " prompts");
     let line = line.word(" · ").count(tally.calls, " call", " calls");
     let line =
         if tally.errors > 0 { line.word(" · ").count(tally.errors, " error", " errors") } else { line };
@@ -90,7 +90,7 @@ fn periods(all: &Overview<'_>) -> Table {
             text period "Period" "Name of the period." => row.0;
             usd cost_usd "Cost" "Cost at API prices." => row.1.cost;
             count sessions "Sessions" "Sessions with activity." => row.1.sessions;
-            count prompts "Prompts" "Prompts by people." => row.1.prompts;
+            count prompts "Prompts" "Prompts by people." => row.1.asked();
             count steps "Steps" "Responses of the model." => row.1.steps;
             count calls "Calls" "Tool calls." => row.1.calls;
             count errors "Errors" "Calls that failed." => row.1.errors;

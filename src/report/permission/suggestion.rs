@@ -83,7 +83,13 @@ pub fn suggestions(view: &View<'_>, breadth: Breadth) -> Report {
     rows.sort_by_key(|row| (row.rule == Value::Missing, Reverse(row.runs), Reverse(row.calls)));
     let table = Table::of("Suggested rules", &columns(), &rows).on_screen(30);
     let reasons = refused.iter().map(|(_, reason)| &**reason);
-    Report::of(SPEC.name, table, notes(&suggested.rules, reasons))
+    let report = Report::of(SPEC.name, table, notes(&suggested.rules, reasons));
+    // Notes say for people why calls have no rule.
+    rows.retain(|row| row.rule != Value::Missing);
+    if rows.is_empty() {
+        return Report { screen: Vec::new(), ..report };
+    }
+    report.with_screen_rows(Table::of("Suggested rules", &columns(), &rows).on_screen(30))
 }
 
 /// Calls as rules see them.

@@ -98,7 +98,7 @@ pub fn denials(view: &View<'_>) -> Report {
 const NO_RULE: &str = "no allow rule";
 const UNKNOWN: &str = "unknown";
 
-/// Who refused a call.
+/// The rule, mode, hook or person that refused a call.
 fn refused_by(decision: &Decision) -> &'static str {
     match decision.obstacle {
         Some(Obstacle::Hook) => "a hook",

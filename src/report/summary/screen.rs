@@ -96,7 +96,8 @@ fn verdict(account: &Account) -> Line {
     }
     // Streams have a result for each prompt, saved sessions have the prompts themselves.
     let prompts = account.turns.total.max(account.prompts);
-    if prompts > 0 {
+    let is_said = How::of(account) == How::Failed && account.turns.errors < account.turns.total;
+    if prompts > 0 && !(is_said && prompts == account.turns.total) {
         line = line.word(" · ").count(prompts, " prompt", " prompts");
     }
     if account.responses > 0 {
