@@ -25,6 +25,7 @@ pub use super::{
     run::Run,
     search::Search,
     show::Show,
+    statusline::Statusline,
     tee::Tee,
 };
 use crate::{
@@ -129,6 +130,12 @@ pub enum Command {
     Prices(Prices),
     /// Says which logs are found.
     Doctor(Doctor),
+    /// Print one line for the status line of Claude Code
+    ///
+    /// Reads the JSON that Claude Code gives to a status line command from standard input: model, context, cost of the
+    /// session, limits. The cost of today is computed from the saved sessions that changed today; it is left out if
+    /// reading them takes longer than a quarter of a second. The exit code is 0 whatever the input is.
+    Statusline(Statusline),
     /// Print the JSON Schema of a report, or the list of reports
     ///
     /// The schema (draft 2020-12) lists the JSON keys of a report with their types, and says which may be

@@ -32,6 +32,7 @@ mod screen;
 mod search;
 mod show;
 mod signal;
+mod statusline;
 mod stdin;
 mod summarize;
 mod tee;
@@ -89,6 +90,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             None => typed::explained(error, &arguments, &command()).map_or(Ok(()), Err)?,
         }
     }
+    // A status line must not become blank because of a file in the current folder.
+    if matches!(parsed, Err(Problem::Settings(_)))
+        && arguments.get(1).is_some_and(|word| word == "statusline")
+    {
+        arguments.push("--no-config".into());
+        parsed = config::parse(command(), &arguments, &variables);
+    }
     variables.hints = CommandHints::of(&arguments, variables.home());
     let parsed = parsed.and_then(|parsed| {
         variables.found_prices = parsed.found_prices;
@@ -141,6 +149,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             let report = variables.hints.fill_in(report, true);
             prices.output.deliver(&report.into(), ExitStatus::Done, style)
         }
+        Command::Statusline(statusline) => statusline::statusline(statusline, &variables),
         Command::Schema(schema) => self::schema(schema, style),
         Command::Generate(generate) => generate::run(generate),
     }

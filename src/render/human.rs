@@ -209,7 +209,7 @@ pub(super) fn column_decimals(amounts: impl Iterator<Item = Usd> + Clone) -> u32
 
 /// An amount in a column with this many decimals; `<$0.01` if it would be shown as zero but is more.
 #[cfg(feature = "cli")]
-pub(super) fn column_usd(amount: Usd, decimals: u32) -> String {
+pub fn column_usd(amount: Usd, decimals: u32) -> String {
     let least = Usd::from_nanos(10i128.pow(9 - decimals));
     if amount > Usd::ZERO && amount < least {
         return format!("<{}", usd_with(least, decimals));

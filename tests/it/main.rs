@@ -60,6 +60,7 @@ mod seeds;
 mod shapes;
 mod show;
 mod sources;
+mod statusline;
 #[cfg(unix)]
 mod stdin;
 mod stories;

@@ -60,7 +60,7 @@ const COMMANDS: &[&[&str]] = &[
 ];
 
 /// Commands that read no log, that start a command instead, that need two logs, or that look at files alone.
-const OTHERS: &[&str] = &["archive", "doctor", "run", "diff", "prices", "schema", "generate"];
+const OTHERS: &[&str] = &["archive", "doctor", "run", "diff", "prices", "schema", "statusline", "generate"];
 
 /// A home folder with one saved session that contains this text.
 fn home(saved: &str) -> tempfile::TempDir {

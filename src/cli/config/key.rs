@@ -76,6 +76,8 @@ pub(super) const GROUPS: &[Group] = &[
             "quiet",
             "sort",
             "suggest",
+            "template",
+            "timeout",
             "timezone",
             "verbose",
         ],

@@ -89,6 +89,21 @@ const OTHERS: &[Topic] = &[
         about: None,
     },
     Topic {
+        command: "statusline",
+        group: CommandGroup::Programs,
+        examples: &[
+            (
+                "Show it in Claude Code: put this into ~/.claude/settings.json",
+                r#"{"statusLine": {"type": "command", "command": "ccstat statusline"}}"#,
+            ),
+            (
+                "Choose what it shows",
+                "ccstat statusline --template '{folder} · {model}[ · {today} today][ · {limits}]'",
+            ),
+        ],
+        about: None,
+    },
+    Topic {
         command: "generate",
         group: CommandGroup::Programs,
         examples: &[
