@@ -244,7 +244,8 @@ fn invocations(page: &str) -> Vec<Vec<String>> {
     let shown = shown.iter().map(String::as_str);
     let code = typed.into_iter().flat_map(str::lines).chain(shown).chain(spans(page));
     let calls = code.filter_map(|line| line.split("ccstat ").nth(1));
-    calls.map(|call| call.split([' ', '|']).map(str::to_owned).collect()).collect()
+    // A command in JSON ends with a quote.
+    calls.map(|call| call.split([' ', '|', '"']).map(str::to_owned).collect()).collect()
 }
 
 #[test]

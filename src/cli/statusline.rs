@@ -61,7 +61,7 @@ pub(super) fn statusline(statusline: &Statusline, variables: &Variables) -> Resu
             crate::measure::Prices::built_in()
         });
         let transcript = status.text("/transcript_path");
-        sum = today::cost(variables.environment(), transcript, prices, zone.clone(), *timeout);
+        sum = today::cost(&variables.environment(), transcript, prices, zone.clone(), *timeout);
     }
     let line = template.fill(|field| match field {
         Field::Today => sum.map(|sum| sum.to_string()),

@@ -35,7 +35,7 @@ impl fmt::Display for Sum {
 /// Returns the cost of all saved sessions since midnight; `None` if logs cannot be read, or not in time. With a
 /// timeout of zero they are not read.
 pub(super) fn cost(
-    environment: Environment,
+    environment: &Environment,
     transcript: Option<&str>,
     prices: Prices,
     zone: Zone,
