@@ -41,6 +41,7 @@ impl CommandHints {
             | FollowUp::Prices
             | FollowUp::AllowRules
             | FollowUp::AllRows
+            | FollowUp::AllRowsOf(_)
             | FollowUp::Session { .. } => {
                 // Most reports have no hints, and parsing the arguments again takes a millisecond.
                 let mut writer = writer.borrow_mut();
@@ -108,6 +109,7 @@ impl CommandWriter {
                 let id = if whole { short } else { id };
                 self.command("show", Some(id), Repeat::Logs)
             }
+            FollowUp::AllRowsOf(words) => self.command(&format!("{words} --limit 0"), None, Repeat::Filtered),
             FollowUp::AllRows => {
                 let name = self.matches.subcommand_name().unwrap_or_default();
                 self.command(&format!("{name} --limit 0"), None, Repeat::Everything)
@@ -121,15 +123,20 @@ impl CommandWriter {
         let Some((name, matches)) = self.matches.subcommand() else { return format!("ccstat {words}") };
         let Some(own) = self.cli.find_subcommand(name) else { return format!("ccstat {words}") };
         let target = words.split(' ').next().and_then(|name| self.cli.find_subcommand(name));
+        let values = |arg: &&Arg| matches.get_raw(arg.get_id().as_str()).into_iter().flatten();
         let typed =
             |arg: &&Arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
         let fits = |arg: &&Arg| {
             target.is_some_and(|target| target.get_arguments().any(|other| other.get_id() == arg.get_id()))
         };
+        // A page does not have all rows.
+        let is_page = |arg: &&Arg| {
+            arg.get_id() == "format" && values(arg).any(|format| format.eq_ignore_ascii_case("html"))
+        };
         let wanted = own.get_arguments().filter(typed).filter(fits).filter(|arg| repeat.has(arg));
+        let wanted = wanted.filter(|arg| !is_page(arg));
         let (positional, options): (Vec<&Arg>, Vec<&Arg>) = wanted.partition(|arg| arg.is_positional());
         let options: String = options.into_iter().map(|arg| option(arg, matches)).collect();
-        let values = |arg: &&Arg| matches.get_raw(arg.get_id().as_str()).into_iter().flatten();
         let paths: Vec<&OsStr> = positional.iter().flat_map(values).collect();
         let input = if repeat == Repeat::Prices { Input::Repeatable(paths) } else { input(matches, paths) };
         let paths = match &input {

@@ -56,7 +56,7 @@ pub(super) fn overview(
     let arrangement = Arrangement::default();
     let make = |reading: Reading| {
         let (mut filtered, periods) = apply(reading)?;
-        let make = |view: &View<'_>| report::overview(view, &periods);
+        let make = |view: &View<'_>| report::overview(view, &periods, output.draws());
         Ok(filtered.reports(&make, output, &arrangement)?.shown)
     };
     let reading = read_or_follow(wanted, query, scope.detail, output, variables, &make)?;
@@ -65,7 +65,7 @@ pub(super) fn overview(
         return Ok(ExitStatus::NothingRead);
     }
     let (mut filtered, periods) = apply(reading)?;
-    let make = |view: &View<'_>| report::overview(view, &periods);
+    let make = |view: &View<'_>| report::overview(view, &periods, output.draws());
     let reports = filtered.reports(&make, output, &arrangement)?;
     let status = filtered.deliver(&reports, output, style);
     std::mem::forget(filtered);

@@ -103,7 +103,7 @@ fn figures(data: &Data, page: &mut Page) {
 }
 
 fn tables(report: &Report, page: &mut Page) {
-    for section in &report.screen {
+    for section in report.screen.iter().filter(|section| !section.is_page_only()) {
         match (section, &report.data) {
             (Section::Table(table) | Section::ScreenRows(table), _)
             | (Section::Rows | Section::Cards, Data::Rows(table)) => page.fold(&table.for_people()),

@@ -7,7 +7,7 @@ use crate::report::{Data, Head, Line, Part, Report, Section, Table, Value, gate_
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut paragraphs: Vec<String> = Vec::new();
-    for section in &report.screen {
+    for section in report.screen.iter().filter(|section| !section.is_page_only()) {
         match (section, &report.data) {
             (Section::Verdict(line), _) => paragraphs.push(format!("**{}**", sentence(line))),
             (Section::About(line), _) => paragraphs.push(sentence(line)),

@@ -23,8 +23,10 @@ use crate::report::{
 };
 
 pub(super) fn write(report: &Report, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let is_shown =
-        |section: &&Section| !matches!(section, Section::Chart(chart) if !sparkline::is_shown(chart, style));
+    let is_shown = |section: &&Section| match section {
+        Section::Chart(chart) => sparkline::is_shown(chart, style),
+        section => !section.is_page_only(),
+    };
     for (index, section) in report.screen.iter().filter(is_shown).enumerate() {
         if index > 0 && !matches!(section, Section::About(_)) {
             writeln!(out)?;

@@ -1,6 +1,6 @@
 //! Charts that several reports share: the timeline of a session, its context, latencies, hours.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     By, Outcome, Text, Value, View,
@@ -134,10 +134,11 @@ pub(super) fn calls_by_tool(view: &View<'_>) -> Option<Chart> {
     Chart::share("Calls by tool", parts)
 }
 
-/// Cost by weekday and hour.
-pub(super) fn hours(view: &View<'_>) -> Option<Chart> {
+/// Cost by weekday and hour, of all times or of a period.
+pub(super) fn hours(view: &View<'_>, period: Option<&Range<Time>>) -> Option<Chart> {
     let amounts = view.ledger.charges.iter().filter_map(|charge| {
-        let at = view.zone.weekday_and_hour(charge.context.time?)?;
+        let time = charge.context.time.filter(|time| period.is_none_or(|period| period.contains(time)))?;
+        let at = view.zone.weekday_and_hour(time)?;
         Some((at, Value::Usd(charge.cost?)))
     });
     Chart::heat_map("Cost by weekday and hour", amounts)
@@ -170,7 +171,7 @@ pub(super) fn overall(view: &View<'_>) -> Vec<Chart> {
         _ => {
             let period = period(view);
             let by_project = over_time(view, period, By::Project).filter(Chart::is_stacked);
-            let over_time = [over_time(view, period, By::Model), by_project, hours(view)];
+            let over_time = [over_time(view, period, By::Model), by_project, hours(view, None)];
             over_time
                 .into_iter()
                 .chain([session_costs(view), latencies(view), outcomes(view.ledger)])

@@ -67,6 +67,8 @@ pub enum FollowUp {
     AllowRules,
     /// This report with all rows.
     AllRows,
+    /// Another report with all rows.
+    AllRowsOf(&'static str),
     /// The session of the first row after sorting.
     FirstSession,
     /// One session.
@@ -84,7 +86,7 @@ pub enum FollowUp {
 impl fmt::Display for FollowUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Report(words) => write!(f, "ccstat {words}"),
+            Self::Report(words) | Self::AllRowsOf(words) => write!(f, "ccstat {words}"),
             Self::Prices => f.write_str("ccstat prices"),
             Self::AllowRules => f.write_str("ccstat permissions"),
             Self::AllRows => f.write_str(Choice::AllRows.words()),

@@ -1,15 +1,19 @@
 //! The overview: today, this week against last week, cost by day, sessions, and what failed.
 
+mod chart;
 mod keys;
 mod period;
+mod prompt;
 mod rows;
 mod screen;
+mod slot;
 
 use super::{CommandGroup, CommandSpec, Data, Reader, Report, ReportSpec, View};
 use crate::{facts::Detail, facts::trace::limit::Kind, facts::trace::limit::limits, measure::Time};
 
 pub use period::Periods;
 use period::Tally;
+use prompt::PromptRow;
 use rows::{DayRow, FailureRow, LimitRow, NamedRow, SessionRow};
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
@@ -54,12 +58,13 @@ struct Overview<'a> {
     models: Vec<NamedRow>,
     projects: Vec<NamedRow>,
     sessions: Vec<SessionRow>,
+    prompts: Vec<PromptRow>,
     failures: Vec<FailureRow>,
     limits: Vec<LimitRow>,
 }
 
-/// Builds the overview.
-pub fn overview(view: &View<'_>, periods: &Periods) -> Report {
+/// Builds the overview. `is_drawn` adds the charts of pages.
+pub fn overview(view: &View<'_>, periods: &Periods, is_drawn: bool) -> Report {
     let tally = |range: &std::ops::Range<Time>| Tally::of(view, range);
     let all = Overview {
         periods,
@@ -71,18 +76,17 @@ pub fn overview(view: &View<'_>, periods: &Periods) -> Report {
         period: tally(&periods.period),
         before: tally(&periods.before),
         days: rows::days(view, &periods.period),
-        models: rows::by(view, &periods.period, |_, charge| charge.model.clone()),
-        projects: rows::by(view, &periods.period, |view, charge| {
-            view.session(&charge.context).and_then(|session| session.project.clone())
-        }),
+        models: rows::by(view, periods, rows::model),
+        projects: rows::by(view, periods, rows::project),
         sessions: rows::sessions(view, &periods.period),
+        prompts: prompt::prompts(view, &periods.period),
         failures: rows::failures(view, &periods.recent),
         limits: rows::limits(
             limits(view.ledger).into_iter().filter(|limit| limit.kind == Kind::RateLimit),
             periods.period.end,
         ),
     };
-    Report {
+    let report = Report {
         name: SPEC.name,
         data: Data::Tree(keys::all(&all)),
         notes: screen::notes(view, &all),
@@ -90,5 +94,6 @@ pub fn overview(view: &View<'_>, periods: &Periods) -> Report {
         run_outcomes: Vec::new(),
         screen: screen::screen(&all),
         reader: Reader::default(),
-    }
+    };
+    if is_drawn { report.with_charts(chart::charts(view, &all)) } else { report }
 }

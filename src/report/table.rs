@@ -1,10 +1,11 @@
 //! The data model of reports: tables, columns, sections and the report itself.
 
-use std::{borrow::Borrow, ops::Range};
+mod people;
+
+use std::borrow::Borrow;
 
 use super::{
-    Chart, Choice, FollowUp, Highlight, Line, Members, Part, Reader, RunOutcome, Tone, Unit, Value,
-    gate::Verdict,
+    Chart, Choice, FollowUp, Highlight, Line, Members, Part, Reader, RunOutcome, Unit, Value, gate::Verdict,
 };
 
 /// The readers that see a column, unless columns are selected by name.
@@ -207,6 +208,8 @@ pub struct Table {
     pub keeps_last: bool,
     /// Key of the column that rows were sorted by on request. It is shown however narrow the screen is.
     pub sorted_by: Option<&'static str>,
+    /// Whether only pages show it.
+    pub is_page_only: bool,
     /// Whether texts below a row are shown to their end.
     pub whole_texts: bool,
     /// Whether cells without a value do not apply, as in a calculation, and are left blank.
@@ -235,6 +238,7 @@ impl Table {
             rest: None,
             keeps_last: false,
             sorted_by: None,
+            is_page_only: false,
             whole_texts: false,
             leaves_blanks: false,
             highlight: None,
@@ -253,6 +257,21 @@ impl Table {
     #[must_use]
     pub fn keeping_last(mut self) -> Self {
         self.keeps_last = true;
+        self
+    }
+
+    /// Leaves the table out of everything but pages.
+    #[must_use]
+    pub(super) fn page_only(mut self) -> Self {
+        self.is_page_only = true;
+        self
+    }
+
+    /// Names another report that has all rows.
+    #[must_use]
+    pub(super) fn all_in(mut self, report: &'static str) -> Self {
+        let command = Part::FollowUp(FollowUp::AllRowsOf(report));
+        self.all = Box::new([command.clone(), command]);
         self
     }
 
@@ -290,99 +309,6 @@ impl Table {
     /// Columns for programs, with their index.
     pub fn for_programs(&self) -> Vec<(usize, &Head)> {
         self.columns.iter().enumerate().filter(|(_, head)| head.shown.is_for_programs()).collect()
-    }
-
-    /// Rows that are shown on screen.
-    pub(super) fn screen_range(&self) -> Range<usize> {
-        let left_out = self.rows.len().saturating_sub(self.screen_rows.unwrap_or(usize::MAX));
-        // A line that says "1 more row" takes as much room as the row itself.
-        self.range(if left_out > 1 || self.rest.is_some() { left_out } else { 0 })
-    }
-
-    /// Rows that a page or a screen shows.
-    pub(super) fn page_range(&self) -> Range<usize> {
-        let (page, screen) = (self.range(self.rows.len().saturating_sub(PAGE_ROWS)), self.screen_range());
-        page.start.min(screen.start)..page.end.max(screen.end)
-    }
-
-    /// All rows but `left_out`.
-    fn range(&self, left_out: usize) -> Range<usize> {
-        if self.keeps_last { left_out..self.rows.len() } else { 0..self.rows.len() - left_out }
-    }
-
-    /// Reduces the table to the rows and columns for people.
-    #[must_use]
-    pub fn for_people(&self) -> Self {
-        let rows = self.rows[self.screen_range()].to_vec();
-        let left_out = self.rows.len() - rows.len();
-        let more = if left_out > 0 { Some(self.left_out(left_out)) } else { self.more.clone() };
-        let (columns, total, all) = (self.columns.clone(), self.total.clone(), self.all.clone());
-        let highlight = self.highlight.clone();
-        let table = Self { rows, more, columns, total, all, highlight, ..*self };
-        let known = |at: usize| self.rows.is_empty() || self.rows.iter().any(|row| row[at] != Value::Missing);
-        // An unknown cost is worth a column.
-        let shown = |at: usize, head: &Head| head.unit == Unit::Usd || known(at);
-        let mut table = table.keeping(|at, head| head.shown != Shown::Data && shown(at, head));
-        let cells = table.total.iter_mut().flatten().zip(&table.columns).enumerate();
-        for (at, (cell, head)) in cells.filter(|(_, (cell, _))| **cell == Value::Missing) {
-            match at {
-                0 => *cell = "Total".into(),
-                // A column without a sum is empty, not unknown.
-                _ if !head.adds => *cell = "".into(),
-                _ => {}
-            }
-        }
-        if table.leaves_blanks {
-            let missing = table.rows.iter_mut().flatten().filter(|cell| **cell == Value::Missing);
-            missing.for_each(|cell| *cell = "".into());
-        }
-        table
-    }
-
-    /// Reduces the table to the columns for people and the rows of a page.
-    #[must_use]
-    pub fn for_page(&self) -> Self {
-        Self { screen_rows: None, ..self.at_most(PAGE_ROWS) }.for_people()
-    }
-
-    /// Keeps at most this many rows, and says how many were left out.
-    #[must_use]
-    pub fn at_most(&self, rows: usize) -> Self {
-        let left_out = self.rows.len().saturating_sub(rows);
-        let kept = self.range(left_out);
-        let more = if left_out > 0 { Some(self.left_out(left_out)) } else { self.more.clone() };
-        let (columns, total, all) = (self.columns.clone(), self.total.clone(), self.all.clone());
-        Self {
-            rows: self.rows[kept].to_vec(),
-            more,
-            columns,
-            total,
-            all,
-            highlight: self.highlight.clone(),
-            ..*self
-        }
-    }
-
-    /// The total row, unless it would repeat the only row or there are no rows.
-    pub fn total_shown(&self) -> Option<&Vec<Value>> {
-        self.total.as_ref().filter(|_| self.rows.len() > 1 || (self.more.is_some() && !self.rows.is_empty()))
-    }
-
-    /// The line below a table that says how many rows were left out.
-    pub fn left_out(&self, rows: usize) -> Line {
-        let [command, choice] = (*self.all).clone();
-        if let Some((one, many)) = self.rest {
-            let line = Line::new(Tone::Plain).count(rows as u64, one, many).word(" (");
-            return line.part(choice).word(if rows == 1 { " lists it)" } else { " lists them)" });
-        }
-        let line = Line::new(Tone::Plain);
-        if self.keeps_last {
-            let line = line.count(rows as u64, " earlier row is left out", " earlier rows are left out");
-            return line.word("; all of them: ").part(command);
-        }
-        let line = line.word("and ").count(rows as u64, " more row", " more rows");
-        let line = line.word(if self.total.is_some() { ", counted in the total (" } else { " (" });
-        line.part(choice).word(" shows all)")
     }
 
     /// Keeps only the columns for which `keep` is true.
@@ -430,6 +356,18 @@ pub enum Section {
     /// The rows of the report as people read them, in groups or in another order. They have the columns of the
     /// rows that programs read, and are arranged like them.
     ScreenRows(Table),
+}
+
+impl Section {
+    /// Whether only pages show it.
+    pub fn is_page_only(&self) -> bool {
+        match self {
+            Self::Table(table) | Self::ScreenRows(table) => table.is_page_only,
+            Self::Chart(chart) => chart.is_page_only,
+            Self::Verdict(_) | Self::About(_) | Self::Attention(_) => false,
+            Self::Rows | Self::Cards | Self::Gates => false,
+        }
+    }
 }
 
 /// The data that programs read.

@@ -1,6 +1,9 @@
 //! `overview`, and a bare `ccstat`.
 
-use crate::support::{log, printed_json, run_with};
+use crate::{
+    html::own_part,
+    support::{log, printed_json, run_with},
+};
 
 const WEEK: [&str; 4] = ["overview", "logs/week", "--until", "2026-11-12"];
 
@@ -39,6 +42,123 @@ fn a_chosen_period_is_compared_with_the_one_before() {
     let (code, stdout, _) = run_with(&chosen);
     assert!(code == 0 && stdout.starts_with("2026-11-10 00:00 to 2026-11-11 00:00: $0.0"), "{stdout}");
     assert!(stdout.contains("Cost by model") && stdout.contains("Most expensive sessions"), "{stdout}");
+}
+
+/// The page of an overview.
+fn page(words: &[&str]) -> String {
+    run_with(&[&["overview", "logs/week", "--timezone", "UTC", "-f", "html"], words].concat()).1
+}
+
+/// The values of a chart: the rows of the table below it.
+fn chart(page: &str, title: &str) -> Vec<Vec<String>> {
+    let text = own_part(page).replacen("<!DOCTYPE html>", "", 1);
+    let tree = roxmltree::Document::parse(&text).unwrap();
+    let figures = tree.descendants().filter(|node| node.has_tag_name("figure"));
+    let titled = |node: &roxmltree::Node<'_, '_>| {
+        node.descendants().any(|node| node.has_tag_name("h2") && node.text() == Some(title))
+    };
+    let figure = figures.into_iter().find(titled).unwrap_or_else(|| panic!("no {title}"));
+    let rows = figure.descendants().filter(|node| node.has_tag_name("tr"));
+    let cells = |row: roxmltree::Node<'_, '_>| {
+        let cells = row.children().filter(roxmltree::Node::is_element);
+        cells.map(|cell| cell.text().unwrap_or_default().to_owned()).collect()
+    };
+    rows.map(cells).collect()
+}
+
+#[test]
+fn the_page_of_a_period_tells_its_story() {
+    let words = ["--since", "2026-11-10", "--until", "2026-11-12"];
+    let page = page(&words);
+    let json = printed_json(&[&["overview", "logs/week", "--timezone", "UTC"][..], &words].concat());
+    for title in ["Cost over time, by model", "Cost over time, by project"] {
+        let rows = chart(&page, title);
+        assert_eq!(
+            rows.iter().map(|row| &*row[0]).collect::<Vec<_>>(),
+            ["Bar", "2026-11-10", "2026-11-11", "2026-11-12"]
+        );
+        let amounts = rows[1..].iter().flat_map(|row| &row[1..]).filter_map(|cell| cell.strip_prefix('$'));
+        let sum: f64 = amounts.map(|amount| amount.parse::<f64>().unwrap()).sum();
+        let cost = json["period"]["cost_usd"].as_f64().unwrap();
+        assert!((sum - cost).abs() < 0.0001, "{title}: {sum} instead of {cost}");
+    }
+    assert_eq!(chart(&page, "Cost by weekday and hour").len(), 4, "a heading and three hours");
+    let hits = json["period"]["cache_hit_rate"].as_f64().unwrap();
+    assert!(page.contains(&format!("{:.1} % in all", hits * 100.0)), "{hits}");
+    assert_eq!(chart(&page, "Prompt tokens read from the cache").len(), 4);
+    assert_eq!(chart(&page, "Failures and denials")[3], ["2026-11-12", "1"]);
+    for table in [
+        "Compared with the period before",
+        "Most expensive sessions",
+        "Most expensive prompts",
+        "Failed and denied",
+    ] {
+        assert!(page.contains(&format!(">{table}</h2>")), "{table}");
+    }
+    insta::assert_snapshot!("overview-page", own_part(&page));
+}
+
+#[test]
+fn a_short_period_is_drawn_by_the_hour() {
+    let page = page(&["--since", "2026-11-09", "--until", "2026-11-09"]);
+    let rows = chart(&page, "Cost over time, by model");
+    assert_eq!(
+        (&*rows[1][0], rows.len()),
+        ("2026-11-09 09:00", 16),
+        "from the first hour to midnight: {rows:?}"
+    );
+}
+
+#[test]
+fn the_usual_overview_tells_more_on_a_page_than_on_a_terminal() {
+    let words = ["--until", "2026-11-12"];
+    let (_, table, _) = run_with(&WEEK);
+    let (_, markdown, _) = run_with(&[&WEEK[..], &["-f", "markdown"]].concat());
+    let page = page(&words);
+    for title in ["Most expensive prompts", "Cost by project"] {
+        assert!(page.contains(&format!(">{title}</h2>")), "{title}");
+        assert!(!table.contains(title) && !markdown.contains(title), "{title}");
+    }
+}
+
+#[test]
+fn the_most_expensive_prompts_are_those_of_the_list_of_prompts() {
+    let words = ["logs/week", "--since", "2026-11-09", "--until", "2026-11-12", "--timezone", "UTC"];
+    let json = printed_json(&[&["overview"], &words[..]].concat());
+    let list = printed_json(&[&["prompts", "--sort", "cost_usd"], &words[..]].concat());
+    let (prompts, rows) = (json["prompts"].as_array().unwrap(), list["rows"].as_array().unwrap());
+    assert!(prompts.len() == 4 && rows.len() == 4, "{prompts:?}");
+    for (prompt, row) in prompts.iter().zip(rows) {
+        for key in ["session", "number", "asked", "cost_usd", "project"] {
+            assert_eq!(prompt[key], row[key], "{key}");
+        }
+    }
+}
+
+#[test]
+fn a_model_or_project_of_the_period_before_is_compared() {
+    let words =
+        ["overview", "logs/week", "--since", "2026-11-11", "--until", "2026-11-12", "--timezone", "UTC"];
+    let json = printed_json(&words);
+    let daily = printed_json(&[
+        "cost",
+        "--by",
+        "model",
+        "logs/week",
+        "--since",
+        "2026-11-09",
+        "--until",
+        "2026-11-10",
+        "--timezone",
+        "UTC",
+    ]);
+    let models = json["models"].as_array().unwrap();
+    assert_eq!(models.len(), 1, "models without cost in the period are for people only: {models:?}");
+    let row =
+        daily["rows"].as_array().unwrap().iter().find(|row| row["model"] == models[0]["model"]).unwrap();
+    assert_eq!(models[0]["before_usd"], row["cost_usd"]);
+    let (_, shown, _) = run_with(&words);
+    assert!(shown.contains("opus-5-5") && shown.contains("-100.0 %"), "{shown}");
 }
 
 #[test]

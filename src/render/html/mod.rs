@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use self::markup::Markup;
 use super::{FIGURES, at, human, json};
 use crate::report::{
-    Chart, Data, Line, PAGE_ROWS, Part, Report, ReportSpec, Section, Table, Tone, Value, gate_lines,
+    Chart, Data, Line, Members, PAGE_ROWS, Part, Report, ReportSpec, Section, Table, Tone, Value, gate_lines,
 };
 
 const STYLE: &str = include_str!("page.css");
@@ -210,7 +210,11 @@ impl Page {
     fn left_out(&mut self, lines: usize) {
         if lines > MAX_LINES {
             let more = human::value(&Value::Count((lines - MAX_LINES) as u64));
-            self.markup.element("p", &[("class", &"more")], &format!("and {more} more"));
+            self.markup.element(
+                "p",
+                &[("class", &"more")],
+                &format!("and {more} more; the format JSON has all of them"),
+            );
         }
     }
 
@@ -338,7 +342,7 @@ impl Page {
         page.close();
         let more = match unwritten {
             0 => shown.more,
-            _ => Some(table.left_out(table.rows.len() - shown.rows.len() + unwritten)),
+            _ => Some(table.left_out_of_page(table.rows.len() - shown.rows.len() + unwritten)),
         };
         if let Some(more) = more {
             self.line("p", "more", &more);
@@ -356,13 +360,17 @@ impl Page {
         page.text("Written by ");
         page.text(json::GENERATOR);
         page.text(match &embedded {
-            Some(_) => ". The page contains its data as JSON, in the element with the id “data”.",
+            Some((_, true)) => ". The page contains its data as JSON, in the element with the id “data”.",
+            Some((_, false)) => {
+                ". The page contains the beginning of each list of its data as JSON, in the element with the id \
+                 “data”; the format JSON has all of it."
+            }
             None => ". The data is too large for a page; the format JSON has all of it.",
         });
         page.close();
         page.close();
         page.line();
-        if let Some(json) = embedded {
+        if let Some((json, _)) = embedded {
             page.open("script", &[("type", &"application/json"), ("id", &"data")]);
             page.json(&json);
             page.close();
@@ -372,24 +380,51 @@ impl Page {
     }
 }
 
-/// The report as JSON with at most as many rows and gates as the page shows, fewer if they are large.
-fn embedded(report: &Report) -> io::Result<Option<String>> {
+/// The report as JSON with at most as many rows and gates as the page shows, fewer if they are large; and whether
+/// that is all of it.
+fn embedded(report: &Report) -> io::Result<Option<(String, bool)>> {
     let mut rows = PAGE_ROWS;
     loop {
         let data = match &report.data {
             Data::Rows(table) => Data::Rows(table.at_most(rows)),
-            Data::Tree(members) => Data::Tree(members.clone()),
-            Data::Bare(members) => Data::Bare(members.clone()),
+            Data::Tree(members) => Data::Tree(beginnings(members, rows)),
+            Data::Bare(members) => Data::Bare(beginnings(members, rows)),
         };
+        let is_whole = report.verdicts.len() <= rows && is_within(&report.data, rows);
         let part = Report { data, ..judged(report, rows) };
         let json = json::compact(&json::Envelope(&part))?;
         if json.len() <= MAX_DATA {
-            return Ok(Some(json));
+            return Ok(Some((json, is_whole)));
         }
         if rows == 0 {
             return Ok(None);
         }
         rows /= 2;
+    }
+}
+
+/// An object with at most this many entries of each list.
+fn beginnings(members: &Members, entries: usize) -> Members {
+    let beginning = |value: &Value| match value {
+        Value::List(list) => Value::List(list.iter().take(entries).cloned().collect()),
+        Value::Map(members) => Value::Map(beginnings(members, entries)),
+        value => value.clone(),
+    };
+    members.iter().map(|(key, value)| (key.clone(), beginning(value))).collect()
+}
+
+/// Whether no list of the data has more entries than this.
+fn is_within(data: &Data, entries: usize) -> bool {
+    fn is_short(members: &Members, entries: usize) -> bool {
+        members.iter().all(|(_, value)| match value {
+            Value::List(list) => list.len() <= entries,
+            Value::Map(members) => is_short(members, entries),
+            _ => true,
+        })
+    }
+    match data {
+        Data::Rows(table) => table.rows.len() <= entries,
+        Data::Tree(members) | Data::Bare(members) => is_short(members, entries),
     }
 }
 

@@ -76,6 +76,11 @@ pub(super) fn shade(cell: &Value, max: f64) -> usize {
     (share.sqrt() * SHADES as f64).ceil() as usize
 }
 
+/// The largest share of the maximum that has a shade: the inverse of [`shade`].
+pub(super) fn shade_end(shade: usize) -> f64 {
+    (shade as f64 / SHADES as f64).powi(2)
+}
+
 /// Number of shades of a heat map.
 pub(super) const SHADES: usize = 5;
 
@@ -140,5 +145,14 @@ mod tests {
     fn only_nothing_has_no_shade() {
         assert_eq!(shade(&Value::Missing, 10.0), 0);
         assert_eq!([shade(&Value::Count(1), 1e9), shade(&Value::Count(10), 10.0)], [1, SHADES]);
+        for number in 1..=SHADES {
+            let end = shade_end(number);
+            assert_eq!(
+                shade(&Value::Number(end - 1e-9), 1.0),
+                number,
+                "the legend names the end of each shade"
+            );
+            assert!(shade(&Value::Number(end + 1e-9), 1.0) > number);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     markup::{Markup, Px, spaced},
-    scale::{Axis, SHADES, labelled, shade, stack},
+    scale::{Axis, SHADES, labelled, shade, shade_end, stack},
 };
 use crate::{
     render::human,
@@ -83,8 +83,19 @@ pub(super) fn legend(chart: &Chart) -> Vec<(String, String)> {
             };
             timeline.activities().into_iter().map(named).collect()
         }
-        Plot::Bars(_) | Plot::Distribution(_) | Plot::HeatMap(_) => Vec::new(),
+        Plot::HeatMap(map) => shades(map),
+        Plot::Bars(_) | Plot::Distribution(_) => Vec::new(),
     }
+}
+
+/// Class of each shade, with the largest amount that has it.
+fn shades(map: &HeatMap) -> Vec<(String, String)> {
+    let unit = map.cells.iter().flatten().find(|cell| **cell != Value::Missing).cloned().unwrap_or_default();
+    let named = |shade: usize| {
+        let most = unit.like(map.max() * shade_end(shade));
+        (format!("h{shade}"), format!("up to {}", human::short_value(&most)))
+    };
+    [("h0".to_owned(), "nothing".to_owned())].into_iter().chain((1..=SHADES).map(named)).collect()
 }
 
 /// Class of a series: its tone, or else a colour of its own.
@@ -155,6 +166,7 @@ fn tick_text(unit: &Value, tick: f64) -> String {
     match value {
         Value::Count(count) if count >= 1000 => human::scaled_count(count).replacen(".0", "", 1),
         Value::Usd(_) if tick >= 10.0 => human::value(&value).trim_end_matches(".00").to_owned(),
+        Value::Share(_) => human::value(&value).replacen(".0", "", 1),
         value => human::short_value(&value),
     }
 }

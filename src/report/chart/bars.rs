@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use super::{OTHER, UNNAMED};
-use crate::report::{Line, Text, Tone, Value};
+use crate::report::{Line, Text, Tone, Value, sum::ratio};
 
 /// Maximum number of bars; neighbours are merged.
 const MAX_BARS: usize = 120;
@@ -21,6 +21,8 @@ pub struct Bars {
     /// How many neighbours were merged into one bar; 1 if none were.
     pub merged: usize,
     merge: Merge,
+    /// The value of the whole, if it is not the sum of the bars.
+    whole: Option<Value>,
 }
 
 /// One colour of a stack.
@@ -83,7 +85,7 @@ impl Bars {
                 tone: Tone::Plain,
             });
         }
-        Self { labels, series, merged: 1, merge: Merge::Sum }.merged()
+        Self { labels, series, merged: 1, merge: Merge::Sum, whole: None }.merged()
     }
 
     /// One series of these values.
@@ -94,7 +96,22 @@ impl Bars {
         merge: Merge,
     ) -> Self {
         let series = vec![Series { name: Text::from(name), values, tone: Tone::Plain }];
-        Self { labels, series, merged: 1, merge }.merged()
+        Self { labels, series, merged: 1, merge, whole: None }.merged()
+    }
+
+    /// One series of shares, each a part and its whole. Merged bars have the share of all of their parts.
+    pub(in crate::report) fn ratios(name: &'static str, labels: Vec<Text>, parts: &[(u64, u64)]) -> Self {
+        let share = |parts: &[(u64, u64)]| {
+            let add = |(part, whole): (u64, u64), more: &(u64, u64)| {
+                (part.saturating_add(more.0), whole.saturating_add(more.1))
+            };
+            let (part, whole) = parts.iter().fold((0, 0), add);
+            ratio(part, whole).map_or(Value::Missing, Value::Share)
+        };
+        let size = size_of_bar(labels.len());
+        // Every bar of several has the same share, so that the largest is the share of all.
+        let values = parts.chunks(size).flat_map(|chunk| vec![share(chunk); chunk.len()]).collect();
+        Self { whole: Some(share(parts)), ..Self::single(name, labels, values, Merge::Max) }
     }
 
     /// Gives the series with these names a tone.
@@ -118,12 +135,12 @@ impl Bars {
     #[cfg(test)]
     pub(crate) fn for_tests(series: Vec<Series>) -> Self {
         let count = series.iter().map(|one| one.values.len()).max().unwrap_or(0);
-        Self { labels: vec![UNNAMED.clone(); count], series, merged: 1, merge: Merge::Sum }
+        Self { labels: vec![UNNAMED.clone(); count], series, merged: 1, merge: Merge::Sum, whole: None }
     }
 
     /// Merges neighbours until there are few enough bars.
     fn merged(mut self) -> Self {
-        let size = self.labels.len().div_ceil(MAX_BARS).max(1);
+        let size = size_of_bar(self.labels.len());
         if size > 1 {
             let label = |labels: &[Text]| match labels {
                 [first, .., last] => Text::from(format!("{} to {}", &**first, &**last)),
@@ -159,7 +176,7 @@ impl Bars {
 
     pub(super) fn about(&self) -> Line {
         let mut line = Line::new(Tone::Plain);
-        if let Some(sum) = self.sum() {
+        if let Some(sum) = self.whole.clone().or_else(|| self.sum()) {
             line = line.value(sum).word(" in all, ");
         }
         let largest = (0..self.labels.len()).map(|bar| (self.stack(bar), bar));
@@ -186,6 +203,11 @@ impl Bars {
         let heads = [Text::from("Bar")].into_iter().chain(names).collect();
         (heads, self.labels.iter().enumerate().map(row).collect())
     }
+}
+
+/// The number of neighbours that are merged into one bar.
+fn size_of_bar(bars: usize) -> usize {
+    bars.div_ceil(MAX_BARS).max(1)
 }
 
 impl Series {
@@ -225,6 +247,17 @@ mod tests {
         let stacks: Vec<Value> = (0..3).map(|bar| chart.stack(bar)).collect();
         assert_eq!(stacks, [Value::Count(5), Value::Missing, Value::Count(1)]);
         assert_eq!(chart.max(), 5.0);
+    }
+
+    #[test]
+    fn shares_of_merged_bars_are_not_added() {
+        let parts: Vec<(u64, u64)> = (0..240).map(|at| if at % 2 == 0 { (1, 1) } else { (0, 3) }).collect();
+        let chart = Bars::ratios("hits", labels(240), &parts);
+        assert_eq!((chart.labels.len(), chart.merged), (120, 2));
+        assert!((0..120).all(|bar| chart.stack(bar) == Value::Share(0.25)));
+        assert_eq!((chart.whole, chart.merge), (Some(Value::Share(0.25)), Merge::Max));
+        let chart = Bars::ratios("hits", labels(2), &[(0, 0), (1, 2)]);
+        assert_eq!([chart.stack(0), chart.stack(1)], [Value::Missing, Value::Share(0.5)]);
     }
 
     #[test]

@@ -82,7 +82,7 @@ fn shown(view: &View<'_>, period: By, label: &Text) -> Text {
     }
 }
 
-fn title(series: By) -> &'static str {
+pub(in crate::report) fn title(series: By) -> &'static str {
     match series {
         By::Model => "Cost over time, by model",
         By::Project => "Cost over time, by project",

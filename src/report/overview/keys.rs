@@ -1,6 +1,6 @@
 //! The overview as data.
 
-use super::{DayRow, FailureRow, LimitRow, NamedRow, Overview, SessionRow, Tally};
+use super::{DayRow, FailureRow, LimitRow, NamedRow, Overview, PromptRow, SessionRow, Tally};
 use crate::{
     measure::Time,
     report::{
@@ -14,6 +14,7 @@ const COUNT: Key = One(Unit::Count);
 const TEXT: Key = One(Unit::Text);
 const USD: Key = Maybe(&One(Unit::Usd));
 const TIME: Key = Maybe(&One(Unit::Time));
+const SHARE: Key = Maybe(&One(Unit::Share));
 
 object! { pub(super) KEYS, all(all: &Overview<'_>)
     period: "The period: the last 14 days, or as chosen.", Object(TALLY) => tally(&all.period);
@@ -24,11 +25,13 @@ object! { pub(super) KEYS, all(all: &Overview<'_>)
     last_week_so_far: "The week before, up to the same time.", Object(TALLY) => tally(&all.last_week_so_far);
     last_week: "The week before.", Object(TALLY) => tally(&all.last_week);
     days: "Days of the period.", List(&Object(DAY)) => list(&all.days, day);
-    models: "Cost of the period by model, the largest first.", List(&Object(MODEL)) => list(&all.models, model);
+    models: "Cost of the period by model, the largest first.", List(&Object(MODEL)) => list(&current(&all.models), model);
     projects: "Cost of the period by working directory, the largest first.", List(&Object(PROJECT)) =>
-        list(&all.projects, project);
+        list(&current(&all.projects), project);
     sessions: "Sessions with activity in the period, the latest first.", List(&Object(SESSION)) =>
         list(&all.sessions, session);
+    prompts: "The most expensive prompts of the period, the largest first.", List(&Object(PROMPT)) =>
+        list(&all.prompts, prompt);
     failures: "Failures and denials of the period if one was chosen, else of the last seven days, the most frequent first.",
         List(&Object(FAILURE)) => list(&all.failures, failure);
     limits: "Rate limits that have not been reset.", List(&Object(LIMIT)) => list(&all.limits, limit);
@@ -44,6 +47,7 @@ object! { TALLY, tally(tally: &Tally)
     calls: "Tool calls.", COUNT => tally.calls;
     errors: "Calls that failed.", COUNT => tally.errors;
     denied: "Calls that were denied.", COUNT => tally.denied;
+    cache_hit_rate: "Share of prompt tokens that were read from the cache.", SHARE => tally.hit_rate().map(Value::Share);
 }
 
 fn bound(tally: &Tally, of: fn(&std::ops::Range<Time>) -> Time) -> Option<Time> {
@@ -61,11 +65,18 @@ object! { DAY, day(row: &DayRow)
 object! { MODEL, model(row: &NamedRow)
     model: "Name of the model.", Maybe(&TEXT) => row.name.as_deref();
     cost_usd: "Cost at API prices.", USD => row.cost;
+    before_usd: "Cost in the period before.", USD => row.before;
 }
 
 object! { PROJECT, project(row: &NamedRow)
     project: "Working directory in which sessions started.", Maybe(&TEXT) => row.name.as_deref();
     cost_usd: "Cost at API prices.", USD => row.cost;
+    before_usd: "Cost in the period before.", USD => row.before;
+}
+
+/// Names with a cost in the period.
+fn current(rows: &[NamedRow]) -> Vec<NamedRow> {
+    rows.iter().filter(|row| row.cost.is_some()).cloned().collect()
 }
 
 object! { SESSION, session(row: &SessionRow)
@@ -79,6 +90,15 @@ object! { SESSION, session(row: &SessionRow)
     cost_usd: "Cost in the period.", USD => row.cost;
 }
 
+object! { PROMPT, prompt(row: &PromptRow)
+    session: "Session id.", Maybe(&TEXT) => row.session.clone();
+    number: "Number of the prompt or turn in its session, starting at 1.", COUNT => row.number;
+    text: "First line of the prompt; null without --content.", Maybe(&TEXT) => row.text.clone();
+    project: "Working directory of the session.", Maybe(&TEXT) => row.project.clone();
+    asked: "Time of the prompt; of the first step if the log has no record of the prompt.", TIME => row.asked;
+    cost_usd: "Cost in the period of the work that it started.", USD => row.cost;
+}
+
 object! { FAILURE, failure(row: &FailureRow)
     kind: "`denied`, `tool`, `prompt` or `api`.", TEXT => row.kind;
     name: "Tool, subtype of the result, or type of the API error.", TEXT => &*row.name;
@@ -89,7 +109,7 @@ object! { FAILURE, failure(row: &FailureRow)
 
 object! { LIMIT, limit(row: &LimitRow)
     limit: "Status and window of the limit.", Maybe(&TEXT) => row.what.as_deref();
-    used: "Used share; 1 is all of it.", Maybe(&One(Unit::Share)) => row.used.map(Value::Share);
+    used: "Used share; 1 is all of it.", SHARE => row.used.map(Value::Share);
     resets: "Time at which it resets.", TIME => row.resets;
 }
 

@@ -4,8 +4,11 @@ use std::{collections::BTreeSet, ops::Range};
 
 use crate::{
     facts::ledger::{Context, End, SessionIndex},
-    measure::{Time, Usd, add, calendar::Zone},
-    report::{View, sum::share},
+    measure::{Time, Tokens, Usd, add, calendar::Zone},
+    report::{
+        View,
+        sum::{ratio, share},
+    },
 };
 
 /// The periods that an overview is about.
@@ -68,6 +71,7 @@ impl Periods {
 pub(super) struct Tally {
     pub(super) range: Option<Range<Time>>,
     pub(super) cost: Option<Usd>,
+    pub(super) tokens: Tokens,
     pub(super) sessions: u64,
     pub(super) prompts: u64,
     /// Results of printed runs, which have no record of their prompts.
@@ -86,6 +90,7 @@ impl Tally {
         let mut tally = Self { range: Some(range.clone()), ..Self::default() };
         for charge in ledger.charges.iter().filter(|charge| is_in(&charge.context)) {
             add(&mut tally.cost, charge.cost);
+            tally.tokens += charge.tokens;
             sessions.extend(charge.context.session);
         }
         for call in ledger.calls.iter().filter(|call| is_in(&call.context)) {
@@ -113,6 +118,11 @@ impl Tally {
     /// Prompts, or results of printed runs.
     pub(super) fn asked(&self) -> u64 {
         self.prompts.max(self.results)
+    }
+
+    /// Share of prompt tokens that were read from the cache.
+    pub(super) fn hit_rate(&self) -> Option<f64> {
+        ratio(self.tokens.cache_read, self.tokens.prompt())
     }
 
     /// The relative change of the cost from another period to this one.

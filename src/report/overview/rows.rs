@@ -6,6 +6,7 @@ use std::{
     ops::Range,
 };
 
+use super::Periods;
 use crate::{
     facts::{
         Name,
@@ -67,26 +68,37 @@ pub(super) fn days(view: &View<'_>, period: &Range<Time>) -> Vec<DayRow> {
 pub(super) struct NamedRow {
     pub(super) name: Option<Name>,
     pub(super) cost: Option<Usd>,
+    /// Its cost in the period before.
+    pub(super) before: Option<Usd>,
 }
 
-/// The cost of a period by the name that `key` returns, the largest first.
-pub(super) fn by(
-    view: &View<'_>,
-    period: &Range<Time>,
-    key: fn(&View<'_>, &Charge) -> Option<Name>,
-) -> Vec<NamedRow> {
-    let mut rows: BTreeMap<Option<Name>, Option<Usd>> = BTreeMap::new();
+/// Returns the name by which the cost of a charge is grouped.
+pub(super) type NameOf = fn(&View<'_>, &Charge) -> Option<Name>;
+
+pub(super) fn model(_: &View<'_>, charge: &Charge) -> Option<Name> {
+    charge.model.clone()
+}
+
+pub(super) fn project(view: &View<'_>, charge: &Charge) -> Option<Name> {
+    view.session(&charge.context).and_then(|session| session.project.clone())
+}
+
+/// The cost of a period and of the one before by name, the largest first. Names that had a cost only before come last.
+pub(super) fn by(view: &View<'_>, periods: &Periods, name: NameOf) -> Vec<NamedRow> {
+    let mut rows: BTreeMap<Option<Name>, [Option<Usd>; 2]> = BTreeMap::new();
     for charge in &view.ledger.charges {
-        if charge.context.time.is_some_and(|time| period.contains(&time)) {
-            add(rows.entry(key(view, charge)).or_default(), charge.cost);
+        let Some(time) = charge.context.time else { continue };
+        let of_period = [&periods.period, &periods.before].into_iter().position(|one| one.contains(&time));
+        if let Some(at) = of_period {
+            add(&mut rows.entry(name(view, charge)).or_default()[at], charge.cost);
         }
     }
     let mut rows: Vec<NamedRow> = rows
         .into_iter()
-        .map(|(name, cost)| NamedRow { name, cost })
-        .filter(|row| row.cost.is_some())
+        .map(|(name, [cost, before])| NamedRow { name, cost, before })
+        .filter(|row| row.cost.is_some() || row.before.is_some())
         .collect();
-    rows.sort_by_key(|row| Reverse(row.cost));
+    rows.sort_by_key(|row| (Reverse(row.cost), Reverse(row.before)));
     rows
 }
 
@@ -163,30 +175,47 @@ pub(super) struct FailureRow {
     pub(super) last: Option<Time>,
 }
 
+/// One failure or denial.
+pub(super) struct Failure<'a> {
+    /// As in [`FailureRow`].
+    pub(super) kind: &'static str,
+    name: &'a str,
+    reason: Option<&'a Name>,
+    pub(super) context: &'a Context,
+}
+
+/// Everything that failed or was denied, at any time.
+pub(super) fn each_failure<'a>(view: &View<'a>) -> impl Iterator<Item = Failure<'a>> {
+    let ledger = view.ledger;
+    let denials = ledger.denials.iter().map(|denial| {
+        let reason = denial.call.and_then(|call| ledger.calls[call].brief.as_ref());
+        Failure { kind: "denied", name: &denial.tool, reason, context: &denial.context }
+    });
+    let calls = ledger.calls.iter().filter(|call| call.end == End::Error).map(|call| {
+        let reason = call.failure.as_ref();
+        Failure { kind: "tool", name: &call.tool, reason, context: &call.context }
+    });
+    let turns = ledger.turns.iter().filter(|turn| turn.counted && !turn.ok).map(|turn| {
+        let reason = turn.failure.as_ref();
+        Failure { kind: "prompt", name: failure(turn), reason, context: &turn.context }
+    });
+    let errors = ledger.api_failures.iter().filter(|error| !error.retried).map(|error| {
+        let reason = error.message.as_ref();
+        Failure { kind: "api", name: &error.kind, reason, context: &error.context }
+    });
+    denials.chain(calls).chain(turns).chain(errors)
+}
+
 /// Failures and denials of a period, the most frequent first.
 pub(super) fn failures(view: &View<'_>, period: &Range<Time>) -> Vec<FailureRow> {
     type Key = (&'static str, Name, Option<Name>);
-    let ledger = view.ledger;
     let mut rows: HashMap<Key, (u64, Option<Time>)> = HashMap::new();
-    let mut add = |kind, name: &str, reason: Option<&Name>, context: &Context| {
+    for Failure { kind, name, reason, context } in each_failure(view) {
         if context.time.is_some_and(|time| period.contains(&time)) {
             let (count, last) = rows.entry((kind, Name::from(name), reason.cloned())).or_default();
             *count += 1;
             *last = (*last).max(context.time);
         }
-    };
-    for denial in &ledger.denials {
-        let brief = denial.call.and_then(|call| ledger.calls[call].brief.as_ref());
-        add("denied", &denial.tool, brief, &denial.context);
-    }
-    for call in ledger.calls.iter().filter(|call| call.end == End::Error) {
-        add("tool", &call.tool, call.failure.as_ref(), &call.context);
-    }
-    for turn in ledger.turns.iter().filter(|turn| turn.counted && !turn.ok) {
-        add("prompt", failure(turn), turn.failure.as_ref(), &turn.context);
-    }
-    for error in ledger.api_failures.iter().filter(|error| !error.retried) {
-        add("api", &error.kind, error.message.as_ref(), &error.context);
     }
     let row = |((kind, name, reason), (count, last)): (Key, (u64, Option<Time>))| FailureRow {
         kind,
