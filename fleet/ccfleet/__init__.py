@@ -1,0 +1,1 @@
+"""Reports of ccstat over many partitions of logs, by DuckDB or Spark."""
