@@ -88,16 +88,16 @@ pub struct Limits {
     /// Exit with 1 if the wall time grows by more than this, such as 10%, 30s or 1h30m
     #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::Duration.allow(text))]
     pub max_duration_increase: Option<Allowance>,
-    /// Exit with 1 if the number of tokens grows by more than this, such as 10% or 5000
+    /// Exit with 1 if tokens grow by more than this, such as 10% or 5000
     #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::Tokens.allow(text))]
     pub max_tokens_increase: Option<Allowance>,
-    /// Exit with 1 if the number of turns grows by more than this, such as 10% or 2
+    /// Exit with 1 if steps grow by more than this, such as 10% or 2
     #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::Turns.allow(text))]
     pub max_turns_increase: Option<Allowance>,
-    /// Exit with 1 if the number of failed calls grows by more than this, such as 10% or 0
+    /// Exit with 1 if failed calls grow by more than this, such as 10% or 0
     #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::ToolErrors.allow(text))]
     pub max_tool_errors_increase: Option<Allowance>,
-    /// Exit with 1 if the number of denied calls grows by more than this, such as 10% or 0
+    /// Exit with 1 if denied calls grow by more than this, such as 10% or 0
     #[arg(long, value_name = "INCREASE", value_parser = |text: &str| Growth::Denials.allow(text))]
     pub max_denials_increase: Option<Allowance>,
 }

@@ -15,7 +15,7 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Filters")]
 pub struct Filters {
-    /// Count from this time on, such as 7d, monday or 2026-06
+    /// Count from this time on, such as 7d or 2026-06
     #[arg(long, value_name = "TIME", long_help = since_help())]
     pub since: Option<String>,
     /// Count up to this time, or to the end of this day or month

@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Gates")]
 pub struct Gates {
-    /// Exit with 1 if it cost more than this, in dollars such as 5 or 0.50
+    /// Exit with 1 if it cost more dollars than this, such as 5 or 0.50
     ///
     /// For a run without a result, the minimum cost of its input and cache tokens counts; --fail-on
     /// incomplete fails then. The gate fails if a cost is unknown, for example because a model has no price:
@@ -32,7 +32,7 @@ pub struct Gates {
     /// main agent count.
     #[arg(long, value_name = "N")]
     pub max_turns: Option<u64>,
-    /// Exit with 1 if it took longer than this, such as 90s, 10m or 1h30m
+    /// Exit with 1 if it took longer than this, such as 90s or 1h30m
     ///
     /// The duration is the sum of the turns, or else the time from the first record to the last. A number
     /// without a unit is in seconds. The gate fails if the log has no times.
@@ -47,7 +47,7 @@ pub struct Gates {
     /// Exit with 1 if more tool calls than this were refused
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub max_denials: Option<u64>,
-    /// Exit with 1 if there is any of these, such as denial,error,no-result
+    /// Exit with 1 if there is any of these, such as denial,no-result
     #[arg(long, value_name = "KIND", value_enum, value_delimiter = ',')]
     pub fail_on: Vec<Kind>,
     /// The same as --fail-on invalid

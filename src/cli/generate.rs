@@ -15,8 +15,9 @@ use clap_mangen::{
 };
 
 use super::{
-    config, help,
+    complete, config, help,
     output::{print, write_whole},
+    plan::Variables,
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -46,6 +47,9 @@ pub enum Artifact {
         #[arg(value_enum)]
         shell: Shell,
     },
+    /// Print ids of saved sessions, newest first, for completion scripts
+    #[command(hide = true)]
+    SessionIds,
 }
 
 /// Shells with a completion script.
@@ -60,10 +64,14 @@ pub enum Shell {
     Zsh,
 }
 
-pub(super) fn run(generate: &Generate) -> Result<ExitStatus, Error> {
+pub(super) fn run(generate: &Generate, variables: &Variables) -> Result<ExitStatus, Error> {
     match &generate.artifact {
         Artifact::Man { folder } => man(folder)?,
         Artifact::Completions { shell } => print(|out| completions(*shell, out))?,
+        Artifact::SessionIds => {
+            let ids = complete::sessions(variables);
+            print(|out| ids.iter().try_for_each(|id| writeln!(out, "{id}")))?;
+        }
     }
     Ok(ExitStatus::Done)
 }
@@ -79,7 +87,8 @@ fn completions(shell: Shell, out: &mut dyn Write) -> io::Result<()> {
         Shell::Powershell => generate(Classic::PowerShell, command, name, &mut text),
         Shell::Zsh => generate(Classic::Zsh, command, name, &mut text),
     }
-    out.write_all(&text)
+    let script = complete::extended(shell, &String::from_utf8_lossy(&text), command);
+    out.write_all(script.as_bytes())
 }
 
 /// Adds the values that only completions list: columns to sort by and to select, and `latest` for a session. Headings and
@@ -117,7 +126,8 @@ fn man(folder: &Path) -> Result<(), Error> {
 
 /// A command and all commands below it.
 fn with_subcommands(command: Command) -> Vec<Command> {
-    let below: Vec<Command> = command.get_subcommands().cloned().flat_map(with_subcommands).collect();
+    let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    let below: Vec<Command> = shown.cloned().flat_map(with_subcommands).collect();
     [command].into_iter().chain(below).collect()
 }
 
@@ -169,7 +179,8 @@ fn commands(command: &Command) -> Roff {
     };
     let groups = CommandGroup::ALL.map(|group| (group, help::members(command, group)));
     if groups.iter().all(|(_, subs)| subs.is_empty()) {
-        command.get_subcommands().for_each(|sub| entry(&mut roff, sub));
+        let shown = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+        shown.for_each(|sub| entry(&mut roff, sub));
     }
     for (group, subs) in groups.iter().filter(|(_, subs)| !subs.is_empty()) {
         roff.control("SS", [group.heading()]);

@@ -1,5 +1,6 @@
 //! The help: commands in groups, each with examples. Man pages are generated from it.
 
+mod brief;
 mod topic;
 
 use std::{fmt::Write as _, io, io::Write as _};
@@ -11,6 +12,7 @@ use topic::{Topic, topics};
 use super::{args::Cli, github};
 use crate::{
     error::ExitStatus,
+    render::wrap::fill,
     report::{CommandGroup, ReportSpec},
 };
 
@@ -42,6 +44,9 @@ const COMMON: &[&str] = &[
     "daily",
     "doctor",
 ];
+
+/// The widest that clap makes help.
+const WIDEST: usize = 100;
 
 /// Headings of the texts below the options.
 const BELOW: [&str; 5] = ["Columns", "Outputs for GitHub", "Exit status", "Examples", "See also"];
@@ -88,6 +93,21 @@ pub(super) fn command() -> Command {
     explained(command).help_template(template)
 }
 
+/// The command line with the help of `-h`.
+pub(super) fn brief_command() -> Command {
+    let command = command();
+    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    let command = names.iter().fold(command, |command, name| command.mut_subcommand(name, brief::brief));
+    let below = brief::below(&command, false);
+    command.after_help(below.trim().to_owned())
+}
+
+/// Width of help texts that clap does not wrap.
+fn width() -> usize {
+    let limit = |width: u16| usize::from(width).clamp(40, WIDEST);
+    terminal_size::terminal_size().map_or(WIDEST, |(width, _)| limit(width.0))
+}
+
 /// Prints the help with every command.
 pub(super) fn print_all() -> io::Result<()> {
     let command = command();
@@ -124,7 +144,7 @@ fn reordered(help: &str) -> String {
     }
     let rank = |title: &Option<String>| match title.as_deref() {
         None | Some("Commands" | "Arguments" | "Options") => 0,
-        Some(title) if BELOW.contains(&title) => 2 + LATER.len(),
+        Some(title) if BELOW.contains(&title) || title.starts_with(brief::MORE) => 2 + LATER.len(),
         Some(title) => LATER.iter().position(|later| *later == title).map_or(1, |at| 2 + at),
     };
     sections.sort_by_key(|(title, _)| rank(title));
@@ -170,10 +190,17 @@ pub(super) fn neighbours(command: &Command) -> Vec<&'static str> {
         .collect()
 }
 
-/// Formats terms and their meanings, one pair per line.
+/// Formats terms and their meanings. A meaning that needs several lines stays in its column.
 fn pairs(pairs: &[(impl AsRef<str>, &str)]) -> String {
-    let width = pairs.iter().map(|(term, _)| term.as_ref().len()).max().unwrap_or(0);
-    pairs.iter().map(|(term, meaning)| format!("  {:width$}  {meaning}\n", term.as_ref())).collect()
+    let longest = pairs.iter().map(|(term, _)| term.as_ref().len()).max().unwrap_or(0);
+    let room = width().saturating_sub(longest + 4).max(1);
+    let line = |(term, meaning): &(_, &str)| {
+        let term: &str = AsRef::<str>::as_ref(term);
+        let rows = fill(meaning, Some(room));
+        let terms = std::iter::once(term).chain(std::iter::repeat(""));
+        terms.zip(&rows).map(|(term, row)| format!("  {term:longest$}  {row}\n")).collect::<String>()
+    };
+    pairs.iter().map(line).collect()
 }
 
 /// The help template of the program, with commands in groups: clap would list them under one heading.

@@ -3,6 +3,7 @@
 mod archive;
 pub mod args;
 mod child;
+mod complete;
 mod config;
 mod diff;
 mod doctor;
@@ -78,7 +79,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     // Building the help of all commands takes longer than reading a line of a log.
     let help = ["-h", "--help", "help"].map(OsString::from);
     let needs_help = arguments.len() < 2 || arguments.iter().any(|word| help.contains(word));
-    let command = || if needs_help { help::command() } else { Cli::command() };
+    let is_brief = arguments.iter().any(|word| word == "-h");
+    let command = || match (needs_help, is_brief) {
+        (true, true) => help::brief_command(),
+        (true, false) => help::command(),
+        (false, _) => Cli::command(),
+    };
     let mut variables = Variables::read();
     let mut parsed = config::parse(command(), &arguments, &variables);
     if let Err(Problem::Arguments(error, _)) = &parsed {
@@ -151,7 +157,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         }
         Command::Statusline(statusline) => statusline::statusline(statusline, &variables),
         Command::Schema(schema) => self::schema(schema, style),
-        Command::Generate(generate) => generate::run(generate),
+        Command::Generate(generate) => generate::run(generate, &variables),
     }
 }
 

@@ -48,7 +48,7 @@ fn assert_harmless(what: &str, page: &str) {
         .split_whitespace()
         .collect();
     let attributes: BTreeSet<&str> = "lang charset http-equiv content name rel href class id role tabindex scope \
-        title type viewBox preserveAspectRatio aria-label aria-labelledby data-v x y x1 x2 y1 y2 width height \
+        title type viewBox preserveAspectRatio aria-label aria-labelledby data-v x y x1 x2 y1 y2 width height colspan \
         text-anchor"
         .split_whitespace()
         .collect();

@@ -11,6 +11,8 @@ mod ccusage;
 mod ci;
 mod cli;
 mod commands;
+#[cfg(unix)]
+mod completions;
 mod config;
 mod contract;
 mod control;

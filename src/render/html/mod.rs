@@ -337,13 +337,13 @@ impl Page {
             &[("class", &"scroll"), ("role", &"region"), ("tabindex", &"0"), ("aria-labelledby", &id)],
         );
         let before = page.len();
-        let unwritten = table::rows(&shown, self.room, page);
-        self.room = self.room.saturating_sub(page.len() - before);
-        page.close();
-        let more = match unwritten {
-            0 => shown.more,
+        let left_out = |unwritten: usize| match unwritten {
+            0 => shown.more.clone(),
             _ => Some(table.left_out_of_page(table.rows.len() - shown.rows.len() + unwritten)),
         };
+        let more = table::rows(&shown, self.room, left_out, page);
+        self.room = self.room.saturating_sub(page.len() - before);
+        page.close();
         if let Some(more) = more {
             self.line("p", "more", &more);
         }

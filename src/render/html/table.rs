@@ -3,15 +3,20 @@
 use super::markup::{Markup, Px};
 use crate::{
     render::human,
-    report::{Head, Shown, Table, Text, Unit, Value},
+    report::{Head, Line, Shown, Table, Text, Unit, Value},
 };
 
 /// Maximum number of characters of a cell, so that one text cannot fill the page.
 const MAX_CHARS: usize = 400;
 
-/// Writes the heading row, the rows that fit into `room` bytes, and the total. Returns the number of rows that did
-/// not fit.
-pub(super) fn rows(table: &Table, room: usize, page: &mut Markup) -> usize {
+/// Writes the heading row, the rows that fit into `room` bytes, and the total. `left_out` says how many rows are missing, given
+/// the number that did not fit. The line is above the total, or returned if there is no total.
+pub(super) fn rows(
+    table: &Table,
+    room: usize,
+    left_out: impl FnOnce(usize) -> Option<Line>,
+    page: &mut Markup,
+) -> Option<Line> {
     page.open("table", &[("class", &"rows")]);
     page.open("thead", &[]);
     page.open("tr", &[]);
@@ -44,13 +49,20 @@ pub(super) fn rows(table: &Table, room: usize, page: &mut Markup) -> usize {
     }
     lines.iter().for_each(|line| page.append(line));
     page.close();
+    let mut more = left_out(table.rows.len() - written);
     if let Some(total) = table.total_shown() {
         page.open("tfoot", &[]);
+        if let Some(more) = more.take() {
+            page.open("tr", &[("class", &"more")]);
+            page.element("td", &[("colspan", &table.columns.len())], &human::words(&more));
+            page.close();
+            page.line();
+        }
         row(&table.columns, total, page);
         page.close();
     }
     page.close();
-    table.rows.len() - written
+    more
 }
 
 fn row(columns: &[Head], cells: &[Value], page: &mut Markup) {
