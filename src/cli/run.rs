@@ -184,8 +184,9 @@ fn report(run: &Run, outcome: Outcome, prices: &Prices, variables: &Variables) -
     let account = facts.clone().settle(prices);
     let mut ledger = facts.ledger(prices);
     let names: Vec<Name> = sources.iter().map(|source| source.name().into()).collect();
+    let zone = Zone::system();
     let make = |ledger: &Ledger| {
-        let view = View { ledger, names: Names(&names), zone: &Zone::default() };
+        let view = View { ledger, names: Names(&names), zone: &zone };
         let mut report = report::arrived(report::summary(&account, view.names), &account, &arrived);
         report::note_found_prices(&mut report, &variables.found_prices);
         report = report::with_failure(report, ledger);
@@ -196,7 +197,7 @@ fn report(run: &Run, outcome: Outcome, prices: &Prices, variables: &Variables) -
             report = report::with_pictures(report, &view);
         }
         report.verdicts = report::judge(&view, &run.gates.gates(), Some(arrived.elapsed));
-        variables.hints.fill_in(report.local(&Zone::system()), true)
+        variables.hints.fill_in(report.local(&zone), true)
     };
     let mut reports = Reports::from(make(&ledger));
     if ledger.has_content && !run.output.files_content() {

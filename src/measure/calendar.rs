@@ -117,6 +117,11 @@ impl Zone {
         Some(self.zoned(time)?.strftime("%Y-%m-%d %H:%M").to_string())
     }
 
+    /// Formats day and second: `2026-11-15 23:42:07`.
+    pub fn second(&self, time: Time) -> Option<String> {
+        Some(self.zoned(time)?.strftime("%Y-%m-%d %H:%M:%S").to_string())
+    }
+
     /// Returns the weekday, from 0 for Monday, and the hour.
     pub fn weekday_and_hour(&self, time: Time) -> Option<(usize, usize)> {
         let zoned = self.zoned(time)?;

@@ -152,8 +152,9 @@ fn about_share(parts: &[(Text, Value)]) -> Line {
     let total = total(parts);
     match parts.first() {
         Some((name, value)) => line
+            .word("the largest part is ")
             .value(Value::Text(name.clone()))
-            .word(" has ")
+            .word(": ")
             .value(Value::Share(value.size() / total.size()))
             .word(" of ")
             .value(total),

@@ -51,7 +51,7 @@ pub(super) fn timeline(view: &View<'_>, session: SessionIndex) -> Option<Chart> 
     }
     lanes.sort_by_key(|(first, name, _)| (&**name != MAIN, *first));
     let lanes = lanes.into_iter().map(|(_, name, spans)| (name, spans)).collect();
-    let clock = |time: Time| view.zone.minute(time).into();
+    let clock = |time: Time| view.zone.second(time).into();
     Chart::timeline("Agents and calls", Timeline::of(lanes, clock)?)
 }
 

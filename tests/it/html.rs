@@ -90,6 +90,34 @@ fn every_page_is_well_formed_and_harmless() {
 }
 
 #[test]
+fn hostile_names_in_the_charts_of_a_period_are_only_shown() {
+    let session = log(hostile_session());
+    let month = ["--since", "2026-11-01", "--until", "2026-11-30", "--content"];
+    let page = page(&[&["overview", session.path().to_str().unwrap()], &month[..]].concat());
+    for title in ["by model", "by project", "weekday and hour", "from the cache", "denials", "prompts"] {
+        assert!(page.contains(title), "{title}");
+    }
+    assert_harmless("overview", &page);
+}
+
+#[test]
+fn the_page_of_a_command_is_that_of_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.html");
+    let log = "recordings/2.1.325/stream/36-subagent.jsonl";
+    let words = ["run", "-q", "--max-cost", "1", "-o", path.to_str().unwrap(), "--", "cat", log];
+    assert_eq!(run_with(&words).0, 0);
+    let live = std::fs::read_to_string(path).unwrap();
+    let later = page(&["summarize", "--max-cost", "1", log]);
+    let charts = |page: &str| -> Vec<String> {
+        page.split("<figure").skip(1).map(|figure| between(figure, "<h2>", "</h2>").to_owned()).collect()
+    };
+    assert_eq!(charts(&live), charts(&later));
+    assert!(live.contains("Agents and calls") && live.contains(">Gates</h2>"), "{:?}", charts(&live));
+    assert_harmless("run", &live);
+}
+
+#[test]
 fn the_policy_allows_the_style_and_the_script_of_the_page_and_nothing_else() {
     let page = page(&["prices"]);
     let hash = |text: &str| format!("&#39;sha256-{}&#39;", BASE64.encode(&Sha256::digest(text)));
@@ -185,7 +213,7 @@ fn hostile_session() -> String {
         let time = |second: usize| format!("2026-11-{:02}T10:{at:02}:{second:02}Z", 1 + at % 28);
         let input = json!({"command": name, "description": name, "subagent_type": name});
         let call = json!({"type": "tool_use", "id": format!("t{at}"), "name": name, "input": input});
-        let usage = json!({"input_tokens": 1000 + at, "output_tokens": 100});
+        let usage = json!({"input_tokens": 1000 + at, "output_tokens": 100, "cache_read_input_tokens": 500});
         let result = json!({"type": "tool_result", "tool_use_id": format!("t{at}"), "is_error": at % 3 == 0, "content": name});
         for (number, second, role, content) in [
             (0, 1, "user", json!(name)),
@@ -224,8 +252,16 @@ fn pages_for_the_browser() {
         &["summarize", "recordings/2.1.325/transcript/36-subagent", "--fail-on", "denial"],
     );
     write("runs".to_owned(), &["check", "recordings", "--max-cost", "0.02"]);
+    let live = folder.join("live.html");
+    let run_live = ["run", "-q", "--fail-on", "denial", "-o", live.to_str().unwrap(), "--"];
+    let (code, _, stderr) =
+        run(&mut ccstat(&[&run_live[..], &["cat", "recordings/2.1.325/stream/36-subagent.jsonl"]].concat()));
+    assert!(code == 0 && live.exists(), "{stderr}");
+    write("period".to_owned(), &["overview", "logs/week", "--since", "2026-11-10", "--until", "2026-11-12"]);
     let session = log(hostile_session());
     let session = session.path().to_str().unwrap();
+    let month = ["--since", "2026-11-01", "--until", "2026-11-30"];
+    write("hostile-period".to_owned(), &[&["overview", session, "--content"], &month[..]].concat());
     write("hostile-session".to_owned(), &["show", "latest", session, "--content"]);
     write("hostile-run".to_owned(), &["summarize", session, "--content"]);
     write("hostile-days".to_owned(), &["cost", "--by", "day,tool", session, "--content"]);

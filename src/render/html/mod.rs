@@ -92,7 +92,7 @@ impl Page {
         self.markup.open("header", &[]);
         self.markup.element("h1", &[], &title(report));
         if let Some(spec) = ReportSpec::named(report.name) {
-            self.markup.element("p", &[], spec.doc);
+            self.markup.element("p", &[], &subtitle(report, spec));
         }
         self.markup.close();
         self.markup.line();
@@ -442,8 +442,18 @@ fn judged(report: &Report, gates: usize) -> Report {
     }
 }
 
+/// The description of a report, without the name that the heading has already.
+fn subtitle(report: &Report, spec: &ReportSpec) -> String {
+    let (name, rest) = spec.doc.split_once(": ").unwrap_or_default();
+    if name == title(report) { capital(rest) } else { spec.doc.to_owned() }
+}
+
 /// The name of a report as a heading.
 fn title(report: &Report) -> String {
-    let mut letters = report.name.chars();
+    capital(report.name)
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

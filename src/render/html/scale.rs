@@ -64,9 +64,35 @@ pub(super) fn stack(bars: &Bars, bar: usize, axis: &Axis) -> Vec<Part> {
     parts
 }
 
-/// Indices of the labels below a row of `count` bars: at most `room`, evenly spaced, from the first.
-pub(super) fn labelled(count: usize, room: usize) -> impl Iterator<Item = usize> {
-    (0..count).step_by(count.div_ceil(room.max(1)).max(1))
+/// Width of a character of a label, on wide screens and on narrow ones.
+const LETTER: f64 = 7.8;
+const NARROW_LETTER: f64 = 11.7;
+
+/// Space between two labels.
+const LABEL_GAP: f64 = 10.0;
+
+/// Bars and centres of the labels below a plot: as near to their bars as they can be within `width`, without overlap.
+pub(super) fn label_places(
+    count: usize,
+    letters: usize,
+    width: f64,
+    center: impl Fn(usize) -> f64,
+) -> Vec<(usize, f64)> {
+    let pitch = letters as f64 * LETTER + LABEL_GAP;
+    let margin = (letters as f64 * NARROW_LETTER / 2.0).min(width / 2.0);
+    let every = |step: usize| -> Vec<(usize, f64)> {
+        let place = |at: usize| (at, center(at).clamp(margin, width - margin));
+        let mut places: Vec<(usize, f64)> = (0..count).step_by(step).map(place).collect();
+        // The last one may have been moved towards the one before.
+        if let [.., (_, one), (_, two)] = places[..]
+            && two - one < pitch
+        {
+            places.pop();
+        }
+        places
+    };
+    let is_apart = |places: &Vec<(usize, f64)>| places.windows(2).all(|pair| pair[1].1 - pair[0].1 >= pitch);
+    (1..=count).map(every).find(is_apart).unwrap_or_default()
 }
 
 /// Shade of a heat map, from 1 to [`SHADES`]; 0 if there is nothing. The root spreads small amounts.
@@ -134,11 +160,34 @@ mod tests {
     }
 
     #[test]
-    fn labels_fit_their_room() {
-        for count in 0..300 {
-            assert!(labelled(count, 6).count() <= 6, "{count}");
+    fn labels_are_within_the_picture_and_do_not_overlap() {
+        for count in 1..300 {
+            for letters in [1, 5, 10, 16, 21] {
+                let pitch = 496.0 / count as f64;
+                let places = label_places(count, letters, 560.0, |at| 64.0 + pitch * (at as f64 + 0.5));
+                assert!(!places.is_empty() && places[0].0 == 0, "{count} bars: the first has a label");
+                let half = letters as f64 * LETTER / 2.0;
+                for (_, place) in &places {
+                    assert!(place - half >= 0.0 && place + half <= 560.0, "{count} bars: {place} is cut");
+                }
+                for pair in places.windows(2) {
+                    assert!(pair[0].1 + half < pair[1].1 - half, "{count} bars, {letters} letters: {pair:?}");
+                }
+                for pair in places.windows(3) {
+                    assert_eq!(pair[1].0 - pair[0].0, pair[2].0 - pair[1].0, "evenly spaced");
+                }
+                // On a narrow screen letters are larger, and every second label is hidden.
+                let half = letters as f64 * NARROW_LETTER / 2.0;
+                for pair in places.iter().step_by(2).collect::<Vec<_>>().windows(2) {
+                    assert!(
+                        pair[0].1 + half <= pair[1].1 - half,
+                        "{count} bars, {letters} letters: {pair:?}"
+                    );
+                }
+            }
         }
-        assert_eq!(labelled(3, 6).collect::<Vec<_>>(), [0, 1, 2]);
+        let three = label_places(3, 10, 560.0, |at| 100.0 + 150.0 * at as f64);
+        assert_eq!(three, [(0, 100.0), (1, 250.0), (2, 400.0)], "labels that fit are below their bars");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::{
     markup::{Markup, Px, spaced},
-    scale::{Axis, SHADES, labelled, shade, shade_end, stack},
+    scale::{Axis, SHADES, label_places, shade, shade_end, stack},
 };
 use crate::{
     render::human,
@@ -65,7 +65,11 @@ pub(super) fn draw(chart: &Chart, id: &str, about: &str, page: &mut Markup) {
 pub(super) fn legend(chart: &Chart) -> Vec<(String, String)> {
     let series = |(at, series): (usize, &Series)| (series_class(at, series), series.name.to_string());
     match &chart.plot {
-        Plot::Bars(bars) if bars.series.len() > 1 => bars.series.iter().enumerate().map(series).collect(),
+        Plot::Bars(bars)
+            if bars.series.len() > 1 || bars.series.iter().any(|one| one.tone != Tone::Plain) =>
+        {
+            bars.series.iter().enumerate().map(series).collect()
+        }
         Plot::Share(parts) => {
             let whole = total(parts).size();
             let named = |(at, (name, value)): (usize, &(Text, Value))| {
@@ -79,7 +83,7 @@ pub(super) fn legend(chart: &Chart) -> Vec<(String, String)> {
             let named = |(activity, count, time): (Activity, u64, _)| {
                 let time = human::value(&Value::Millis(time));
                 let count = human::value(&Value::Count(count));
-                (class(activity).to_owned(), format!("{}: {count}, {time}", activity.name()))
+                (class(activity).to_owned(), format!("{}: {count} ×, {time}", activity.name()))
             };
             timeline.activities().into_iter().map(named).collect()
         }
@@ -136,14 +140,16 @@ fn label(page: &mut Markup, (x, y): (f64, f64), anchor: Anchor, text: &str) {
     page.element("text", &[("x", &Px(x)), ("y", &Px(y)), ("text-anchor", &anchor)], text);
 }
 
-/// A label below the plot. On narrow screens, every second one is hidden.
-fn label_below(page: &mut Markup, number: usize, (x, y): (f64, f64), text: &str) {
-    // The first would reach beyond the left edge.
-    let anchor = if number == 0 { "start" } else { "middle" };
-    let class = if number.is_multiple_of(2) { "x1" } else { "x2" };
-    let attributes: [(&'static str, &dyn std::fmt::Display); 4] =
-        [("class", &class), ("x", &Px(x)), ("y", &Px(y)), ("text-anchor", &anchor)];
-    page.element("text", &attributes, text);
+/// Labels below a plot, at the height `y`. On narrow screens, every second one is hidden.
+fn labels_below(page: &mut Markup, texts: &[String], y: f64, center: impl Fn(usize) -> f64) {
+    let letters = texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
+    let places = label_places(texts.len(), letters, HALF.0, center);
+    for (number, (at, x)) in places.into_iter().enumerate() {
+        let class = if number.is_multiple_of(2) { "x1" } else { "x2" };
+        let attributes: [(&'static str, &dyn std::fmt::Display); 4] =
+            [("class", &class), ("x", &Px(x)), ("y", &Px(y)), ("text-anchor", &"middle")];
+        page.element("text", &attributes, &texts[at]);
+    }
 }
 
 /// Grid lines with the values of the vertical axis.
@@ -153,7 +159,9 @@ fn grid(page: &mut Markup, axis: &Axis, unit: &Value) {
         let line: [(&str, &dyn std::fmt::Display); 4] =
             [("x1", &Px(LEFT)), ("x2", &Px(HALF.0)), ("y1", &Px(y)), ("y2", &Px(y))];
         page.empty("line", &line);
-        label(page, (LEFT - 6.0, y + 4.0), Anchor::End, &tick_text(unit, tick));
+        // The lowest one is kept clear of the labels below.
+        let below = if tick == 0.0 { 0.0 } else { 4.0 };
+        label(page, (LEFT - 6.0, y + below), Anchor::End, &tick_text(unit, tick));
     }
 }
 
@@ -169,13 +177,6 @@ fn tick_text(unit: &Value, tick: f64) -> String {
         Value::Share(_) => human::value(&value).replacen(".0", "", 1),
         value => human::short_value(&value),
     }
-}
-
-/// The number of labels of this length that fit below a plot.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few labels")]
-fn label_room(letters: usize) -> usize {
-    let width = letters as f64 * 7.0 + 16.0;
-    ((HALF.0 - LEFT) / width).floor() as usize
 }
 
 /// Shortens a label at its end.
@@ -210,12 +211,9 @@ fn draw_bars(bars: &Bars, page: &mut Markup) {
         }
     }
     // A bar of several periods is labelled by the first of them.
-    let text = |bar: usize| short(bars.labels[bar].split(" to ").next().unwrap_or_default());
-    let longest = (0..count).map(|bar| text(bar).chars().count()).max().unwrap_or(0);
-    for (number, bar) in labelled(count, label_room(longest)).enumerate() {
-        let at = if bar == 0 { x(0) } else { LEFT + pitch * (bar as f64 + 0.5) };
-        label_below(page, number, (at, HALF.1 - 4.0), &text(bar));
-    }
+    let text = |label: &Text| short(label.split(" to ").next().unwrap_or_default());
+    let texts: Vec<String> = bars.labels.iter().map(text).collect();
+    labels_below(page, &texts, HALF.1 - 4.0, |bar| LEFT + pitch * (bar as f64 + 0.5));
 }
 
 fn draw_distribution(distribution: &Distribution, page: &mut Markup) {
@@ -235,10 +233,8 @@ fn draw_distribution(distribution: &Distribution, page: &mut Markup) {
         let place = [LEFT + pitch * at as f64, HALF.1 - BELOW - height, pitch, height];
         rect(page, "s0", place, &text);
     }
-    for (number, at) in labelled(count, 7).enumerate() {
-        let text = human::short_value(&buckets[at].from);
-        label_below(page, number, (LEFT + pitch * at as f64, HALF.1 - 4.0), &text);
-    }
+    let texts: Vec<String> = buckets.iter().map(|bucket| human::short_value(&bucket.from)).collect();
+    labels_below(page, &texts, HALF.1 - 4.0, |at| LEFT + pitch * at as f64);
 }
 
 /// Height of a share.
@@ -271,10 +267,8 @@ fn draw_heat_map(map: &HeatMap, page: &mut Markup) {
             rect(page, &class, [x + 1.0, y + 1.0, pitch - 2.0, ROW - 2.0], &text);
         }
     }
-    for (number, hour) in (0..HOURS).step_by(3).enumerate() {
-        let x = left + pitch * (hour as f64 + if hour == 0 { 0.0 } else { 0.5 });
-        label_below(page, number, (x, TOP + 7.0 * ROW + 18.0), &hour_text(hour));
-    }
+    let texts: Vec<String> = (0..HOURS).step_by(3).map(hour_text).collect();
+    labels_below(page, &texts, TOP + 7.0 * ROW + 18.0, |at| left + pitch * (3.0 * at as f64 + 0.5));
 }
 
 /// Space for the names of lanes, height of a row of spans, space between lanes.

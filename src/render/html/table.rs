@@ -80,6 +80,7 @@ fn class(head: &Head, value: Option<&Value>) -> String {
         Unit::Time => classes.push("d"),
         // Names, ids and days are not broken at hyphens.
         _ if value.is_some_and(is_name) => classes.push("k"),
+        _ if value.is_some_and(is_id) => classes.extend(["k", "i"]),
         _ => {}
     }
     if head.shown == Shown::Wide {
@@ -91,10 +92,14 @@ fn class(head: &Head, value: Option<&Value>) -> String {
     classes.join(" ")
 }
 
-/// Whether a text is short, or a name without spaces that is not much longer.
 fn is_name(value: &Value) -> bool {
+    human::value(value).len() <= 24
+}
+
+/// Whether a text is as long as an id, without spaces. It is broken on narrow screens only.
+fn is_id(value: &Value) -> bool {
     let shown = human::value(value);
-    shown.len() <= 24 || (shown.len() <= 40 && !shown.contains(char::is_whitespace))
+    shown.len() <= 40 && !shown.contains(char::is_whitespace)
 }
 
 fn cell(head: &Head, value: &Value, page: &mut Markup) {

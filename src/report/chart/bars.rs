@@ -176,8 +176,25 @@ impl Bars {
 
     pub(super) fn about(&self) -> Line {
         let mut line = Line::new(Tone::Plain);
-        if let Some(sum) = self.whole.clone().or_else(|| self.sum()) {
-            line = line.value(sum).word(" in all, ");
+        let has_tones = self.series.iter().any(|series| series.tone != Tone::Plain);
+        match self.whole.clone().or_else(|| self.sum()) {
+            // Good and bad news do not add up.
+            Some(_) if has_tones => {
+                for (at, series) in self.series.iter().enumerate() {
+                    let name = Value::Text(series.name.clone());
+                    line =
+                        line.word(if at > 0 { ", " } else { "" }).value(series.sum()).word(" ").value(name);
+                }
+            }
+            Some(sum) => line = line.value(sum).word(" in all"),
+            None => {}
+        }
+        // Bars that count one for each of their names are equal.
+        if self.max() == self.merged as f64 && has_tones {
+            return line;
+        }
+        if !line.parts.is_empty() {
+            line = line.word(", ");
         }
         let largest = (0..self.labels.len()).map(|bar| (self.stack(bar), bar));
         let largest = largest.max_by(|(one, at), (two, after)| {

@@ -15,18 +15,22 @@ const MAX_OUTLIERS: usize = 10;
 
 /// Charts of the runs, in the order of the rows.
 pub(super) fn sections(rows: &[Row]) -> Vec<Section> {
-    let labels =
-        rows.iter().map(|row| text(if row.short == Value::Missing { &row.file } else { &row.short }));
+    let label = |row: &Row| text(if row.short == Value::Missing { &row.file } else { &row.short });
+    let labels: Vec<Text> = rows.iter().map(label).collect();
     let amounts = rows
         .iter()
         .enumerate()
         .filter_map(|(bar, row)| Some((bar, Some(text(&row.verdict)), Value::Usd(row.cost?))));
     let tones = [("ok", Tone::Good), ("FAILED", Tone::Bad)];
-    let bars = Bars::stacked(labels.collect(), amounts).with_tones(&tones);
+    let bars = Bars::stacked(labels.clone(), amounts).with_tones(&tones);
     let costs = Chart::bars("Cost of each run, by verdict", bars);
+    let verdicts = rows.iter().enumerate().map(|(bar, row)| (bar, Some(text(&row.verdict)), Value::Count(1)));
+    let verdicts = Bars::stacked(labels, verdicts).with_tones(&tones);
+    let verdicts = Chart::bars("Runs by verdict", verdicts);
     let values = rows.iter().filter_map(|row| row.cost.map(Value::Usd)).collect();
     let distribution = Chart::distribution("Cost of runs", "runs", values);
-    let charts = costs.into_iter().chain(distribution).map(Chart::page_only).map(Section::Chart);
+    let charts =
+        verdicts.into_iter().chain(costs).chain(distribution).map(Chart::page_only).map(Section::Chart);
     charts.chain(outliers(rows).map(Section::Table)).collect()
 }
 
