@@ -11,10 +11,10 @@ use super::{
     dialect::{Dialect, DialectHints},
     fields::{
         AgentFields, AgentKey, CallFields, CallKey, CompactionFields, CompactionKey, DeltaKey, EventKey,
-        MessageKey, ModelFields, ModelKey, PartFields, PartKey, RecordFields, RecordKey, SearchKey,
-        ServerFields, ServerKey, SplitKey, UsageKey,
+        MessageKey, ModelFields, ModelKey, PartFields, PartKey, RecordFields, RecordKey, RunTimeFields,
+        RunTimeKey, SearchKey, ServerFields, ServerKey, SplitKey, UsageKey,
     },
-    json::Json,
+    json::{self, Json},
     kind::{Discriminator, Kind, Type},
     obvious::Obvious,
     record::{Models, Parser, RawUsage, Record},
@@ -353,6 +353,21 @@ pub fn agent_of_outcome(outcome: &str) -> Option<(Text<'_>, Option<Text<'_>>)> {
     memchr::memmem::find(outcome.as_bytes(), b"\"agentId\"")?;
     let fields: AgentFields<'_> = Obvious::fields(Json::checked(outcome))?;
     Some((fields.text(AgentKey::Id)?, fields.text(AgentKey::Type)))
+}
+
+/// Returns how long a tool ran, from its result object. Most tools do not say it.
+pub fn run_time_of_outcome(outcome: &str) -> Option<Millis> {
+    memchr::memmem::find(outcome.as_bytes(), b"uration")?;
+    let fields: RunTimeFields<'_> = Obvious::fields(Json::checked(outcome))?;
+    let millis = fields.number(RunTimeKey::Total).or_else(|| fields.number(RunTimeKey::Millis));
+    let seconds = || fields.number(RunTimeKey::Seconds).map(|seconds| seconds * 1000.0);
+    millis.or_else(seconds).filter(|&millis| millis >= 0.0).map(Millis::from_f64)
+}
+
+/// Returns the `id` and the `querySource` of an `api-request` record.
+pub fn request_of(record: &str) -> (Option<Text<'_>>, Option<Text<'_>>) {
+    let Ok(record) = json::object(record) else { return (None, None) };
+    (record.text(&["id"]), record.text(&["querySource"]))
 }
 
 /// Returns the name and status of each MCP server in an `mcp_servers` array. Servers without a name are

@@ -188,6 +188,9 @@ fields! {
         McpServers = "mcp_servers"
         RequestSession = "requestSessionId"
         SourceToolUse = "sourceToolUseID"
+        CamelRequest = "requestId"
+        SnakeRequest = "request_id"
+        RequestRef = "requestRef"
     }
 
     /// Fields of a `message`.
@@ -310,6 +313,13 @@ fields! {
         SnakeShell = "shell_id"
         CamelShell = "shellId"
         StatusChange = "statusChange"
+    }
+
+    /// Fields of a tool's result object that say how long the tool ran.
+    RunTimeFields by RunTimeKey {
+        Total = "totalDurationMs"
+        Millis = "durationMs"
+        Seconds = "durationSeconds"
     }
 
     /// Fields of the input and the result of a call that starts a subagent.

@@ -29,7 +29,7 @@ pub use block::{BlockId, BlockKind};
 pub use content::{
     ContentItem, RecordContent, brief_input, main_input, main_input_of, may_have_content, record_content,
 };
-pub use decode::{agent_of_input, agent_of_outcome, servers_of};
+pub use decode::{agent_of_input, agent_of_outcome, request_of, run_time_of_outcome, servers_of};
 pub use denial::Obstacle;
 pub use dialect::Dialect;
 pub use excerpt::{
@@ -260,6 +260,12 @@ pub struct Response<'a> {
     pub usage: Option<Usage>,
     /// Whether there is a `stop_reason`. In a saved message the counts of tokens are final then.
     pub stopped: bool,
+    /// The `stop_reason`, if it is a text.
+    pub stop_reason: Option<Text<'a>>,
+    /// Id that the API gave to the request.
+    pub request: Option<Text<'a>>,
+    /// `id` of the `api-request` record that the message answers (2.1.291 and later).
+    pub request_record: Option<Text<'a>>,
     /// The session that made the request, on lines that a fork copied (2.1.326 and later).
     pub request_session: Option<Text<'a>>,
     /// The version that wrote the line, if the line has it.

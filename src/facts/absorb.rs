@@ -52,6 +52,7 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         self.detail_agent();
         self.detail_record();
         self.detail_traces();
+        self.detail_moment();
         self.detail_excerpts();
         self.detail_last_message();
         self.detail_found();
@@ -148,6 +149,9 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         let (Some(response), Some(id)) = (&message.response, response) else { return };
         if self.keeps(Detail::RESPONSES) {
             self.detail_response(id, response.id.as_deref(), time);
+        }
+        if self.keeps(Detail::TIMING) {
+            self.detail_timing(id, response, time);
         }
         if self.keeps(Detail::MESSAGES)
             && message.blocks.iter().any(|block| block.tool_part == ToolPart::None)

@@ -3,6 +3,7 @@
 mod excerpt;
 mod found;
 mod note;
+mod timing;
 mod traced;
 
 use std::{borrow::Cow, collections::BTreeMap, ops::BitOr, sync::Arc};
@@ -10,6 +11,8 @@ use std::{borrow::Cow, collections::BTreeMap, ops::BitOr, sync::Arc};
 pub(crate) use excerpt::{ExcerptOf, Titles};
 pub(crate) use found::FoundRow;
 use smallvec::SmallVec;
+pub use timing::MomentKind;
+pub(crate) use timing::{Moment, ResponseTiming};
 pub(crate) use traced::{SessionSpan, Traced, Writers};
 
 use super::{
@@ -65,6 +68,9 @@ impl Detail {
 
     /// Rows of texts that a search finds.
     pub const FOUND: Self = Self(1 << 21);
+
+    /// When requests were sent, answered and why they ended, and how long tools ran.
+    pub const TIMING: Self = Self(1 << 22);
 
     /// Traces of hooks.
     pub const HOOKS: Self = Self::trace(Traces::HOOKS);
@@ -307,6 +313,8 @@ merged! {
         pub(crate) output: First<Name>,
         /// The command, skill or agent that it uses.
         pub(crate) used: First<Name>,
+        /// How long the tool ran, as it says itself.
+        pub(crate) run_time: First<Millis>,
     }
 }
 
@@ -331,6 +339,10 @@ merged! {
         pub(crate) query: Unmerged<Option<Arc<Query>>>,
         /// Decoded traces.
         pub(crate) traces: Vec<Traced>,
+        /// When the CLI sent requests and began to work on messages.
+        pub(crate) moments: Vec<Moment>,
+        /// End and ids of responses.
+        pub(crate) timings: Keyed<ResponseTiming>,
         /// Consecutive records that name the same session.
         pub(crate) spans: Vec<SessionSpan>,
         /// The writers of each source.

@@ -24,6 +24,7 @@ pub use explain::{Figure, Step, StepKind};
 pub use found::{Found, Query, Role, TextPart};
 pub use index::{AgentIndex, CallIndex, ExchangeIndex, PromptIndex, ResponseIndex, SessionIndex};
 
+pub use super::detail::MomentKind;
 use super::{Name, account::Input, key::Id, settled::lacks_result};
 use crate::{
     event::{self, Dialect, trace::Trace},
@@ -76,6 +77,8 @@ pub struct Ledger {
     pub records: Vec<Record>,
     /// Decoded traces of hooks, tasks and so on, as far as they are kept.
     pub traces: Vec<Traced>,
+    /// When the CLI sent requests and began to work on messages, in log order, if timing is kept.
+    pub moments: Vec<Moment>,
     /// Spans of records that name the same session, if requests or commands are kept.
     pub(crate) spans: Vec<SessionSpan>,
     /// Sources that only a host wrote, if requests or commands are kept.
@@ -227,6 +230,14 @@ pub struct Response {
     pub calls: u64,
     /// The first line of its text, if kept.
     pub said: Option<Name>,
+    /// Time of its last line, if timing is kept.
+    pub ended: Option<Time>,
+    /// Its `stop_reason`, if timing is kept.
+    pub stop_reason: Option<Name>,
+    /// Id that the API gave to its request, if timing is kept.
+    pub request: Option<Name>,
+    /// Id of the record of its request, if timing is kept.
+    pub request_record: Option<Name>,
 }
 
 /// A part of the cost of a session: the share of one response and tool, or cost that belongs to no response.
@@ -297,6 +308,8 @@ pub struct Call {
     pub brief: Option<Name>,
     /// The line of its failed result that says what went wrong, if kept.
     pub failure: Option<Name>,
+    /// How long the tool ran, as it says itself, if timing is kept.
+    pub run_time: Option<Millis>,
 }
 
 /// A prompt that a person typed.
@@ -442,6 +455,14 @@ pub struct Traced {
     pub dialect: Dialect,
     /// The decoded trace.
     pub trace: Trace<Name>,
+}
+
+/// A record that says when the CLI did something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Session, agent, time and location.
+    pub context: Context,
+    pub kind: MomentKind,
 }
 
 /// A span of records in a source that name the same session. Records in between name none.

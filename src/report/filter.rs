@@ -159,6 +159,7 @@ impl Filter {
             servers,
             records,
             traces,
+            moments,
             spans: _,   // filtered with their sessions
             hosts: _,   // about sources, not rows
             sources: _, // filtered with their sessions
@@ -216,6 +217,7 @@ impl Filter {
         servers.retain(|server| plain(&server.context));
         records.retain(|record| plain(&record.context));
         traces.retain(|row| plain(&row.context));
+        moments.retain(|row| plain(&row.context));
         self.narrow_sessions(ledger, &sessions);
     }
 

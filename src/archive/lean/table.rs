@@ -83,7 +83,7 @@ const ROWS: &[Row] = &[
         "hook_id", "hook_event", "hook_name", "exit_code", "exitCode", "outcome", "toolUseID", "task_id",
         "task_type", "compact_result", "trigger", "original_model", "originalModel", "fallback_model",
         "fallbackModel", "api_refusal_category", "apiRefusalCategory", "safety_stops", "decision_reason_type",
-        "toolName", "status", "end_time", "is_backgrounded",
+        "toolName", "status", "end_time", "is_backgrounded", "querySource",
     ]),
     (Object::Record, Keep::Set, &[
         "is_api_error_message", "isApiErrorMessage", "isReplay", "isSynthetic", "isMeta", "isCompactSummary",
@@ -165,7 +165,7 @@ const ROWS: &[Row] = &[
     ]),
     (Object::Outcome, Keep::Copy, &[
         "backgroundTaskId", "agentId", "agentType", "isAsync", "totalTokens", "totalToolUseCount",
-        "totalDurationMs", "task_id", "taskId", "shell_id", "shellId",
+        "totalDurationMs", "durationMs", "durationSeconds", "task_id", "taskId", "shell_id", "shellId",
     ]),
     (Object::Outcome, Keep::Word, &["status"]),
     (Object::Outcome, Keep::Object(Object::Task), &["task"]),

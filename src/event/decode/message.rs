@@ -63,6 +63,11 @@ fn response<'a>(
         requested: record.text(RecordKey::RequestedModel),
         usage: message.usage.get().map(usage),
         stopped: message.fields.get(MessageKey::StopReason).is_some_and(|reason| !reason.is_null()),
+        stop_reason: message.fields.text(MessageKey::StopReason),
+        request: [RecordKey::CamelRequest, RecordKey::SnakeRequest]
+            .into_iter()
+            .find_map(|key| record.text(key)),
+        request_record: record.text(RecordKey::RequestRef),
         request_session: record.text(RecordKey::RequestSession),
         version: record.text(RecordKey::Version).and_then(|version| Version::parse(&version)),
     }

@@ -231,6 +231,14 @@ impl RecordAbsorber<'_, '_, '_> {
         let may_tell =
             details.kept.traces().intersects(Traces::QUESTIONS) && !details.unanswered.remove(&call);
         let whole = details.kept.contains(Detail::OUTPUTS);
+        if let Some(took) = answer
+            .outcome
+            .filter(|_| details.kept.contains(Detail::TIMING))
+            .and_then(event::run_time_of_outcome)
+        {
+            let run_time = First::at(place, Some(took));
+            details.contents.insert(call, Content { run_time, ..Content::default() });
+        }
         if let Some(content) =
             answer.content.filter(|text| whole || may_tell && text.len() <= MAX_ANSWER_BYTES)
         {

@@ -33,6 +33,7 @@ impl Facts {
         let kept = details.kept;
         let explained = kept.contains(Detail::COST_STEPS);
         let traces = std::mem::take(&mut details.traces);
+        let moments = std::mem::take(&mut details.moments);
         let settled = Settled::of(&self, &records);
         let input = settled.input(&records);
         // Nearly half of the memory; only the rows of records need it from here on.
@@ -56,6 +57,7 @@ impl Facts {
             builder.records(rows, records);
         }
         builder.traces(traces);
+        builder.moments(moments);
         builder.link_agents();
         builder.sources();
         let has_content = kept.intersects(Detail::CONTENT);
@@ -220,6 +222,7 @@ impl<'a> LedgerBuilder<'a> {
                 facts.requested.get().or(facts.model.get()).cloned().unwrap_or_else(|| Name::from(NO_MODEL));
             let tokens = facts.tokens();
             let price = prices.cost(&model, &tokens, facts.terms()).filter(|_| facts.has_usage);
+            let timing = self.details.timings.get(id);
             self.responses.insert(id, ResponseIndex::new(self.ledger.responses.len()));
             self.response_facts.push(facts);
             self.ledger.responses.push(Response {
@@ -234,6 +237,10 @@ impl<'a> LedgerBuilder<'a> {
                 is_final: facts.has_usage && (facts.saved && facts.stopped || facts.delta),
                 calls: 0,
                 said: self.details.excerpt(ExcerptOf::Response, id),
+                ended: timing.and_then(|timing| timing.last).map(|Last(time)| time),
+                stop_reason: timing.and_then(|timing| timing.stop_reason.get()).cloned(),
+                request: timing.and_then(|timing| timing.request.get()).cloned(),
+                request_record: timing.and_then(|timing| timing.request_record.get()).cloned(),
             });
         }
     }
@@ -272,6 +279,7 @@ impl<'a> LedgerBuilder<'a> {
                 used: content.and_then(|content| content.used.get()).cloned(),
                 brief: self.details.excerpt(ExcerptOf::Input, id),
                 failure: self.details.excerpt(ExcerptOf::Failure, id),
+                run_time: content.and_then(|content| content.run_time.get()).copied(),
             });
         }
         self.answers();

@@ -30,6 +30,7 @@ macro_rules! contexts {
             servers,
             records,
             traces,
+            moments,
             spans: _,
             hosts: _,
             sources: _,
@@ -48,6 +49,7 @@ macro_rules! contexts {
         let own = own.chain(api_failures.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(compactions.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(servers.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(moments.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(traces.$iter().map(|one| &$($mutable)? one.context));
         own.chain(records.$iter().map(|one| &$($mutable)? one.context))
     }};

@@ -6,14 +6,14 @@ use std::{
 };
 
 use super::{
-    ApiFailure, CallIndex, Compaction, Context, Denial, End, InteractiveTurn, Ledger, Prompt, Record, Server,
-    ServerUse, SessionIndex, SessionSpan, Traced, Turn,
+    ApiFailure, CallIndex, Compaction, Context, Denial, End, InteractiveTurn, Ledger, Moment, Prompt, Record,
+    Server, ServerUse, SessionIndex, SessionSpan, Traced, Turn,
     build::{LedgerBuilder, Merged, merged_rows},
 };
 use crate::{
     facts::{
         Hashed, HashedSet, Name,
-        detail::{self, EventKind, ExcerptOf, LinePlace},
+        detail::{self, EventContext, EventKind, ExcerptOf, LinePlace},
         key::Id,
         once::Records,
         settled::{NO_TOOL, failed_calls},
@@ -167,14 +167,28 @@ impl LedgerBuilder<'_> {
         traces.sort_by_key(|row| row.context.place);
         self.ledger.traces.reserve_exact(traces.len());
         for detail::Traced { context, uuid, dialect, trace } in traces {
-            let session = self.sessions.get(&context.session).copied();
-            let agent = self.agent(session, &context.agent);
-            let at = self.location(context.place);
-            let context =
-                Context { session, agent, time: context.time.get(), location: at, version: context.version };
+            let context = self.context_of(context);
             self.ledger.traces.push(Traced { context, uuid, dialect, trace });
         }
         self.surroundings();
+    }
+
+    /// Adds the moments, in log order.
+    pub(super) fn moments(&mut self, mut moments: Vec<detail::Moment>) {
+        moments.sort_by_key(|row| row.context.place);
+        self.ledger.moments.reserve_exact(moments.len());
+        for detail::Moment { context, kind } in moments {
+            let context = self.context_of(context);
+            self.ledger.moments.push(Moment { context, kind });
+        }
+    }
+
+    /// Returns the context of a row that is not merged with others.
+    fn context_of(&mut self, context: EventContext) -> Context {
+        let session = self.sessions.get(&context.session).copied();
+        let agent = self.agent(session, &context.agent);
+        let at = self.location(context.place);
+        Context { session, agent, time: context.time.get(), location: at, version: context.version }
     }
 
     /// Adds the spans of sessions, and the sources that only a host wrote.

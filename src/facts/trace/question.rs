@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+pub(crate) use crate::event::trace::QUESTION_TOOL;
 use crate::{
     event::{
         NO_SUCH_TOOL,
-        trace::{QUESTION_TOOL, Request, Trace, Verdict},
+        trace::{Request, Trace, Verdict},
     },
     facts::{
         Name,

@@ -1,0 +1,89 @@
+//! Keeps when requests were sent and answered, and how long tools ran, for traces.
+
+use super::{Detail, EventContext};
+use crate::{
+    event::{self, Event},
+    facts::{
+        absorb::RecordAbsorber,
+        key::{Id, Name},
+        merge::{First, Last},
+    },
+    measure::Time,
+};
+
+/// A record that says when the CLI did something.
+#[derive(Clone, Debug)]
+pub(crate) struct Moment {
+    pub(crate) context: EventContext,
+    pub(crate) kind: MomentKind,
+}
+
+/// What the CLI did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MomentKind {
+    /// It sent a request to the API: id of the record, and the part of the CLI that asked.
+    Request { id: Option<Name>, source: Option<Name> },
+    /// It took a message from its queue and began to work on it.
+    Dequeue,
+}
+
+merged! {
+    /// End and ids of a response.
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct ResponseTiming {
+        /// Time of its last line.
+        pub(crate) last: Option<Last<Time>>,
+        pub(crate) stop_reason: First<Name>,
+        /// Id that the API gave to the request.
+        pub(crate) request: First<Name>,
+        /// Id of the record of the request.
+        pub(crate) request_record: First<Name>,
+    }
+}
+
+impl RecordAbsorber<'_, '_, '_> {
+    /// Notes when a request was sent or a message was taken from the queue.
+    pub(in crate::facts) fn detail_moment(&mut self) {
+        if !self.keeps(Detail::TIMING) {
+            return;
+        }
+        let Some(kind) = self.moment_kind(self.event) else { return };
+        let context = self.context(self.event.time);
+        if let Some(details) = self.facts.details.as_deref_mut() {
+            details.moments.push(Moment { context, kind });
+        }
+    }
+
+    fn moment_kind(&mut self, event: &Event<'_>) -> Option<MomentKind> {
+        match &*event.kind.name() {
+            "queue-operation/dequeue" => Some(MomentKind::Dequeue),
+            "api-request" => {
+                let (id, source) = event::request_of(event.text);
+                let mut own = |text: Option<event::Text<'_>>| text.map(|text| self.facts.names.get(&text));
+                Some(MomentKind::Request { id: own(id), source: own(source) })
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes the time, the stop reason and the request of one line of a response.
+    pub(in crate::facts) fn detail_timing(
+        &mut self,
+        id: Id,
+        response: &event::Response<'_>,
+        time: Option<Time>,
+    ) {
+        let (place, names) = (self.compact_place, &mut self.facts.names);
+        let mut own =
+            |text: &Option<event::Text<'_>>| First::at(place, text.as_deref().map(|text| names.get(text)));
+        let timing = ResponseTiming {
+            last: time.map(Last),
+            stop_reason: own(&response.stop_reason),
+            request: own(&response.request),
+            request_record: own(&response.request_record),
+        };
+        if let Some(details) = self.facts.details.as_deref_mut() {
+            details.timings.insert(id, timing);
+        }
+    }
+}
