@@ -11,10 +11,10 @@ use ccstat::internal::{
         calendar::{self, Zone},
     },
     permission::Breadth,
-    render::{self, Format, Style},
+    render::{self, Format, Style, otlp, perfetto},
     report::{
         self, Arrangement, By, Findings, Gate, Growth, Kind, Names, Periods, REPORTS, Report, TestedCall,
-        Trial, View,
+        Trial, View, trace::Traces,
     },
     scan::{self, Options, Progress},
 };
@@ -54,6 +54,9 @@ pub(crate) fn reports_in(formats: &[Format], log: &[u8]) -> usize {
     let zone = Zone::named("Europe/Berlin").expect("a zone");
     let view = View { ledger: &ledger, names: Names(&names), zone: &zone };
     let summary = report::summary(&read(Detail::TOTALS).settle(&prices), Names(&names));
+    let traced = String::from_utf8(traces(&view)).expect("traces are UTF-8");
+    let raw = traced.chars().find(|&letter| letter.is_control() && letter != '\n');
+    assert_eq!(raw, None, "traces of {}", log.escape_ascii());
     let mut written = 0;
     for report in [summary].into_iter().chain(all(&view, &prices)) {
         let name = report.name;
@@ -77,6 +80,21 @@ pub(crate) fn reports_in(formats: &[Format], log: &[u8]) -> usize {
         }
     }
     written
+}
+
+/// Writes the traces of all sessions in both formats, with all texts.
+fn traces(view: &View<'_>) -> Vec<u8> {
+    let mut text = Vec::new();
+    let traces = Traces::of(view.ledger, view.names);
+    for (session, _) in SessionIndex::each(&view.ledger.sessions) {
+        let session = traces.session(session);
+        let mut events = perfetto::Writer::new(&mut text).expect("a Vec takes everything");
+        events.session(&session).and_then(|()| events.end()).expect("a Vec takes everything");
+        for write in [otlp::write_spans, otlp::write_metrics, otlp::write_logs] {
+            write(&session, &mut text).expect("a Vec takes everything");
+        }
+    }
+    text
 }
 
 /// The periods of an overview.

@@ -27,6 +27,7 @@ pub use super::{
     show::Show,
     statusline::Statusline,
     tee::Tee,
+    trace::Trace,
 };
 use crate::{
     event::Query as TextQuery,
@@ -117,6 +118,14 @@ pub enum Command {
     /// Message text, tool input and tool output are left out unless --content is given; with it, `calls`
     /// have their whole inputs and outputs as JSON text.
     Export(Export),
+    /// Write sessions as traces for OpenTelemetry tools, Perfetto and Chrome
+    ///
+    /// Prompts, requests and tool calls become spans, with the names that the CLI's own telemetry gives them. SESSION is an id
+    /// or its beginning, or `latest`; without it, all sessions are written. A first argument that is the path of a file or
+    /// folder is taken as a path. Spans have no text of the logs unless --content is given. A row without a time has no span:
+    /// a message says how many there are. Times and numbers that the log only implies are named in the attribute
+    /// `ccstat.estimated`.
+    Trace(Box<Trace>),
     /// Write a log without its texts, so that it can be shared
     ///
     /// Replaces messages, tool inputs, tool results and paths by placeholders of the same length; in all logs

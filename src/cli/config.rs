@@ -404,7 +404,9 @@ fn is_key(arg: &Arg) -> bool {
     );
     // An option that is missing in the table is a key too, but not accepted in an automatically found file.
     let is_listed = |long: &str| key::group(long).is_none_or(|group| group.accepted.is_key());
-    sets && !arg.is_hide_set() && arg.get_long().is_some_and(is_listed)
+    // The formats of traces are not those of reports.
+    let is_own = arg.get_id() == super::trace::FORMAT;
+    sets && !is_own && !arg.is_hide_set() && arg.get_long().is_some_and(is_listed)
 }
 
 /// Whether two options exclude each other.

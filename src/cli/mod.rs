@@ -37,6 +37,7 @@ mod statusline;
 mod stdin;
 mod summarize;
 mod tee;
+mod trace;
 mod typed;
 mod typo;
 #[cfg(windows)]
@@ -146,6 +147,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             write(&cost.rows, ReportRequest::of(spec, &make))
         }
         Command::Archive(archive) => archive::archive(archive, &variables, style),
+        Command::Trace(trace) => trace::trace(trace, &variables),
         Command::Redact(redact) => redact::redact(redact, &variables),
         Command::Prices(prices) => {
             prices.output.fits(report::PRICES.name)?;
@@ -302,14 +304,19 @@ fn describe(unread: &Unread, sources: &[Source]) -> String {
 }
 
 fn status(input: &Input, stop: &Option<ExitStatus>, partial: bool, report: &Report) -> ExitStatus {
-    if let Some(stopped) = stop {
-        return *stopped;
+    match status_of(input, stop, partial) {
+        ExitStatus::Done | ExitStatus::Partial if report.failed().next().is_some() => ExitStatus::GateFailed,
+        status => status,
     }
-    match () {
-        () if input.records == 0 => ExitStatus::NothingRead,
-        () if report.failed().next().is_some() => ExitStatus::GateFailed,
-        () if partial => ExitStatus::Partial,
-        () => ExitStatus::Done,
+}
+
+/// The exit status of a command without gates.
+fn status_of(input: &Input, stop: &Option<ExitStatus>, partial: bool) -> ExitStatus {
+    match stop {
+        Some(stopped) => *stopped,
+        None if input.records == 0 => ExitStatus::NothingRead,
+        None if partial => ExitStatus::Partial,
+        None => ExitStatus::Done,
     }
 }
 

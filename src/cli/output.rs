@@ -238,20 +238,9 @@ impl Output {
         )))
     }
 
-    /// Refuses to overwrite a log that is read: `-o run.jsonl` is easily typed by mistake.
+    /// Refuses to overwrite a log that is read.
     pub(super) fn refuse_overwrite(&self, sources: &[Source]) -> Result<(), Error> {
-        let targets =
-            self.output.iter().filter_map(|target| Some((target, fs::canonicalize(&target.path).ok()?)));
-        for (target, path) in targets {
-            let is_target = |source: &Source| match &source.origin {
-                Origin::Stdin => false,
-                Origin::File(log) => fs::canonicalize(log).is_ok_and(|log| log == path),
-            };
-            if sources.iter().any(is_target) {
-                return Err(Error::Overwrite(target.path.clone()));
-            }
-        }
-        Ok(())
+        self.output.iter().try_for_each(|target| refuse_overwrite(&target.path, sources))
     }
 
     /// Writes a report to standard output and to all output files.
@@ -315,6 +304,16 @@ impl Output {
         }
         Ok(if failed && status == ExitStatus::Done { ExitStatus::Partial } else { status })
     }
+}
+
+/// Refuses to overwrite a log that is read: `-o run.jsonl` is easily typed by mistake.
+pub(super) fn refuse_overwrite(target: &Path, sources: &[Source]) -> Result<(), Error> {
+    let Ok(path) = fs::canonicalize(target) else { return Ok(()) };
+    let is_target = |source: &Source| match &source.origin {
+        Origin::Stdin => false,
+        Origin::File(log) => fs::canonicalize(log).is_ok_and(|log| log == path),
+    };
+    if sources.iter().any(is_target) { Err(Error::Overwrite(target.to_owned())) } else { Ok(()) }
 }
 
 /// Prints a line for each failed gate to standard error, so that the log of a job shows why it failed. Hints

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::{
-    args::Rows,
+    args::{Query, Rows},
     check_search,
     output::Channel,
     plan::{self, Variables},
@@ -15,8 +15,11 @@ use super::{
 };
 use crate::{
     error::{Error, ExitStatus},
-    facts::{Detail, ledger::Ledger},
-    input,
+    facts::{
+        Detail,
+        ledger::{Ledger, SessionIndex},
+    },
+    input::{self, Search},
     render::Style,
     report::{self, FindSessionError, FollowUp, LATEST, View},
     scan::{Locator, Target},
@@ -64,19 +67,14 @@ pub(super) fn show(show: &mut Show, variables: &Variables, style: Style) -> Resu
         read_filtered(&rows.query, &request, variables, &rows.output, &arrangement)?
     } else {
         let detail = request.detail | rows.output.content(request.spec, Channel::Stdout);
-        let filtered = read_for(id, rows, detail, variables)?;
+        rows.output.fits(report::SHOW.name)?;
+        let search = input::find(&plan::wanted(&rows.query.input, variables)?);
+        check_search(&search, &rows.output)?;
+        let filtered = read_for(id, search, &rows.query, detail, rows.output.quiet, variables)?;
         filtered.reading.complain_of_unread();
         filtered
     };
-    let session = match report::find_session(&filtered.ledger, id) {
-        Ok(session) => Some(session),
-        // If nothing was read or nothing matches the filters, that is reported instead.
-        Err(_) if filtered.ledger.sessions.is_empty() => None,
-        Err(error) => {
-            let list = variables.hints.typed(&FollowUp::Report(report::SESSIONS.name));
-            return Err(Error::Usage(describe(&error, id, &filtered.ledger, &list)));
-        }
-    };
+    let session = find(id, &filtered.ledger, variables)?;
     let make = |view: &View<'_>| report::show(view, session, *full);
     let reports = filtered.reports(&make, &rows.output, &arrangement)?;
     filtered.deliver(&reports, &rows.output, style)
@@ -84,14 +82,17 @@ pub(super) fn show(show: &mut Show, variables: &Variables, style: Style) -> Resu
 
 /// Reads the project folders that contain the session, or everything if file names and first records do not
 /// show which these are.
-fn read_for(id: &str, rows: &Rows, detail: Detail, variables: &Variables) -> Result<Filtered, Error> {
-    let Rows { query, output, .. } = rows;
-    output.fits(report::SHOW.name)?;
+pub(super) fn read_for(
+    id: &str,
+    search: Search,
+    query: &Query,
+    detail: Detail,
+    quiet: bool,
+    variables: &Variables,
+) -> Result<Filtered, Error> {
     let scope = Scope::of(query, detail, &[], variables)?;
-    let search = input::find(&plan::wanted(&query.input, variables)?);
-    check_search(&search, output)?;
     let read = |search| {
-        let reading = read_sources(search, &query.input, scope.detail, output.quiet);
+        let reading = read_sources(search, &query.input, scope.detail, quiet);
         scope.apply(reading)
     };
     // A filter may select another session than the one that is found here.
@@ -108,6 +109,19 @@ fn read_for(id: &str, rows: &Rows, detail: Detail, variables: &Variables) -> Res
         }
     }
     read(search)
+}
+
+/// Finds the session with this id; `None` if there is no session at all: that nothing was read or nothing matches
+/// the filters is reported instead.
+pub(super) fn find(id: &str, ledger: &Ledger, variables: &Variables) -> Result<Option<SessionIndex>, Error> {
+    match report::find_session(ledger, id) {
+        Ok(session) => Ok(Some(session)),
+        Err(_) if ledger.sessions.is_empty() => Ok(None),
+        Err(error) => {
+            let list = variables.hints.typed(&FollowUp::Report(report::SESSIONS.name));
+            Err(Error::Usage(describe(&error, id, ledger, &list)))
+        }
+    }
 }
 
 fn describe(error: &FindSessionError, start: &str, ledger: &Ledger, list: &str) -> String {

@@ -33,8 +33,14 @@ pub(super) fn pretty(value: &impl Serialize, out: &mut dyn Write) -> io::Result<
 /// Returns JSON on one line.
 pub(super) fn compact(value: &impl Serialize) -> io::Result<String> {
     let mut out = Vec::new();
-    value.serialize(&mut serde_json::Serializer::with_formatter(&mut out, Escaping(CompactFormatter)))?;
+    write_compact(value, &mut out)?;
     String::from_utf8(out).map_err(io::Error::other)
+}
+
+/// Writes JSON on one line, without a line end.
+pub(super) fn write_compact(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Escaping(CompactFormatter)))?;
+    Ok(())
 }
 
 /// A report with its envelope: schema version, name, generator, notes and gates.

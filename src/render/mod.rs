@@ -9,8 +9,12 @@ mod json;
 mod jsonl;
 mod junit;
 mod markdown;
+#[cfg(feature = "cli")]
+pub mod otlp;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "cli")]
+pub mod perfetto;
 mod prometheus;
 mod schema;
 #[cfg(feature = "cli")]

@@ -45,6 +45,8 @@ mod summary;
 mod table;
 mod tasks;
 mod tools;
+#[cfg(feature = "cli")]
+pub mod trace;
 mod turns;
 mod unit;
 mod value;

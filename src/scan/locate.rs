@@ -5,7 +5,7 @@
 //! file whose first records are also in another file belongs to the same conversation, wherever it is.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     io::Read,
     path::{Path, PathBuf},
 };
@@ -63,18 +63,25 @@ impl Chosen {
 }
 
 impl Locator {
-    /// Looks at the names and first records of all sources. `None` if reading less than everything is not
-    /// possible: nothing is saved by session, or a source is not a regular file and cannot be read twice.
+    /// Looks at the names and first records of all sources. `None` if reading only some project folders is not
+    /// possible: nothing is saved by session, or in one folder only.
     pub fn of(sources: &[Source], options: &Options) -> Option<Self> {
+        let mut folders = sources.iter().filter_map(home).map(|home| home.folder);
+        let first = folders.next()?;
+        if folders.all(|folder| folder == first) { None } else { Self::read(sources, options) }
+    }
+
+    /// Looks at the names and first records of all sources. `None` if a source is not a regular file and cannot
+    /// be read twice.
+    fn read(sources: &[Source], options: &Options) -> Option<Self> {
         let is_file = |source: &Source| match &source.origin {
             Origin::Stdin => false,
             Origin::File(path) => path.metadata().is_ok_and(|about| about.is_file()),
         };
-        let homes: Vec<Option<Home>> = sources.iter().map(home).collect();
-        let first = homes.iter().flatten().next()?;
-        if homes.iter().flatten().all(|home| home.folder == first.folder) || !sources.iter().all(is_file) {
+        if !sources.iter().all(is_file) {
             return None;
         }
+        let homes: Vec<Option<Home>> = sources.iter().map(home).collect();
         let mut found = Self::default();
         for (at, (source, home)) in sources.iter().zip(homes).enumerate() {
             let head = home.is_some().then(|| Head::read(source, options)).flatten();
@@ -84,6 +91,45 @@ impl Locator {
             }
         }
         Some(found)
+    }
+
+    /// Returns groups of sources that can be read one after the other, because no session is in two of them. `None`
+    /// if only the whole content of a source says which sessions are in it.
+    pub fn groups(sources: &[Source], options: &Options) -> Option<Vec<Vec<usize>>> {
+        if !sources.iter().all(|source| home(source).is_some()) {
+            return None;
+        }
+        let found = Self::read(sources, options)?;
+        if found.folders.iter().any(Option::is_none) {
+            return None;
+        }
+        // Each source leads to the first of its group.
+        let mut first: Vec<usize> = (0..sources.len()).collect();
+        fn root(first: &mut [usize], mut at: usize) -> usize {
+            while first[at] != at {
+                first[at] = first[first[at]];
+                at = first[at];
+            }
+            at
+        }
+        let starts = found.sessions.values().map(|session| &session.sources);
+        for group in starts.chain(found.uuids.values()) {
+            for pair in group.windows(2) {
+                let (one, two) = (root(&mut first, pair[0]), root(&mut first, pair[1]));
+                first[one.max(two)] = one.min(two);
+            }
+        }
+        let mut groups: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for at in 0..sources.len() {
+            groups.entry(root(&mut first, at)).or_default().push(at);
+        }
+        let mut start: Vec<Earliest> = vec![Earliest::default(); sources.len()];
+        for session in found.sessions.values() {
+            session.sources.iter().for_each(|&source| start[source].merge(session.start));
+        }
+        let mut groups: Vec<Vec<usize>> = groups.into_values().collect();
+        groups.sort_by_key(|group| group.iter().map(|&at| start[at].get()).min());
+        Some(groups)
     }
 
     fn add(&mut self, source: usize, home: &Home<'_>, head: Head) {

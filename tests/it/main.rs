@@ -70,5 +70,6 @@ mod support;
 mod tee;
 #[cfg(unix)]
 mod terminal;
+mod trace;
 #[cfg(target_os = "linux")]
 mod trust;

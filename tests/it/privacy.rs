@@ -330,6 +330,10 @@ fn no_other_output_shows_a_secret() {
         &["check", path, "--fail-on", gates, "--format", "markdown"],
         &["cost", path, "--by", "tool,agent,session", "--format", "csv"],
         &["diff", path, path, "--format", "json"],
+        &["trace", path],
+        &["trace", SAVED, path],
+        &["trace", path, "--format", "perfetto"],
+        &["trace", path, "--metrics", "--logs"],
     ];
     for words in lines {
         assert_no_secret(words, &output_of(words));

@@ -56,6 +56,7 @@ const COMMANDS: &[&[&str]] = &[
     &["export", "denials"],
     &["export", "errors"],
     &["export", "records"],
+    &["trace"],
     &["redact"],
 ];
 

@@ -163,6 +163,11 @@ pub(super) const GROUPS: &[Group] = &[
     },
     Group { accepted: Accepted::Typed, effect: "says how `search` reads its text", options: &["regex"] },
     Group { accepted: Accepted::Typed, effect: "shows whole texts", options: &["full"] },
+    Group {
+        accepted: Accepted::Typed,
+        effect: "says what `trace` writes",
+        options: &["logs", "metrics", "split"],
+    },
     Group { accepted: Accepted::Typed, effect: "prints and ends", options: &["help", "version"] },
 ];
 

@@ -80,6 +80,22 @@ const OTHERS: &[Topic] = &[
         about: None,
     },
     Topic {
+        command: "trace",
+        group: CommandGroup::Programs,
+        examples: &[
+            (
+                "Show the latest session in Perfetto or Chrome",
+                "ccstat trace latest --format perfetto -o run.json",
+            ),
+            ("Write a run for a collector", "ccstat trace run.jsonl -o run.otlp.jsonl"),
+            (
+                "Write the spans of a week, one file per session",
+                "ccstat trace --since 7d --split -o traces/ ~/.claude/projects",
+            ),
+        ],
+        about: None,
+    },
+    Topic {
         command: "redact",
         group: CommandGroup::Programs,
         examples: &[

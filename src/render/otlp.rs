@@ -1,0 +1,385 @@
+//! OTLP JSON lines, as the file exporter of the OpenTelemetry Collector writes them: ids in hex, 64-bit
+//! numbers as strings, one message per line.
+
+use std::{
+    fmt::{self, Display},
+    io::{self, Write},
+};
+
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use super::json;
+use crate::{
+    measure::Time,
+    report::trace::{
+        Attribute, Attributes, LogRecord, Metric, Point, SEMANTIC_CONVENTIONS, SessionTrace, Span, SpanBody,
+    },
+};
+
+/// Name of the instrumentation scope.
+const SCOPE: &str = "ccstat";
+
+/// `SPAN_KIND_INTERNAL`, as the CLI says it of all its spans.
+const INTERNAL: u8 = 1;
+
+const UNSET: u8 = 0;
+const ERROR: u8 = 2;
+
+/// `AGGREGATION_TEMPORALITY_DELTA`: a point covers one session.
+const DELTA: u8 = 1;
+
+/// Severity numbers of events.
+const INFO: (u8, &str) = (9, "INFO");
+const FAILED: (u8, &str) = (17, "ERROR");
+
+/// Writes the spans of a session: a line of `TracesData` for each prompt.
+pub fn write_spans(session: &SessionTrace, out: &mut dyn Write) -> io::Result<()> {
+    let mut spans: Vec<&Span> = session.spans.iter().collect();
+    // In the order of their interactions.
+    let mut traces = std::collections::HashMap::new();
+    for span in &session.spans {
+        let next = traces.len();
+        traces.entry(span.trace).or_insert(next);
+    }
+    spans.sort_by_key(|span| traces.get(&span.trace));
+    for spans in spans.chunk_by(|one, two| one.trace == two.trace) {
+        let list = Each(spans.iter().map(|span| SpanJson { span, session }));
+        line(&Data { session, names: ("resourceSpans", "scopeSpans", "spans"), list }, out)?;
+    }
+    Ok(())
+}
+
+/// Writes the metrics of a session as a line of `MetricsData`.
+pub fn write_metrics(session: &SessionTrace, out: &mut dyn Write) -> io::Result<()> {
+    let metrics = session.metrics();
+    if metrics.is_empty() {
+        return Ok(());
+    }
+    let list = Each(metrics.iter().map(MetricJson));
+    line(&Data { session, names: ("resourceMetrics", "scopeMetrics", "metrics"), list }, out)
+}
+
+/// Writes the events of a session as a line of `LogsData`.
+pub fn write_logs(session: &SessionTrace, out: &mut dyn Write) -> io::Result<()> {
+    let logs = session.logs();
+    if logs.is_empty() {
+        return Ok(());
+    }
+    let list = Each(logs.iter().map(LogJson));
+    line(&Data { session, names: ("resourceLogs", "scopeLogs", "logRecords"), list }, out)
+}
+
+fn line(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    json::write_compact(value, out)?;
+    out.write_all(b"\n")
+}
+
+/// An object with these members.
+macro_rules! object {
+    ($serializer:expr, $($key:literal: $value:expr),* $(,)?) => {{
+        let mut map = $serializer.serialize_map(None)?;
+        $(map.serialize_entry($key, &$value)?;)*
+        map.end()
+    }};
+}
+
+/// A list whose elements are made while it is written.
+struct Each<I>(I);
+
+impl<I: Iterator<Item: Serialize> + Clone> Serialize for Each<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        for one in self.0.clone() {
+            list.serialize_element(&one)?;
+        }
+        list.end()
+    }
+}
+
+/// One message: a resource with one scope.
+struct Data<'s, L> {
+    session: &'s SessionTrace,
+    /// Names of the lists of resources, scopes and elements.
+    names: (&'static str, &'static str, &'static str),
+    list: L,
+}
+
+impl<L: Serialize> Serialize for Data<'_, L> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry(self.names.0, &[Resource(self)])?;
+        map.end()
+    }
+}
+
+struct Resource<'d, 's, L>(&'d Data<'s, L>);
+
+impl<L: Serialize> Serialize for Resource<'_, '_, L> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let SessionTrace { version, project, machine, .. } = self.0.session;
+        let mut attributes = Attributes(vec![("service.name", Attribute::Word("claude-code"))]);
+        let known = [("service.version", version), ("host.name", machine), ("ccstat.project", project)];
+        let known =
+            known.into_iter().filter_map(|(key, value)| Some((key, Attribute::from(value.as_ref()?))));
+        attributes.0.extend(known);
+        let schema = format!("https://opentelemetry.io/schemas/{SEMANTIC_CONVENTIONS}");
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("resource", &Holder(&attributes))?;
+        map.serialize_entry(self.0.names.1, &[Scope(self.0)])?;
+        map.serialize_entry("schemaUrl", &schema)?;
+        map.end()
+    }
+}
+
+/// An object that only has attributes.
+struct Holder<'a>(&'a Attributes);
+
+impl Serialize for Holder<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        object!(serializer, "attributes": List(self.0))
+    }
+}
+
+struct Scope<'d, 's, L>(&'d Data<'s, L>);
+
+impl<L: Serialize> Serialize for Scope<'_, '_, L> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Name;
+        impl Serialize for Name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                object!(serializer, "name": SCOPE, "version": env!("CARGO_PKG_VERSION"))
+            }
+        }
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("scope", &Name)?;
+        map.serialize_entry(self.0.names.2, &self.0.list)?;
+        map.end()
+    }
+}
+
+struct SpanJson<'a> {
+    span: &'a Span,
+    session: &'a SessionTrace,
+}
+
+impl Serialize for SpanJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let span = self.span;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("traceId", &Hex(&span.trace.0))?;
+        map.serialize_entry("spanId", &Hex(&span.id.0))?;
+        if let Some(parent) = &span.parent {
+            map.serialize_entry("parentSpanId", &Hex(&parent.0))?;
+        }
+        map.serialize_entry("name", span.body.name())?;
+        map.serialize_entry("kind", &INTERNAL)?;
+        map.serialize_entry("startTimeUnixNano", &Nanos(span.start))?;
+        map.serialize_entry("endTimeUnixNano", &Nanos(span.end))?;
+        map.serialize_entry("attributes", &List(&span.attributes(self.session)))?;
+        if let SpanBody::Request(request) = &span.body
+            && !request.attempt_times.is_empty()
+        {
+            let attempts = request.attempt_times.iter().zip(1..).map(Attempt);
+            map.serialize_entry("events", &Each(attempts))?;
+        }
+        map.serialize_entry("status", &Status(span))?;
+        map.end()
+    }
+}
+
+/// An attempt of a request: its time and number.
+struct Attempt<'a>((&'a Time, u64));
+
+impl Serialize for Attempt<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (time, number) = self.0;
+        let attributes = Attributes(vec![("attempt", Attribute::Count(number))]);
+        object!(serializer,
+            "timeUnixNano": Nanos(*time),
+            "name": "gen_ai.request.attempt",
+            "attributes": List(&attributes),
+        )
+    }
+}
+
+struct Status<'a>(&'a Span);
+
+impl Serialize for Status<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0.error {
+            Some(error) => object!(serializer, "message": **error, "code": ERROR),
+            None => object!(serializer, "code": UNSET),
+        }
+    }
+}
+
+struct MetricJson<'a>(&'a Metric);
+
+impl Serialize for MetricJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Sum<'a>(&'a Metric);
+        impl Serialize for Sum<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                object!(serializer,
+                    "dataPoints": Each(self.0.points.iter().map(PointJson)),
+                    "aggregationTemporality": DELTA,
+                    "isMonotonic": true,
+                )
+            }
+        }
+        let Metric { name, description, unit, .. } = self.0;
+        object!(serializer, "name": name, "description": description, "unit": unit, "sum": Sum(self.0))
+    }
+}
+
+struct PointJson<'a>(&'a Point);
+
+impl Serialize for PointJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Point { start, end, value, attributes } = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("attributes", &List(attributes))?;
+        map.serialize_entry("startTimeUnixNano", &Nanos(*start))?;
+        map.serialize_entry("timeUnixNano", &Nanos(*end))?;
+        match number(value) {
+            Number::Int(count) => map.serialize_entry("asInt", &Quoted(count))?,
+            Number::Double(amount) => map.serialize_entry("asDouble", &amount)?,
+            Number::None => {}
+        }
+        map.end()
+    }
+}
+
+struct LogJson<'a>(&'a LogRecord);
+
+impl Serialize for LogJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let LogRecord { time, name, span, is_error, attributes } = self.0;
+        let (number, word) = if *is_error { FAILED } else { INFO };
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("timeUnixNano", &Nanos(*time))?;
+        map.serialize_entry("observedTimeUnixNano", &Nanos(*time))?;
+        map.serialize_entry("severityNumber", &number)?;
+        map.serialize_entry("severityText", word)?;
+        map.serialize_entry("eventName", &Shown(format_args!("claude_code.{name}")))?;
+        let body = Attribute::Text(format!("claude_code.{name}").into());
+        map.serialize_entry("body", &ValueJson(&body))?;
+        map.serialize_entry("attributes", &List(attributes))?;
+        if let Some((trace, span)) = span {
+            map.serialize_entry("traceId", &Hex(&trace.0))?;
+            map.serialize_entry("spanId", &Hex(&span.0))?;
+        }
+        map.end()
+    }
+}
+
+/// Attributes as a list of keys and values.
+struct List<'a>(&'a Attributes);
+
+impl Serialize for List<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Pair<'a>((&'a str, &'a Attribute));
+        impl Serialize for Pair<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                object!(serializer, "key": self.0.0, "value": ValueJson(self.0.1))
+            }
+        }
+        let mut list = serializer.serialize_seq(None)?;
+        for (key, value) in &self.0.0 {
+            list.serialize_element(&Pair((key, value)))?;
+        }
+        list.end()
+    }
+}
+
+/// A value with the name of its type.
+struct ValueJson<'a>(&'a Attribute);
+
+impl Serialize for ValueJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Attribute::Word(text) => object!(serializer, "stringValue": text),
+            Attribute::Text(text) => object!(serializer, "stringValue": **text),
+            Attribute::Flag(flag) => object!(serializer, "boolValue": flag),
+            Attribute::Texts(texts) => object!(serializer, "arrayValue": Texts(texts)),
+            number_like => match number(number_like) {
+                Number::Int(count) => object!(serializer, "intValue": Quoted(count)),
+                Number::Double(amount) => object!(serializer, "doubleValue": amount),
+                Number::None => serializer.serialize_map(None)?.end(),
+            },
+        }
+    }
+}
+
+struct Texts<'a>(&'a [crate::report::Text]);
+
+impl Serialize for Texts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct One<'a>(&'a str);
+        impl Serialize for One<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                object!(serializer, "stringValue": self.0)
+            }
+        }
+        object!(serializer, "values": Each(self.0.iter().map(|text| One(text))))
+    }
+}
+
+/// A number of OTLP.
+enum Number {
+    Int(i64),
+    Double(f64),
+    None,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "OTLP has no exact decimals; 15 digits of a dollar remain")]
+fn number(value: &Attribute) -> Number {
+    match value {
+        Attribute::Count(count) => Number::Int(i64::try_from(*count).unwrap_or(i64::MAX)),
+        Attribute::Millis(millis) => Number::Int((millis.micros() + 500) / 1000),
+        Attribute::Seconds(millis) => Number::Double(millis.as_f64() / 1000.0),
+        Attribute::Usd(usd) => Number::Double(usd.nanos() as f64 / 1e9),
+        Attribute::Word(_) | Attribute::Text(_) | Attribute::Flag(_) | Attribute::Texts(_) => Number::None,
+    }
+}
+
+/// A number as a string.
+struct Quoted(i64);
+
+impl Serialize for Quoted {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+/// Something displayed, as a string.
+struct Shown<D>(D);
+
+impl<D: Display> Serialize for Shown<D> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+/// Nanoseconds since 1970. Times before are not in the format.
+struct Nanos(Time);
+
+impl Serialize for Nanos {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}000", self.0.micros().max(0)))
+    }
+}
+
+struct Hex<'a>(&'a [u8]);
+
+impl Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl Serialize for Hex<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
