@@ -251,20 +251,70 @@ fn block(start: Option<Time>, group: &Group<'_>, now: Time) -> Value {
     let end = start.map(|start| start.plus(WINDOW));
     let runs = |(end, last): (Time, Time)| now < end && now.since(last) < WINDOW;
     let is_active = end.zip(group.last).is_some_and(runs);
+    let rate = BurnRate::of(group).filter(|_| is_active);
     window(
         start.map(|start| start.to_string()).into(),
         [start, end],
         group,
         cost(&group.sum),
         is_active,
+        rate.zip(end).map(|(rate, end)| (rate.value(), rate.projection(group, end.since(now)))),
         false,
     )
+}
+
+/// Use per time between the first and the last response of a window.
+#[derive(Clone, Copy, Debug)]
+struct BurnRate {
+    /// All tokens, per minute.
+    tokens: f64,
+    /// Tokens that have nothing to do with the cache, per minute.
+    uncached: f64,
+    /// Dollars per hour.
+    cost: Option<f64>,
+}
+
+impl BurnRate {
+    /// `None` if all responses have the same time.
+    fn of(group: &Group<'_>) -> Option<Self> {
+        let minutes = group.last?.since(group.first?).as_f64() / 60_000.0;
+        let per_minute = |amount: Value| amount.number().map(|number| number / minutes);
+        let used = &group.sum.tokens;
+        let (all, uncached) = (tokens(&group.sum), used.input.saturating_add(used.output));
+        (minutes > 0.0).then_some(Self {
+            tokens: per_minute(all.into())?,
+            uncached: per_minute(uncached.into())?,
+            cost: per_minute(cost(&group.sum)).map(|cost| cost * 60.0),
+        })
+    }
+
+    fn value(self) -> Value {
+        Value::map([
+            ("tokensPerMinute", Value::Number(self.tokens)),
+            ("tokensPerMinuteForIndicator", Value::Number(self.uncached)),
+            ("costPerHour", self.cost.map_or(Value::Missing, Value::Number)),
+        ])
+    }
+
+    /// The use of the window at its end if the rate stays the same. Like ccusage, it counts whole minutes.
+    fn projection(self, group: &Group<'_>, rest: Millis) -> Value {
+        let minutes = (rest.as_f64() / 60_000.0).round();
+        let at_end = |now: Value, per_minute: f64| {
+            now.number().map_or(Value::Missing, |number| now.like(number + per_minute * minutes))
+        };
+        let hourly = self.cost.unwrap_or_default();
+        Value::map([
+            ("totalTokens", at_end(tokens(&group.sum).into(), self.tokens)),
+            ("totalCost", at_end(cost(&group.sum), hourly / 60.0)),
+            ("remainingMinutes", Value::Count(0).like(minutes)),
+        ])
+    }
 }
 
 /// A gap without responses between two windows.
 fn gap(start: Time, end: Time) -> Value {
     let times = [Some(start), Some(end)];
-    window(format!("gap-{start}").into(), times, &Group::default(), Usd::ZERO.into(), false, true)
+    window(format!("gap-{start}").into(), times, &Group::default(), Usd::ZERO.into(), false, None, true)
 }
 
 fn window(
@@ -273,8 +323,10 @@ fn window(
     group: &Group<'_>,
     cost: Value,
     is_active: bool,
+    rate: Option<(Value, Value)>,
     is_gap: bool,
 ) -> Value {
+    let (rate, projection) = rate.unwrap_or_default();
     Value::map([
         ("id", id),
         ("startTime", start.into()),
@@ -287,8 +339,8 @@ fn window(
         ("totalTokens", tokens(&group.sum).into()),
         ("costUSD", cost),
         ("models", group.used()),
-        ("burnRate", Value::Missing),
-        ("projection", Value::Missing),
+        ("burnRate", rate),
+        ("projection", projection),
     ])
 }
 

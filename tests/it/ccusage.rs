@@ -88,6 +88,41 @@ fn blocks_are_windows_of_five_hours() {
     has_keys(&block["tokenCounts"], &["cacheCreationInputTokens", "cacheReadInputTokens"], "tokenCounts");
 }
 
+/// Four responses within 47 minutes, the last one three minutes ago. The figures are those of ccusage 20.0.24.
+#[test]
+fn a_running_window_has_a_burn_rate_and_a_projection() {
+    let now = jiff::Timestamp::now();
+    let response = |at: usize, minutes: i64| {
+        let time = (now - jiff::SignedDuration::from_mins(minutes)).strftime("%Y-%m-%dT%H:%M:%S.000Z");
+        let tokens = 100 * (at + 1);
+        format!(
+            r#"{{"type":"assistant","sessionId":"s","isSidechain":false,"timestamp":"{time}","message":{{"id":"m{at}","model":"claude-haiku-4-5","stop_reason":"end_turn","content":[],"usage":{{"input_tokens":{tokens},"output_tokens":100,"cache_read_input_tokens":10000}}}}}}"#
+        )
+    };
+    let log: Vec<String> = [50, 31, 12, 3].iter().enumerate().map(|(at, ago)| response(at, *ago)).collect();
+    let log = crate::support::log(log.join("\n"));
+    let blocks = json(&["blocks", "--ccusage", log.path().to_str().unwrap()]);
+    let block = blocks["blocks"].as_array().unwrap().iter().find(|block| block["isActive"] == true).unwrap();
+    let number = |value: &Value| value.as_f64().unwrap();
+    let near =
+        |value: &Value, expected: f64| assert!((number(value) - expected).abs() < 1e-6, "{value} {expected}");
+    let (rate, projection) = (&block["burnRate"], &block["projection"]);
+    near(&rate["tokensPerMinute"], 41_400.0 / 47.0);
+    near(&rate["tokensPerMinuteForIndicator"], 1_400.0 / 47.0);
+    near(&rate["costPerHour"], number(&block["costUSD"]) / 47.0 * 60.0);
+    let minutes = number(&projection["remainingMinutes"]);
+    // It began at the full hour before the first response.
+    assert!((190.0..=250.0).contains(&minutes), "{projection}");
+    let tokens = number(&block["totalTokens"]) + number(&rate["tokensPerMinute"]) * minutes;
+    near(&projection["totalTokens"], tokens.round());
+    near(&projection["totalCost"], number(&block["costUSD"]) + number(&rate["costPerHour"]) / 60.0 * minutes);
+    let past = json(&["blocks", "--ccusage", TRANSCRIPTS]);
+    assert_eq!(
+        (&past["blocks"][0]["burnRate"], &past["blocks"][0]["projection"]),
+        (&Value::Null, &Value::Null)
+    );
+}
+
 #[test]
 fn an_unknown_cost_is_null_and_never_zero() {
     let response = |model: &str, second: u32| {
