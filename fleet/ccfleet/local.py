@@ -50,10 +50,10 @@ def unpacked(path: str, data: bytes) -> bytes:
     return bytes(pieces)
 
 
-def planned(roots: Iterable[str], size: int) -> list[Partition]:
+def planned(roots: Iterable[str], size: int, name: str = "p") -> list[Partition]:
     """The partitions of the logs below these roots."""
     logs = {log.path: log for log in find(roots)}
-    return partitions(logs.values(), lambda path: session_ids(head(path)) if needs_head(logs[path]) else (), size)
+    return partitions(logs.values(), lambda path: session_ids(head(path)) if needs_head(logs[path]) else (), size, name)
 
 
 def write(ccstat: str, parts: list[Partition], out: Path, threads: int = 0) -> list[operator.Row]:

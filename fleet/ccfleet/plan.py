@@ -122,8 +122,8 @@ def grouped(logs: list[Log], ids: Callable[[str], Iterable[str]], limit: int) ->
     return list(groups.values())
 
 
-def partitions(logs: Iterable[Log], ids: Callable[[str], Iterable[str]], size: int = PARTITION_BYTES) -> list[Partition]:
-    """Packs groups of logs into partitions of about `size` bytes, in the order of their paths."""
+def partitions(logs: Iterable[Log], ids: Callable[[str], Iterable[str]], size: int, name: str = "p") -> list[Partition]:
+    """Packs groups of logs into partitions of about `size` bytes, in the order of their paths. `name` begins their names."""
     packed: list[list[Log]] = []
     filled = size
     for group in grouped(sorted(logs, key=lambda log: log.path), ids, size):
@@ -133,4 +133,4 @@ def partitions(logs: Iterable[Log], ids: Callable[[str], Iterable[str]], size: i
             filled = 0
         packed[-1].extend(group)
         filled += bytes_of_group
-    return [Partition(f"p{number:06}", tuple(logs)) for number, logs in enumerate(packed)]
+    return [Partition(f"{name}{number:06}", tuple(logs)) for number, logs in enumerate(packed)]
