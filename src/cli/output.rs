@@ -1,6 +1,7 @@
 //! Writes reports to standard output, standard error and files, as the options say.
 
 use std::{
+    collections::BTreeSet,
     ffi::{OsStr, OsString},
     fs,
     io::{self, IsTerminal, Write},
@@ -319,8 +320,8 @@ pub(super) fn refuse_overwrite(target: &Path, sources: &[Source]) -> Result<(), 
 /// Prints a line for each failed gate to standard error, so that the log of a job shows why it failed. Hints
 /// are added unless the report shows them.
 fn complain_of_gates(report: &Report, shown: bool) {
-    let failed: Vec<&str> = report.failed().map(|verdict| verdict.gate).collect();
-    let verdicts = report.verdicts.iter().filter(|verdict| failed.contains(&verdict.gate));
+    let failed: BTreeSet<&str> = report.failed().map(|verdict| verdict.gate).collect();
+    let verdicts = report.verdicts.iter().filter(|verdict| failed.contains(verdict.gate));
     let verdicts: Vec<Verdict> = verdicts.cloned().collect();
     // The last line may be a count of gates.
     for (line, hint) in gate_lines(&verdicts).into_iter().take(failed.len()) {

@@ -338,3 +338,111 @@ fn span_text(span: &Span) -> String {
     let more = if span.count > 1 { format!(" and {} more", span.count - 1) } else { String::new() };
     format!("{} ({}){more}: {took}", &*span.name, span.activity.name())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Time;
+
+    /// Position and size of each drawn rectangle, and the size of the picture.
+    fn drawn(plot: Plot) -> (Vec<[f64; 4]>, [f64; 2]) {
+        let mut page = Markup::default();
+        draw(&Chart { title: "Chart", plot, is_page_only: false }, "id", "about", &mut page);
+        let tree = roxmltree::Document::parse(page.as_str()).unwrap();
+        let number =
+            |node: roxmltree::Node<'_, '_>, name| node.attribute(name).unwrap().parse::<f64>().unwrap();
+        let rects = tree.descendants().filter(|node| node.has_tag_name("rect"));
+        let rects = rects.map(|node| ["x", "y", "width", "height"].map(|name| number(node, name)));
+        let size: Vec<f64> = tree
+            .root_element()
+            .attribute("viewBox")
+            .unwrap()
+            .split(' ')
+            .map(|one| one.parse().unwrap())
+            .collect();
+        (rects.collect(), [size[2], size[3]])
+    }
+
+    /// Numbers are written with one digit, so neighbours may share a tenth of a pixel.
+    fn assert_apart_and_inside((rects, [width, height]): &(Vec<[f64; 4]>, [f64; 2])) {
+        assert!(!rects.is_empty());
+        for (at, one) in rects.iter().enumerate() {
+            let [x, y, w, h] = *one;
+            assert!(x >= 0.0 && y >= 0.0 && x + w <= width + 0.15 && y + h <= height + 0.15, "{one:?}");
+            for other in &rects[at + 1..] {
+                let apart = |from: usize| {
+                    one[from] + one[from + 2] <= other[from] + 0.15
+                        || other[from] + other[from + 2] <= one[from] + 0.15
+                };
+                assert!(apart(0) || apart(1), "{one:?} and {other:?} overlap");
+            }
+        }
+    }
+
+    fn series(name: &str, values: &[u64]) -> Series {
+        let values = values.iter().map(|&value| Value::Count(value)).collect();
+        Series { name: name.into(), values, tone: Tone::Plain }
+    }
+
+    #[test]
+    fn stacked_bars_do_not_overlap_and_are_as_high_as_their_sum() {
+        let bars = Bars::for_tests(vec![series("a", &[5, 9, 0, 1]), series("b", &[3, 0, 0, 7])]);
+        let picture = drawn(Plot::Bars(bars));
+        assert_apart_and_inside(&picture);
+        let height = |bar: usize| {
+            let mut lefts: Vec<f64> = picture.0.iter().map(|rect| rect[0]).collect();
+            lefts.dedup();
+            picture.0.iter().filter(|rect| rect[0] == lefts[bar]).map(|rect| rect[3]).sum::<f64>()
+        };
+        // 8, 9 and 8: the empty bar is not drawn.
+        assert!((height(0) / height(1) - 8.0 / 9.0).abs() < 0.01, "{:?}", picture.0);
+        assert!((height(0) - height(2)).abs() < 0.25, "{:?}", picture.0);
+    }
+
+    #[test]
+    fn lanes_and_their_rows_do_not_overlap() {
+        let time = |second: i64| Time::from_micros(second * 1_000_000);
+        let span = |from, to| Span {
+            from: time(from),
+            to: time(to),
+            activity: Activity::Call,
+            name: "Bash".into(),
+            count: 1,
+        };
+        let lane = |rows: Vec<Vec<Span>>| Lane { name: "agent".into(), rows };
+        let lanes = vec![
+            lane(vec![vec![span(0, 40), span(40, 99), span(99, 100)], vec![span(5, 60)]]),
+            lane(vec![vec![span(10, 20)], vec![span(12, 18)], vec![span(13, 17), span(30, 31)]]),
+            lane(vec![vec![span(0, 100)]]),
+        ];
+        let timeline =
+            Timeline { start: time(0), end: time(100), clock: Default::default(), lanes, left_out: 0 };
+        let picture = drawn(Plot::Timeline(timeline));
+        assert_eq!(picture.0.len(), 9);
+        assert_apart_and_inside(&picture);
+        let [x, _, width, _] = picture.0[8];
+        assert!(
+            (x - NAMES).abs() < 0.1 && (x + width - FULL).abs() < 0.1,
+            "the whole time is the whole width"
+        );
+    }
+
+    #[test]
+    fn parts_of_a_whole_fill_the_width() {
+        let parts = [7, 2, 1].map(|count| (Text::from("part"), Value::Count(count))).to_vec();
+        let picture = drawn(Plot::Share(parts));
+        assert_apart_and_inside(&picture);
+        let widths: Vec<f64> = picture.0.iter().map(|rect| rect[2]).collect();
+        assert!((widths.iter().sum::<f64>() - HALF.0).abs() < 0.2, "{widths:?}");
+        assert!((widths[0] / widths[2] - 7.0).abs() < 0.05, "{widths:?}");
+    }
+
+    #[test]
+    fn a_heat_map_has_a_cell_for_every_hour_of_the_week() {
+        let mut cells: Box<[[Value; HOURS]; 7]> = Box::default();
+        cells[0][9] = Value::Count(4);
+        let picture = drawn(Plot::HeatMap(HeatMap { cells }));
+        assert_eq!(picture.0.len(), 7 * HOURS);
+        assert_apart_and_inside(&picture);
+    }
+}
