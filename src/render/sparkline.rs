@@ -176,8 +176,8 @@ mod tests {
         let values = |size: u64| (0..300).map(|at| Value::Count(at * size)).collect();
         let name = "a name that is much longer than there is room for it";
         let lines = drawn(vec![
-            Series { name: name.into(), values: values(8), tone: Tone::Plain },
-            Series { name: "日本語".into(), values: values(1), tone: Tone::Plain },
+            Series { name: name.into(), values: values(8), tone: Tone::Plain, is_rest: false },
+            Series { name: "日本語".into(), values: values(1), tone: Tone::Plain, is_rest: false },
         ]);
         assert_eq!(lines.len(), 3, "{lines:?}");
         assert!(lines.iter().all(|line| line.width() <= 80), "{lines:?}");

@@ -120,6 +120,7 @@ mod tests {
             name: "s".into(),
             values: values.iter().map(|&value| Value::Count(value)).collect(),
             tone: Tone::Plain,
+            is_rest: false,
         };
         Bars::for_tests(values.iter().map(series).collect())
     }

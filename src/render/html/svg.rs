@@ -109,6 +109,8 @@ fn series_class(number: usize, series: &Series) -> String {
         Tone::Bad => "a-failed".to_owned(),
         Tone::Warning => "a-denied".to_owned(),
         Tone::Running => "a-model".to_owned(),
+        // What is left is grey, however much it is.
+        Tone::Plain if series.is_rest => "s7".to_owned(),
         Tone::Plain => format!("s{number}"),
     }
 }
@@ -381,7 +383,7 @@ mod tests {
 
     fn series(name: &str, values: &[u64]) -> Series {
         let values = values.iter().map(|&value| Value::Count(value)).collect();
-        Series { name: name.into(), values, tone: Tone::Plain }
+        Series { name: name.into(), values, tone: Tone::Plain, is_rest: false }
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Series {
     pub values: Vec<Value>,
     /// Whether it is good or bad news.
     pub tone: Tone,
+    /// Whether it is the sum of all smaller series.
+    pub is_rest: bool,
 }
 
 /// How neighbouring bars are merged.
@@ -72,8 +74,10 @@ impl Bars {
                 *value = std::mem::take(value).plus(&amount);
             }
         }
-        let mut series: Vec<Series> =
-            series.into_iter().map(|(name, values)| Series { name, values, tone: Tone::Plain }).collect();
+        let mut series: Vec<Series> = series
+            .into_iter()
+            .map(|(name, values)| Series { name, values, tone: Tone::Plain, is_rest: false })
+            .collect();
         series.retain(|one| one.sum().size() > 0.0);
         series.sort_by(|one, two| two.sum().size().total_cmp(&one.sum().size()));
         if series.len() > MAX_SERIES {
@@ -83,6 +87,7 @@ impl Bars {
                 name: OTHER.clone(),
                 values: (0..labels.len()).map(value).collect(),
                 tone: Tone::Plain,
+                is_rest: true,
             });
         }
         Self { labels, series, merged: 1, merge: Merge::Sum, whole: None }.merged()
@@ -95,7 +100,7 @@ impl Bars {
         values: Vec<Value>,
         merge: Merge,
     ) -> Self {
-        let series = vec![Series { name: Text::from(name), values, tone: Tone::Plain }];
+        let series = vec![Series { name: Text::from(name), values, tone: Tone::Plain, is_rest: false }];
         Self { labels, series, merged: 1, merge, whole: None }.merged()
     }
 
