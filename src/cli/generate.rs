@@ -14,11 +14,7 @@ use clap_mangen::{
     roff::{Inline, Roff, bold, roman},
 };
 
-use super::{
-    complete, config, help,
-    output::{print, write_whole},
-    plan::Variables,
-};
+use super::{complete, config, help, output::print, plan::Variables, whole::write_whole};
 use crate::{
     error::{Error, ExitStatus},
     report::{CommandGroup, LATEST},

@@ -40,6 +40,7 @@ mod tee;
 mod trace;
 mod typed;
 mod typo;
+mod whole;
 #[cfg(windows)]
 mod windows;
 
@@ -218,7 +219,7 @@ fn schema(schema: &args::Schema, style: Style) -> Result<ExitStatus, Error> {
         None => render::render(&report::reports(), Format::Table, style, out),
     };
     match &schema.output {
-        Some(path) => output::write_whole(path, |out| render(Style::default(), out))
+        Some(path) => whole::write_whole(path, |out| render(Style::default(), out))
             .map_err(|source| Error::WriteFile { path: path.clone(), source })?,
         None => print(|out| render(style, out))?,
     }

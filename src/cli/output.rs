@@ -13,7 +13,10 @@ use clap::{
     builder::{OsStringValueParser, TypedValueParser},
 };
 
-use super::complain;
+use super::{
+    complain,
+    whole::{is_special, write_through, write_whole},
+};
 use crate::{
     error::{Error, ExitStatus},
     facts::Detail,
@@ -120,7 +123,10 @@ impl Target {
     }
 
     fn write(&self, report: &Report) -> Result<(), Error> {
-        let render = |out: &mut dyn Write| render::render(report, self.format, Style::default(), out);
+        self.write_with(|out| render::render(report, self.format, Style::default(), out))
+    }
+
+    fn write_with(&self, render: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result<(), Error> {
         // Follow links: `/dev/stdout` is one, and must not be replaced by a file.
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let written =
@@ -143,40 +149,6 @@ pub(super) fn format_and_path(text: &str) -> (Option<&str>, &str) {
 
 fn names() -> Vec<String> {
     Format::value_variants().iter().filter_map(name).collect()
-}
-
-/// Whether a path is a pipe or a device, which cannot be replaced by a file. A shell creates one for `-o
-/// json=>(jq .)`.
-fn is_special(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
-}
-
-fn write_through(path: &Path, render: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut out = io::BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
-    match render(&mut out).and_then(|()| out.flush()) {
-        // A reader that closed the pipe does not want the rest, as with standard output.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
-}
-
-/// Writes to a temporary file and renames it, so that the file always has its old or its new content, never a
-/// part of it. The temporary file is removed if something fails.
-pub(super) fn write_whole(
-    path: &Path,
-    render: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::metadata(folder)?; // a missing folder fails with the plain system error
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".ccstat-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // minus the umask
-    let mut out = io::BufWriter::new(builder.tempfile_in(folder).map_err(|error| error.kind())?);
-    render(&mut out)?;
-    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }
 
 impl Output {
@@ -242,6 +214,31 @@ impl Output {
     /// Refuses to overwrite a log that is read.
     pub(super) fn refuse_overwrite(&self, sources: &[Source]) -> Result<(), Error> {
         self.output.iter().try_for_each(|target| refuse_overwrite(&target.path, sources))
+    }
+
+    /// Whether everything that is written can be written row by row.
+    pub(super) fn is_rows(&self) -> bool {
+        let printed = (!self.quiet).then(|| self.format());
+        printed.into_iter().chain(self.output.iter().map(|target| target.format)).all(Format::is_rows)
+    }
+
+    /// Writes rows to standard output and to all output files. Like [`deliver`](Self::deliver), for formats that are rows.
+    pub(super) fn deliver_rows(
+        &self,
+        status: ExitStatus,
+        render: &dyn Fn(Format, &mut dyn Write) -> io::Result<()>,
+    ) -> Result<ExitStatus, Error> {
+        let mut failed = false;
+        for target in &self.output {
+            if let Err(error) = target.write_with(|out| render(target.format, out)) {
+                complain(&error.to_string());
+                failed = true;
+            }
+        }
+        if !self.quiet {
+            print(|out| render(self.format(), out))?;
+        }
+        Ok(if failed && status == ExitStatus::Done { ExitStatus::Partial } else { status })
     }
 
     /// Writes a report to standard output and to all output files.
@@ -438,21 +435,5 @@ mod tests {
         for extension in Format::value_variants().iter().filter_map(|format| format.extensions().first()) {
             assert!(help.contains(&format!(".{extension}")), "{extension}: {help}");
         }
-    }
-
-    #[test]
-    fn a_failed_write_leaves_the_old_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.json");
-        fs::write(&path, "before").unwrap();
-        let broken = |out: &mut dyn Write| {
-            out.write_all(&[b'x'; 100_000])?;
-            Err(io::Error::other("broken"))
-        };
-        assert!(write_whole(&path, broken).is_err());
-        assert_eq!(fs::read_to_string(&path).unwrap(), "before");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "a temporary file is left");
-        write_whole(&path, |out| out.write_all(b"after")).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "after");
     }
 }

@@ -12,9 +12,9 @@ use clap::{Args, ValueHint};
 use super::{
     args::{Input, size},
     complain, describe, nothing_read, on_interrupt,
-    output::write_whole,
     plan::{self, Variables},
     progress::Bar,
+    whole::write_whole,
 };
 use crate::{
     error::{Error, ExitStatus},

@@ -13,11 +13,12 @@ use super::{
     Reading,
     args::Query,
     complain,
-    output::{refuse_overwrite, write_whole},
+    output::refuse_overwrite,
     plan::{self, Variables},
     read_sources,
     rows::{Filtered, Scope},
     scan_options, show, status_of,
+    whole::write_whole,
 };
 use crate::{
     error::{Error, ExitStatus},

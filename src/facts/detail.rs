@@ -3,6 +3,7 @@
 mod excerpt;
 mod found;
 mod note;
+mod record;
 mod timing;
 mod traced;
 
@@ -10,7 +11,7 @@ use std::{borrow::Cow, collections::BTreeMap, ops::BitOr, sync::Arc};
 
 pub(crate) use excerpt::{ExcerptOf, Titles};
 pub(crate) use found::FoundRow;
-use smallvec::SmallVec;
+pub(crate) use record::{Record, dialect_number, pack_blocks, unpack_blocks};
 pub use timing::MomentKind;
 pub(crate) use timing::{Moment, ResponseTiming};
 pub(crate) use traced::{SessionSpan, Traced, Writers};
@@ -19,6 +20,7 @@ use super::{
     HashedSet,
     key::{Id, Keyed, Name, SessionKey},
     merge::{CompactPlace, Earliest, First, Merge, Unmerged},
+    pack::PackedRows,
 };
 use crate::{
     event::{Compaction, Dialect, Query, trace::Traces},
@@ -97,8 +99,12 @@ impl Detail {
     /// figures.
     pub const COST_STEPS: Self = Self(1 << 31);
 
-    /// All rows except the steps of costs, which would change the session of rows without a session id.
-    pub const ALL: Self = Self(u32::MAX >> 1);
+    /// Rows of records are packed, for reports that only list them.
+    pub const PACKED: Self = Self(1 << 30);
+
+    /// All rows except the steps of costs, which would change the session of rows without a session id. Records
+    /// are not packed.
+    pub const ALL: Self = Self(u32::MAX >> 2);
 
     /// Returns the union; a `const` form of `|`.
     pub const fn and(self, other: Self) -> Self {
@@ -293,18 +299,6 @@ pub(crate) struct SessionEvent {
 /// Rows with ids, merged and sorted at the end: a map would need a lookup per row.
 pub(crate) type RowsById<T> = Vec<(Id, T)>;
 
-#[derive(Clone, Debug)]
-pub(crate) struct Record {
-    pub(crate) context: EventContext,
-    pub(crate) kind: Name,
-    pub(crate) known: bool,
-    pub(crate) dialect: Dialect,
-    pub(crate) uuid: Option<Id>,
-    pub(crate) bytes: u64,
-    /// Its blocks: name, whether it is known, length.
-    pub(crate) blocks: SmallVec<[(Name, bool, u64); 1]>,
-}
-
 merged! {
     /// Input and output of a call.
     #[derive(Clone, Debug, Default)]
@@ -328,7 +322,7 @@ merged! {
         pub(crate) responses: RowsById<ResponseRow>,
         pub(crate) denials: RowsById<EventContext>,
         pub(crate) agents: Keyed<Agent>,
-        pub(crate) records: Vec<Record>,
+        pub(crate) records: PackedRows<Record>,
         pub(crate) contents: Keyed<Content>,
         /// Excerpts of prompts, responses, calls, failures and ends of turns.
         pub(crate) excerpts: Keyed<First<Name>>,

@@ -144,6 +144,14 @@ impl Id {
         Self::hash(&[b"within", kind.as_bytes(), &self.0.to_le_bytes()])
     }
 
+    pub(crate) fn number(self) -> u128 {
+        self.0
+    }
+
+    pub(crate) fn of_number(number: u128) -> Self {
+        Self(number)
+    }
+
     fn hash(parts: &[&[u8]]) -> Self {
         let mut hasher = *PLACES;
         for part in parts {

@@ -13,6 +13,7 @@ mod exchange;
 mod explain;
 mod found;
 mod index;
+mod record;
 mod source;
 mod split;
 mod unbilled;
@@ -23,6 +24,7 @@ pub use exchange::{Exchange, ExchangeEnd, Exchanges};
 pub use explain::{Figure, Step, StepKind};
 pub use found::{Found, Query, Role, TextPart};
 pub use index::{AgentIndex, CallIndex, ExchangeIndex, PromptIndex, ResponseIndex, SessionIndex};
+pub use record::{PackedRecords, Record};
 
 pub use super::detail::MomentKind;
 use super::{Name, account::Input, key::Id, settled::lacks_result};
@@ -75,6 +77,8 @@ pub struct Ledger {
     pub servers: Vec<Server>,
     /// All records, if [`Detail::RECORDS`](super::Detail::RECORDS) is kept.
     pub records: Vec<Record>,
+    /// The same instead, if they are [packed](super::Detail::PACKED).
+    pub packed_records: PackedRecords,
     /// Decoded traces of hooks, tasks and so on, as far as they are kept.
     pub traces: Vec<Traced>,
     /// When the CLI sent requests and began to work on messages, in log order, if timing is kept.
@@ -425,24 +429,6 @@ pub struct Source {
     pub first_invalid: Option<Location>,
     /// Location of the record that is cut off by its end.
     pub truncated: Option<Location>,
-}
-
-/// One record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// Session, agent, time and location.
-    pub context: Context,
-    /// Type and discriminator.
-    pub kind: Name,
-    /// Whether its kind is known.
-    pub known: bool,
-    pub dialect: Dialect,
-    /// Whether it is a copy: another record with its uuid counts.
-    pub copy: bool,
-    /// Its length in bytes.
-    pub bytes: u64,
-    /// Its blocks, unless it is a copy: name, whether it is known, length.
-    pub blocks: Vec<(Name, bool, u64)>,
 }
 
 /// A trace with the context of its record.

@@ -156,6 +156,14 @@ impl CompactPlace {
         self.0 & ((1 << Self::OFFSET_BITS) - 1)
     }
 
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn of_number(number: u64) -> Self {
+        Self(number)
+    }
+
     /// Returns whether it is a place at all.
     pub(crate) fn is_somewhere(self) -> bool {
         self != Self::NOWHERE

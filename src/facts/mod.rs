@@ -17,6 +17,7 @@ mod difference;
 mod key;
 pub mod ledger;
 mod once;
+mod pack;
 mod responses;
 mod sessions;
 mod settle;

@@ -6,28 +6,34 @@ use std::{
 };
 
 use super::{
-    human,
+    RowWriter, human,
     json::{Tree, compact},
+    rows::write_all,
 };
-use crate::report::{Data, Report, Value};
+use crate::report::{Data, Head, Report, Value};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    write_with(csv::WriterBuilder::new(), cell, report, out)
+    write_with(&csv::WriterBuilder::new(), cell, report, out)
+}
+
+/// Starts to write rows under a line of keys.
+pub(super) fn rows<'o>(heads: &[(usize, &Head)], out: Box<dyn Write + 'o>) -> io::Result<Rows<'o>> {
+    Rows::new(&csv::WriterBuilder::new(), cell, heads, out)
 }
 
 /// Escapes the text of a cell.
-type Escape = fn(&str) -> Cow<'_, str>;
+pub(super) type Escape = fn(&str) -> Cow<'_, str>;
 
 /// Writes the keys and the rows. A report that is an object is one row.
 pub(super) fn write_with(
-    builder: csv::WriterBuilder,
+    builder: &csv::WriterBuilder,
     escape: Escape,
     report: &Report,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut writer = { builder }.from_writer(out);
     match &report.data {
         Data::Tree(entries) | Data::Bare(entries) => {
+            let mut writer = builder.from_writer(out);
             let mut flat = Vec::new();
             entries.iter().for_each(|(key, value)| flatten(key, value, &mut flat));
             writer.write_record(flat.iter().map(|(key, _)| escape(key).into_owned()))?;
@@ -35,19 +41,47 @@ pub(super) fn write_with(
                 writer.write_field(text(value, escape)?.as_bytes())?;
             }
             writer.write_record(None::<&[u8]>)?;
+            writer.flush()
         }
         Data::Rows(table) => {
-            let heads = table.for_programs();
-            writer.write_record(heads.iter().map(|(_, head)| head.key))?;
-            for row in &table.rows {
-                for &(at, _) in &heads {
-                    writer.write_field(text(&row[at], escape)?.as_bytes())?;
-                }
-                writer.write_record(None::<&[u8]>)?;
-            }
+            let rows = Rows::new(builder, escape, &table.for_programs(), Box::new(out))?;
+            write_all(Box::new(rows), &table.rows)
         }
     }
-    writer.flush()
+}
+
+/// Writes rows under a line of keys.
+pub(super) struct Rows<'o> {
+    writer: csv::Writer<Box<dyn Write + 'o>>,
+    /// Indices of the cells to write.
+    cells: Vec<usize>,
+    escape: Escape,
+}
+
+impl<'o> Rows<'o> {
+    pub(super) fn new(
+        builder: &csv::WriterBuilder,
+        escape: Escape,
+        heads: &[(usize, &Head)],
+        out: Box<dyn Write + 'o>,
+    ) -> io::Result<Self> {
+        let mut writer = builder.from_writer(out);
+        writer.write_record(heads.iter().map(|(_, head)| head.key))?;
+        Ok(Self { writer, cells: heads.iter().map(|&(at, _)| at).collect(), escape })
+    }
+}
+
+impl RowWriter for Rows<'_> {
+    fn row(&mut self, cells: &[Value]) -> io::Result<()> {
+        for &at in &self.cells {
+            self.writer.write_field(text(&cells[at], self.escape)?.as_bytes())?;
+        }
+        Ok(self.writer.write_record(None::<&[u8]>)?)
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        self.writer.flush()
+    }
 }
 
 /// `tools.by_name.Bash.calls`: the path to each value that is not an object.

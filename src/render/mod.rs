@@ -16,6 +16,7 @@ mod parquet;
 #[cfg(feature = "cli")]
 pub mod perfetto;
 mod prometheus;
+mod rows;
 mod schema;
 #[cfg(feature = "cli")]
 mod sparkline;
@@ -29,6 +30,7 @@ use std::io::{self, Write};
 
 pub use comment::folded;
 pub use markdown::code;
+pub use rows::{RowWriter, row_writer};
 pub use schema::schema;
 
 use crate::report::{Data, Report, ReportSpec, Value, Verdict};

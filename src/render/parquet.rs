@@ -18,7 +18,7 @@ use ::parquet::{
 
 use self::column::Buffer;
 pub(super) use self::column::type_name;
-use super::json::SCHEMA_VERSION;
+use super::{RowWriter, json::SCHEMA_VERSION, rows::write_all};
 use crate::report::{Data, Head, Report, ReportSpec, Value};
 
 /// Rows of a row group. Engines read row groups in parallel, and DuckDB's own have as many.
@@ -33,14 +33,12 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let Data::Rows(table) = &report.data else {
         return Err(io::Error::other("only reports of rows can be written as Parquet"));
     };
-    let mut writer = Writer::new(report.name, &table.for_programs(), out)?;
-    table.rows.iter().try_for_each(|cells| writer.row(cells))?;
-    writer.finish()
+    write_all(Box::new(Writer::new(report.name, &table.for_programs(), Box::new(out))?), &table.rows)
 }
 
 /// Writes rows as they come. Holds one row group.
 pub(super) struct Writer<'o> {
-    out: &'o mut dyn Write,
+    out: Box<dyn Write + 'o>,
     /// Drained to `out` after each row group: the crate wants a writer that can be sent to another thread.
     file: SerializedFileWriter<Vec<u8>>,
     /// The columns, each with the index of its cell.
@@ -50,7 +48,7 @@ pub(super) struct Writer<'o> {
 
 impl<'o> Writer<'o> {
     /// Starts a file with these columns, each with the index of its cell in a row.
-    pub(super) fn new(report: &str, heads: &[(usize, &Head)], out: &'o mut dyn Write) -> io::Result<Self> {
+    pub(super) fn new(report: &str, heads: &[(usize, &Head)], out: Box<dyn Write + 'o>) -> io::Result<Self> {
         let fields = heads.iter().map(|(_, head)| column::field(head).map(Arc::new));
         let fields = fields.collect::<Result<_, _>>().map_err(failed)?;
         let schema = Type::group_type_builder("ccstat").with_fields(fields).build().map_err(failed)?;
@@ -59,26 +57,6 @@ impl<'o> Writer<'o> {
                 .map_err(failed)?;
         let columns = heads.iter().map(|(at, head)| (*at, Buffer::of(head.unit))).collect();
         Ok(Self { out, file, columns, rows: 0 })
-    }
-
-    /// Adds a row.
-    pub(super) fn row(&mut self, cells: &[Value]) -> io::Result<()> {
-        let mut bytes = 0;
-        for (at, column) in &mut self.columns {
-            column.push(&cells[*at])?;
-            bytes += column.text_bytes();
-        }
-        self.rows += 1;
-        if self.rows == GROUP_ROWS || bytes > GROUP_BYTES { self.end_group() } else { Ok(()) }
-    }
-
-    /// Writes the last row group and the metadata.
-    pub(super) fn finish(mut self) -> io::Result<()> {
-        if self.rows > 0 {
-            self.end_group()?;
-        }
-        let rest = self.file.into_inner().map_err(failed)?;
-        self.out.write_all(&rest)
     }
 
     fn end_group(&mut self) -> io::Result<()> {
@@ -95,6 +73,28 @@ impl<'o> Writer<'o> {
         self.out.write_all(self.file.inner())?;
         self.file.inner_mut().clear();
         Ok(())
+    }
+}
+
+impl RowWriter for Writer<'_> {
+    fn row(&mut self, cells: &[Value]) -> io::Result<()> {
+        let mut bytes = 0;
+        for (at, column) in &mut self.columns {
+            column.push(&cells[*at])?;
+            bytes += column.text_bytes();
+        }
+        self.rows += 1;
+        if self.rows == GROUP_ROWS || bytes > GROUP_BYTES { self.end_group() } else { Ok(()) }
+    }
+
+    /// Writes the last row group and the metadata.
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        if self.rows > 0 {
+            self.end_group()?;
+        }
+        let rest = self.file.into_inner().map_err(failed)?;
+        self.out.write_all(&rest)?;
+        self.out.flush()
     }
 }
 

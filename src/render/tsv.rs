@@ -5,13 +5,25 @@ use std::{
     io::{self, Write},
 };
 
-use super::{csv::write_with, human};
-use crate::report::Report;
+use super::{
+    csv::{Rows, write_with},
+    human,
+};
+use crate::report::{Head, Report};
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    write_with(&builder(), cell, report, out)
+}
+
+/// Starts to write rows under a line of keys.
+pub(super) fn rows<'o>(heads: &[(usize, &Head)], out: Box<dyn Write + 'o>) -> io::Result<Rows<'o>> {
+    Rows::new(&builder(), cell, heads, out)
+}
+
+fn builder() -> csv::WriterBuilder {
     let mut builder = csv::WriterBuilder::new();
     builder.delimiter(b'\t').quote_style(csv::QuoteStyle::Never);
-    write_with(builder, cell, report, out)
+    builder
 }
 
 /// Makes text from a log safe for terminals and keeps it within its cell.

@@ -1,9 +1,12 @@
 //! The list of tool calls.
 
+use std::io;
+
 use super::{
-    Column, CommandGroup, CommandSpec, Report, ReportSpec, Table, View,
+    Column, CommandGroup, CommandSpec, Report, ReportSpec, RowSink, Table, View,
     column::columns,
     contents, heads,
+    stream::send,
     sum::{HasContext, RowContext, agent_column, has, place_column, place_columns, session_columns},
 };
 use crate::facts::{
@@ -13,6 +16,7 @@ use crate::facts::{
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     make: Some(calls),
+    stream: Some(stream),
     content: Detail::EXCERPTS,
     is_export: true,
     with_content: Some(&contents::SPEC),
@@ -64,7 +68,7 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
 }
 
 /// One row per call: denied, failed and open calls first, then the slowest.
-fn calls(view: &View<'_>) -> Report {
+fn rows<'a>(view: &View<'a>) -> impl Iterator<Item = Row<'a>> {
     let mut calls: Vec<&Call> = view.ledger.calls.iter().collect();
     let rank = |end: End| match end {
         End::Denied | End::Error => 0,
@@ -72,7 +76,14 @@ fn calls(view: &View<'_>) -> Report {
         End::Ok => 2,
     };
     calls.sort_by_key(|call| (rank(call.end), std::cmp::Reverse(call.latency), call.context.location));
-    let row = |call| Row { call, context: RowContext::of(view, &call.context) };
-    let table = Table::of("Calls", &columns(), calls.into_iter().map(row)).with_sums().on_screen(30);
+    calls.into_iter().map(|call| Row { call, context: RowContext::of(view, &call.context) })
+}
+
+fn stream(view: &View<'_>, sink: &mut RowSink<'_>) -> io::Result<()> {
+    send(&columns(), rows(view), sink)
+}
+
+fn calls(view: &View<'_>) -> Report {
+    let table = Table::of("Calls", &columns(), rows(view)).with_sums().on_screen(30);
     Report::of(SPEC.name, table, Vec::new())
 }

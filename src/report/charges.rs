@@ -1,12 +1,13 @@
 //! The list of charges: the cost of sessions, divided over responses, models and tools.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, io};
 
 use super::{
-    Column, Report, ReportSpec, Table, Value, View,
+    Column, Report, ReportSpec, RowSink, Table, Value, View,
     column::columns,
     heads,
     sessions::cost_notes,
+    stream::send,
     sum::{HasLocation, has, place_columns, text},
 };
 use crate::{
@@ -19,6 +20,7 @@ use crate::{
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     make: Some(charges),
+    stream: Some(stream),
     is_export: true,
     sample: &["export", "charges"],
     ..ReportSpec::rows(
@@ -158,9 +160,16 @@ fn amounts<'a>() -> Vec<Column<Row<'a>>> {
 }
 
 /// One row per charge. Those of one response follow each other.
-fn charges(view: &View<'_>) -> Report {
+fn rows<'a>(view: &View<'a>) -> impl Iterator<Item = Row<'a>> {
     let mut counter = Counter::default();
-    let rows = view.ledger.charges.iter().map(|charge| Row::of(view, charge, counter.count(charge)));
-    let table = Table::of("Charges", &columns(), rows).with_sums().on_screen(50);
+    view.ledger.charges.iter().map(move |charge| Row::of(view, charge, counter.count(charge)))
+}
+
+fn stream(view: &View<'_>, sink: &mut RowSink<'_>) -> io::Result<()> {
+    send(&columns(), rows(view), sink)
+}
+
+fn charges(view: &View<'_>) -> Report {
+    let table = Table::of("Charges", &columns(), rows(view)).with_sums().on_screen(50);
     Report::of(SPEC.name, table, cost_notes(view.ledger))
 }

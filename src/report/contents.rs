@@ -1,9 +1,12 @@
 //! Tool calls with their input and output. This report shows content.
 
+use std::io;
+
 use super::{
-    Column, Report, ReportSpec, Table, Value, View,
+    Column, Report, ReportSpec, RowSink, Table, Value, View,
     column::columns,
     heads,
+    stream::send,
     sum::{HasLocation, has, place_columns},
 };
 use crate::facts::{Detail, ledger::Call};
@@ -11,6 +14,7 @@ use crate::facts::{Detail, ledger::Call};
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     keeps: Detail::ROWS.and(Detail::INPUTS).and(Detail::OUTPUTS),
     make: Some(contents),
+    stream: Some(stream),
     sample: &["export", "calls", "--content"],
     ..ReportSpec::rows(
         "contents",
@@ -66,8 +70,15 @@ fn texts<'a>() -> Vec<Column<Row<'a>>> {
 }
 
 /// One row per call, in log order, with content if the scan kept it.
+fn rows<'a>(view: &View<'a>) -> impl Iterator<Item = Row<'a>> {
+    view.ledger.calls.iter().map(|call| Row::of(view, call))
+}
+
+fn stream(view: &View<'_>, sink: &mut RowSink<'_>) -> io::Result<()> {
+    send(&columns(), rows(view), sink)
+}
+
 fn contents(view: &View<'_>) -> Report {
-    let rows: Vec<Row<'_>> = view.ledger.calls.iter().map(|call| Row::of(view, call)).collect();
-    let table = Table::of("Calls", &columns(), &rows).on_screen(50);
+    let table = Table::of("Calls", &columns(), rows(view)).on_screen(50);
     Report::of(SPEC.name, table, Vec::new())
 }

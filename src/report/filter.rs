@@ -158,6 +158,7 @@ impl Filter {
             exchanges,
             servers,
             records,
+            packed_records,
             traces,
             moments,
             spans: _,   // filtered with their sessions
@@ -216,6 +217,7 @@ impl Filter {
         }
         servers.retain(|server| plain(&server.context));
         records.retain(|record| plain(&record.context));
+        packed_records.retain(|record| plain(&record.context));
         traces.retain(|row| plain(&row.context));
         moments.retain(|row| plain(&row.context));
         self.narrow_sessions(ledger, &sessions);
@@ -314,10 +316,11 @@ impl Filter {
         ledger
             .contexts()
             .filter_map(|context| context.session)
+            .chain(ledger.packed_records.iter().filter_map(|record| record.context.session))
             .for_each(|session| left[session.get()] = true);
         let moved = keep(&mut ledger.sessions, |at, _| chosen[at] && left[at]);
         let moved = |at: SessionIndex| moved[at.get()].map(SessionIndex::new);
-        ledger.contexts_mut().for_each(|context| context.session = context.session.and_then(moved));
+        ledger.update_contexts(|context| context.session = context.session.and_then(moved));
         ledger.spans.retain_mut(|span| match moved(span.session) {
             Some(session) => {
                 span.session = session;
@@ -344,7 +347,7 @@ impl Filter {
             (one.session, one.parent) = (one.session.and_then(moved), one.parent.and_then(agent));
             one.exchange = one.exchange.and_then(exchange);
         }
-        ledger.contexts_mut().for_each(|context| context.agent = context.agent.and_then(agent));
+        ledger.update_contexts(|context| context.agent = context.agent.and_then(agent));
     }
 }
 

@@ -1,16 +1,20 @@
 //! The list of records as they were read.
 
+use std::{borrow::Cow, io};
+
 use super::{
-    Column, Report, ReportSpec, Shown, Table, Value, View,
+    Column, Report, ReportSpec, RowSink, Shown, Table, Value, View,
     column::{columns, shown_as},
     heads,
+    stream::send,
     sum::{HasLocation, has, place_columns},
 };
 use crate::facts::{Detail, ledger::Record};
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
-    keeps: Detail::RECORDS.and(Detail::AGENTS),
+    keeps: Detail::RECORDS.and(Detail::AGENTS).and(Detail::PACKED),
     make: Some(records),
+    stream: Some(stream),
     is_export: true,
     sample: &["export", "records"],
     ..ReportSpec::rows("records", "Records, one per row: location, kind, writer and time.", || {
@@ -19,14 +23,14 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
 };
 
 struct Row<'a> {
-    record: &'a Record,
+    record: Cow<'a, Record>,
     session: Value,
     agent: Value,
     source: Value,
 }
 
 impl<'a> Row<'a> {
-    fn of(view: &View<'a>, record: &'a Record) -> Self {
+    fn of(view: &View<'_>, record: Cow<'a, Record>) -> Self {
         let context = &record.context;
         let (source, session, agent) =
             (view.source(context.location), view.session_id(context), view.agent_text(context));
@@ -59,8 +63,17 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
 }
 
 /// One row per record, in log order.
+fn rows<'a>(view: &View<'a>) -> impl Iterator<Item = Row<'a>> {
+    let ledger = view.ledger;
+    let packed = ledger.packed_records.iter().map(Cow::Owned);
+    ledger.records.iter().map(Cow::Borrowed).chain(packed).map(|record| Row::of(view, record))
+}
+
+fn stream(view: &View<'_>, sink: &mut RowSink<'_>) -> io::Result<()> {
+    send(&columns(), rows(view), sink)
+}
+
 fn records(view: &View<'_>) -> Report {
-    let rows = view.ledger.records.iter().map(|record| Row::of(view, record));
-    let table = Table::of("Records", &columns(), rows).with_sums().on_screen(50);
+    let table = Table::of("Records", &columns(), rows(view)).with_sums().on_screen(50);
     Report::of(SPEC.name, table, Vec::new())
 }

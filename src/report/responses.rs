@@ -1,10 +1,13 @@
 //! The list of API responses and the charge for each.
 
+use std::io;
+
 use super::{
-    Column, Report, ReportSpec, Table, Value, View,
+    Column, Report, ReportSpec, RowSink, Table, Value, View,
     column::columns,
     heads,
     sessions::cost_notes,
+    stream::send,
     sum::{HasCost, HasLocation, Sum, cost_columns, has, place_columns, text},
 };
 use crate::{
@@ -14,6 +17,7 @@ use crate::{
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     make: Some(responses),
+    stream: Some(stream),
     is_export: true,
     sample: &["export", "responses"],
     ..ReportSpec::rows(
@@ -108,15 +112,25 @@ fn figures() -> Vec<Column<Row>> {
 }
 
 /// One row per response, in log order, then charges without a response.
-fn responses(view: &View<'_>) -> Report {
-    let ledger = view.ledger;
-    let mut rows: Vec<Row> = ledger.responses.iter().map(|one| Row::response(view, one)).collect();
+fn rows<'a>(view: &View<'a>) -> impl Iterator<Item = Row> + use<'a> {
+    let (view, ledger) = (*view, view.ledger);
+    let mut sums = vec![Sum::default(); ledger.responses.len()];
     for charge in &ledger.charges {
-        match charge.response {
-            Some(at) => rows[at.get()].sum.add(charge),
-            None => rows.push(Row::alone(view, charge)),
+        if let Some(at) = charge.response {
+            sums[at.get()].add(charge);
         }
     }
-    let table = Table::of("Responses", &columns(), &rows).with_sums().on_screen(50);
-    Report::of(SPEC.name, table, cost_notes(ledger))
+    let answered = ledger.responses.iter().zip(sums);
+    let answered = answered.map(move |(one, sum)| Row { sum, ..Row::response(&view, one) });
+    let alone = ledger.charges.iter().filter(|charge| charge.response.is_none());
+    answered.chain(alone.map(move |charge| Row::alone(&view, charge)))
+}
+
+fn stream(view: &View<'_>, sink: &mut RowSink<'_>) -> io::Result<()> {
+    send(&columns(), rows(view), sink)
+}
+
+fn responses(view: &View<'_>) -> Report {
+    let table = Table::of("Responses", &columns(), rows(view)).with_sums().on_screen(50);
+    Report::of(SPEC.name, table, cost_notes(view.ledger))
 }

@@ -1,6 +1,6 @@
 //! Static description of reports: name, keys, command, and the data each needs.
 
-use super::{Column, Head, Preset, REPORTS, Report, Table, Unit, View, column::columns};
+use super::{Column, Head, Preset, REPORTS, Report, RowStream, Table, Unit, View, column::columns};
 use crate::facts::Detail;
 
 /// One report. Its module declares it and `REPORTS` lists it; commands, help, man pages, schemas, exports and
@@ -21,6 +21,8 @@ pub struct ReportSpec {
     pub content: Detail,
     /// Builds the report; `None` if its command has to, because it needs more than the rows.
     pub make: Option<fn(&View<'_>) -> Report>,
+    /// Makes its rows one after another, without a table of all. `make` makes the same rows.
+    pub stream: Option<RowStream>,
     /// The ccusage format that its command can write too.
     pub ccusage: Option<Preset>,
     /// Whether it accepts gates; its data then has the key `gates`.
@@ -163,6 +165,7 @@ impl ReportSpec {
             keeps: Detail::ROWS,
             content: Detail::TOTALS,
             make: None,
+            stream: None,
             ccusage: None,
             is_gated: false,
             is_export: false,

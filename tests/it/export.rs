@@ -1,9 +1,14 @@
 //! `export`: the rows of a report with all columns, for other programs.
 
-use ccstat::internal::report::ReportSpec;
+use std::path::Path;
+
+use ccstat::internal::report::{ReportSpec, Unit};
 use serde_json::Value;
 
-use crate::support::{printed_json, run_with};
+use crate::{
+    plain,
+    support::{log, printed_json, run_with},
+};
 
 const ALL: &str = "recordings/2.1.325/transcript";
 const DENIED: &str = "recordings/2.1.325/stream/34-permission-denied-bash.jsonl";
@@ -120,4 +125,109 @@ fn an_unknown_table_is_a_usage_error_that_lists_the_tables() {
     let (code, _, stderr) = run_with(&["export", "wishes", DENIED]);
     assert_eq!(code, 2);
     assert!(ReportSpec::exports().all(|table| stderr.contains(table.name)), "{stderr}");
+}
+
+#[test]
+fn rows_are_the_same_whether_they_are_written_one_by_one_or_together() {
+    const CHOICES: &[&[&str]] =
+        &[&[], &["--limit", "7"], &["--columns", "session"], &["--since", "2026-01-01"]];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows");
+    for spec in ReportSpec::exports() {
+        for (log, choice) in
+            [ALL, "logs"].into_iter().flat_map(|log| CHOICES.iter().map(move |one| (log, *one)))
+        {
+            for format in ["csv", "tsv", "jsonl"] {
+                let words = [&["export", spec.name, log], choice].concat();
+                let (code, rows, stderr) = run_with(&[&words[..], &["-f", format]].concat());
+                // A table needs all rows.
+                let target = format!("{format}={}", path.display());
+                let together = run_with(&[&words[..], &["-f", "table", "-o", &target]].concat());
+                assert_eq!((code, &*stderr), (together.0, &*together.2), "{words:?}");
+                assert_eq!(rows, std::fs::read_to_string(&path).unwrap(), "{words:?}");
+            }
+        }
+    }
+}
+
+/// Reads the rows of a partitioned folder, by the name of their folder.
+fn partitions(folder: &Path, extension: &str) -> Vec<(String, String)> {
+    let days = plain::listing(folder).into_iter();
+    days.map(|day| {
+        let files = plain::listing(&day);
+        let [file] = &files[..] else { panic!("{files:?}") };
+        assert_eq!(file.file_name().unwrap().to_str(), Some(&*format!("part-0.{extension}")));
+        (day.file_name().unwrap().to_str().unwrap().to_owned(), std::fs::read_to_string(file).unwrap())
+    })
+    .collect()
+}
+
+#[test]
+fn a_folder_per_day_has_all_rows_once() {
+    for spec in ReportSpec::exports() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = format!("jsonl={}", folder.path().join("rows").display());
+        let words = ["export", spec.name, "logs", "--partition-by", "day", "-o", &target];
+        let (code, stdout, stderr) = run_with(&words);
+        assert_eq!((code, &*stdout), (0, ""), "{}: {stderr}", spec.name);
+        let parts = partitions(&folder.path().join("rows"), "jsonl");
+        let times =
+            spec.heads().into_iter().filter(|head| head.unit == Unit::Time && head.shown.is_for_programs());
+        let time = times.map(|head| head.key).next().unwrap();
+        for (name, rows) in &parts {
+            for row in rows.lines() {
+                let row: Value = serde_json::from_str(row).unwrap();
+                let day = row[time].as_str().map_or("__HIVE_DEFAULT_PARTITION__", |time| &time[..10]);
+                assert_eq!(*name, format!("day={day}"), "{}: {row}", spec.name);
+            }
+        }
+        let sorted = |text: &str| {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        let all: String = parts.into_iter().map(|(_, rows)| rows).collect();
+        assert_eq!(
+            sorted(&all),
+            sorted(&run_with(&["export", spec.name, "logs", "-f", "jsonl"]).1),
+            "{}",
+            spec.name
+        );
+    }
+}
+
+#[test]
+fn a_year_of_days_needs_few_open_files() {
+    let record = |day: i64| {
+        let time = jiff::Timestamp::from_second(1_767_225_600 + day * 86_400).unwrap();
+        format!("{{\"type\":\"user\",\"uuid\":\"{day}\",\"sessionId\":\"s\",\"timestamp\":\"{time}\"}}\n")
+    };
+    let log = log((0..365).rev().map(record).collect::<String>());
+    let folder = tempfile::tempdir().unwrap();
+    let target = format!("csv={}", folder.path().display());
+    let words = ["export", "records", log.path().to_str().unwrap(), "--partition-by", "day", "-o", &target];
+    assert_eq!(run_with(&words), (0, String::new(), String::new()));
+    let parts = partitions(folder.path(), "csv");
+    assert_eq!((parts.len(), &*parts[0].0, &*parts[364].0), (365, "day=2026-01-01", "day=2026-12-31"));
+    assert!(parts.iter().all(|(_, rows)| rows.lines().count() == 2));
+    // Another export replaces the days that it writes and leaves the others.
+    let again = [&words[..], &["--since", "2026-12-31"]].concat();
+    assert_eq!(run_with(&again).0, 0);
+    assert_eq!(partitions(folder.path(), "csv"), parts);
+}
+
+#[test]
+fn partitions_need_a_folder_and_a_format_of_rows() {
+    let (code, _, stderr) = run_with(&["export", "calls", DENIED, "--partition-by", "day"]);
+    assert_eq!(code, 2, "{stderr}");
+    let words = ["export", "calls", DENIED, "--partition-by", "day", "-o", "calls.json"];
+    let (code, _, stderr) = run_with(&words);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("--partition-by needs a format of rows"), "{stderr}");
+    let (folder, empty) = (tempfile::tempdir().unwrap(), log(""));
+    let target = format!("csv={}", folder.path().display());
+    let words = ["export", "calls", empty.path().to_str().unwrap(), "--partition-by", "day", "-o", &target];
+    assert_eq!(run_with(&words).0, 3);
+    let [(name, rows)] = &partitions(folder.path(), "csv")[..] else { panic!("one folder with the columns") };
+    assert_eq!((&**name, rows.lines().count()), ("day=__HIVE_DEFAULT_PARTITION__", 1));
 }

@@ -65,7 +65,7 @@ fn a_denial_whose_session_was_not_kept_is_not_a_denial_of_the_first_session() {
 /// Returns the same ledger after every row has lost its session.
 fn without_sessions() -> Ledger {
     let mut ledger = quiet_and_denied(Detail::ROWS | Detail::RECORDS);
-    ledger.contexts_mut().for_each(|context| context.session = None);
+    ledger.update_contexts(|context| context.session = None);
     ledger
 }
 

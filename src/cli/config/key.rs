@@ -131,7 +131,7 @@ pub(super) const GROUPS: &[Group] = &[
     Group {
         accepted: Accepted::Trusted,
         effect: "writes files",
-        options: &["github", "into", "output", "tee", "to"],
+        options: &["github", "into", "output", "partition-by", "tee", "to"],
     },
     Group { accepted: Accepted::Trusted, effect: "decides what an archive keeps", options: &["lean"] },
     Group { accepted: Accepted::Trusted, effect: "shows content", options: &["content", "print"] },

@@ -335,7 +335,7 @@ impl RecordAbsorber<'_, '_, '_> {
             blocks,
         };
         if let Some(details) = self.details() {
-            details.records.push(record);
+            details.records.push(&record);
         }
     }
 }

@@ -28,7 +28,7 @@ impl Ledger {
         attached.iter().for_each(|(nameless, named)| moved[nameless.get()] = moved[named.get()]);
         let moved = |at: SessionIndex| moved[at.get()];
         self.sessions = order.iter().map(|&at| self.sessions[at].clone()).collect();
-        self.contexts_mut().for_each(|context| context.session = context.session.and_then(moved));
+        self.update_contexts(|context| context.session = context.session.and_then(moved));
         self.agents.iter_mut().for_each(|agent| agent.session = agent.session.and_then(moved));
         for span in &mut self.spans {
             span.session = moved(span.session).unwrap_or(span.session);

@@ -29,6 +29,7 @@ macro_rules! contexts {
             exchanges: _,
             servers,
             records,
+            packed_records: _, // unpacked one by one
             traces,
             moments,
             spans: _,
@@ -118,13 +119,14 @@ impl Ledger {
         (next.checked_sub(1).map(|last| &self.spans[last]).filter(own), self.spans.get(next).filter(own))
     }
 
-    /// Returns the contexts of all rows.
+    /// Returns the contexts of all rows that are not packed.
     pub fn contexts(&self) -> impl Iterator<Item = &Context> {
         contexts!(self, iter)
     }
 
-    /// Returns the contexts of all rows, mutably.
-    pub fn contexts_mut(&mut self) -> impl Iterator<Item = &mut Context> {
-        contexts!(self, iter_mut mut)
+    /// Changes the contexts of all rows.
+    pub fn update_contexts(&mut self, mut update: impl FnMut(&mut Context)) {
+        self.packed_records.update_contexts(&mut update);
+        contexts!(self, iter_mut mut).for_each(update);
     }
 }

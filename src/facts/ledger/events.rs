@@ -13,9 +13,10 @@ use super::{
 use crate::{
     facts::{
         Hashed, HashedSet, Name,
-        detail::{self, EventContext, EventKind, ExcerptOf, LinePlace},
+        detail::{self, Detail, EventContext, EventKind, ExcerptOf, LinePlace},
         key::Id,
         once::Records,
+        pack::PackedRows,
         settled::{NO_TOOL, failed_calls},
     },
     input::{Place, SourceId},
@@ -217,12 +218,11 @@ impl LedgerBuilder<'_> {
     }
 
     /// Adds a row per record, in log order. `records` knows which copy counts.
-    pub(super) fn records(&mut self, mut rows: Vec<detail::Record>, records: &Records) {
-        rows.sort_unstable_by_key(|record| record.context.place);
-        self.ledger.records.reserve_exact(rows.len());
+    pub(super) fn records(&mut self, rows: PackedRows<detail::Record>, records: &Records) {
         let has_copies = records.copies() > 0;
+        let packs = self.details.kept.contains(Detail::PACKED);
         let mut seen: HashedSet<Id> = HashedSet::default();
-        for record in rows {
+        rows.drain_sorted(|record| {
             let context = &record.context;
             let session = self.sessions.get(&context.session).copied();
             let is_counted = |uuid| !has_copies || records.counted(uuid) == Some(context.place.compact);
@@ -235,7 +235,7 @@ impl LedgerBuilder<'_> {
                 let place = Place { source, offset, unit: 0, line: 0 };
                 self.settled.versions.version(place).filter(|_| unknown).map(Name::from)
             });
-            self.ledger.records.push(Record {
+            let row = Record {
                 context: Context {
                     session,
                     agent,
@@ -249,8 +249,9 @@ impl LedgerBuilder<'_> {
                 copy: has_copies && record.uuid.is_some_and(|uuid| !seen.insert(uuid)),
                 bytes: record.bytes,
                 blocks: if counts { record.blocks.into_vec() } else { Vec::new() },
-            });
-        }
+            };
+            if packs { self.ledger.packed_records.push(&row) } else { self.ledger.records.push(row) }
+        });
     }
 }
 
