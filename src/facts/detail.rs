@@ -337,6 +337,8 @@ merged! {
         pub(crate) moments: Vec<Moment>,
         /// End and ids of responses.
         pub(crate) timings: Keyed<ResponseTiming>,
+        /// The last response whose end and ids were kept.
+        timed: Unmerged<Option<Id>>,
         /// Consecutive records that name the same session.
         pub(crate) spans: Vec<SessionSpan>,
         /// The writers of each source.

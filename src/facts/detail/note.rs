@@ -185,7 +185,10 @@ impl RecordAbsorber<'_, '_, '_> {
         let asks = ask.tool.as_deref() == Some(QUESTION_TOOL) && traces.intersects(Traces::QUESTIONS);
         let input = match text_of_input(ask) {
             Some(input) if kept.contains(Detail::INPUTS) || asks => Some(input.into()),
-            Some(input) if traces.intersects(Traces::DECISIONS) => Some(event::brief_input(input)),
+            // Traces show decisions, but no rules.
+            Some(input) if traces.intersects(Traces::DECISIONS) && !kept.contains(Detail::TIMING) => {
+                Some(event::brief_input(input))
+            }
             _ => None,
         };
         let used = ask.tool.as_deref().filter(|_| traces.intersects(Traces::COMMANDS | Traces::TASKS));

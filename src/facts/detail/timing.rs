@@ -74,16 +74,17 @@ impl RecordAbsorber<'_, '_, '_> {
         time: Option<Time>,
     ) {
         let (place, names) = (self.compact_place, &mut self.facts.names);
-        let mut own =
-            |text: &Option<event::Text<'_>>| First::at(place, text.as_deref().map(|text| names.get(text)));
+        let Some(details) = self.facts.details.as_deref_mut() else { return };
+        // The lines of a response repeat its ids, which no other response has.
+        let is_first = details.timed.replace(id) != Some(id);
+        let own = |text: &Option<event::Text<'_>>| text.as_deref().filter(|_| is_first).map(Name::from);
+        let stop_reason = response.stop_reason.as_deref().map(|reason| names.get(reason));
         let timing = ResponseTiming {
             last: time.map(Last),
-            stop_reason: own(&response.stop_reason),
-            request: own(&response.request),
-            request_record: own(&response.request_record),
+            stop_reason: First::at(place, stop_reason),
+            request: First::at(place, own(&response.request)),
+            request_record: First::at(place, own(&response.request_record)),
         };
-        if let Some(details) = self.facts.details.as_deref_mut() {
-            details.timings.insert(id, timing);
-        }
+        details.timings.insert(id, timing);
     }
 }

@@ -148,7 +148,6 @@ impl Interaction {
 impl Request {
     fn attributes(&self, all: &mut Attributes, success: bool) {
         all.set("gen_ai.operation.name", "chat");
-        all.set("gen_ai.system", PROVIDER);
         all.set_some("model", self.model.as_ref());
         all.set_some("gen_ai.request.model", self.model.as_ref());
         all.set_some("gen_ai.response.model", self.answered.as_ref());
@@ -180,8 +179,10 @@ impl Request {
         all.set_some("output_tokens", output);
         all.set("cache_read_tokens", tokens.cache_read);
         all.set("cache_creation_tokens", tokens.cache_write());
-        all.set("cache_creation_5m_tokens", tokens.cache_write_5m);
-        all.set("cache_creation_1h_tokens", tokens.cache_write_1h);
+        if tokens.cache_write_1h > 0 {
+            all.set("cache_creation_5m_tokens", tokens.cache_write_5m);
+            all.set("cache_creation_1h_tokens", tokens.cache_write_1h);
+        }
         all.set("gen_ai.usage.input_tokens", tokens.prompt());
         all.set_some("gen_ai.usage.output_tokens", output);
         all.set("gen_ai.usage.cache_read.input_tokens", tokens.cache_read);

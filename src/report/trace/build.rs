@@ -314,6 +314,12 @@ fn execution_start(call: &Call, end: Time) -> Option<Time> {
     Some(Time::from_micros(end.micros().saturating_sub(ran.micros())))
 }
 
+/// Returns when a subagent can have begun that this call started.
+pub(super) fn began(call: &Call) -> Option<Time> {
+    let border = times(call).and_then(|(start, end)| Some(execution_start(call, end)?.max(start)));
+    border.or(call.context.time)
+}
+
 /// Returns when waiting ended, and whether that is an estimate. A denied call and a question only wait.
 fn waited(call: &Call, start: Time, end: Time, border: Option<Time>) -> Option<(Time, bool)> {
     match call.end {

@@ -4,14 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     Estimated, MarkKind, Request, SpanBody,
-    build::{Builder, REQUEST, SpanKey, Timed, place_key},
+    build::{Builder, REQUEST, SpanKey, Timed, began, place_key},
 };
 use crate::{
     facts::{
         Name,
-        ledger::{
-            AgentIndex, ApiFailure, CallIndex, Compaction, Context, MomentKind, Response, ResponseIndex,
-        },
+        ledger::{AgentIndex, ApiFailure, Compaction, Context, MomentKind, Response, ResponseIndex},
     },
     measure::{Time, Tokens, Usd, add},
 };
@@ -137,8 +135,7 @@ impl<'l> Builder<'l> {
             lanes.entry(call.context.agent).or_default().inputs.push(time.plus(latency));
         }
         for &at in &rows.agents {
-            let call: Option<CallIndex> = ledger.agents[at].call;
-            let began = call.and_then(|call| ledger.calls[call].context.time);
+            let began = ledger.agents[at].call.and_then(|call| began(&ledger.calls[call]));
             lanes.entry(Some(at)).or_default().inputs.extend(began);
         }
         for lane in lanes.values_mut() {
@@ -176,7 +173,10 @@ impl<'l> Builder<'l> {
         let own = (Some(response.tokens), response.computed.or(response.price));
         let ((tokens, cost), estimated_usage, has_output) = match charged.get(&at) {
             _ if response.is_final => (own, false, true),
-            Some(&(tokens, cost)) => ((Some(tokens), cost), true, true),
+            // A printed line has the final counts of all tokens but those of the output.
+            Some(&(Tokens { output, .. }, cost)) => {
+                ((Some(Tokens { output, ..response.tokens }), cost), true, true)
+            }
             None => ((Some(response.tokens), None), false, false),
         };
         let sent = attempts.last().copied().filter(|_| !is_estimated);
@@ -339,4 +339,69 @@ struct Rest {
     model: Option<Name>,
     tokens: Tokens,
     cost: Option<Usd>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Time {
+        Time::from_micros(millis * 1000)
+    }
+
+    fn times(millis: &[i64]) -> Vec<Time> {
+        millis.iter().copied().map(at).collect()
+    }
+
+    fn lane(sent: &[i64], retries: &[i64], inputs: &[i64]) -> Lane<'static> {
+        let sent = times(sent).into_iter();
+        Lane {
+            sent: sent.map(|time| Sent { time, id: None, source: None, is_claimed: false }).collect(),
+            retries: times(retries),
+            inputs: times(inputs),
+            ..Lane::default()
+        }
+    }
+
+    /// Start, whether it is estimated, and number of attempts of the request that was answered at this time.
+    fn begin(lane: &mut Lane<'_>, millis: i64) -> (Time, bool, u64) {
+        let Begin { start, is_estimated, count, .. } = lane.begin(at(millis), None);
+        lane.answered.push(at(millis));
+        (start, is_estimated, count)
+    }
+
+    #[test]
+    fn a_request_begins_with_its_first_attempt() {
+        let mut lane = lane(&[10, 30, 60], &[20], &[5, 55]);
+        assert_eq!(begin(&mut lane, 50), (at(10), false, 2));
+        assert_eq!(begin(&mut lane, 70), (at(60), false, 1));
+    }
+
+    #[test]
+    fn if_only_the_last_attempt_is_logged_the_request_begins_with_its_input() {
+        let mut lane = lane(&[40], &[20, 30], &[5]);
+        assert_eq!(begin(&mut lane, 50), (at(5), true, 3));
+    }
+
+    #[test]
+    fn without_records_a_request_begins_with_the_latest_input_before_its_answer() {
+        let mut lane = lane(&[], &[], &[5, 55, 90]);
+        assert_eq!(begin(&mut lane, 50), (at(5), true, 1));
+        assert_eq!(begin(&mut lane, 70), (at(55), true, 1));
+        assert_eq!(begin(&mut self::lane(&[], &[], &[]), 3), (at(3), true, 1));
+    }
+
+    #[test]
+    fn the_record_that_a_response_names_is_its_request_whatever_was_sent_later() {
+        let (own, other) = (Name::from("own"), Name::from("other"));
+        let (main, helper) = (Name::from("sdk"), Name::from("title"));
+        let sent =
+            |time, id, source| Sent { time: at(time), id: Some(id), source: Some(source), is_claimed: false };
+        let mut lane =
+            Lane { sent: vec![sent(10, &own, &main), sent(20, &other, &helper)], ..Lane::default() };
+        lane.by_id = HashMap::from([(&own, 0), (&other, 1)]);
+        let Begin { start, source, count, .. } = lane.begin(at(30), Some(&own));
+        assert_eq!((start, source, count), (at(10), Some(Name::clone(&main)), 1));
+        assert!(!lane.sent[1].is_claimed);
+    }
 }
