@@ -1,5 +1,5 @@
 -- Responses that are not counted. A response that is in several partitions, such as the copied part of a fork, is counted in
--- the one with the most tokens, then the earliest, then the one whose session began first.
+-- the one whose bill counts, then the one with the most tokens, then the earliest, then the one whose session began first.
 WITH shared AS (
     SELECT message_id
     FROM raw_charges
@@ -25,6 +25,7 @@ ranked AS (
         row_number() OVER (
             PARTITION BY held.message_id
             ORDER BY
+                CASE WHEN copy.part IS NULL THEN 0 ELSE 1 END,
                 held.tokens DESC,
                 held.started ASC NULLS LAST,
                 owner.started ASC NULLS LAST,
@@ -33,6 +34,7 @@ ranked AS (
         ) AS place
     FROM held
     LEFT JOIN raw_sessions AS owner ON owner.session = held.session AND owner.part = held.part
+    LEFT JOIN bill_copies AS copy ON copy.session = held.session AND copy.part = held.part
 )
 SELECT message_id, part
 FROM ranked
