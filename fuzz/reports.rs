@@ -129,7 +129,7 @@ fn all(view: &View<'_>, prices: &Prices) -> Vec<Report> {
         report::diff(view, view, limits),
         report::cost(view, &[By::Project, By::Model]),
         report::prices(prices),
-        report::overview(view, &periods(view.zone), true),
+        report::overview(view, &periods(view.zone), None, true),
         report::doctor(&Findings::default(), &view.ledger.account(), view.zone),
         report::archive(&[], "host", false),
     ]);

@@ -4,6 +4,8 @@ mod decoder;
 pub mod follow;
 mod lean;
 mod locate;
+#[cfg(feature = "cli")]
+mod reach;
 mod stream;
 
 use std::{
@@ -15,6 +17,8 @@ use std::{
 };
 
 pub use locate::{Chosen, Locator, Target};
+#[cfg(feature = "cli")]
+pub(crate) use reach::earliest;
 pub use stream::{LineReader, Observer, scan_observed, scan_stream};
 
 use crate::{
@@ -194,8 +198,6 @@ impl Plan {
             Ok(Bytes::File(mut file)) => {
                 let shape = input::shape_of(&mut file, &options.limits).unwrap_or(Shape::Document);
                 match shape {
-                    // The place of a lean record follows from those before it.
-                    Shape::Lines if lean::is_lean(&mut file) => self.units.push(whole),
                     Shape::Lines => self.split(id, length, None, options.limits.unit),
                     Shape::Document => self.units.push(whole),
                 }
@@ -282,7 +284,7 @@ impl Scan {
         };
         match opened {
             Ok(Some(mut bytes)) => {
-                if matches!(bytes, Bytes::Stream(_)) {
+                if !matches!(bytes, Bytes::File(_)) {
                     // Compressed: the size of the content is unknown.
                     progress.total.store(0, Ordering::Relaxed);
                 }
@@ -320,6 +322,7 @@ fn begins_with_record(bytes: Bytes, limits: &Limits) -> io::Result<bool> {
     let mut reader: Box<dyn Read> = match bytes {
         Bytes::File(file) => Box::new(file),
         Bytes::Stream(stream) => stream,
+        Bytes::Lean(_) => return Ok(true),
     };
     let mut head = Vec::new();
     let mut wanted = limits.block.max(1); // doubling 0 would give 0

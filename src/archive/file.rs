@@ -71,12 +71,14 @@ impl Archive {
         let same = |slot: &&Slot| slot.commit().is_some_and(|commit| commit.stamp == stamp);
         let known = slots.iter().find(same);
         let is_complete =
-            |slot: &&Slot| slot.commit().is_some_and(|commit| !commit.waits && commit.marks > 0);
+            |slot: &&Slot| slot.is_current() && slot.commit().is_some_and(|commit| !commit.waits);
         if let Some(slot) = known.filter(is_complete) {
             return Ok(Update { outcome: Outcome::Unchanged, added: 0, stored: slot.archived.committed() });
         }
-        if scan::open(source, options)?.is_none() {
-            return Ok(Update { outcome: Outcome::Empty, added: 0, stored: 0 });
+        match scan::open(source, options)? {
+            None => return Ok(Update { outcome: Outcome::Empty, added: 0, stored: 0 }),
+            Some(Bytes::Lean(_)) => return Err(is_lean()),
+            Some(_) => {}
         }
         let continues = |slot: &&Slot| slot.commit().is_some_and(|commit| commit.fingerprint.matches(log));
         let base = known.or_else(|| slots.iter().rev().find(continues));
@@ -104,6 +106,16 @@ impl Slot {
     fn commit(&self) -> Option<Commit> {
         self.archived.commit.map(|(commit, _)| commit)
     }
+
+    /// Whether the file is as this version writes it.
+    fn is_current(&self) -> bool {
+        self.archived.is_current() && self.commit().is_some_and(|commit| commit.marks > 0)
+    }
+}
+
+/// A lean log is part of an archive already, and its records have no text.
+fn is_lean() -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, "is a lean log of another archive: copy that folder instead")
 }
 
 /// The files that exist for a path: the path itself, and those with numbers.
@@ -155,6 +167,7 @@ fn whole_log(
             let fingerprint = Fingerprint::of_path(log, stamp.length)?;
             Commit { bytes: u64::MAX, stamp, fingerprint, waits: false, marks: 0 }
         }
+        Bytes::Lean(_) => return Err(is_lean()),
     };
     if commit.bytes == 0 {
         return Ok((0, 0));
@@ -189,6 +202,7 @@ impl NewContent {
                 (Box::new(file.take(until - skipped)), skipped)
             }
             Bytes::Stream(stream) => (stream, 0),
+            Bytes::Lean(_) => return Err(is_lean()),
         };
         let mut archived = reader.by_ref().take(from - skipped);
         let skipped = match resumed {
@@ -344,7 +358,7 @@ fn lean_log(
     secret: Secret,
     options: &Options,
 ) -> io::Result<(u64, u64)> {
-    let compressed = matches!(Bytes::file(log)?, Bytes::Stream(_));
+    let compressed = !matches!(Bytes::file(log)?, Bytes::File(_));
     let before = base.and_then(Slot::commit).map_or(0, |commit| commit.bytes);
     let (mut bytes, mut size) = (0, 0);
     let done = write_replacing(path, |file| {
@@ -352,9 +366,9 @@ fn lean_log(
         let mut encoder = zstd::Encoder::new(BufWriter::with_capacity(256 << 10, &mut *file), LEAN_LEVEL)?;
         encoder.include_checksum(true)?;
         let mut failed = None;
-        let mut emit = |line: &str| {
+        let mut emit = |bytes: &[u8]| {
             if failed.is_none() {
-                failed = encoder.write_all(line.as_bytes()).err();
+                failed = encoder.write_all(bytes).err();
             }
         };
         let mut writer = LeanWriter::new(secret, &mut emit);
@@ -372,11 +386,11 @@ fn lean_log(
         encoder.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
         let end = file.stream_position()?;
         let fingerprint = Fingerprint::of_path(log, if compressed { stamp.length } else { bytes })?;
-        let content: Box<dyn Read> = match Bytes::file(log)? {
-            Bytes::File(file) => Box::new(file.take(bytes)),
-            Bytes::Stream(stream) => stream,
+        let marks = match Bytes::file(log)? {
+            Bytes::File(file) => Marks::of(file.take(bytes))?,
+            Bytes::Stream(stream) => Marks::of(stream)?,
+            Bytes::Lean(_) => return Err(is_lean()),
         };
-        let marks = Marks::of(content)?;
         let frame = marks_frame(&marks.end, &marks.lines, 0);
         file.write_all(&frame)?;
         let marks = frame.len() as u64;

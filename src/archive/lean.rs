@@ -11,9 +11,9 @@ use crate::{
     event::{
         Dialect, Event, decode,
         json::{self, Json, Object},
-        lean::{Gap, Note, Sizes, Totals},
+        lean::{ChunkWriter, Note, Position, Sizes, Totals},
     },
-    input::Place,
+    input::{LEAN_MAGIC, Place},
     redact::{deciding_prompt, deciding_tool_text, hook_commands_in, is_command_name},
     scan::Observer,
 };
@@ -40,37 +40,50 @@ impl Secret {
 /// Writes the lean form of a log while the log is read.
 pub(super) struct LeanWriter<'a> {
     secret: Secret,
-    /// Receives finished lines.
-    pub(super) emit: &'a mut dyn FnMut(&str),
+    /// Receives the beginning of the lean log, and its chunks.
+    emit: &'a mut dyn FnMut(&[u8]),
+    chunk: ChunkWriter,
     line: String,
-    /// End and line of the last record.
-    last: (u64, u64),
     /// Length of the log; 0 before its end.
     pub(super) bytes: u64,
 }
 
 impl<'a> LeanWriter<'a> {
-    pub(super) fn new(secret: Secret, emit: &'a mut dyn FnMut(&str)) -> Self {
-        emit(std::str::from_utf8(crate::event::lean::HEADER).unwrap_or_default());
-        Self { secret, emit, line: String::new(), last: (0, 0), bytes: 0 }
+    pub(super) fn new(secret: Secret, emit: &'a mut dyn FnMut(&[u8])) -> Self {
+        emit(LEAN_MAGIC);
+        Self { secret, emit, chunk: ChunkWriter::default(), line: String::new(), bytes: 0 }
     }
 
     fn note(&mut self, note: &Note) {
         self.line.clear();
         note.write(&mut self.line);
-        (self.emit)(&self.line);
+        self.chunk.note(&self.line);
+    }
+
+    fn flush(&mut self) {
+        let chunk = self.chunk.take();
+        let length = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
+        (self.emit)(&length.to_le_bytes());
+        (self.emit)(&chunk);
     }
 }
 
 impl Observer for LeanWriter<'_> {
     fn record(&mut self, place: Place, event: &Event<'_>, _text: &[u8]) {
-        let (end, line) = self.last;
-        let gap = Gap { bytes: place.offset.saturating_sub(end), lines: place.line.saturating_sub(line) };
-        self.last = (place.offset + event.bytes, place.line);
         self.line.clear();
-        write_record(event, gap, self.secret, &mut self.line);
-        self.line.push('\n');
-        (self.emit)(&self.line);
+        write_record(event, self.secret, &mut self.line);
+        let at = Position { offset: place.offset, line: place.line };
+        // The compact form is made from the lean record, so that it has nothing more.
+        let compact = decode(self.line.as_bytes()).is_ok_and(|mut lean| {
+            Sizes::of(event).restore(&mut lean);
+            self.chunk.record(at, &lean)
+        });
+        if !compact {
+            self.chunk.json(at, event.bytes, &self.line);
+        }
+        if self.chunk.is_full() {
+            self.flush();
+        }
     }
 
     fn batch_end(&mut self) {}
@@ -82,13 +95,14 @@ impl Observer for LeanWriter<'_> {
     fn end(&mut self, totals: &Totals) {
         self.bytes = totals.bytes;
         self.note(&Note::End(totals.clone()));
+        self.flush();
     }
 }
 
 /// Appends the lean form of a record.
-fn write_record(event: &Event<'_>, gap: Gap, secret: Secret, out: &mut String) {
+fn write_record(event: &Event<'_>, secret: Secret, out: &mut String) {
     let Ok(record) = json::object(event.text) else { return };
-    Sizes::of(event, gap).write(out);
+    Sizes::of(event).write(out);
     let kind = event.kind.name();
     let message = record.object("message");
     let context = RecordContext {
@@ -437,6 +451,6 @@ fn quoted(text: &str) -> String {
 pub fn lean_record(bytes: &[u8]) -> Option<String> {
     let event = decode(bytes).ok()?;
     let mut line = String::new();
-    write_record(&event, Gap::LINE, Secret([7; 16]), &mut line);
+    write_record(&event, Secret([7; 16]), &mut line);
     Some(line)
 }

@@ -36,9 +36,10 @@ pub struct Archive {
     pub input: Input,
     /// Keep the copies in this folder
     ///
-    /// It is created if necessary. Folders and files are readable by their owner alone.
+    /// It is created if necessary. Folders and files are readable by their owner alone. Required here or in
+    /// the configuration; from there, `doctor` and `overview` know the archive too.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub to: PathBuf,
+    pub to: Option<PathBuf>,
     /// Keep no texts: only what reports without content need
     ///
     /// A lean archive takes about a hundredth of the size of the logs. It contains no messages, tool inputs
@@ -62,6 +63,11 @@ pub struct Archive {
 
 pub(super) fn archive(archive: &Archive, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Archive { input, to, lean, machine, output, arrange } = archive;
+    let Some(to) = to else {
+        let hint =
+            "say where to keep the archive: add --to DIR, or set `to` in [archive] of your configuration";
+        return Err(Error::Usage(hint.to_owned()));
+    };
     output.fits(report::ARCHIVE.name)?;
     let arrangement = arrange.arrangement(&report::ARCHIVE, output)?;
     let roots = plan::wanted(input, variables)?;

@@ -37,6 +37,12 @@ pub fn check_config(text: &str) {
 /// The option for price files. A configuration file with prices is added as one of its values.
 const PRICING: &str = "pricing";
 
+/// The command that writes an archive, and its option for the folder.
+const ARCHIVE: (&str, &str) = ("archive", "to");
+
+/// Commands that say how far back the archive reaches.
+const DESCRIBING: &[&str] = &["doctor", "overview"];
+
 /// Why the arguments cannot be used.
 pub(super) enum Problem {
     /// They are invalid or ask for help; with the origins of the defaults that the error is about.
@@ -64,11 +70,13 @@ pub(super) struct Parsed {
     pub(super) found_prices: Vec<String>,
     /// The configuration files that were read.
     pub(super) configuration: Vec<String>,
+    /// The archive that they name, for commands that describe it.
+    pub(super) archive: Option<PathBuf>,
 }
 
 impl From<ArgMatches> for Parsed {
     fn from(matches: ArgMatches) -> Self {
-        Self { matches, found_prices: Vec::new(), configuration: Vec::new() }
+        Self { matches, found_prices: Vec::new(), configuration: Vec::new(), archive: None }
     }
 }
 
@@ -87,8 +95,10 @@ pub(super) fn parse(
     let Defaults { arguments: added, origins } = Program(&command).defaults(&typed, &files, variables)?;
     let configuration: Vec<String> =
         files.iter().map(|(path, _)| path.to_string_lossy().into_owned()).collect();
+    let describes = typed.subcommand_name().is_some_and(|name| DESCRIBING.contains(&name));
+    let archive = if describes { Program(&command).archive(&files, variables)? } else { None };
     if added.is_empty() {
-        return Ok(Parsed { configuration, ..typed.into() });
+        return Ok(Parsed { configuration, archive, ..typed.into() });
     }
     let is_found = |argument: &&Argument| {
         argument.option == PRICING && argument.file.is_some_and(|index| files[index].1 == Trust::Found)
@@ -104,7 +114,7 @@ pub(super) fn parse(
         let origins = origins.into_iter().filter(is_named).map(|(_, origin)| origin).collect();
         Problem::Arguments(error, origins)
     })?;
-    Ok(Parsed { matches, found_prices, configuration })
+    Ok(Parsed { matches, found_prices, configuration, archive })
 }
 
 /// Defaults as arguments to add to the command line.
@@ -330,6 +340,24 @@ impl<'a> Program<'a> {
         // last.
         defaults.arguments.sort_by_key(|one| std::cmp::Reverse(one.file.map_or(0, |index| index + 1)));
         Ok(defaults)
+    }
+
+    /// The archive that `ccstat archive` would write to.
+    fn archive(&self, files: &[(PathBuf, Trust)], variables: &Variables) -> Result<Option<PathBuf>, Error> {
+        let (name, option) = ARCHIVE;
+        let Some(arg) = self.command(name).and_then(|command| self.option(command, option)) else {
+            return Ok(None);
+        };
+        let mut levels = vec![self.variables(&variables.options)?];
+        for (path, trust) in files {
+            let tables = self.tables(&File::read(path)?, *trust, variables)?;
+            let of = |wanted: Option<&str>| tables.iter().find(|table| table.command.as_deref() == wanted);
+            levels
+                .extend([of(Some(name)), of(None)].into_iter().flatten().map(|table| table.settings.clone()));
+        }
+        let setting = levels.iter().flatten().find(|setting| setting.option == option);
+        let values = setting.map(|setting| setting.values(arg)).transpose()?.unwrap_or_default();
+        Ok(values.into_iter().flatten().next().map(PathBuf::from))
     }
 
     /// The defaults of the options that were not typed. The first level that sets an option wins, and a set

@@ -11,7 +11,7 @@ use clap::Args;
 use super::{
     args,
     plan::{self, Variables},
-    read, stdin,
+    read, scan_options, stdin,
 };
 use crate::{
     error::{Error, ExitStatus},
@@ -23,6 +23,7 @@ use crate::{
     },
     render::Style,
     report::{self, Findings, Place, Retention},
+    scan::{self, Options},
 };
 
 /// Arguments of `doctor`.
@@ -61,7 +62,9 @@ pub(super) fn doctor(doctor: &Doctor, variables: &Variables, style: Style) -> Re
     };
     let search = input::find(&roots);
     let retention = is_saved.then(|| retention(&search.sources, variables));
-    let places = places.iter().map(|path| place(path)).collect();
+    let options = scan_options(input, Detail::TOTALS);
+    let archive = variables.archive.iter().filter(|archive| !places.contains(archive));
+    let places = places.iter().chain(archive).map(|path| place(path, &options)).collect();
     let mut reading = read(search, input, Detail::TOTALS, output)?;
     let account = std::mem::take(&mut reading.scan.facts).settle(&prices);
     let found = Findings {
@@ -99,14 +102,18 @@ fn stdin_kind() -> &'static str {
 }
 
 /// Counts the logs of a place.
-fn place(path: &Path) -> Place {
+fn place(path: &Path, options: &Options) -> Place {
     let found = input::find(&Roots::Paths(vec![path.to_owned()]));
+    // Standard input can be read only once.
+    let readable = found.some(|at| found.sources[at].origin != Origin::Stdin);
     let sizes = files(&found.sources).filter_map(|path| path.metadata().ok()).map(|about| about.len());
     Place {
         path: path.to_string_lossy().into_owned(),
         exists: path.exists() || path == Path::new("-"),
         files: found.sources.len() as u64,
         bytes: sizes.sum(),
+        is_archive: path.join(input::archive::MARKER).is_file(),
+        first: scan::earliest(&readable.sources, options).get(),
     }
 }
 

@@ -109,6 +109,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
     let parsed = parsed.and_then(|parsed| {
         variables.found_prices = parsed.found_prices;
         variables.configuration = parsed.configuration;
+        variables.archive = parsed.archive;
         Ok(Cli::from_arg_matches(&parsed.matches)?)
     });
     let mut cli = match parsed {

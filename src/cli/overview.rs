@@ -1,5 +1,7 @@
 //! `overview`, which is also what a bare `ccstat` shows on a terminal.
 
+use std::path::Path;
+
 use clap::Args;
 
 use super::{
@@ -8,13 +10,16 @@ use super::{
     plan::{self, Variables},
     read_or_follow,
     rows::{Filtered, Scope},
+    scan_options,
 };
 use crate::{
     error::{Error, ExitStatus},
-    input::Roots,
+    facts::Detail,
+    input::{self, Roots},
     measure::calendar,
     render::{Style, human},
-    report::{self, Arrangement, Periods, View},
+    report::{self, ArchiveReach, Arrangement, Periods, View},
+    scan,
 };
 
 /// Arguments of `overview`.
@@ -54,9 +59,10 @@ pub(super) fn overview(
         Ok((filtered, periods))
     };
     let arrangement = Arrangement::default();
+    let history = || variables.archive.as_deref().map(|path| history(path, query));
     let make = |reading: Reading| {
-        let (mut filtered, periods) = apply(reading)?;
-        let make = |view: &View<'_>| report::overview(view, &periods, output.draws());
+        let ((mut filtered, periods), archive) = (apply(reading)?, history());
+        let make = |view: &View<'_>| report::overview(view, &periods, archive.as_ref(), output.draws());
         Ok(filtered.reports(&make, output, &arrangement)?.shown)
     };
     let reading = read_or_follow(wanted, query, scope.detail, output, variables, &make)?;
@@ -64,12 +70,19 @@ pub(super) fn overview(
         print(|out| out.write_all(first_steps(variables).as_bytes()))?;
         return Ok(ExitStatus::NothingRead);
     }
-    let (mut filtered, periods) = apply(reading)?;
-    let make = |view: &View<'_>| report::overview(view, &periods, output.draws());
+    let ((mut filtered, periods), archive) = (apply(reading)?, history());
+    let make = |view: &View<'_>| report::overview(view, &periods, archive.as_ref(), output.draws());
     let reports = filtered.reports(&make, output, &arrangement)?;
     let status = filtered.deliver(&reports, output, style);
     std::mem::forget(filtered);
     status
+}
+
+/// The archive that the configuration names.
+fn history(path: &Path, query: &args::Query) -> ArchiveReach {
+    let found = input::find(&Roots::Paths(vec![path.to_owned()]));
+    let first = scan::earliest(&found.sources, &scan_options(&query.input, Detail::TOTALS));
+    ArchiveReach { path: path.to_string_lossy().into_owned(), first: first.get() }
 }
 
 /// The text for someone without saved sessions: where they are looked for, and what to type.

@@ -48,6 +48,8 @@ pub(super) struct Variables {
     pub(super) found_prices: Vec<String>,
     /// The configuration files that were read.
     pub(super) configuration: Vec<String>,
+    /// The archive that they name, for commands that describe it.
+    pub(super) archive: Option<PathBuf>,
     dumb: bool,
 }
 
@@ -69,6 +71,7 @@ impl Variables {
             user_config: user_config(&get, home.as_deref()),
             found_prices: Vec::new(),
             configuration: Vec::new(),
+            archive: None,
             home,
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
             no_color: get("NO_COLOR").is_some(),

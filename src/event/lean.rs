@@ -1,25 +1,29 @@
-//! The frame of lean logs: a header line, lean records, notes about lines that are not records, and totals.
+//! Lean logs: chunks of lean records, notes about lines that are not records, and totals.
 //!
-//! A lean record begins with the lengths that reports show: `{"~":[bytes,…],"type":…`. The numbers after the first
-//! are the lengths of its blocks, each followed by the length of its result if it is a tool result. A record
-//! begins one byte, and one line, after the end of the record before it; otherwise `"~@"` takes the place of `"~"`
-//! and the list begins with these two distances. All other lines are [`Note`]s.
+//! Most records have a compact form ([`read_chunk`]). The others are JSON, and begin with the lengths that reports show:
+//! `{"~":[bytes,…],"type":…`. The numbers after the first are the lengths of its blocks, each followed by the length
+//! of its result if it is a tool result. [`Note`]s are JSON too.
+
+mod bytes;
+mod chunk;
+mod exact;
+mod form;
+#[cfg(test)]
+mod laws;
+mod writer;
 
 use std::fmt::Write;
 
 use serde_json::{Value, json};
 use smallvec::SmallVec;
 
+pub use chunk::{Damaged, Position, Visitor, read_chunk};
+pub use writer::ChunkWriter;
+
 use super::{Block, Body, Event, ToolPart};
 
-/// The line that begins a lean log, with its line end.
-pub const HEADER: &[u8] = b"{\"~\":\"lean\",\"format\":1}\n";
-
-/// Start of a record that follows the one before it after a line end.
-const ADJACENT: &[u8] = b"{\"~\":[";
-
-/// Start of a record with its distance from the one before it.
-const DISTANT: &[u8] = b"{\"~@\":[";
+/// Start of a record.
+const START: &[u8] = b"{\"~\":[";
 
 /// Distance from the end of the record before: bytes and line ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +40,6 @@ impl Gap {
 /// The numbers at the start of a lean record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Distance from the record before it.
-    pub gap: Gap,
     /// Length of the record.
     pub bytes: u64,
     /// Lengths of blocks and tool results.
@@ -46,7 +48,7 @@ pub struct Sizes {
 
 impl Sizes {
     /// The sizes of a record of a log.
-    pub fn of(event: &Event<'_>, gap: Gap) -> Self {
+    pub fn of(event: &Event<'_>) -> Self {
         let mut parts = SmallVec::new();
         for block in blocks(&event.body) {
             parts.push(block.bytes);
@@ -54,15 +56,12 @@ impl Sizes {
                 parts.push(result.bytes);
             }
         }
-        Self { gap, bytes: event.bytes, parts }
+        Self { bytes: event.bytes, parts }
     }
 
     /// Parses the start of a line; `None` if the line is not a lean record.
     pub fn parse(line: &[u8]) -> Option<Self> {
-        let (mut rest, adjacent) = match line.strip_prefix(ADJACENT) {
-            Some(rest) => (rest, true),
-            None => (line.strip_prefix(DISTANT)?, false),
-        };
+        let mut rest = line.strip_prefix(START)?;
         let mut parts: SmallVec<[u64; 4]> = SmallVec::new();
         loop {
             let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -78,26 +77,14 @@ impl Sizes {
                 _ => return None,
             }
         }
-        let gap = match adjacent {
-            true => Gap::LINE,
-            false if parts.len() >= 3 => {
-                let gap = Gap { bytes: parts[0], lines: parts[1] };
-                parts.drain(..2);
-                gap
-            }
-            false => return None,
-        };
         let bytes = parts.remove(0);
-        Some(Self { gap, bytes, parts })
+        Some(Self { bytes, parts })
     }
 
     /// Appends the start of a lean record, without the members that follow.
     pub fn write(&self, out: &mut String) {
-        let Self { gap, bytes, parts } = self;
-        let _ = match *gap {
-            Gap::LINE => write!(out, "{{\"~\":[{bytes}"),
-            Gap { bytes: distance, lines } => write!(out, "{{\"~@\":[{distance},{lines},{bytes}"),
-        };
+        let Self { bytes, parts } = self;
+        let _ = write!(out, "{{\"~\":[{bytes}");
         for part in parts {
             let _ = write!(out, ",{part}");
         }
@@ -134,11 +121,9 @@ fn blocks<'e, 'a>(body: &'e Body<'a>) -> &'e [Block<'a>] {
     }
 }
 
-/// A line of a lean log that is not a record.
+/// A part of a lean log that is not a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// The start of the log.
-    Lean { format: u64 },
     /// An invalid line or value.
     Invalid { line: u64, offset: u64, reason: String },
     /// The end of the log.
@@ -164,7 +149,6 @@ impl Note {
         let number = |key: &str| note[key].as_u64();
         let text = |key: &str| note[key].as_str().map(str::to_owned);
         Some(match note["~"].as_str()? {
-            "lean" => Self::Lean { format: number("format")? },
             "invalid" => {
                 Self::Invalid { line: number("line")?, offset: number("offset")?, reason: text("reason")? }
             }
@@ -179,10 +163,9 @@ impl Note {
         })
     }
 
-    /// Appends the note as a line.
+    /// Appends the note as JSON.
     pub fn write(&self, out: &mut String) {
         let note = match self {
-            Self::Lean { format } => json!({"~": "lean", "format": format}),
             Self::Invalid { line, offset, reason } => {
                 json!({"~": "invalid", "line": line, "offset": offset, "reason": reason})
             }
@@ -190,7 +173,7 @@ impl Note {
                 "~": "end", "bytes": bytes, "lines": lines, "blank": blank, "last": last, "unfinished": unfinished,
             }),
         };
-        let _ = writeln!(out, "{note}");
+        let _ = write!(out, "{note}");
     }
 }
 
@@ -198,11 +181,6 @@ impl Note {
 mod tests {
     use super::*;
     use crate::event::decode;
-
-    #[test]
-    fn the_header_is_a_note() {
-        assert_eq!(Note::parse(HEADER), Some(Note::Lean { format: 1 }));
-    }
 
     #[test]
     fn notes_are_written_and_read_back() {
@@ -220,18 +198,14 @@ mod tests {
     fn sizes_are_written_and_read_back() {
         let result = br#"{"type":"user","message":{"content":[{"type":"tool_result","content":"abc"},{"type":"text","text":"x"}]}}"#;
         let event = decode(result).unwrap();
-        for gap in [Gap::LINE, Gap { bytes: 0, lines: 0 }, Gap { bytes: 7, lines: 2 }] {
-            let sizes = Sizes::of(&event, gap);
-            let mut line = String::new();
-            sizes.write(&mut line);
-            line.push_str(
-                r#","type":"user","message":{"content":[{"type":"tool_result"},{"type":"text"}]}}"#,
-            );
-            assert_eq!(Sizes::parse(line.as_bytes()), Some(sizes.clone()), "{line}");
-            let mut lean = decode(line.as_bytes()).unwrap();
-            sizes.restore(&mut lean);
-            assert_eq!(Sizes::of(&lean, gap), sizes);
-        }
+        let sizes = Sizes::of(&event);
+        let mut line = String::new();
+        sizes.write(&mut line);
+        line.push_str(r#","type":"user","message":{"content":[{"type":"tool_result"},{"type":"text"}]}}"#);
+        assert_eq!(Sizes::parse(line.as_bytes()), Some(sizes.clone()), "{line}");
+        let mut lean = decode(line.as_bytes()).unwrap();
+        sizes.restore(&mut lean);
+        assert_eq!(Sizes::of(&lean), sizes);
     }
 
     #[test]
@@ -241,7 +215,6 @@ mod tests {
             r#"{"~":[],"type":"user"}"#,
             r#"{"~":["#,
             r#"{"~":[1"#,
-            r#"{"~@":[1,2]}"#,
             r#"{"~":[99999999999999999999]}"#,
             r#"{"~":[1 ,2]}"#,
         ] {

@@ -50,7 +50,7 @@ use sessions::{Chain, Ending, Session, TurnDuration};
 use trouble::{Invalid, Invalids, Tail, UnknownKind};
 
 use crate::{
-    event::{Dialect, Event, Kind, KindId},
+    event::{Body, Dialect, Event, Kind, KindId},
     input::{Place, SourceId},
     measure::{Version, has_long_prompt_surcharge},
 };
@@ -232,6 +232,25 @@ impl Facts {
         }
         let once = RecordAbsorber::new(self, place, uuid, event).absorb();
         self.records.insert(uuid, once);
+    }
+
+    /// Absorbs so many records without a body or a uuid, which are alike.
+    pub fn absorb_repeated(&mut self, place: Place, event: &Event<'_>, count: u64) {
+        let Some(more) = count.checked_sub(1) else { return };
+        debug_assert!(matches!(event.body, Body::Plain) && event.uuid.is_none() && !event.prompt);
+        self.absorb(place, event);
+        self.input.records += more;
+        self.dialects[event.dialect as usize] += more;
+        if let Kind::Known(id) = &event.kind {
+            self.kinds.0[id.index()] += more;
+        }
+    }
+
+    /// Whether something is kept of records that are only counted.
+    pub fn keeps_every_record(&self) -> bool {
+        let each = Detail::RECORDS.and(Detail::CONTROL).and(Detail::COMMANDS);
+        let each = each.and(Detail::COST_STEPS).and(Detail::TIMING);
+        self.details.as_ref().is_some_and(|details| details.kept.intersects(each))
     }
 
     fn absorb_kind(&mut self, place: Place, event: &Event<'_>) {

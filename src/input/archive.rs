@@ -30,8 +30,8 @@ pub(super) const MAGIC: [u8; 4] = 0x184D_2A5C_u32.to_le_bytes();
 const HEADER: &[u8; 8] = b"ccstat h";
 const COMMIT: &[u8; 8] = b"ccstat c";
 
-/// Version of the format.
-const FORMAT: u64 = 1;
+/// Version of the format. The first form of lean logs cannot be read any more.
+const FORMAT: u64 = 2;
 
 /// Length of a header, with the frame around it.
 pub const HEADER_BYTES: usize = 8 + 24;
@@ -135,6 +135,8 @@ pub fn header(lean: bool) -> [u8; HEADER_BYTES] {
 /// A log in an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Archived {
+    /// Version of the format.
+    pub format: u64,
     /// Whether it is a lean log, without content.
     pub lean: bool,
     /// The last commit, and the offset after it; `None` if there is none.
@@ -154,12 +156,17 @@ impl Archived {
             let message = format!("is of archive format {format}, which a newer ccstat wrote");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
-        Ok(Some(Self { lean: head[24] != 0, commit: last_commit(file)? }))
+        Ok(Some(Self { format, lean: head[24] != 0, commit: last_commit(file)? }))
     }
 
     /// Opens a file and reads its state.
     pub fn open(path: &Path) -> io::Result<Option<Self>> {
         Self::read(&mut open_checked(path)?)
+    }
+
+    /// Whether it has the form that is written now.
+    pub fn is_current(&self) -> bool {
+        self.format == FORMAT || !self.lean
     }
 
     /// The offset of the last commit.
@@ -321,7 +328,11 @@ mod tests {
             let mut file = tempfile::tempfile().unwrap();
             file.write_all(&bytes).unwrap();
             let archived = Archived::read(&mut file).unwrap().unwrap();
-            assert_eq!(archived, Archived { lean: true, commit: Some((commit(4), end)) }, "{rest}");
+            assert_eq!(
+                archived,
+                Archived { format: FORMAT, lean: true, commit: Some((commit(4), end)) },
+                "{rest}"
+            );
         }
     }
 

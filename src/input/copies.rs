@@ -104,7 +104,7 @@ struct ArchivedLog {
 impl Log {
     /// A file of an archive; `None` if it is another file.
     fn archived(at: usize, path: &Path) -> Option<Self> {
-        let archived = Archived::open(path).ok()??;
+        let archived = Archived::open(path).ok()?.filter(Archived::is_current)?;
         let (commit, _) = archived.commit?;
         let end = archived.chain_end(path).ok().flatten();
         let path = path.to_owned();
@@ -124,6 +124,7 @@ impl Log {
         let (first, length) = match Bytes::file(path).ok()? {
             Bytes::File(file) => (first_line(file), length),
             Bytes::Stream(stream) => (first_line(stream), u64::MAX),
+            Bytes::Lean(_) => return None,
         };
         Some(Self { at, path: path.to_owned(), length, first, archived: None, marks: OnceCell::new() })
     }
@@ -153,6 +154,7 @@ impl Log {
                 let reader: Box<dyn Read> = match Bytes::file(&self.path).ok()? {
                     Bytes::File(file) => Box::new(file),
                     Bytes::Stream(stream) => stream,
+                    Bytes::Lean(_) => return None,
                 };
                 Marks::of(reader).ok()
             }

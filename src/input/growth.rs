@@ -138,7 +138,7 @@ impl Fingerprint {
 /// Returns how a file of this length has to be followed, and the fingerprint of the part that can be reused.
 pub fn follow_mode(path: &Path, length: u64, limits: &Limits) -> io::Result<(FollowMode, Fingerprint)> {
     let mode = match Bytes::file(path)? {
-        Bytes::Stream(_) => FollowMode::Whole,
+        Bytes::Stream(_) | Bytes::Lean(_) => FollowMode::Whole,
         Bytes::File(mut file) => match decided_shape(&mut file, limits)? {
             None => FollowMode::Undecided,
             Some(Shape::Document) => FollowMode::Whole,

@@ -20,7 +20,7 @@ mod validator;
 
 pub use find::{Environment, FindError, Origin, Roots, Search, Source, find};
 pub use growth::{Fingerprint, FollowMode, Stamp, complete_lines, folder_modified, follow_mode};
-pub use open::{Bytes, open_regular};
+pub use open::{Bytes, LEAN_MAGIC, open_regular};
 pub use pipe::Stop;
 pub use place::{Place, SourceId};
 pub use read::{Amount, Limits, Range, Sink, read_all, shape_of};

@@ -19,6 +19,8 @@ pub enum Bytes {
     File(File),
     /// A pipe or compressed data, which can only be read from front to back.
     Stream(Box<dyn Read + Send>),
+    /// The chunks of a lean log.
+    Lean(Box<dyn Read + Send>),
 }
 
 impl Bytes {
@@ -47,10 +49,10 @@ impl Bytes {
         let compression = Compression::of(&head[..length]);
         let head = Cursor::new(head[..length].to_vec());
         let whole: Box<dyn Read + Send> = Box::new(head.chain(stream));
-        Ok(Self::Stream(match compression {
-            None => whole,
-            Some(compression) => compression.decompress(whole)?,
-        }))
+        match compression {
+            None => Ok(Self::Stream(whole)),
+            Some(compression) => compression.open(whole),
+        }
     }
 
     /// Opens a path that was a regular file a moment ago. Fails if something else has replaced it since.
@@ -59,15 +61,15 @@ impl Bytes {
     /// thousand small files.
     pub(crate) fn file(path: &Path) -> io::Result<Self> {
         let mut file = open_checked(path)?;
-        Ok(match compression_of(&mut file)? {
-            None => Self::File(file),
+        match compression_of(&mut file)? {
+            None => Ok(Self::File(file)),
             Some(Compression::Archive) => {
                 let committed = Archived::read(&mut file)?.map_or(u64::MAX, |archived| archived.committed());
                 file.rewind()?;
-                Self::Stream(Compression::Zstd.decompress(Box::new(file.take(committed)))?)
+                Compression::Archive.open(Box::new(file.take(committed)))
             }
-            Some(compression) => Self::Stream(compression.decompress(Box::new(file))?),
-        })
+            Some(compression) => compression.open(Box::new(file)),
+        }
     }
 }
 
@@ -156,6 +158,8 @@ fn magic(reader: &mut dyn Read) -> io::Result<([u8; 4], usize)> {
         if !b"\x1f\x8b".starts_with(&head[..length.min(2)])
             && !ZSTD_MAGIC.starts_with(&head[..length])
             && !archive::MAGIC.starts_with(&head[..length])
+            && !LEAN_MAGIC.starts_with(&head[..length])
+            && !OLD_LEAN.starts_with(&head[..length])
         {
             break; // do not wait for four bytes of a live pipe
         }
@@ -165,11 +169,22 @@ fn magic(reader: &mut dyn Read) -> io::Result<([u8; 4], usize)> {
 
 const ZSTD_MAGIC: &[u8; 4] = b"\x28\xb5\x2f\xfd";
 
+/// Start of a lean log; the last byte is the version of its form.
+pub const LEAN_MAGIC: &[u8; 4] = b"\x8fLN\x02";
+
+/// Start of the lines of an earlier form, which was never released.
+const OLD_LEAN: &[u8; 4] = b"{\"~\"";
+
+#[derive(Clone, Copy)]
 enum Compression {
     Gzip,
     Zstd,
     /// zstd, in a file of an archive.
     Archive,
+    /// None: a lean log that somebody has decompressed.
+    Lean,
+    /// A lean log of another form than ours.
+    OtherLean,
 }
 
 impl Compression {
@@ -178,15 +193,39 @@ impl Compression {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
             _ if head == ZSTD_MAGIC => Some(Self::Zstd),
             _ if head == archive::MAGIC => Some(Self::Archive),
+            _ if head == LEAN_MAGIC => Some(Self::Lean),
+            _ if head == OLD_LEAN || head.len() == 4 && head[..3] == LEAN_MAGIC[..3] => Some(Self::OtherLean),
             _ => None,
         }
     }
 
     /// Decompresses all members or frames, one after another.
-    fn decompress(self, compressed: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
-        Ok(match self {
-            Self::Gzip => Box::new(GzipReader::new(BufReader::with_capacity(128 << 10, compressed))),
-            Self::Zstd | Self::Archive => Box::new(zstd::stream::read::Decoder::new(compressed)?),
-        })
+    fn open(self, mut stream: Box<dyn Read + Send>) -> io::Result<Bytes> {
+        match self {
+            Self::Gzip => {
+                let unpacked = GzipReader::new(BufReader::with_capacity(128 << 10, stream));
+                Ok(Bytes::Stream(Box::new(unpacked)))
+            }
+            Self::Zstd | Self::Archive => {
+                let mut unpacked: Box<dyn Read + Send> = Box::new(zstd::stream::read::Decoder::new(stream)?);
+                // An error here is met again, and then reported with its place.
+                let Ok((head, length)) = magic(&mut unpacked) else { return Ok(Bytes::Stream(unpacked)) };
+                let head = &head[..length];
+                match Self::of(head) {
+                    Some(lean @ (Self::Lean | Self::OtherLean)) => {
+                        lean.open(Box::new(Cursor::new(head.to_vec()).chain(unpacked)))
+                    }
+                    _ => Ok(Bytes::Stream(Box::new(Cursor::new(head.to_vec()).chain(unpacked)))),
+                }
+            }
+            Self::Lean => {
+                stream.read_exact(&mut [0; LEAN_MAGIC.len()])?;
+                Ok(Bytes::Lean(stream))
+            }
+            Self::OtherLean => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "is a lean log in a form of another version of ccstat: archive the log again",
+            )),
+        }
     }
 }

@@ -40,6 +40,10 @@ pub trait Sink {
     fn piece(&mut self, offset: u64, line: u64, found: Piece<'_>);
     /// Receives all bytes that are not handed over by `lines`, before the pieces that are split from them.
     fn raw(&mut self, _bytes: &[u8]) {}
+    /// Receives a chunk of a lean log. Returns whether the sink can read such logs.
+    fn lean(&mut self, _chunk: &[u8]) -> bool {
+        false
+    }
     /// Returns whether reading should stop.
     fn should_stop(&self) -> bool;
 }
@@ -84,6 +88,11 @@ pub fn read_all(
 ) -> (Amount, io::Result<()>) {
     let mut reader: Box<dyn Read + '_> = match bytes {
         Bytes::Stream(stream) => Box::new(stream),
+        Bytes::Lean(stream) => {
+            let mut amount = Amount::default();
+            let result = read_chunks(stream, buffer, sink, &mut amount);
+            return (amount, result);
+        }
         Bytes::File(file) => {
             // A line begins at `start` only if the byte before it is a line feed.
             if range.start > 0
@@ -98,6 +107,44 @@ pub fn read_all(
     let result = reader.run(range, sink);
     let bytes = reader.offset.saturating_sub(reader.first);
     (Amount { first: reader.first, bytes, lines: reader.line }, result)
+}
+
+/// Maximum length of a chunk. Writers end a chunk after the first record that makes it larger than a fraction of a megabyte.
+const MAX_CHUNK: usize = 256 << 20;
+
+/// Reads the chunks of a lean log: each is its length in four bytes, and the content.
+fn read_chunks(
+    stream: &mut dyn Read,
+    buffer: &mut Vec<u8>,
+    sink: &mut dyn Sink,
+    amount: &mut Amount,
+) -> io::Result<()> {
+    let error = |kind: io::ErrorKind, reason: &'static str| Err(io::Error::new(kind, reason));
+    loop {
+        let mut length = [0; 4];
+        match stream.read(&mut length[..1]) {
+            Ok(0) => return Ok(()),
+            Ok(_) => stream.read_exact(&mut length[1..])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        let length = u32::from_le_bytes(length) as usize;
+        if length > MAX_CHUNK {
+            return error(io::ErrorKind::InvalidData, "is a damaged lean log");
+        }
+        buffer.clear();
+        let read = stream.take(length as u64).read_to_end(buffer)?;
+        if read < length {
+            return error(io::ErrorKind::UnexpectedEof, "is a damaged lean log");
+        }
+        amount.bytes += 4 + length as u64;
+        if !sink.lean(buffer) {
+            return error(io::ErrorKind::Unsupported, "is a lean log of an archive, which has no lines");
+        }
+        if sink.should_stop() {
+            return Ok(());
+        }
+    }
 }
 
 /// Detects the shape of a file as it is now.

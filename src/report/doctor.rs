@@ -17,7 +17,8 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     command: Some(CommandSpec {
         group: CommandGroup::Programs,
         about: "Check which logs are found, and what is unknown about them",
-        details: "Lists the places where logs are looked for, the time that they cover, when Claude Code will delete the oldest \
+        details: "Lists the places where logs are looked for, and the archive if the configuration names one (`to` of `archive`), how \
+            far back they reach, when Claude Code will delete the oldest \
             ones (`cleanupPeriodDays` in its settings, else 30 days), models without a price, unknown kinds of records, \
             invalid lines, CLI versions, and the configuration files in effect. Reads files only, and uses no network.",
         examples: &[
@@ -60,6 +61,10 @@ pub struct Place {
     pub files: u64,
     /// Their size on disk.
     pub bytes: u64,
+    /// Whether it is an archive.
+    pub is_archive: bool,
+    /// Earliest time in their first records.
+    pub first: Option<Time>,
 }
 
 /// When saved sessions are deleted.
@@ -109,6 +114,8 @@ object! { PLACE, place(place: &Place)
     exists: "Whether it exists.", One(Unit::Flag) => place.exists;
     files: "Logs in it.", COUNT => place.files;
     bytes: "Their size on disk.", One(Unit::Bytes) => Value::Bytes(place.bytes);
+    archive: "Whether it is an archive.", One(Unit::Flag) => place.is_archive;
+    first: "How far back they reach: the earliest time in their first records.", TIME => place.first;
 }
 
 object! { LOGS, logs(all: &Checkup<'_>)
@@ -139,9 +146,14 @@ fn list(texts: impl IntoIterator<Item = impl AsRef<str>>) -> Value {
 fn place_columns() -> Vec<Column<Place>> {
     columns! { |row: Place|
         text path "Place" "Path." => &row.path;
-        text state "State" "Whether it exists." => if row.exists { "exists" } else { "does not exist" };
+        text state "State" "Whether it exists." => match (row.exists, row.is_archive) {
+            (false, _) => "does not exist",
+            (true, false) => "exists",
+            (true, true) => "archive",
+        };
         count files "Logs" "Logs in it." => row.files;
         bytes bytes "Size" "Their size on disk." => row.bytes;
+        time first "Since" "Earliest time in their first records." => row.first;
     }
 }
 
@@ -212,9 +224,33 @@ fn attention(all: &Checkup<'_>) -> Vec<Line> {
     }
     if let Some(due) = found.retention.as_ref().map(|one| one.due).filter(|due| *due > 0) {
         let line = Line::new(Tone::Warning).word("Claude Code deletes ").count(due, " log", " logs");
-        lines.push(line.word(" when it starts next: copy what you want to keep"));
+        lines.push(line.word(" when it starts next: keep them with `ccstat archive`"));
     }
     lines
+}
+
+/// How far back logs and archives reach.
+fn reach(found: &Findings) -> Option<Line> {
+    let first = |is_archive: bool| {
+        let places = found.places.iter().filter(|place| place.is_archive == is_archive);
+        places.filter_map(|place| place.first).min()
+    };
+    let line = Line::new(Tone::Plain);
+    match (first(false), first(true)) {
+        (Some(logs), Some(archive)) => {
+            Some(line.word("logs reach back to ").value(logs).word(", the archive to ").value(archive))
+        }
+        (None, Some(archive)) => Some(line.word("the archive reaches back to ").value(archive)),
+        (Some(logs), None) => {
+            let line = line.word("logs reach back to ").value(logs);
+            Some(if found.retention.is_some() {
+                line.word("; `ccstat archive` keeps them for longer")
+            } else {
+                line
+            })
+        }
+        (None, None) => None,
+    }
 }
 
 fn notes(all: &Checkup<'_>) -> Vec<Line> {
@@ -235,6 +271,7 @@ fn notes(all: &Checkup<'_>) -> Vec<Line> {
     if !all.account.versions.is_empty() {
         notes.push(line("CLI versions: ", list(&all.account.versions)));
     }
+    notes.extend(reach(all.found));
     notes.push(match &all.found.configuration[..] {
         [] => Line::new(Tone::Plain).word("configuration files: none"),
         files => line("configuration files: ", list(files)),

@@ -71,7 +71,7 @@ pub(crate) use gate::{GATES, gates};
 pub use gate::{Gate, Kind, Verdict, gate_lines, judge};
 pub use highlight::Highlight;
 pub use line::{Choice, FollowUp, Line, Part, Tone};
-pub use overview::{Periods, overview};
+pub use overview::{ArchiveReach, Periods, overview};
 pub use permission::{TestedCall, Trial, permissions, suggestions, verdicts};
 pub use prices::{note_found_prices, prices};
 pub use prompts::prompts;

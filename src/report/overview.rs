@@ -43,9 +43,21 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     )
 };
 
+/// An archive beside the logs, and how far back it reaches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArchiveReach {
+    /// Its folder.
+    pub path: String,
+    /// Earliest time in the first records of its logs.
+    pub first: Option<Time>,
+}
+
 /// Everything that the overview shows.
 struct Overview<'a> {
     periods: &'a Periods,
+    /// Start of the first session in the logs.
+    first: Option<Time>,
+    archive: Option<&'a ArchiveReach>,
     today: Tally,
     yesterday: Tally,
     this_week: Tally,
@@ -64,10 +76,17 @@ struct Overview<'a> {
 }
 
 /// Builds the overview. `is_drawn` adds the charts of pages.
-pub fn overview(view: &View<'_>, periods: &Periods, is_drawn: bool) -> Report {
+pub fn overview(
+    view: &View<'_>,
+    periods: &Periods,
+    archive: Option<&ArchiveReach>,
+    is_drawn: bool,
+) -> Report {
     let tally = |range: &std::ops::Range<Time>| Tally::of(view, range);
     let all = Overview {
         periods,
+        first: view.ledger.sessions.iter().filter_map(|session| session.started).min(),
+        archive,
         today: tally(&periods.today),
         yesterday: tally(&periods.yesterday),
         this_week: tally(&periods.this_week),

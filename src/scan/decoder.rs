@@ -4,10 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::{LineBase, Observer, Options, Progress, lean::LeanState};
 use crate::{
-    event::{
-        self, DecodeError, Event, KeyPredictor, Skimmer,
-        lean::{self, Totals},
-    },
+    event::{self, DecodeError, Event, KeyPredictor, Skimmer, lean::Totals},
     facts::{Counts, Facts},
     input::{Amount, Piece, Place, Sink, SourceId, Splitter, Stop},
 };
@@ -58,6 +55,16 @@ impl<'a> UnitDecoder<'a> {
         if let Some(observer) = &mut self.observer {
             observer.record(place, event, text);
         }
+    }
+
+    /// Absorbs so many records that are only counted and are like this one.
+    pub(super) fn absorb_repeated(&mut self, place: Place, event: &Event<'_>, count: u64) {
+        self.facts.absorb_repeated(place, event, count);
+    }
+
+    /// Whether records that are only counted may be absorbed together.
+    pub(super) fn is_folded(&self) -> bool {
+        self.observer.is_none() && !self.facts.keeps_every_record()
     }
 
     /// Counts an invalid line or value.
@@ -201,9 +208,6 @@ fn reason(bytes: &[u8]) -> String {
 
 impl Sink for UnitDecoder<'_> {
     fn lines(&mut self, offset: u64, line: u64, block: &[u8]) -> u64 {
-        if offset == 0 && block.starts_with(lean::HEADER) {
-            self.state.lean = Some(LeanState::default());
-        }
         // UTF-8 is validated for the whole block at once, and line by line only if that fails.
         let mut predictor = std::mem::replace(self.predictor, KeyPredictor::NONE);
         let text = simdutf8::basic::from_utf8(block);
@@ -211,11 +215,6 @@ impl Sink for UnitDecoder<'_> {
         let line = self.line_base.lines + line;
         let (mut start, mut count) = (0, 0);
         while start < block.len() {
-            if self.state.lean.is_some() {
-                start = self.lean_line(skimmer.as_mut(), block, start) + 1;
-                count += 1;
-                continue;
-            }
             let (here, number) = (offset + start as u64, line + count);
             let skimmed = skimmer.as_mut().and_then(|skimmer| self.skim(skimmer, block, start, here, number));
             let end = skimmed.unwrap_or_else(|| {
@@ -233,6 +232,12 @@ impl Sink for UnitDecoder<'_> {
 
     fn piece(&mut self, offset: u64, line: u64, piece: Piece<'_>) {
         self.absorb_piece(offset, self.line_base.lines + line, piece);
+    }
+
+    fn lean(&mut self, chunk: &[u8]) -> bool {
+        self.lean_chunk(chunk);
+        self.progress.done.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+        true
     }
 
     fn raw(&mut self, bytes: &[u8]) {

@@ -250,6 +250,7 @@ impl Head {
         let mut reader: Box<dyn Read> = match open(source, options).ok()?? {
             Bytes::File(file) => Box::new(file),
             Bytes::Stream(stream) => stream,
+            Bytes::Lean(_) => return None,
         };
         let (mut bytes, mut length) = (Vec::with_capacity(HEAD), HEAD);
         loop {

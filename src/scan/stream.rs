@@ -114,6 +114,10 @@ impl Sink for SharedSink<'_> {
         self.observer.batch_end();
     }
 
+    fn lean(&mut self, chunk: &[u8]) -> bool {
+        self.with_decoder(|decoder| decoder.lean(chunk))
+    }
+
     fn should_stop(&self) -> bool {
         self.options.stop.is_set()
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ccstat::internal::{
-    input::{self, Bytes, Limits, Roots, Source, Stop},
+    input::{self, Bytes, LEAN_MAGIC, Limits, Roots, Source, Stop},
     measure::Prices,
     report::REPORTS,
     scan::{Options, Progress, scan},
@@ -72,6 +72,10 @@ fn content(path: &Path) -> Vec<u8> {
     match Bytes::open(&input::Origin::File(path.to_owned()), &Stop::default()).unwrap() {
         Bytes::File(mut file) => file.read_to_end(&mut bytes).unwrap(),
         Bytes::Stream(mut stream) => stream.read_to_end(&mut bytes).unwrap(),
+        Bytes::Lean(mut stream) => {
+            bytes.extend(LEAN_MAGIC);
+            stream.read_to_end(&mut bytes).unwrap()
+        }
     };
     bytes
 }
@@ -94,6 +98,10 @@ fn report(words: &[&str], paths: &[&Path], names: &[String]) -> (i32, String) {
     let mut named: Vec<(usize, &String)> = names.iter().enumerate().collect();
     named.sort_by_key(|(_, name)| std::cmp::Reverse(name.len()));
     named.iter().for_each(|(index, name)| text = text.replace(&***name, &format!("log {index}")));
+    // Only an archive knows machines.
+    for machine in ["m", "other"] {
+        text = text.replace(&format!("\"machine\": \"{machine}\""), "\"machine\": null");
+    }
     // Notes suggest commands that name the logs.
     paths.iter().for_each(|path| text = text.replace(path, "LOGS"));
     while text.contains("LOGS LOGS") {
@@ -312,6 +320,35 @@ fn a_decompressed_lean_log_is_read_as_a_whole() {
         ["bytes", "lines", "records"].map(|key| alone["input"][key].as_u64().unwrap());
     assert_eq!((input.bytes, input.lines, input.records), (bytes, lines, records));
     assert_eq!(account.prompts, 2000);
+}
+
+#[test]
+fn a_lean_log_is_neither_archived_again_nor_read_in_another_form() {
+    let folders = Folders::new();
+    folders.append((0..9).map(record).collect::<String>());
+    folders.archive(&["--lean"]);
+    let file = folders.file("a.jsonl.zst");
+    let again = folders.archive.with_file_name("again");
+    for lean in [&[][..], &["--lean"]] {
+        let words = ["archive", "--to", again.to_str().unwrap(), file.to_str().unwrap()];
+        let (code, _, stderr) = run_with(&[&words[..], lean].concat());
+        assert!(code == 3 && stderr.contains("is a lean log of another archive"), "{code} {stderr}");
+        fs::remove_dir_all(&again).unwrap();
+    }
+    let (code, _, stderr) = run_with(&["redact", file.to_str().unwrap()]);
+    assert!(code != 0 && stderr.contains("is a lean log of an archive"), "{code} {stderr}");
+    // The first form, which was JSON, would be read as a log of short records.
+    let old = "{\"~\":\"lean\",\"format\":1}\n{\"~\":[900],\"type\":\"user\",\"uuid\":\"1\"}\n";
+    let mut newer = content(&file);
+    newer[3] += 1;
+    for text in [old.as_bytes(), &newer] {
+        for bytes in [text.to_vec(), zstd::encode_all(text, 1).unwrap()] {
+            let log = folders.logs.with_file_name("old.jsonl.zst");
+            fs::write(&log, bytes).unwrap();
+            let (code, _, stderr) = run_with(&["summarize", log.to_str().unwrap()]);
+            assert!(code == 3 && stderr.contains("in a form of another version"), "{code} {stderr}");
+        }
+    }
 }
 
 #[test]

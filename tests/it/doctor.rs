@@ -70,3 +70,36 @@ fn invalid_lines_and_unknown_kinds_are_listed() {
     let json = printed_json(&["doctor", unknown.path().to_str().unwrap()]);
     assert_eq!(json["unknown_kinds"], serde_json::json!(["news"]));
 }
+
+#[test]
+fn it_says_how_far_back_logs_and_the_configured_archive_reach() {
+    let home = home("{}");
+    let archive = home.path().join("archive");
+    let to = archive.to_str().unwrap();
+    let week = testdata("logs/week");
+    for lean in [&[][..], &["--lean"]] {
+        let _ = fs::remove_dir_all(&archive);
+        let words = [&["archive", week.to_str().unwrap()], lean].concat();
+        // The archive is found by the same setting with which it is written.
+        assert_eq!(run(ccstat(&words).env("HOME", home.path()).env("CCSTAT_TO", to)).0, 0);
+        let (code, stdout, stderr) =
+            run(ccstat(&["doctor", "--json"]).env("HOME", home.path()).env("CCSTAT_TO", to));
+        assert_eq!((code, &*stderr), (0, ""));
+        let json: Value = serde_json::from_str(&stdout).unwrap();
+        let places = json["places"].as_array().unwrap();
+        let [.., logs, kept] = &places[..] else { panic!("{places:?}") };
+        assert_eq!((&logs["archive"], &logs["first"]), (&false.into(), &json["logs"]["first"]));
+        assert_eq!(
+            (&kept["archive"], &kept["files"], &*kept["path"].to_string()),
+            (&true.into(), &5.into(), &*format!("{to:?}"))
+        );
+        assert_eq!(kept["first"], "2026-11-09T09:12:05.120Z");
+        assert_eq!(json["logs"]["sources"], 2, "the archive is not read");
+        let saved = home.path().join(".claude/projects");
+        let (_, stdout, _) = run(ccstat(&["overview", saved.to_str().unwrap()]).env("CCSTAT_TO", to));
+        let stdout = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(stdout.contains(&format!("the archive {to} to 2026-11-09 09:12")), "{stdout}");
+    }
+    let (code, _, stderr) = run_with(&["archive", week.to_str().unwrap()]);
+    assert!(code == 2 && stderr.contains("add --to DIR, or set `to` in [archive]"), "{stderr}");
+}

@@ -385,11 +385,12 @@ fn a_lean_archive_has_no_secret() {
     assert_eq!((code, &*stderr), (0, ""));
     let search = input::find(&Roots::Paths(vec![folder.path().to_owned()]));
     let [source] = &search.sources[..] else { panic!("{:?}", search.sources) };
-    let Bytes::Stream(mut stream) = Bytes::open(&source.origin, &Stop::default()).unwrap() else {
-        panic!("it is compressed")
+    let Bytes::Lean(mut stream) = Bytes::open(&source.origin, &Stop::default()).unwrap() else {
+        panic!("it is lean")
     };
-    let mut lean = String::new();
-    std::io::Read::read_to_string(&mut stream, &mut lean).unwrap();
-    assert!(lean.lines().count() > 50);
+    let mut lean = Vec::new();
+    std::io::Read::read_to_end(&mut stream, &mut lean).unwrap();
+    let lean = String::from_utf8_lossy(&lean);
+    assert!(lean.matches("tool_use").count() > 2 && lean.len() > 5000, "{} bytes", lean.len());
     assert_no_secret(&["archive", "--lean"], &lean);
 }

@@ -86,7 +86,7 @@ impl RecordStore {
             let Some(source) = sources.get(id.0 as usize) else { continue };
             match Bytes::open(&source.origin, &Stop::default()) {
                 Ok(Bytes::File(_)) => {}
-                Ok(Bytes::Stream(_)) => {
+                Ok(Bytes::Stream(_) | Bytes::Lean(_)) => {
                     let mut part = Self { only: Some(only), ..Self::new(&[]) };
                     scan::scan_observed(std::slice::from_ref(source), &options, &mut part);
                     self.merge(part, id);
@@ -147,7 +147,7 @@ impl RecordStore {
                 let source = sources.get(item.source.0 as usize).ok_or(io::ErrorKind::NotFound)?;
                 match Bytes::open(&source.origin, &Stop::default())? {
                     Bytes::File(file) => file,
-                    Bytes::Stream(_) => return Ok(Vec::new()), // the file was replaced meanwhile
+                    Bytes::Stream(_) | Bytes::Lean(_) => return Ok(Vec::new()), // the file was replaced meanwhile
                 }
             }
         };

@@ -51,6 +51,8 @@ impl Traces {
     pub const COMMANDS: Self = Self(1 << 6);
     /// Questions to people.
     pub const QUESTIONS: Self = Self(1 << 7);
+    /// All of them.
+    pub const ALL: Self = Self(u8::MAX);
 
     pub(crate) const fn from_bits(bits: u8) -> Self {
         Self(bits)

@@ -35,6 +35,13 @@ object! { pub(super) KEYS, all(all: &Overview<'_>)
     failures: "Failures and denials of the period if one was chosen, else of the last seven days, the most frequent first.",
         List(&Object(FAILURE)) => list(&all.failures, failure);
     limits: "Rate limits that have not been reset.", List(&Object(LIMIT)) => list(&all.limits, limit);
+    history: "How far back logs and archive reach.", Object(HISTORY) => history(all);
+}
+
+object! { HISTORY, history(all: &Overview<'_>)
+    first: "Start of the first session in the logs, as filtered.", TIME => all.first;
+    archive: "Folder of the archive that the configuration names.", Maybe(&TEXT) => all.archive.map(|one| &*one.path);
+    archive_first: "Earliest time in the first records of that archive.", TIME => all.archive.and_then(|one| one.first);
 }
 
 object! { TALLY, tally(tally: &Tally)

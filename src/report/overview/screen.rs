@@ -301,6 +301,7 @@ fn limits(all: &Overview<'_>) -> Option<Table> {
 /// Notes about the cost, and what to type next.
 pub(super) fn notes(view: &View<'_>, all: &Overview<'_>) -> Vec<Line> {
     let mut notes = cost_notes(view.ledger);
+    notes.extend(reach(all));
     let mut next = |is_useful: bool, what: &'static str| {
         if is_useful {
             notes.push(Line::new(Tone::Plain).words(what));
@@ -317,4 +318,16 @@ pub(super) fn notes(view: &View<'_>, all: &Overview<'_>) -> Vec<Line> {
         "where the cost comes from: {cost --by project,model --since 14d}",
     );
     notes
+}
+
+/// How far back logs and archive reach.
+fn reach(all: &Overview<'_>) -> Option<Line> {
+    let line = Line::new(Tone::Plain).word("logs reach back to ").value(all.first?);
+    Some(match all.archive {
+        None => line,
+        Some(archive) => match archive.first {
+            Some(first) => line.word(", the archive ").value(&*archive.path).word(" to ").value(first),
+            None => line.word(", the archive ").value(&*archive.path).word(" is empty"),
+        },
+    })
 }
