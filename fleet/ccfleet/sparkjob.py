@@ -15,6 +15,7 @@ be read, and 4 if a partition failed or some log could not be read.
 """
 
 import argparse
+import atexit
 import json
 import os
 import stat
@@ -101,6 +102,8 @@ def ship(spark: SparkSession, program: str) -> Settings:
         for source in Path(__file__).resolve().parent.glob("*.py"):
             archive.write(source, f"ccfleet/{source.name}")
     context.addPyFile(file.name)
+    # Executors fetch it from here until the end.
+    atexit.register(os.unlink, file.name)
     return Settings(os.path.basename(program), int(spark.conf.get("spark.task.maxFailures", "4")))
 
 
