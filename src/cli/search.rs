@@ -12,8 +12,8 @@ use super::{
 use crate::{
     error::{Error, ExitStatus},
     event::Query,
-    render::Style,
-    report,
+    render::{Format, Style},
+    report::{self, View},
 };
 
 /// Arguments of `search`.
@@ -41,5 +41,15 @@ pub(super) fn search(search: &mut Search, variables: &Variables, style: Style) -
     let query = if *regex { Query::regex(text) } else { Query::plain(text) };
     let query = query.map_err(|error| Error::Usage(format!("not a regular expression: {error}")))?;
     rows.query.input.search = Some(Arc::new(query));
-    write_report(rows, &ReportRequest::of(&report::SEARCH, &report::search), variables, style)
+    let most = most_rows(rows);
+    let make = |view: &View<'_>| report::search(view, most);
+    write_report(rows, &ReportRequest::of(&report::SEARCH, &make), variables, style)
+}
+
+/// The number of rows that are shown, if only a table is written. A frequent word has too many matches to make a row for each.
+fn most_rows(rows: &Rows) -> Option<usize> {
+    let Rows { output, arrange, .. } = rows;
+    let is_table = output.format() == Format::Table && output.output.is_empty() && arrange.sort.is_none();
+    let most = arrange.limit.unwrap_or(report::SEARCH_ROWS);
+    (is_table && most > 0).then_some(most)
 }

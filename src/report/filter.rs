@@ -110,7 +110,19 @@ impl Filter {
     /// The detail to keep for a report that needs `detail`. Which sessions remain depends on all their
     /// records.
     pub fn detail(&self, detail: Detail) -> Detail {
-        if self.is_empty() { detail } else { detail | Detail::ROWS | Detail::RECORDS }
+        match () {
+            () if self.is_empty() => detail,
+            // A text that was found has its own time, session and tool, and only sessions with such texts matter.
+            () if detail.contains(Detail::FOUND) => detail | self.detail_of_found(),
+            () => detail | Detail::ROWS | Detail::RECORDS,
+        }
+    }
+
+    /// The detail that selects texts that a search found: the responses that belong to a tool or model, and agents.
+    fn detail_of_found(&self) -> Detail {
+        let by_response = !self.tools.is_empty() || !self.models.is_empty();
+        let responses = if by_response { Detail::CALLS | Detail::RESPONSES } else { Detail::TOTALS };
+        responses | if self.agents == Agents::All { Detail::TOTALS } else { Detail::AGENTS }
     }
 
     /// Names projects after their folders where the log does not, then applies the filter.

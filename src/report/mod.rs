@@ -77,7 +77,7 @@ pub use prices::{note_found_prices, prices};
 pub use prompts::prompts;
 pub use reader::{LEFT_OUT, Reader, names_id, short_id, unique_prefix};
 pub use repeats::denials;
-pub use search::search;
+pub use search::{SCREEN_ROWS as SEARCH_ROWS, search};
 pub use sessions::{Outcome, RunOutcome, outcomes, sessions};
 pub use show::{FindSessionError, LATEST, find_session, show};
 pub use spec::{CommandGroup, CommandSpec, Key, Keys, Reads, ReportSpec, Shape, reports};

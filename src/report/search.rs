@@ -15,7 +15,7 @@ use crate::{
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     keeps: Detail::FOUND,
     content: Detail::MATCHES,
-    make: Some(search),
+    make: Some(|view| search(view, None)),
     sample: &["search", "test"],
     command: Some(CommandSpec {
         group: CommandGroup::History,
@@ -54,16 +54,27 @@ fn columns<'a>() -> Vec<Column<Row<&'a Found>>> {
     }
 }
 
+/// Number of rows on a screen, unless another limit is given.
+pub const SCREEN_ROWS: usize = 30;
+
 fn shown(found: &Found) -> Value {
     text(found.line.as_ref())
 }
 
-/// One row per text that matches, newest first.
-pub fn search(view: &View<'_>) -> Report {
+/// One row per text that matches, newest first. At most `most` rows are made, if only people read the report.
+pub fn search(view: &View<'_>, most: Option<usize>) -> Report {
     let mut found: Vec<&Found> = view.ledger.found.iter().collect();
     found.sort_by_key(|one| std::cmp::Reverse((one.context.time, one.context.location)));
-    let rows = found.into_iter().map(|fact| Row { fact, context: RowContext::of(view, &fact.context) });
-    let table = Table::of("Matches", &columns(), rows).on_screen(30);
+    // A line that says "1 more row" takes as much room as the row itself.
+    let shown = most.filter(|most| found.len() > most + 1).unwrap_or(found.len());
+    let left_out = found.len() - shown;
+    let rows =
+        found.into_iter().take(shown).map(|fact| Row { fact, context: RowContext::of(view, &fact.context) });
+    let mut table = Table::of("Matches", &columns(), rows).on_screen(SCREEN_ROWS);
+    if left_out > 0 {
+        table.screen_rows = None;
+        table.more = Some(table.left_out(left_out));
+    }
     let table = Table { highlight: view.ledger.query.clone().map(Highlight), ..table };
     if view.ledger.found.is_empty() {
         let notes = [no_match(view)].into_iter().chain(view.lean_note()).collect();

@@ -181,3 +181,19 @@ fn control_characters_of_a_match_never_reach_a_terminal() {
     assert!(stdout.contains("needle"), "{stdout}");
     assert!(!stdout.contains('\u{1b}') && !stdout.contains('\u{202e}'), "{stdout:?}");
 }
+
+#[test]
+fn a_frequent_word_has_as_many_rows_as_people_read_and_all_of_them_in_data() {
+    let record = |second: u64| saved("s", second, &format!("u{second}"), prompt("needle"));
+    let log = log((0..40).map(|second| record(second).to_string() + "\n").collect::<String>());
+    let path = log.path().to_str().unwrap();
+    let table = |arguments: &[&str]| run_with(&[&["search", "needle", path], arguments].concat()).1;
+    let rows = |table: &str| table.lines().filter(|line| line.contains("user")).count();
+    for (arguments, shown) in [(&[][..], 30), (&["--limit", "5"], 5), (&["--limit", "39"], 39)] {
+        let table = table(arguments);
+        assert_eq!(rows(&table), shown, "{arguments:?}: {table}");
+        assert!(table.contains(&format!("and {} more row", 40 - shown)), "{arguments:?}: {table}");
+    }
+    assert_eq!(rows(&table(&["--limit", "0"])), 40);
+    assert_eq!(found(&["needle", path]).len(), 40);
+}
