@@ -254,7 +254,8 @@ fn header(
         Outcome::Ended => ": ends with an answer",
         Outcome::Unknown => ": the log does not say how it ended",
     });
-    let moment = |time: Option<_>| Value::from(time.and_then(|time| view.zone.minute(time)));
+    let minute = |time: Option<_>| time.and_then(|time| view.zone.minute(time));
+    let (started, ended) = (minute(told.started), minute(told.ended));
     let place = Line::new(Tone::Plain)
         .value(text(told.project.as_deref()))
         .word(" · ")
@@ -262,18 +263,20 @@ fn header(
         .word(" · CLI ")
         .value(text(told.version.as_deref()))
         .word(" · ")
-        .value(moment(told.started))
+        .value(started.clone())
         .word(" to ")
-        .value(moment(told.ended));
+        .value(ended.map(|ended| without_day(&ended, started.as_deref())));
     let counted = counts(ledger, session, events);
     let money = Line::new(Tone::Plain)
         .value(sum.tokens.prompt())
         .word(" tokens in, ")
         .value(sum.tokens.output)
         .word(" out · cost ")
-        .value(sum.cost)
-        .word(" · wall time ")
-        .value(wall(events));
+        .value(sum.cost);
+    let money = match wall(events) {
+        Some(wall) => money.word(" · wall time ").value(wall),
+        None => money,
+    };
     let title = match view.titles().swap_remove(session.get()) {
         // A prompt that is the title may be kept whole.
         Value::Text(title) => title.lines().next().map(|title| Line::new(Tone::Plain).value(title)),
@@ -281,6 +284,15 @@ fn header(
     };
     let lines = title.into_iter().chain([place, counted, money]).collect();
     [Section::Verdict(doubted(verdict, &ledger.input)), Section::Attention(lines)]
+}
+
+/// A minute without its day, if that is the day of another minute.
+fn without_day(minute: &str, other: Option<&str>) -> String {
+    let day = other.and_then(|other| other.split_once(' ')).map(|(day, _)| day);
+    match minute.split_once(' ') {
+        Some((own, time)) if Some(own) == day => time.to_owned(),
+        _ => minute.to_owned(),
+    }
 }
 
 /// Counts of events.
