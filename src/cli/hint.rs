@@ -69,6 +69,7 @@ fn option_of(choice: Choice) -> &'static str {
         Choice::Suggestions => "--suggest",
         Choice::CompleteGate => "--fail-on incomplete",
         Choice::TimedRun => "run --max-duration",
+        Choice::Archive => "ccstat archive",
     }
 }
 

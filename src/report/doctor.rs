@@ -224,7 +224,7 @@ fn attention(all: &Checkup<'_>) -> Vec<Line> {
     }
     if let Some(due) = found.retention.as_ref().map(|one| one.due).filter(|due| *due > 0) {
         let line = Line::new(Tone::Warning).word("Claude Code deletes ").count(due, " log", " logs");
-        lines.push(line.word(" when it starts next: keep them with `ccstat archive`"));
+        lines.push(line.words(" when it starts next: keep them with `{an archive}`"));
     }
     lines
 }
@@ -244,7 +244,7 @@ fn reach(found: &Findings) -> Option<Line> {
         (Some(logs), None) => {
             let line = line.word("logs reach back to ").value(logs);
             Some(if found.retention.is_some() {
-                line.word("; `ccstat archive` keeps them for longer")
+                line.words("; `{an archive}` keeps them for longer")
             } else {
                 line
             })

@@ -53,6 +53,8 @@ names! {
         CompleteGate = "a gate on incomplete costs",
         /// Limit the duration of a run.
         TimedRun = "a limit of time",
+        /// Keep copies of logs.
+        Archive = "an archive",
     } => words
 }
 
