@@ -37,7 +37,7 @@ pub struct Export {
     pub rows: Rows,
 }
 
-/// What decides the folder of a row.
+/// The key that decides the folder of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum PartitionBy {
     /// The first time of a row

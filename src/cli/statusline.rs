@@ -78,7 +78,7 @@ fn input() -> Json {
     values.next().and_then(Result::ok).unwrap_or_default()
 }
 
-/// What the CLI says about a session. Every key may be missing.
+/// The status of a session, as the CLI gives it. Every key may be missing.
 struct Status(Json);
 
 impl Status {

@@ -12,7 +12,7 @@ const MAX_NAMES: usize = 64;
 pub(crate) trait Pack: Sized {
     /// Order of rows. Rows of a chunk are in this order.
     type Key: Copy + Ord + std::fmt::Debug;
-    /// What the next row is a difference to.
+    /// The row that the next one is a difference to.
     type Base: Clone + Default + std::fmt::Debug;
 
     fn key(&self) -> Self::Key;
@@ -31,7 +31,7 @@ pub(crate) trait Pack: Sized {
 #[derive(Clone, Debug)]
 pub(crate) struct PackedRows<T: Pack> {
     chunks: Vec<Chunk<T::Key>>,
-    /// What the next row is a difference to; `None` if it begins a chunk.
+    /// The row that the next one is a difference to; `None` if it begins a chunk.
     base: Option<T::Base>,
 }
 

@@ -66,7 +66,7 @@ pub(super) fn settle(sources: &mut Vec<Source>) {
 
 /// Pairs of sources with the same first line: a copy, and the source that holds all of it.
 fn copies(mut group: Vec<Log>) -> Vec<(usize, usize)> {
-    // Of equal logs the original remains, then one with content, then the first by name.
+    // Among equal logs, the original remains, then one with content, then the first by name.
     group.sort_by_key(|log| {
         let lean = log.archived.as_ref().map(|archived| archived.lean);
         (Reverse(log.length), lean, log.at)

@@ -31,7 +31,7 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
             of their source.",
         examples: &[
             ("Fail a job if a run failed, had a denied call or did not end", "ccstat check run.jsonl"),
-            ("Limit cost and turns of nightly runs", "ccstat check runs/ --max-cost 0.50 --max-turns 30"),
+            ("Limit cost and steps of nightly runs", "ccstat check runs/ --max-cost 0.50 --max-turns 30"),
         ],
         has_arguments: true,
         ..CommandSpec::DEFAULT

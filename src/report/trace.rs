@@ -122,7 +122,7 @@ pub struct Estimated {
     pub usage: bool,
 }
 
-/// What a span is about.
+/// The subject of a span.
 #[derive(Clone, Debug)]
 pub enum SpanBody {
     /// A prompt and the work that it started.
@@ -221,7 +221,7 @@ pub struct Tool {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
     pub allowed: Option<bool>,
-    /// Who decided: `config`, `hook`, `user_temporary` and so on.
+    /// Source of the decision: `config`, `hook`, `user_temporary` and so on.
     pub source: Option<Name>,
     /// Why: `rule`, `mode`, `hook` and so on.
     pub reason: Option<Name>,

@@ -19,7 +19,7 @@ pub(crate) fn earliest(sources: &[Source], options: &Options) -> Earliest {
     for source in sources {
         let Ok(Some(mut bytes)) = open(source, options) else { continue };
         let mut head = Head { earliest: Earliest::default(), stop: &options.stop };
-        // What was read before an error counts.
+        // Records before an error count.
         let _ = input::read_all(&mut bytes, Range::ALL, &limits, &mut buffer, &mut head);
         earliest.merge(head.earliest);
     }

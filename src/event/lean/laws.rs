@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::{ChunkWriter, Position, Visitor, read_chunk};
 use crate::event::{Event, decode};
 
-/// What a reader hands over.
+/// The records that a reader returns.
 #[derive(Default)]
 struct Seen {
     /// Position and fields of each record.

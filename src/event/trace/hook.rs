@@ -80,8 +80,8 @@ impl<'a, T> Decoder<'_, 'a, T> {
         self.found.push(Trace::Hook(Box::new(hook)));
     }
 
-    /// Decodes Decodes `system/hook_started`, `hook_progress` and `hook_response`, and the summary at the end
-    /// of a turn. `hook_response`, and the summary at the end of a turn.
+    /// Decodes `system/hook_started`, `hook_progress` and `hook_response`, and the summary at the end of a
+    /// turn.
     pub(super) fn printed_hook(&mut self, sub: &str, record: &Object<'a>) {
         if sub == "stop_hook_summary" {
             return self.hook_summary(record);

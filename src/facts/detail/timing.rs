@@ -18,7 +18,7 @@ pub(crate) struct Moment {
     pub(crate) kind: MomentKind,
 }
 
-/// What the CLI did.
+/// An activity of the CLI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MomentKind {
     /// It sent a request to the API: id of the record, and the part of the CLI that asked.

@@ -109,7 +109,7 @@ fn series_class(number: usize, series: &Series) -> String {
         Tone::Bad => "a-failed".to_owned(),
         Tone::Warning => "a-denied".to_owned(),
         Tone::Running => "a-model".to_owned(),
-        // What is left is grey, however much it is.
+        // The rest is grey, however large it is.
         Tone::Plain if series.is_rest => "s7".to_owned(),
         Tone::Plain => format!("s{number}"),
     }
