@@ -249,7 +249,7 @@ fn least(lanes: &[Lane<'_>]) -> usize {
     lanes.iter().rposition(|lane| !is_kept(lane)).unwrap_or(lanes.len() - 1)
 }
 
-/// Narrows bars, then the widest text columns, until the table fits. Changes nothing if it cannot.
+/// Narrows bars, then names for wide screens beside texts of a log, then the widest text columns, until the table fits. Changes nothing if it cannot.
 fn narrow(lanes: &mut [Lane<'_>], name: usize, width: usize) -> bool {
     let floors: Vec<usize> = lanes.iter().map(|lane| lane.floor(name)).collect();
     if together(floors.iter().copied()) > width && name > 1 {
@@ -257,6 +257,14 @@ fn narrow(lanes: &mut [Lane<'_>], name: usize, width: usize) -> bool {
     }
     let mut excess = needed(lanes).saturating_sub(width);
     for (lane, floor) in lanes.iter_mut().zip(&floors).filter(|(lane, _)| lane.is_bar()) {
+        let cut = excess.min(lane.width - floor);
+        lane.width -= cut;
+        excess -= cut;
+    }
+    // Beside texts of a log, locations and other names for wide screens give way first.
+    let has_content = lanes.iter().any(|lane| lane.head.content);
+    let gives_way = |lane: &Lane<'_>| has_content && !lane.head.content && lane.head.shown.is_wide();
+    for (lane, floor) in lanes.iter_mut().zip(&floors).filter(|(lane, _)| lane.is_text() && gives_way(lane)) {
         let cut = excess.min(lane.width - floor);
         lane.width -= cut;
         excess -= cut;
