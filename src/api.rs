@@ -285,7 +285,7 @@ struct Query {
 
 impl Query {
     fn new(logs: &Logs) -> Result<Self, Error> {
-        let zone = logs.time_zone.as_deref().map_or_else(|| Ok(Zone::system()), Zone::named);
+        let zone = Zone::named_or_system(logs.time_zone.as_deref());
         let zone = zone.map_err(Error::Usage)?;
         let now = calendar::now();
         let time = |text: &Option<String>, is_end| {

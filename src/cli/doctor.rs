@@ -146,7 +146,8 @@ fn retention(sources: &[Source], variables: &Variables) -> Retention {
     }
 }
 
-fn time_of(time: SystemTime) -> Option<Time> {
+/// A time of the file system.
+pub(super) fn time_of(time: SystemTime) -> Option<Time> {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     Some(Time::from_micros(i64::try_from(since.as_micros()).ok()?))
 }

@@ -66,7 +66,7 @@ impl Filters {
 
     /// The time zone for days.
     pub(super) fn zone(&self) -> Result<Zone, Error> {
-        self.timezone.as_deref().map_or_else(|| Ok(Zone::system()), Zone::named).map_err(Error::Usage)
+        Zone::named_or_system(self.timezone.as_deref()).map_err(Error::Usage)
     }
 
     /// The filter that was given. Relative times are resolved here, once.

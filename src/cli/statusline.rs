@@ -52,7 +52,7 @@ pub(super) fn statusline(statusline: &Statusline, variables: &Variables) -> Resu
         ));
     }
     let Statusline { template, timeout, timezone, pricing } = statusline;
-    let zone = timezone.as_deref().map_or_else(|| Ok(Zone::system()), Zone::named).map_err(Error::Usage)?;
+    let zone = Zone::named_or_system(timezone.as_deref()).map_err(Error::Usage)?;
     let status = Status(input());
     let mut sum = None;
     if template.has(Field::Today) {

@@ -32,6 +32,11 @@ impl Zone {
         Self(TimeZone::system())
     }
 
+    /// The zone with this name, or that of the system without one.
+    pub fn named_or_system(name: Option<&str>) -> Result<Self, String> {
+        name.map_or_else(|| Ok(Self::system()), Self::named)
+    }
+
     /// Returns the zone with a name such as `Europe/Berlin` or `UTC`, an offset such as `+02:00`, or `local`.
     pub fn named(name: &str) -> Result<Self, String> {
         if name.eq_ignore_ascii_case("local") {

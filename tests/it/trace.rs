@@ -39,7 +39,7 @@ impl Span {
         self.attributes.get(key).and_then(Value::as_u64)
     }
 
-    /// What the span is about, the same on both sides.
+    /// Subject of the span, the same on both sides.
     fn key(&self) -> String {
         let own = match &*self.name {
             "claude_code.interaction" => self.count("interaction.sequence").map(|number| number.to_string()),

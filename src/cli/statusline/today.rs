@@ -6,11 +6,12 @@ use std::{
     path::{Path, PathBuf},
     sync::mpsc,
     thread,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use super::dollars;
 use crate::{
+    cli::doctor::time_of,
     facts::Detail,
     input::{self, Environment, Limits, Origin, Roots, Source, Stop},
     measure::{Prices, Time, Usd, calendar, calendar::Zone},
@@ -103,9 +104,7 @@ fn file(source: &Source) -> Option<&Path> {
 }
 
 fn modified(path: &Path) -> Option<Time> {
-    let modified: SystemTime = path.metadata().ok()?.modified().ok()?;
-    let since = modified.duration_since(UNIX_EPOCH).ok()?;
-    Some(Time::from_micros(i64::try_from(since.as_micros()).ok()?))
+    time_of(path.metadata().ok()?.modified().ok()?)
 }
 
 /// The path of the session without an ending: subagents are in `SESSION/subagents/` beside `SESSION.jsonl`.
