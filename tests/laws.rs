@@ -530,6 +530,29 @@ fn cut(unit: u64, block: usize) -> Limits {
     Limits { unit, block, ..Limits::default() }
 }
 
+/// Two lines are of the same response. Only one of them names the request, or they name two.
+#[test]
+fn the_request_of_a_response_is_kept_whichever_line_names_it_and_is_read_first() {
+    for (first, second) in [(None, Some("r-1")), (Some("r-1"), None), (Some("r-1"), Some("r-2"))] {
+        let lines = [first, second].map(|request| {
+            let message = json!({"id": "msg_1", "role": "assistant", "model": "mystery-1", "content": []});
+            json!({"type": "assistant", "requestId": request, "sessionId": "s-one", "message": message})
+                .to_string()
+        });
+        for order in [[0, 1], [1, 0]] {
+            let mut facts = Facts::new(Detail::ALL);
+            for index in order {
+                let place = Place { source: SourceId(index), offset: 0, unit: 0, line: 0 };
+                facts.unit(place.source, 0, 0, 1);
+                facts.absorb(place, &event::decode(lines[index as usize].as_bytes()).expect("an event"));
+            }
+            let ledger = facts.ledger(&Prices::built_in());
+            let request = ledger.responses[0].request.as_deref();
+            assert_eq!(request, Some("r-1"), "{first:?} and {second:?} in the order {order:?}");
+        }
+    }
+}
+
 /// Every kind of detail: all at once, and each kind of traces alone.
 const DETAILS: &[Detail] = &[
     Detail::ALL,

@@ -337,8 +337,8 @@ merged! {
         pub(crate) moments: Vec<Moment>,
         /// End and ids of responses.
         pub(crate) timings: Keyed<ResponseTiming>,
-        /// The last response whose end and ids were kept.
-        timed: Unmerged<Option<Id>>,
+        /// The last line of a response whose ids were kept.
+        timed: Unmerged<Option<timing::LastTimed>>,
         /// Consecutive records that name the same session.
         pub(crate) spans: Vec<SessionSpan>,
         /// The writers of each source.

@@ -6,7 +6,7 @@ use crate::{
     facts::{
         absorb::RecordAbsorber,
         key::{Id, Name},
-        merge::{First, Last},
+        merge::{CompactPlace, First, Last},
     },
     measure::Time,
 };
@@ -39,6 +39,17 @@ merged! {
         /// Id of the record of the request.
         pub(crate) request_record: First<Name>,
     }
+}
+
+/// The last line whose ids were kept.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LastTimed {
+    id: Id,
+    place: CompactPlace,
+    /// Whether this line, or one before it, had the id of the request.
+    has_request: bool,
+    /// Whether this line, or one before it, had the id of the record of the request.
+    has_record: bool,
 }
 
 impl RecordAbsorber<'_, '_, '_> {
@@ -75,16 +86,26 @@ impl RecordAbsorber<'_, '_, '_> {
     ) {
         let (place, names) = (self.compact_place, &mut self.facts.names);
         let Some(details) = self.facts.details.as_deref_mut() else { return };
-        // The lines of a response repeat its ids, which no other response has.
-        let is_first = details.timed.replace(id) != Some(id);
-        let own = |text: &Option<event::Text<'_>>| text.as_deref().filter(|_| is_first).map(Name::from);
+        // The lines of a response repeat its ids. Only a line that comes first has to keep them.
+        let known = details.timed.take().filter(|last| last.id == id && last.place < place);
+        let own = |text: &Option<event::Text<'_>>, is_known: bool| {
+            text.as_deref().filter(|_| !is_known).map(Name::from)
+        };
+        let has_request = known.as_ref().is_some_and(|last| last.has_request);
+        let has_record = known.as_ref().is_some_and(|last| last.has_record);
         let stop_reason = response.stop_reason.as_deref().map(|reason| names.get(reason));
         let timing = ResponseTiming {
             last: time.map(Last),
             stop_reason: First::at(place, stop_reason),
-            request: First::at(place, own(&response.request)),
-            request_record: First::at(place, own(&response.request_record)),
+            request: First::at(place, own(&response.request, has_request)),
+            request_record: First::at(place, own(&response.request_record, has_record)),
         };
+        *details.timed = Some(LastTimed {
+            id,
+            place,
+            has_request: has_request || response.request.is_some(),
+            has_record: has_record || response.request_record.is_some(),
+        });
         details.timings.insert(id, timing);
     }
 }
