@@ -1,11 +1,14 @@
 //! Chrome trace events, which ui.perfetto.dev and chrome://tracing show: a process per session and a lane per
 //! agent.
 //!
-//! Prompts and requests are complete events on the lane of their agent. Calls may overlap each other and the
-//! request that they belong to, so they are asynchronous events with an id; so is everything else that would
+//! Prompts, requests and calls are complete events on the lane of their agent. Calls that overlap each other or a
+//! request are asynchronous events with an id, which are shown side by side; so is everything else that would
 //! overlap without being nested.
 
-use std::io::{self, Write};
+use std::{
+    collections::HashSet,
+    io::{self, Write},
+};
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
@@ -150,6 +153,12 @@ fn names(session: &SessionTrace, process: u64) -> Vec<Event> {
 
 fn spans(session: &SessionTrace) -> Vec<Event> {
     let mut events = Vec::with_capacity(session.spans.len() * 2);
+    let overlapping = overlapping(session);
+    // The parts of a call are where the call is, and have its id, so that they are nested in it.
+    let outer = |span: &Span| match span.body {
+        SpanBody::Waiting(_) | SpanBody::Execution(_) => span.parent.unwrap_or(span.id),
+        SpanBody::Interaction(_) | SpanBody::Request(_) | SpanBody::Tool(_) => span.id,
+    };
     // Ends of the complete events that are open on each lane.
     let mut open: Vec<Vec<Time>> = vec![Vec::new(); session.agents.len()];
     let mut asynchronous: Vec<&Span> = Vec::new();
@@ -159,20 +168,14 @@ fn spans(session: &SessionTrace) -> Vec<Event> {
             lane.pop();
         }
         let is_nested = lane.last().is_none_or(|&end| span.end <= end);
-        match span.body {
-            SpanBody::Interaction(_) | SpanBody::Request(_) if is_nested => {
-                lane.push(span.end);
-                let micros = span.end.micros().saturating_sub(span.start.micros());
-                events.push(Event { duration: Some(micros), ..of_span(session, span, "X", span.start) });
-            }
-            _ => asynchronous.push(span),
+        if is_nested && !overlapping.contains(&outer(span)) {
+            lane.push(span.end);
+            let micros = span.end.micros().saturating_sub(span.start.micros());
+            events.push(Event { duration: Some(micros), ..of_span(session, span, "X", span.start) });
+        } else {
+            asynchronous.push(span);
         }
     }
-    // The parts of a call have its id, so that they are nested in it.
-    let outer = |span: &Span| match span.body {
-        SpanBody::Waiting(_) | SpanBody::Execution(_) => span.parent.unwrap_or(span.id),
-        SpanBody::Interaction(_) | SpanBody::Request(_) | SpanBody::Tool(_) => span.id,
-    };
     events.extend(
         asynchronous
             .iter()
@@ -185,6 +188,31 @@ fn spans(session: &SessionTrace) -> Vec<Event> {
         ..of_span(session, span, "e", span.end)
     }));
     events
+}
+
+/// Returns the calls that overlap another call or a request of their agent.
+fn overlapping(session: &SessionTrace) -> HashSet<SpanId> {
+    let mut found = HashSet::new();
+    // The calls and requests of each agent that overlap so far, and their last end.
+    let mut groups: Vec<(Vec<&Span>, Option<Time>)> = vec![(Vec::new(), None); session.agents.len()];
+    for span in &session.spans {
+        if !matches!(span.body, SpanBody::Request(_) | SpanBody::Tool(_)) {
+            continue;
+        }
+        let (group, end) = &mut groups[span.agent];
+        if end.is_none_or(|end| end <= span.start) {
+            group.clear();
+        }
+        group.push(span);
+        *end = (*end).max(Some(span.end));
+        if group.len() > 1 {
+            let calls = group.iter().filter(|span| matches!(span.body, SpanBody::Tool(_)));
+            found.extend(calls.map(|span| span.id));
+            // They are found; only their end matters from here on.
+            group.truncate(2);
+        }
+    }
+    found
 }
 
 fn of_span(session: &SessionTrace, span: &Span, phase: &'static str, time: Time) -> Event {
