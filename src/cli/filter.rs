@@ -52,7 +52,7 @@ pub struct Filters {
     ///
     /// A name such as Europe/Berlin, an offset such as +02:00, UTC, or local. The default is TZ, or else the
     /// zone of this machine.
-    #[arg(long, value_name = "ZONE", hide_short_help = true)]
+    #[arg(long, value_name = "ZONE", hide_short_help = true, allow_hyphen_values = true)]
     pub timezone: Option<String>,
 }
 

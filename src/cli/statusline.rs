@@ -32,7 +32,7 @@ pub struct Statusline {
     #[arg(long, value_name = "DURATION", default_value = "250ms", value_parser = plan::parse_duration)]
     pub timeout: std::time::Duration,
     /// Time zone of the day and of the clock times
-    #[arg(long, value_name = "ZONE", hide_short_help = true)]
+    #[arg(long, value_name = "ZONE", hide_short_help = true, allow_hyphen_values = true)]
     pub timezone: Option<String>,
     /// Price files.
     #[command(flatten)]

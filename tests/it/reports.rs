@@ -250,6 +250,7 @@ fn a_session_across_midnight_is_split_in_the_time_zone_of_the_reader() {
     assert_eq!(by("Europe/Berlin"), [day("2026-11-15", 1), day("2026-11-16", 2)]);
     assert_eq!(by("America/New_York"), [day("2026-11-15", 3)]);
     assert_eq!(by("+14:00"), [day("2026-11-16", 3)]);
+    assert_eq!(by("-05:00"), [day("2026-11-15", 3)], "an offset may begin with a hyphen");
     assert_eq!(by("local"), [day("2026-11-16", 3)], "TZ says Tokyo");
     let first_day =
         printed_json(&["summarize", &log, "--timezone", "Europe/Berlin", "--until", "2026-11-15"]);
