@@ -8,7 +8,12 @@ use std::{
     time::Duration,
 };
 #[cfg(unix)]
-use std::{io::Read, process::Stdio};
+use std::{
+    io::Read,
+    process::Stdio,
+    sync::{Arc, Mutex},
+    time::Instant,
+};
 
 use ccstat::internal::{
     facts::Detail,
@@ -436,32 +441,53 @@ fn waiting_takes_almost_no_processor_time() {
         fs::write(folder.path().join(format!("{name}.jsonl")), "{\"type\":\"user\"}\n").unwrap();
     }
     let child = Child::start(&["summarize", "--follow", folder.path().to_str().unwrap()]);
-    std::thread::sleep(Duration::from_secs(2)); // for the first read
-    let before = child.busy();
+    let mut before;
+    // Until the first read has ended.
+    loop {
+        before = child.busy();
+        std::thread::sleep(Duration::from_secs(1));
+        if child.busy() - before <= Duration::from_millis(20) {
+            break;
+        }
+    }
     std::thread::sleep(Duration::from_secs(4));
     let busy = child.busy() - before;
     assert!(busy < Duration::from_millis(80), "{busy:?} of 4 s"); // 40 ms are 1 %, a tick is 10 ms
     assert_eq!(child.end("-INT").0, Some(130));
 }
 
-/// Returns what a terminal of this size shows of `--follow`: before, during and after an action.
+/// Returns what a terminal of this size shows of `--follow`: before, during and after an action. The action happens
+/// when the first text is on the screen, and the program is interrupted when the second is.
 #[cfg(unix)]
-fn followed(arguments: &[&str], size: (u16, u16), happens: impl FnOnce()) -> [String; 3] {
+fn followed(arguments: &[&str], size: (u16, u16), texts: [&str; 2], happens: impl FnOnce()) -> [String; 3] {
     let (drawn, mut seen) = crate::terminal::open(size.0, size.1);
     let mut command = std::process::Command::new(crate::support::program());
     command.args(arguments).arg("--follow").env("TERM", "xterm").env_remove("COLUMNS").env("TZ", "UTC");
     let child = command.stdin(Stdio::null()).stdout(drawn).stderr(Stdio::piped()).spawn().unwrap();
     drop(command); // it holds the terminal too
+    let screen = Arc::new(Mutex::new(Vec::new()));
+    let shared = Arc::clone(&screen);
     let reader = std::thread::spawn(move || {
-        let mut all = Vec::new();
-        let _ = seen.read_to_end(&mut all); // a terminal without an open writer ends with an error
-        String::from_utf8(all).unwrap()
+        let mut block = [0; 4096];
+        // A terminal without an open writer ends with an error.
+        while let Ok(count @ 1..) = seen.read(&mut block) {
+            shared.lock().unwrap().extend_from_slice(&block[..count]);
+        }
     });
-    std::thread::sleep(Duration::from_millis(600));
+    let wait_for = |text: &str| {
+        let begun = Instant::now();
+        while !String::from_utf8_lossy(&screen.lock().unwrap()).contains(text) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{text:?} is not on the screen");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        std::thread::sleep(Duration::from_millis(100)); // for the rest of the screen
+    };
+    wait_for(texts[0]);
     happens();
-    std::thread::sleep(Duration::from_millis(900));
+    wait_for(texts[1]);
     assert_eq!(Child(child).end("-INT").0, Some(130));
-    let all = reader.join().unwrap();
+    reader.join().unwrap();
+    let all = String::from_utf8(screen.lock().unwrap().clone()).unwrap();
     let (before, live) = all.split_once("\x1b[?1049h").unwrap();
     let (live, after) = live.split_once("\x1b[?1049l").unwrap();
     [before, live, after].map(str::to_owned)
@@ -475,7 +501,8 @@ fn a_terminal_shows_changes_and_is_restored_at_the_end() {
     let path = folder.path().join("a.jsonl");
     fs::write(&path, "").unwrap();
     let arguments = ["--color", "never", "tools", path.to_str().unwrap()];
-    let [before, live, after] = followed(&arguments, (80, 4), || fs::write(&path, &log).unwrap());
+    let texts = ["no change yet", "last change"];
+    let [before, live, after] = followed(&arguments, (80, 4), texts, || fs::write(&path, &log).unwrap());
     assert_eq!(before, "");
     for text in [
         "nothing to report yet",
@@ -507,7 +534,8 @@ fn a_followed_timeline_shows_its_newest_events() {
     let lines = |many: usize| (0..many).map(call).collect::<String>();
     fs::write(&path, lines(20)).unwrap();
     let arguments = ["--color", "never", "show", "latest", path.to_str().unwrap()];
-    let [_, live, after] = followed(&arguments, (80, 24), || fs::write(&path, lines(30)).unwrap());
+    let texts = ["Tool019", "Tool029"];
+    let [_, live, after] = followed(&arguments, (80, 24), texts, || fs::write(&path, lines(30)).unwrap());
     assert!(live.contains("Tool019") && live.contains("Tool029"), "{live:?}");
     assert!(!live.contains("Tool000") && live.contains("earlier rows"), "{live:?}");
     assert!(live.contains("session s") && !live.contains("more lines"), "it has room: {live:?}");
