@@ -237,6 +237,15 @@ impl Writer<'_, '_> {
             },
             Keep::Names => self.names(key, value),
             Keep::McpTools => self.mcp_tools(key, value),
+            Keep::Words => self.each(key, value, |writer, element| match element.string() {
+                Some(word) if is_word(&word) => writer.out.push_str(element.source()),
+                _ => writer.out.push('0'),
+            }),
+            Keep::Length => match value.array() {
+                Some(all) => self.member(key, &all.len().to_string()),
+                None => self.member(key, not_an_object(value)),
+            },
+            Keep::Measured => self.each(key, value, Self::measure),
             Keep::Special => {}
         }
     }
@@ -299,6 +308,14 @@ impl Writer<'_, '_> {
         self.member(key, &format!("[{}]", tools.join(",")));
     }
 
+    /// Writes the name of an element, its length and a hash of it.
+    fn measure(&mut self, element: Json<'_>) {
+        let name = element.object().and_then(|object| object.text(&["name"]).map(|name| quoted(&name)));
+        let name = name.map(|name| format!("\"name\":{name},")).unwrap_or_default();
+        let hash = self.context.secret.hash(element.source());
+        self.out.push_str(&format!("{{{name}\"~\":[{},\"{hash:016x}\"]}}", element.length()));
+    }
+
     fn hook_json(&mut self, key: &str, value: Json<'_>) {
         let Some(text) = value.text() else { return };
         let Ok(output) = json::object(&text) else { return };
@@ -339,9 +356,15 @@ impl Writer<'_, '_> {
                 None => self.keep(Keep::Word, key, value),
             },
             // A request id is long and only compared where a model refused.
-            (O::Record, "id") if self.context.dialect != Dialect::Transcript => {
+            (O::Record, "id")
+                if self.context.dialect != Dialect::Transcript || self.context.kind == "api-request" =>
+            {
                 self.keep(Keep::Copy, key, value)
             }
+            (O::Diagnostics, "cache_miss_reason") => match value.object() {
+                Some(_) => self.keep(Keep::Object(O::MissReason), key, value),
+                None => self.keep(Keep::Word, key, value),
+            },
             (O::Record, "request_id" | "requestId") if self.needs_request_id() => {
                 self.keep(Keep::Copy, key, value)
             }

@@ -150,7 +150,7 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         if self.keeps(Detail::RESPONSES) {
             self.detail_response(id, response.id.as_deref(), time);
         }
-        if self.keeps(Detail::TIMING) {
+        if self.keeps(Detail::TIMING) || self.keeps(Detail::REQUESTS) {
             self.detail_timing(id, response, time);
         }
         if self.keeps(Detail::MESSAGES)

@@ -29,11 +29,11 @@ use crate::{
 };
 
 /// Position of the bits of [`Traces`] in [`Detail`].
-const TRACES: u32 = 8;
+const TRACES: u32 = 32;
 
 /// Which rows are kept besides the totals: a set of flags. The default keeps totals alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Detail(u32);
+pub struct Detail(u64);
 
 impl Detail {
     /// Nothing beyond the totals.
@@ -90,6 +90,8 @@ impl Detail {
     pub const COMMANDS: Self = Self::trace(Traces::COMMANDS);
     /// Traces of questions to people.
     pub const QUESTIONS: Self = Self::trace(Traces::QUESTIONS);
+    /// Traces of requests to the API, and which request each response answers.
+    pub const REQUESTS: Self = Self::trace(Traces::REQUESTS);
 
     /// Rows of calls, responses, turns and events, with their agents.
     pub const ROWS: Self =
@@ -104,7 +106,7 @@ impl Detail {
 
     /// All rows except the steps of costs, which would change the session of rows without a session id. Records
     /// are not packed.
-    pub const ALL: Self = Self(u32::MAX >> 2);
+    pub const ALL: Self = Self(!(Self::COST_STEPS.0 | Self::PACKED.0));
 
     /// Returns the union; a `const` form of `|`.
     pub const fn and(self, other: Self) -> Self {
@@ -112,12 +114,12 @@ impl Detail {
     }
 
     const fn trace(traces: Traces) -> Self {
-        Self((traces.bits() as u32) << TRACES)
+        Self((traces.bits() as u64) << TRACES)
     }
 
     /// Returns the kinds of traces that are kept.
     pub(crate) const fn traces(self) -> Traces {
-        Traces::from_bits((self.0 >> TRACES) as u8)
+        Traces::from_bits((self.0 >> TRACES) as u16)
     }
 
     /// Returns whether any flag of `other` is set.

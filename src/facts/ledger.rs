@@ -240,7 +240,7 @@ pub struct Response {
     pub stop_reason: Option<Name>,
     /// Id that the API gave to its request, if timing is kept.
     pub request: Option<Name>,
-    /// Id of the record of its request, if timing is kept.
+    /// Id of the record of its request, if timing or requests are kept.
     pub request_record: Option<Name>,
 }
 

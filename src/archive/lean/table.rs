@@ -34,6 +34,11 @@ pub(super) enum Object {
     HookOutput,
     HookDecision,
     ApiError,
+    Params,
+    OutputConfig,
+    Shape,
+    Diagnostics,
+    MissReason,
 }
 
 /// How a member is kept.
@@ -65,6 +70,12 @@ pub(super) enum Keep {
     Names,
     /// A list of tools: those of MCP servers.
     McpTools,
+    /// A list of texts that are words.
+    Words,
+    /// The number of elements of a list.
+    Length,
+    /// A list: the name, the length and a hash of each element.
+    Measured,
     /// Handled by code that knows more of the record.
     Special,
 }
@@ -83,13 +94,22 @@ const ROWS: &[Row] = &[
         "hook_id", "hook_event", "hook_name", "exit_code", "exitCode", "outcome", "toolUseID", "task_id",
         "task_type", "compact_result", "trigger", "original_model", "originalModel", "fallback_model",
         "fallbackModel", "api_refusal_category", "apiRefusalCategory", "safety_stops", "decision_reason_type",
-        "toolName", "status", "end_time", "is_backgrounded", "querySource",
+        "toolName", "status", "end_time", "is_backgrounded", "querySource", "requestRef", "shapeHash", "base",
+        "keep",
     ]),
     (Object::Record, Keep::Set, &[
         "is_api_error_message", "isApiErrorMessage", "isReplay", "isSynthetic", "isMeta", "isCompactSummary",
         "is_error", "isError", "preventedContinuation",
     ]),
     (Object::Record, Keep::McpTools, &["tools"]),
+    (Object::Record, Keep::Length, &["tail"]),
+    (Object::Record, Keep::Object(Object::Params), &["params"]),
+    (Object::Record, Keep::Object(Object::Shape), &["shape"]),
+    (Object::Params, Keep::Copy, &["model"]),
+    (Object::Params, Keep::Words, &["betas"]),
+    (Object::Params, Keep::Object(Object::OutputConfig), &["output_config"]),
+    (Object::OutputConfig, Keep::Word, &["effort"]),
+    (Object::Shape, Keep::Measured, &["system", "tools"]),
     (Object::Record, Keep::Names, &["slash_commands", "skills", "agents", "commands"]),
     (Object::Record, Keep::FirstWord, &["local_command"]),
     (Object::Record, Keep::HookJson, &["stdout"]),
@@ -120,7 +140,10 @@ const ROWS: &[Row] = &[
 
     (Object::Message, Keep::Copy, &["role", "id", "model"]),
     (Object::Message, Keep::Object(Object::Usage), &["usage"]),
+    (Object::Message, Keep::Object(Object::Diagnostics), &["diagnostics"]),
     (Object::Message, Keep::Special, &["content", "stop_reason"]),
+    (Object::Diagnostics, Keep::Special, &["cache_miss_reason"]),
+    (Object::MissReason, Keep::Word, &["type"]),
 
     (Object::Usage, Keep::Set, &[
         "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens",

@@ -1,9 +1,10 @@
-//! Decodes traces: what records say about hooks, tasks, limits, servers, requests, decisions, commands and
-//! questions.
+//! Decodes traces: what records say about hooks, tasks, limits, servers, requests, decisions, commands,
+//! questions and the API.
 //!
 //! One table lists which kinds of records have which traces. A record is decoded only if a report needs a
 //! trace that its kind can have.
 
+mod api_request;
 mod command;
 mod control;
 mod decision;
@@ -15,6 +16,7 @@ mod task;
 
 use std::{ops::BitOr, sync::LazyLock};
 
+pub use api_request::{ApiRequest, CacheMiss, Shape, ShapePart, ShapeTool};
 pub use command::{CommandKind, Form, Offer, Typed, used};
 pub use control::{Approval, ApprovalStep, Bridge, Request, Response, Verdict};
 pub use decision::Decision;
@@ -31,7 +33,7 @@ use super::{
 
 /// Kinds of traces: a set of flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traces(u8);
+pub struct Traces(u16);
 
 impl Traces {
     /// The empty set.
@@ -51,14 +53,16 @@ impl Traces {
     pub const COMMANDS: Self = Self(1 << 6);
     /// Questions to people.
     pub const QUESTIONS: Self = Self(1 << 7);
+    /// Requests to the API, and why the server did not find them in its cache.
+    pub const REQUESTS: Self = Self(1 << 8);
     /// All of them.
-    pub const ALL: Self = Self(u8::MAX);
+    pub const ALL: Self = Self(u16::MAX);
 
-    pub(crate) const fn from_bits(bits: u8) -> Self {
+    pub(crate) const fn from_bits(bits: u16) -> Self {
         Self(bits)
     }
 
-    pub(crate) const fn bits(self) -> u8 {
+    pub(crate) const fn bits(self) -> u16 {
         self.0
     }
 
@@ -85,7 +89,9 @@ const KINDS: &[(&str, Traces)] = {
     use Traces as T;
     &[
         ("user", T::HOOKS.and(T::TASKS).and(T::DECISIONS).and(T::COMMANDS).and(T::QUESTIONS)),
-        ("assistant", T::LIMITS),
+        ("assistant", T::LIMITS.and(T::REQUESTS)),
+        ("api-request", T::REQUESTS),
+        ("api-request-shape", T::REQUESTS),
         ("stream_event/message_delta", T::LIMITS),
         ("result*", T::LIMITS.and(T::COMMANDS).and(T::QUESTIONS)),
         ("rate_limit_event", T::LIMITS),
@@ -189,6 +195,12 @@ pub enum Trace<T> {
     DeniedQuestion(Box<DeniedQuestion<T>>),
     /// People answered.
     GivenAnswers(GivenAnswers<T>),
+    /// A request to the API.
+    ApiRequest(Box<ApiRequest<T>>),
+    /// System prompt and tools of requests.
+    Shape(Box<Shape<T>>),
+    /// The server did not find a prompt in its cache.
+    CacheMiss(Box<CacheMiss<T>>),
 }
 
 /// Decodes the wanted traces of a record. `own` converts texts to the type that rows keep.
@@ -247,7 +259,12 @@ impl<'a, T> Decoder<'_, 'a, T> {
         if let Body::Compaction(compaction) = &self.event.body {
             self.compacted(compaction);
         }
-        if matches!(&*name, "assistant" | "stream_event/message_delta") && !limit::is_refused(self.event) {
+        if &*name == "assistant" {
+            self.cache_miss();
+        }
+        if matches!(&*name, "assistant" | "stream_event/message_delta")
+            && !(self.wants(Traces::LIMITS) && limit::is_refused(self.event))
+        {
             return;
         }
         let Ok(record) = json::object(self.event.text) else { return };
@@ -262,6 +279,8 @@ impl<'a, T> Decoder<'_, 'a, T> {
             "progress" => self.progress(&record),
             "queue-operation" => self.message(record.text(&["content"]), Form::Queued, None),
             "attachment" => self.attachment(&name, sub, &record),
+            "api-request" => self.api_request(&record),
+            "api-request-shape" => self.shape(&record),
             "control_request" | "control_response" | "control_cancel_request" => self.control(kind, &record),
             "input" => self.message(record.text(&["text"]), Form::Text, None),
             _ => self.bridge(kind, &record),
