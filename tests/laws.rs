@@ -7,6 +7,7 @@
 use std::{fmt::Write as _, path::PathBuf, sync::Arc};
 
 use ccstat::internal::{
+    archive,
     event::{self, DecodeError, Query},
     facts::{Account, Counts, Detail, Facts, Name},
     input::{Limits, Origin, Place, Source, SourceId},
@@ -513,8 +514,14 @@ impl Files {
         scan.facts
     }
 
+    /// The lean forms of the logs.
+    fn lean(&self) -> Self {
+        let form = |source: &Source| archive::lean_log(source, &Options::default());
+        Self::of(&self.sources.iter().map(form).collect::<Vec<_>>())
+    }
+
     fn json(&self, threads: usize, limits: Limits) -> String {
-        let names: Vec<Name> = self.sources.iter().map(|source| source.name().into()).collect();
+        let names: Vec<Name> = (0..self.sources.len()).map(|index| format!("{index}.jsonl").into()).collect();
         let report = report::summary(&self.scan(threads, limits), Names(&names));
         let mut text = Vec::new();
         render::render(&report, Format::Json, Style::default(), &mut text).expect("a Vec takes everything");
@@ -796,6 +803,16 @@ proptest! {
             settled(facts)
         };
         prop_assert_eq!(absorb(&mut shuffled.iter().copied()), absorb(&mut (0..lines.len())));
+    }
+
+    #[test]
+    fn the_digest_of_a_lean_log_has_the_totals_of_the_log(logs in logs()) {
+        let files = Files::of(&logs);
+        let (lean, limits) = (files.lean(), Limits::default());
+        prop_assert_eq!(lean.json(1, limits), files.json(1, limits));
+        // Reports of rows read the records, and totals may be merged with them.
+        let rows = |files: &Files| settled(files.facts(1, limits, Detail::ROWS));
+        prop_assert_eq!(format!("{:?}", rows(&lean)), format!("{:?}", rows(&files)));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Makes lean records: records without the texts that no report without content needs.
 
+mod log;
 mod message;
 mod table;
 
@@ -11,12 +12,13 @@ use crate::{
     event::{
         Dialect, Event, decode,
         json::{self, Json, Object},
-        lean::{ChunkWriter, Note, Position, Sizes, Totals},
+        lean::Sizes,
     },
-    input::{LEAN_MAGIC, Place},
     redact::{deciding_prompt, deciding_tool_text, hook_commands_in, is_command_name},
-    scan::Observer,
 };
+#[doc(hidden)]
+pub use log::lean_log;
+pub(super) use log::{LeanPart, LeanWriter};
 use table::Keep;
 
 /// Kinds of records whose own text a person may have typed.
@@ -34,68 +36,6 @@ impl Secret {
         let mut hasher = SipHasher24::new_with_key(&self.0);
         hasher.write(text.as_bytes());
         hasher.finish()
-    }
-}
-
-/// Writes the lean form of a log while the log is read.
-pub(super) struct LeanWriter<'a> {
-    secret: Secret,
-    /// Receives the beginning of the lean log, and its chunks.
-    emit: &'a mut dyn FnMut(&[u8]),
-    chunk: ChunkWriter,
-    line: String,
-    /// Length of the log; 0 before its end.
-    pub(super) bytes: u64,
-}
-
-impl<'a> LeanWriter<'a> {
-    pub(super) fn new(secret: Secret, emit: &'a mut dyn FnMut(&[u8])) -> Self {
-        emit(LEAN_MAGIC);
-        Self { secret, emit, chunk: ChunkWriter::default(), line: String::new(), bytes: 0 }
-    }
-
-    fn note(&mut self, note: &Note) {
-        self.line.clear();
-        note.write(&mut self.line);
-        self.chunk.note(&self.line);
-    }
-
-    fn flush(&mut self) {
-        let chunk = self.chunk.take();
-        let length = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
-        (self.emit)(&length.to_le_bytes());
-        (self.emit)(&chunk);
-    }
-}
-
-impl Observer for LeanWriter<'_> {
-    fn record(&mut self, place: Place, event: &Event<'_>, _text: &[u8]) {
-        self.line.clear();
-        write_record(event, self.secret, &mut self.line);
-        let at = Position { offset: place.offset, line: place.line };
-        // The compact form is made from the lean record, so that it has nothing more.
-        let compact = decode(self.line.as_bytes()).is_ok_and(|mut lean| {
-            Sizes::of(event).restore(&mut lean);
-            self.chunk.record(at, &lean)
-        });
-        if !compact {
-            self.chunk.json(at, event.bytes, &self.line);
-        }
-        if self.chunk.is_full() {
-            self.flush();
-        }
-    }
-
-    fn batch_end(&mut self) {}
-
-    fn invalid(&mut self, place: Place, reason: &str) {
-        self.note(&Note::Invalid { line: place.line, offset: place.offset, reason: reason.to_owned() });
-    }
-
-    fn end(&mut self, totals: &Totals) {
-        self.bytes = totals.bytes;
-        self.note(&Note::End(totals.clone()));
-        self.flush();
     }
 }
 
@@ -355,7 +295,6 @@ impl Writer<'_, '_> {
                 }
                 None => self.keep(Keep::Word, key, value),
             },
-            // A request id is long and only compared where a model refused.
             (O::Record, "id")
                 if self.context.dialect != Dialect::Transcript || self.context.kind == "api-request" =>
             {
@@ -401,7 +340,10 @@ impl Writer<'_, '_> {
 
     fn needs_request_id(&self) -> bool {
         let kind = self.context.kind;
-        self.context.is_refused || kind.starts_with("control_") || kind.starts_with("system/model_")
+        kind == "assistant"
+            || self.context.is_refused
+            || kind.starts_with("control_")
+            || kind.starts_with("system/model_")
     }
 
     /// A refusal is found by its compact form, so a reason that is written with spaces keeps them.

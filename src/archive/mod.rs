@@ -19,7 +19,7 @@ use std::{
 
 pub use file::{Outcome, Update};
 #[doc(hidden)]
-pub use lean::lean_record;
+pub use lean::{lean_log, lean_record};
 pub use state::{Archive, OpenError};
 
 use crate::input::{Environment, Origin, Roots, Source};

@@ -3,9 +3,12 @@
 //! Most records have a compact form ([`read_chunk`]). The others are JSON, and begin with the lengths that reports show:
 //! `{"~":[bytes,…],"type":…`. The numbers after the first are the lengths of its blocks, each followed by the length
 //! of its result if it is a tool result. [`Note`]s are JSON too.
+//!
+//! Reports of totals read a [`Digest`] of the records instead.
 
 mod bytes;
 mod chunk;
+mod digest;
 mod exact;
 mod form;
 #[cfg(test)]
@@ -18,6 +21,7 @@ use serde_json::{Value, json};
 use smallvec::SmallVec;
 
 pub use chunk::{Damaged, Position, Visitor, read_chunk};
+pub use digest::{AnswerDigest, AskDigest, CallDigest, Digest, DigestWriter, ResponseDigest, SessionDigest};
 pub use writer::ChunkWriter;
 
 use super::{Block, Body, Event, ToolPart};

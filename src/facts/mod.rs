@@ -14,6 +14,7 @@ mod calls;
 mod cost;
 mod detail;
 mod difference;
+mod digest;
 mod key;
 pub mod ledger;
 mod once;
@@ -251,6 +252,11 @@ impl Facts {
         let each = Detail::RECORDS.and(Detail::CONTROL).and(Detail::COMMANDS);
         let each = each.and(Detail::COST_STEPS).and(Detail::TIMING);
         self.details.as_ref().is_some_and(|details| details.kept.intersects(each))
+    }
+
+    /// Whether nothing but totals is kept.
+    pub fn keeps_totals_alone(&self) -> bool {
+        self.details.is_none()
     }
 
     fn absorb_kind(&mut self, place: Place, event: &Event<'_>) {

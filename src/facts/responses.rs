@@ -47,15 +47,23 @@ impl Response {
         message: &event::Response<'_>,
         names: &mut Names,
     ) -> Self {
-        Self {
-            sessions: SmallSet::One(session),
-            model: First::at(place, message.model.as_ref().map(|model| names.get(model))),
-            requested: First::at(place, message.requested.as_ref().map(|model| names.get(model))),
-            stopped: message.stopped,
-            saved: dialect == Dialect::Transcript,
-            ..Self::default()
-        }
-        .with_usage(message.usage.as_ref())
+        let mut name =
+            |model: &Option<event::Text<'_>>| First::at(place, model.as_ref().map(|model| names.get(model)));
+        let (model, requested) = (name(&message.model), name(&message.requested));
+        let saved = dialect == Dialect::Transcript;
+        Self { saved, ..Self::saved(session, model, requested, message.usage.as_ref(), message.stopped) }
+    }
+
+    /// Creates a response from a message of a saved session.
+    pub(crate) fn saved(
+        session: SessionKey,
+        model: First<Name>,
+        requested: First<Name>,
+        usage: Option<&event::Usage>,
+        stopped: bool,
+    ) -> Self {
+        Self { sessions: SmallSet::One(session), model, requested, stopped, saved: true, ..Self::default() }
+            .with_usage(usage)
     }
 
     /// Creates a response from a stream event.

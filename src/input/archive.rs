@@ -30,8 +30,8 @@ pub(super) const MAGIC: [u8; 4] = 0x184D_2A5C_u32.to_le_bytes();
 const HEADER: &[u8; 8] = b"ccstat h";
 const COMMIT: &[u8; 8] = b"ccstat c";
 
-/// Version of the format. The first form of lean logs cannot be read any more.
-const FORMAT: u64 = 2;
+/// Version of the format. Earlier forms of lean logs, which were never released, cannot be read any more.
+const FORMAT: u64 = 3;
 
 /// Length of a header, with the frame around it.
 pub const HEADER_BYTES: usize = 8 + 24;

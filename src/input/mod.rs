@@ -23,7 +23,7 @@ pub use growth::{Fingerprint, FollowMode, Stamp, complete_lines, folder_modified
 pub use open::{Bytes, LEAN_MAGIC, open_regular};
 pub use pipe::Stop;
 pub use place::{Place, SourceId};
-pub use read::{Amount, Limits, Range, Sink, read_all, shape_of};
+pub use read::{Amount, CHUNK_HEAD, ChunkKind, Limits, Range, Sink, read_all, shape_of};
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use relay::check_spool;

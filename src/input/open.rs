@@ -170,7 +170,7 @@ fn magic(reader: &mut dyn Read) -> io::Result<([u8; 4], usize)> {
 const ZSTD_MAGIC: &[u8; 4] = b"\x28\xb5\x2f\xfd";
 
 /// Start of a lean log; the last byte is the version of its form.
-pub const LEAN_MAGIC: &[u8; 4] = b"\x8fLN\x02";
+pub const LEAN_MAGIC: &[u8; 4] = b"\x8fLN\x03";
 
 /// Start of the lines of an earlier form, which was never released.
 const OLD_LEAN: &[u8; 4] = b"{\"~\"";

@@ -44,6 +44,10 @@ pub trait Sink {
     fn lean(&mut self, _chunk: &[u8]) -> bool {
         false
     }
+    /// Receives a digest of the chunks that follow. Returns whether they are not needed any more.
+    fn digest(&mut self, _digest: &[u8]) -> bool {
+        false
+    }
     /// Returns whether reading should stop.
     fn should_stop(&self) -> bool;
 }
@@ -112,7 +116,53 @@ pub fn read_all(
 /// Maximum length of a chunk. Writers end a chunk after the first record that makes it larger than a fraction of a megabyte.
 const MAX_CHUNK: usize = 256 << 20;
 
-/// Reads the chunks of a lean log: each is its length in four bytes, and the content.
+/// Length of the head of a chunk.
+pub const CHUNK_HEAD: usize = 5;
+
+/// The kind of a chunk of a lean log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChunkKind {
+    /// Records.
+    Records,
+    /// A digest of all records up to the next digest.
+    Digest,
+    /// A digest of all records that follow.
+    LastDigest,
+}
+
+impl ChunkKind {
+    const ALL: [(Self, u8); 3] = [(Self::Records, b'r'), (Self::Digest, b'd'), (Self::LastDigest, b'D')];
+
+    /// The head of a chunk: its kind, and its length in four bytes.
+    pub fn head(self, length: usize) -> [u8; CHUNK_HEAD] {
+        let kind = Self::ALL.into_iter().find(|(kind, _)| *kind == self).map_or(0, |(_, byte)| byte);
+        let [one, two, three, four] = u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
+        [kind, one, two, three, four]
+    }
+
+    /// Reads the next head; `None` at the end of the log.
+    fn read_head(stream: &mut dyn Read) -> io::Result<Option<(Self, usize)>> {
+        let mut head = [0; CHUNK_HEAD];
+        loop {
+            match stream.read(&mut head[..1]) {
+                Ok(0) => return Ok(None),
+                Ok(_) => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        stream.read_exact(&mut head[1..])?;
+        let [byte, length @ ..] = head;
+        let kind = Self::ALL.into_iter().find(|(_, known)| *known == byte).map(|(kind, _)| kind);
+        let length = u32::from_le_bytes(length) as usize;
+        match kind.filter(|_| length <= MAX_CHUNK) {
+            Some(kind) => Ok(Some((kind, length))),
+            None => Err(io::Error::new(io::ErrorKind::InvalidData, "is a damaged lean log")),
+        }
+    }
+}
+
+/// Reads the chunks of a lean log. Those of a digest that is enough for the sink are skipped.
 fn read_chunks(
     stream: &mut dyn Read,
     buffer: &mut Vec<u8>,
@@ -120,31 +170,38 @@ fn read_chunks(
     amount: &mut Amount,
 ) -> io::Result<()> {
     let error = |kind: io::ErrorKind, reason: &'static str| Err(io::Error::new(kind, reason));
-    loop {
-        let mut length = [0; 4];
-        match stream.read(&mut length[..1]) {
-            Ok(0) => return Ok(()),
-            Ok(_) => stream.read_exact(&mut length[1..])?,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        }
-        let length = u32::from_le_bytes(length) as usize;
-        if length > MAX_CHUNK {
-            return error(io::ErrorKind::InvalidData, "is a damaged lean log");
-        }
+    let (mut is_covered, mut is_complete) = (false, false);
+    // After the last digest one more head is read: only then the checksum of the digest was verified.
+    while let Some((kind, length)) = ChunkKind::read_head(stream)?
+        && !is_complete
+    {
         buffer.clear();
         let read = stream.take(length as u64).read_to_end(buffer)?;
         if read < length {
             return error(io::ErrorKind::UnexpectedEof, "is a damaged lean log");
         }
-        amount.bytes += 4 + length as u64;
-        if !sink.lean(buffer) {
-            return error(io::ErrorKind::Unsupported, "is a lean log of an archive, which has no lines");
+        amount.bytes += (CHUNK_HEAD + length) as u64;
+        match kind {
+            ChunkKind::Digest => is_covered = sink.digest(buffer),
+            ChunkKind::LastDigest => {
+                is_covered = sink.digest(buffer);
+                is_complete = is_covered;
+            }
+            ChunkKind::Records if is_covered => {}
+            ChunkKind::Records => {
+                if !sink.lean(buffer) {
+                    return error(
+                        io::ErrorKind::Unsupported,
+                        "is a lean log of an archive, which has no lines",
+                    );
+                }
+            }
         }
         if sink.should_stop() {
             return Ok(());
         }
     }
+    Ok(())
 }
 
 /// Detects the shape of a file as it is now.

@@ -4,7 +4,10 @@ use std::sync::atomic::Ordering;
 
 use super::{LineBase, Observer, Options, Progress, lean::LeanState};
 use crate::{
-    event::{self, DecodeError, Event, KeyPredictor, Skimmer, lean::Totals},
+    event::{
+        self, DecodeError, Event, KeyPredictor, Skimmer,
+        lean::{Damaged, Digest, Totals},
+    },
     facts::{Counts, Facts},
     input::{Amount, Piece, Place, Sink, SourceId, Splitter, Stop},
 };
@@ -60,6 +63,16 @@ impl<'a> UnitDecoder<'a> {
     /// Absorbs so many records that are only counted and are like this one.
     pub(super) fn absorb_repeated(&mut self, place: Place, event: &Event<'_>, count: u64) {
         self.facts.absorb_repeated(place, event, count);
+    }
+
+    /// Absorbs the records of a digest.
+    pub(super) fn absorb_digest(&mut self, digest: &Digest<'_>) -> Result<(), Damaged> {
+        self.facts.absorb_digest(self.source, digest)
+    }
+
+    /// Whether a digest is enough.
+    pub(super) fn keeps_totals_alone(&self) -> bool {
+        self.observer.is_none() && self.facts.keeps_totals_alone()
     }
 
     /// Whether records that are only counted may be absorbed together.
@@ -238,6 +251,12 @@ impl Sink for UnitDecoder<'_> {
         self.lean_chunk(chunk);
         self.progress.done.fetch_add(chunk.len() as u64, Ordering::Relaxed);
         true
+    }
+
+    fn digest(&mut self, digest: &[u8]) -> bool {
+        let is_enough = self.lean_digest(digest);
+        self.progress.done.fetch_add(digest.len() as u64, Ordering::Relaxed);
+        is_enough
     }
 
     fn raw(&mut self, bytes: &[u8]) {

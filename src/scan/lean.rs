@@ -3,7 +3,7 @@
 use super::decoder::UnitDecoder;
 use crate::event::{
     self, Event,
-    lean::{Note, Position, Sizes, Totals, Visitor, read_chunk},
+    lean::{Digest, Note, Position, Sizes, Totals, Visitor, read_chunk},
 };
 
 /// The position in the original log.
@@ -26,6 +26,21 @@ impl UnitDecoder<'_> {
         if result.is_err() {
             self.damaged("a chunk ends early");
         }
+    }
+
+    /// Absorbs the digest of a lean log. Returns whether it replaces the records.
+    pub(super) fn lean_digest(&mut self, digest: &[u8]) -> bool {
+        if !self.keeps_totals_alone() {
+            return false;
+        }
+        let Some(digest) = Digest::open(digest) else { return false };
+        self.state.lean.get_or_insert_default();
+        let absorbed = self.absorb_digest(&digest);
+        let others = read_chunk(digest.others, &mut Position::default(), true, self);
+        if absorbed.and(others).is_err() {
+            self.damaged("a digest ends early");
+        }
+        true
     }
 
     /// Counts a damaged part of the lean log itself.

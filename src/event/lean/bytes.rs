@@ -1,4 +1,7 @@
-//! Numbers, texts and uuids in the bytes of a chunk.
+//! Numbers, texts, counts of tokens and uuids in the bytes of a chunk.
+
+use super::form::{COUNTS, IS_FAST, IS_IN_US};
+use crate::event::Usage;
 
 /// The unread rest of a chunk.
 pub(super) struct Rest<'a>(pub(super) &'a [u8]);
@@ -48,6 +51,46 @@ impl<'a> Rest<'a> {
     pub(super) fn text(&mut self) -> Option<&'a str> {
         std::str::from_utf8(self.slice()?).ok()
     }
+
+    pub(super) fn usage(&mut self) -> Option<Usage> {
+        let flags = self.byte()?;
+        let mut counts = [0; COUNTS];
+        for (at, count) in counts.iter_mut().enumerate() {
+            if flags >> at & 1 != 0 {
+                *count = self.number()?;
+            }
+        }
+        let [input, output, cache_read, cache_write, cache_write_1h, web_searches] = counts;
+        let (fast, in_us) = (flags & IS_FAST != 0, flags & IS_IN_US != 0);
+        Some(Usage { input, output, cache_read, cache_write, cache_write_1h, web_searches, fast, in_us })
+    }
+}
+
+pub(super) fn put_number(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number.to_le_bytes()[0] | 0x80);
+        number >>= 7;
+    }
+    out.push(number.to_le_bytes()[0]);
+}
+
+/// Writes a length and as many bytes.
+pub(super) fn put_slice(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_number(out, bytes.len() as u64);
+    out.extend(bytes);
+}
+
+pub(super) fn put_usage(out: &mut Vec<u8>, usage: &Usage) {
+    let &Usage { input, output, cache_read, cache_write, cache_write_1h, web_searches, fast, in_us } = usage;
+    let counts = [input, output, cache_read, cache_write, cache_write_1h, web_searches];
+    let flags = counts.iter().enumerate().map(|(at, count)| u8::from(*count > 0) << at).sum::<u8>();
+    let (fast, in_us) = (if fast { IS_FAST } else { 0 }, if in_us { IS_IN_US } else { 0 });
+    out.push(flags | fast | in_us);
+    counts.into_iter().filter(|count| *count > 0).for_each(|count| put_number(out, count));
+}
+
+pub(super) fn zigzag(number: i64) -> u64 {
+    (number << 1 ^ number >> 63).cast_unsigned()
 }
 
 pub(super) fn unzigzag(number: u64) -> i64 {

@@ -14,18 +14,18 @@ use super::{
     Gap,
     bytes::{Rest, unzigzag, write_uuid},
     form::{
-        BLOCKS_SHIFT, CALL, COUNTS, FORM, HAS_API_ERROR, HAS_CONTEXT, HAS_CWD, HAS_GAP, HAS_ID, HAS_MODEL,
+        BLOCKS_SHIFT, CALL, FORM, HAS_API_ERROR, HAS_CONTEXT, HAS_CWD, HAS_GAP, HAS_ID, HAS_MODEL,
         HAS_ODD_UUID, HAS_REQUEST, HAS_REQUEST_RECORD, HAS_REQUEST_SESSION, HAS_REQUESTED, HAS_RESPONSE,
-        HAS_STOP_REASON, HAS_TEXT, HAS_TIME, HAS_USAGE, HAS_UUID, HAS_VERSION, IS_DENIED, IS_ERROR, IS_FAST,
-        IS_IN_US, IS_PROMPT, IS_STOPPED, JSON, MESSAGE, NO_PART, NOTE, OWN_VERSION, PART, PART_CONTENT,
-        PART_DECISION, PART_ID, PART_INPUT, PART_OUTCOME, PART_REFUSAL, PART_TOOL, PLAIN, RECORD_VERSION,
-        SAME_ID, SERVER, Shared, TALLY,
+        HAS_STOP_REASON, HAS_TEXT, HAS_TIME, HAS_USAGE, HAS_UUID, HAS_VERSION, IS_DENIED, IS_ERROR,
+        IS_PROMPT, IS_STOPPED, JSON, MESSAGE, NO_PART, NOTE, OWN_VERSION, PART, PART_CONTENT, PART_DECISION,
+        PART_ID, PART_INPUT, PART_OUTCOME, PART_REFUSAL, PART_TOOL, PLAIN, RECORD_VERSION, SAME_ID,
+        SAME_REQUEST, SERVER, Shared, TALLY,
     },
 };
 use crate::{
     event::{
         Agent, Block, BlockKind, Body, Dialect, Event, Kind, Message, Response, Text, ToolPart, ToolResult,
-        ToolUse, Usage,
+        ToolUse,
     },
     measure::{Time, Version},
 };
@@ -98,8 +98,9 @@ struct ChunkReader<'a> {
     version: Option<Version>,
     time: i64,
     counted_time: i64,
-    /// Id of the last response.
+    /// Id of the last response, and of its request.
     response: Option<&'a str>,
+    request: Option<&'a str>,
 }
 
 impl<'a> ChunkReader<'a> {
@@ -146,6 +147,7 @@ impl<'a> ChunkReader<'a> {
             time: 0,
             counted_time: 0,
             response: None,
+            request: None,
         })
     }
 
@@ -392,7 +394,7 @@ impl<'a> ChunkReader<'a> {
         let id = if has(HAS_ID | SAME_ID) { self.response } else { None };
         let model = self.known_if(has(HAS_MODEL))?;
         let requested = self.known_if(has(HAS_REQUESTED))?;
-        let usage = if has(HAS_USAGE) { Some(self.usage()?) } else { None };
+        let usage = if has(HAS_USAGE) { Some(self.rest.usage()?) } else { None };
         let request_session = self.known_if(has(HAS_REQUEST_SESSION))?;
         let version = match () {
             () if has(RECORD_VERSION) => self.version,
@@ -400,7 +402,10 @@ impl<'a> ChunkReader<'a> {
             () => None,
         };
         let stop_reason = borrowed(self.known_if(has(HAS_STOP_REASON))?);
-        let request = borrowed(self.text_if(has(HAS_REQUEST))?);
+        if has(HAS_REQUEST) {
+            self.request = Some(self.rest.text()?);
+        }
+        let request = borrowed(self.request.filter(|_| has(HAS_REQUEST | SAME_REQUEST)));
         let request_record = borrowed(self.text_if(has(HAS_REQUEST_RECORD))?);
         Some(Response {
             stop_reason,
@@ -414,19 +419,6 @@ impl<'a> ChunkReader<'a> {
             request_session: borrowed(request_session),
             version,
         })
-    }
-
-    fn usage(&mut self) -> Option<Usage> {
-        let flags = self.rest.byte()?;
-        let mut counts = [0; COUNTS];
-        for (at, count) in counts.iter_mut().enumerate() {
-            if flags >> at & 1 != 0 {
-                *count = self.rest.number()?;
-            }
-        }
-        let [input, output, cache_read, cache_write, cache_write_1h, web_searches] = counts;
-        let (fast, in_us) = (flags & IS_FAST != 0, flags & IS_IN_US != 0);
-        Some(Usage { input, output, cache_read, cache_write, cache_write_1h, web_searches, fast, in_us })
     }
 
     fn blocks<'s>(&mut self, count: u64) -> Option<SmallVec<[Block<'s>; 1]>>

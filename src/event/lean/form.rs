@@ -42,6 +42,7 @@ pub(super) const OWN_VERSION: u64 = 1 << 8;
 pub(super) const HAS_STOP_REASON: u64 = 1 << 9;
 pub(super) const HAS_REQUEST: u64 = 1 << 10;
 pub(super) const HAS_REQUEST_RECORD: u64 = 1 << 11;
+pub(super) const SAME_REQUEST: u64 = 1 << 12;
 
 /// Flags of a usage: one for each of its six counts, then these.
 pub(super) const COUNTS: usize = 6;

@@ -4,21 +4,20 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{
     Gap,
+    bytes::{put_number, put_slice, put_usage, zigzag},
     chunk::Position,
     exact::{kept_text, traced_if_exact},
     form::{
         BLOCKS_SHIFT, CALL, HAS_API_ERROR, HAS_CONTEXT, HAS_CWD, HAS_GAP, HAS_ID, HAS_MODEL, HAS_ODD_UUID,
         HAS_REQUEST, HAS_REQUEST_RECORD, HAS_REQUEST_SESSION, HAS_REQUESTED, HAS_RESPONSE, HAS_STOP_REASON,
-        HAS_TEXT, HAS_TIME, HAS_USAGE, HAS_UUID, HAS_VERSION, IS_DENIED, IS_ERROR, IS_FAST, IS_IN_US,
-        IS_PROMPT, IS_STOPPED, JSON, MESSAGE, NO_PART, NOTE, OWN_VERSION, PART_CONTENT, PART_DECISION,
-        PART_ID, PART_INPUT, PART_OUTCOME, PART_REFUSAL, PART_TOOL, PLAIN, RECORD_VERSION, RESULT, SAME_ID,
-        SERVER, Shared, TALLY,
+        HAS_TEXT, HAS_TIME, HAS_USAGE, HAS_UUID, HAS_VERSION, IS_DENIED, IS_ERROR, IS_PROMPT, IS_STOPPED,
+        JSON, MESSAGE, NO_PART, NOTE, OWN_VERSION, PART_CONTENT, PART_DECISION, PART_ID, PART_INPUT,
+        PART_OUTCOME, PART_REFUSAL, PART_TOOL, PLAIN, RECORD_VERSION, RESULT, SAME_ID, SAME_REQUEST, SERVER,
+        Shared, TALLY,
     },
 };
 use crate::{
-    event::{
-        Agent, BlockKind, Body, Dialect, Event, Kind, Message, Response, Text, ToolPart, ToolResult, Usage,
-    },
+    event::{Agent, BlockKind, Body, Dialect, Event, Kind, Message, Response, Text, ToolPart, ToolResult},
     measure::{Time, Version},
 };
 
@@ -47,6 +46,7 @@ pub struct ChunkWriter {
     time: i64,
     counted_time: i64,
     response: Option<String>,
+    request: Option<String>,
 }
 
 /// Fields of the last record that has its own place in the chunk.
@@ -74,9 +74,9 @@ struct Tally {
 
 /// Distinct values and their numbers.
 #[derive(Clone, Debug)]
-struct Table<T> {
+pub(super) struct Table<T> {
     numbers: HashMap<T, usize>,
-    values: Vec<T>,
+    pub(super) values: Vec<T>,
 }
 
 impl<T> Default for Table<T> {
@@ -86,7 +86,7 @@ impl<T> Default for Table<T> {
 }
 
 impl<T: Clone + Eq + std::hash::Hash> Table<T> {
-    fn number(&mut self, value: T) -> usize {
+    pub(super) fn number(&mut self, value: T) -> usize {
         *self.numbers.entry(value.clone()).or_insert_with(|| {
             self.values.push(value);
             self.values.len() - 1
@@ -225,17 +225,12 @@ impl ChunkWriter {
         self.count(number as u64);
     }
 
-    fn count(&mut self, mut number: u64) {
-        while number >= 0x80 {
-            self.records.push(number.to_le_bytes()[0] | 0x80);
-            number >>= 7;
-        }
-        self.records.push(number.to_le_bytes()[0]);
+    fn count(&mut self, number: u64) {
+        put_number(&mut self.records, number);
     }
 
     fn text(&mut self, text: &str) {
-        self.number(text.len());
-        self.records.extend(text.as_bytes());
+        put_slice(&mut self.records, text.as_bytes());
     }
 
     fn text_if(&mut self, text: Option<&str>) {
@@ -388,6 +383,7 @@ impl ChunkWriter {
         } = response;
         let flag = |is_set: bool, flag: u64| if is_set { flag } else { 0 };
         let same = id.is_some() && self.response.as_deref() == id.as_deref();
+        let same_request = request.is_some() && self.request.as_deref() == request.as_deref();
         let own_version = version.filter(|_| *version != record_version);
         let flags = flag(same, SAME_ID)
             | flag(id.is_some() && !same, HAS_ID)
@@ -399,7 +395,8 @@ impl ChunkWriter {
             | flag(version.is_some() && own_version.is_none(), RECORD_VERSION)
             | flag(own_version.is_some(), OWN_VERSION)
             | flag(stop_reason.is_some(), HAS_STOP_REASON)
-            | flag(request.is_some(), HAS_REQUEST)
+            | flag(same_request, SAME_REQUEST)
+            | flag(request.is_some() && !same_request, HAS_REQUEST)
             | flag(request_record.is_some(), HAS_REQUEST_RECORD);
         self.count(flags);
         if let Some(id) = id.as_deref().filter(|_| !same) {
@@ -409,23 +406,16 @@ impl ChunkWriter {
         self.known_if(model.as_deref());
         self.known_if(requested.as_deref());
         if let Some(usage) = usage {
-            self.usage(usage);
+            put_usage(&mut self.records, usage);
         }
         self.known_if(request_session.as_deref());
         self.known_if(own_version.map(|version| version.to_string()).as_deref());
         self.known_if(stop_reason.as_deref());
-        self.text_if(request.as_deref());
+        if let Some(request) = request.as_deref().filter(|_| !same_request) {
+            self.text(request);
+            self.request = Some(request.to_owned());
+        }
         self.text_if(request_record.as_deref());
-    }
-
-    fn usage(&mut self, usage: &Usage) {
-        let &Usage { input, output, cache_read, cache_write, cache_write_1h, web_searches, fast, in_us } =
-            usage;
-        let counts = [input, output, cache_read, cache_write, cache_write_1h, web_searches];
-        let flags = counts.iter().enumerate().map(|(at, count)| u8::from(*count > 0) << at).sum::<u8>();
-        let (fast, in_us) = (if fast { IS_FAST } else { 0 }, if in_us { IS_IN_US } else { 0 });
-        self.records.push(flags | fast | in_us);
-        counts.into_iter().filter(|count| *count > 0).for_each(|count| self.count(count));
     }
 
     fn part(&mut self, part: &ToolPart<'_>) {
@@ -475,7 +465,7 @@ fn part_flags(part: &ToolPart<'_>) -> u64 {
 }
 
 /// The bytes of a uuid in the spelling that the CLI writes.
-fn uuid_bytes(text: &str) -> Option<[u8; 16]> {
+pub(super) fn uuid_bytes(text: &str) -> Option<[u8; 16]> {
     let digits: String = text.split('-').collect();
     let lengths = text.split('-').map(str::len);
     let is_plain = digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -488,8 +478,4 @@ fn passed(last: &mut Position, at: Position, bytes: u64) -> Gap {
     let gap = Gap { bytes: at.offset.saturating_sub(last.offset), lines: at.line.saturating_sub(last.line) };
     *last = Position { offset: at.offset.saturating_add(bytes), line: at.line };
     gap
-}
-
-fn zigzag(number: i64) -> u64 {
-    (number << 1 ^ number >> 63).cast_unsigned()
 }
