@@ -364,10 +364,13 @@ pub fn run_time_of_outcome(outcome: &str) -> Option<Millis> {
     millis.or_else(seconds).filter(|&millis| millis >= 0.0).map(Millis::from_f64)
 }
 
-/// Returns the `id` and the `querySource` of an `api-request` record.
+/// Returns the `id` and the `querySource` of a record of a request.
 pub fn request_of(record: &str) -> (Option<Text<'_>>, Option<Text<'_>>) {
-    let Ok(record) = json::object(record) else { return (None, None) };
-    (record.text(&["id"]), record.text(&["querySource"]))
+    let [id, source] = json::plain_members(record, ["id", "querySource"]).unwrap_or_else(|| {
+        let record = json::object(record).unwrap_or_default();
+        ["id", "querySource"].map(|name| record.text(&[name]))
+    });
+    (id, source)
 }
 
 /// Returns the name and status of each MCP server in an `mcp_servers` array. Servers without a name are

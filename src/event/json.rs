@@ -197,6 +197,37 @@ impl<'a> Object<'a> {
     }
 }
 
+/// Finds strings among the first members of a valid record, before any nested value. Saves parsing the rest, which can be long.
+///
+/// `None` if the text has escapes there, or if one of the names may occur again: then the record must be parsed.
+pub(crate) fn plain_members<'a, const N: usize>(
+    record: &'a str,
+    names: [&str; N],
+) -> Option<[Option<Cow<'a, str>>; N]> {
+    let members = record.strip_prefix('{')?;
+    let nested = memchr::memchr2(b'{', b'[', members.as_bytes()).unwrap_or(members.len());
+    let (first, rest) = members.split_at(nested);
+    // A letter of a name can only be written as an escape with `u`.
+    if first.contains('\\') || memchr::memmem::find(rest.as_bytes(), b"\\u").is_some() {
+        return None;
+    }
+    let mut found = [const { None }; N];
+    for (found, name) in found.iter_mut().zip(names) {
+        let quoted = format!("\"{name}\"");
+        let times = |text: &str| memchr::memmem::find_iter(text.as_bytes(), &quoted).count();
+        match (times(first), times(rest)) {
+            (0, 0) => {}
+            (1, 0) => {
+                let (_, value) = first.split_once(&*quoted)?;
+                let (value, _) = value.strip_prefix(":\"")?.split_once('"')?;
+                *found = Some(Cow::Borrowed(value)).filter(|value| !value.is_empty());
+            }
+            _ => return None,
+        }
+    }
+    Some(found)
+}
+
 /// Unescapes a quoted string.
 fn unquote(quoted: &str) -> Cow<'_, str> {
     let inner = &quoted[1..quoted.len() - 1];
@@ -320,6 +351,8 @@ pub(crate) fn is_valid(text: &str) -> serde_json::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::{prelude::*, sample::select};
+
     use super::*;
 
     fn field<'a>(text: &'a str, key: &str) -> Json<'a> {
@@ -348,6 +381,41 @@ mod tests {
         assert_eq!(field(&deep, "b").number(), None);
         assert_eq!(field(&deep, "c").count(), 0);
         assert!(field(&deep, "a").is_set());
+    }
+
+    proptest! {
+        #[test]
+        fn members_found_without_parsing_are_those_of_the_record(
+            members in prop::collection::vec((select(KEYS), select(VALUES)), 0..6),
+        ) {
+            let members: Vec<String> = members.iter().map(|(key, value)| format!("{key}{value}")).collect();
+            let text = format!("{{{}}}", members.join(","));
+            let parsed = object(&text).expect("valid");
+            if let Some(found) = plain_members(&text, ["id", "source"]) {
+                prop_assert_eq!(found, ["id", "source"].map(|name| parsed.text(&[name])), "{}", text);
+            }
+        }
+    }
+
+    const KEYS: &[&str] = &["\"id\":", "\"source\":", "\"source\" : ", "\"i\\u0064\":", "\"x\":", "\"ids\":"];
+    const VALUES: &[&str] = &[
+        "\"a\"",
+        "\"\"",
+        "\"id\"",
+        "\"\\\"id\\\":\"",
+        "7",
+        "null",
+        "{\"id\":\"b\"}",
+        "[\"source\"]",
+        "\"{\"",
+        "\"é\"",
+    ];
+
+    #[test]
+    fn the_id_of_a_usual_record_is_found_without_parsing() {
+        let text = r#"{"type":"api-request","id":"a-1","querySource":"sdk","params":{"betas":["x"]}}"#;
+        let found = plain_members(text, ["id", "querySource"]).expect("no need to parse");
+        assert_eq!(found.map(|text| text.expect("a text").into_owned()), ["a-1", "sdk"]);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(super) fn compact(value: &impl Serialize) -> io::Result<String> {
 }
 
 /// Writes JSON on one line, without a line end.
-pub(super) fn write_compact(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_compact(value: &(impl Serialize + ?Sized), out: &mut dyn Write) -> io::Result<()> {
     value.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Escaping(CompactFormatter)))?;
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Writes reports in all formats. Decides how a report looks, never its content.
 
+mod buffer;
 mod comment;
 mod csv;
 mod foreign;

@@ -10,9 +10,7 @@ use std::{
     io::{self, Write},
 };
 
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
-
-use super::json;
+use super::{buffer, json};
 use crate::{
     measure::{Time, Usd},
     report::trace::{Attribute, Attributes, Mark, MarkKind, SessionTrace, Span, SpanBody, SpanId},
@@ -20,6 +18,9 @@ use crate::{
 
 /// Colour of failures in Chrome.
 const FAILED: &str = "terrible";
+
+/// Bytes of events that are written at once.
+const MAX_BUFFERED: usize = 64 << 10;
 
 /// Writes one file.
 pub struct Writer<'w> {
@@ -52,12 +53,18 @@ impl<'w> Writer<'w> {
         }
         // Stable: of events at the same time, an outer one begins before and ends after an inner one.
         events.sort_by_key(|event| (event.time, event.order));
+        let mut lines = EventLines { process, shared: Vec::new(), own: Attributes::default() };
+        members(&mut lines.shared, &session.shared_attributes());
+        let mut text = Vec::with_capacity(2 * MAX_BUFFERED);
         for event in names(session, process).iter().chain(&events) {
-            let comma: &[u8] = if std::mem::take(&mut self.is_first) { b"\n" } else { b",\n" };
-            self.out.write_all(comma)?;
-            json::write_compact(&EventJson { event, process }, self.out)?;
+            buffer::raw(&mut text, if std::mem::take(&mut self.is_first) { "\n" } else { ",\n" });
+            lines.put(event, &mut text);
+            if text.len() > MAX_BUFFERED {
+                self.out.write_all(&text)?;
+                text.clear();
+            }
         }
-        Ok(())
+        self.out.write_all(&text)
     }
 
     /// Writes the end of the file.
@@ -67,12 +74,12 @@ impl<'w> Writer<'w> {
 }
 
 /// One trace event.
-struct Event {
+struct Event<'s> {
     phase: &'static str,
     time: Option<Time>,
     /// Index of the agent.
     lane: usize,
-    name: String,
+    name: EventName<'s>,
     category: &'static str,
     /// Microseconds of a complete event.
     duration: Option<i64>,
@@ -80,7 +87,28 @@ struct Event {
     id: Option<SpanId>,
     is_failed: bool,
     order: Order,
-    arguments: Attributes,
+    arguments: Arguments<'s>,
+}
+
+enum EventName<'s> {
+    Known(&'s str),
+    /// The number of a prompt.
+    Prompt(u64),
+    Made(String),
+}
+
+impl<'s> From<&'s str> for EventName<'s> {
+    fn from(name: &'s str) -> Self {
+        Self::Known(name)
+    }
+}
+
+/// Arguments of an event. A session has thousands of events, so those of spans are made when they are written.
+enum Arguments<'s> {
+    None,
+    OfSpan(&'s Span),
+    One(&'static str, Attribute<'s>),
+    Some(Attributes<'s>),
 }
 
 /// Order of events at the same time.
@@ -93,8 +121,8 @@ enum Order {
     EndAtOnce,
 }
 
-impl Event {
-    fn new(phase: &'static str, time: Option<Time>, lane: usize, name: impl Into<String>) -> Self {
+impl<'s> Event<'s> {
+    fn new(phase: &'static str, time: Option<Time>, lane: usize, name: impl Into<EventName<'s>>) -> Self {
         Self {
             phase,
             time,
@@ -105,53 +133,54 @@ impl Event {
             id: None,
             is_failed: false,
             order: Order::Begin,
-            arguments: Attributes::default(),
+            arguments: Arguments::None,
         }
     }
 
     /// A marker on the lane of its agent.
-    fn mark(mark: &Mark) -> Self {
+    fn mark(mark: &'s Mark) -> Self {
         let name = match (&mark.name, mark.kind) {
-            (Some(name), MarkKind::Compaction) => format!("compaction ({name})"),
-            (Some(name), kind) => format!("{}: {name}", kind.name()),
-            (None, kind) => kind.name().to_owned(),
+            (Some(name), MarkKind::Compaction) => EventName::Made(format!("compaction ({name})")),
+            (Some(name), kind) => EventName::Made(format!("{}: {name}", kind.name())),
+            (None, kind) => EventName::Known(kind.name()),
         };
         let is_failed = match mark.kind {
             MarkKind::Denial | MarkKind::ToolError | MarkKind::ApiError => true,
             MarkKind::Prompt | MarkKind::Retry | MarkKind::Compaction | MarkKind::OpenCall => false,
         };
         let counts = [("tokens_before", mark.tokens.0), ("tokens_after", mark.tokens.1)];
-        let mut arguments: Vec<(&'static str, Attribute)> =
+        let mut arguments: Vec<(&'static str, Attribute<'s>)> =
             counts.into_iter().filter_map(|(key, count)| Some((key, Attribute::Count(count?)))).collect();
         arguments.extend(mark.call.as_ref().map(|call| ("tool_use_id", Attribute::from(call))));
         arguments.extend(mark.message.as_ref().map(|message| ("error", Attribute::from(message))));
         let event = Self::new("i", Some(mark.time), mark.agent, name);
-        Self { category: "marker", is_failed, arguments: Attributes(arguments), ..event }
+        let arguments = Arguments::Some(Attributes(arguments));
+        Self { category: "marker", is_failed, arguments, ..event }
     }
 }
 
 /// The names of the process and its lanes.
-fn names(session: &SessionTrace, process: u64) -> Vec<Event> {
-    let named = |kind: &str, lane: usize, key: &'static str, value: Attribute| Event {
-        arguments: Attributes(vec![(key, value)]),
+fn names(session: &SessionTrace, process: u64) -> Vec<Event<'static>> {
+    let named = |kind: &'static str, lane: usize, key: &'static str, value: Attribute<'static>| Event {
+        arguments: Arguments::One(key, value),
         ..Event::new("M", None, lane, kind)
     };
     let project = session.project.as_deref().map(|project| format!(" · {project}")).unwrap_or_default();
     let title = format!("session {}{project}", session.session);
     let mut events = vec![
-        named("process_name", 0, "name", Attribute::Text(title.into())),
+        named("process_name", 0, "name", Attribute::Made(title.into())),
         named("process_sort_index", 0, "sort_index", Attribute::Count(process)),
     ];
     for (lane, agent) in session.agents.iter().enumerate() {
         let id = agent.id.as_deref().map(|id| format!(" {id}")).unwrap_or_default();
         let name = format!("{}{id}", agent.name);
-        events.push(named("thread_name", lane, "name", Attribute::Text(name.into())));
+        events.push(named("thread_name", lane, "name", Attribute::Made(name.into())));
         events.push(named("thread_sort_index", lane, "sort_index", Attribute::Count(lane as u64)));
     }
     events
 }
 
-fn spans(session: &SessionTrace) -> Vec<Event> {
+fn spans(session: &SessionTrace) -> Vec<Event<'_>> {
     let mut events = Vec::with_capacity(session.spans.len() * 2);
     let overlapping = overlapping(session);
     // The parts of a call are where the call is, and have its id, so that they are nested in it.
@@ -171,21 +200,19 @@ fn spans(session: &SessionTrace) -> Vec<Event> {
         if is_nested && !overlapping.contains(&outer(span)) {
             lane.push(span.end);
             let micros = span.end.micros().saturating_sub(span.start.micros());
-            events.push(Event { duration: Some(micros), ..of_span(session, span, "X", span.start) });
+            events.push(Event { duration: Some(micros), ..of_span(span, "X", span.start) });
         } else {
             asynchronous.push(span);
         }
     }
     events.extend(
-        asynchronous
-            .iter()
-            .map(|span| Event { id: Some(outer(span)), ..of_span(session, span, "b", span.start) }),
+        asynchronous.iter().map(|span| Event { id: Some(outer(span)), ..of_span(span, "b", span.start) }),
     );
     // Inner spans end first.
     events.extend(asynchronous.iter().rev().map(|span| Event {
         id: Some(outer(span)),
         order: if span.start == span.end { Order::EndAtOnce } else { Order::End },
-        ..of_span(session, span, "e", span.end)
+        ..of_span(span, "e", span.end)
     }));
     events
 }
@@ -215,27 +242,25 @@ fn overlapping(session: &SessionTrace) -> HashSet<SpanId> {
     found
 }
 
-fn of_span(session: &SessionTrace, span: &Span, phase: &'static str, time: Time) -> Event {
+fn of_span<'s>(span: &'s Span, phase: &'static str, time: Time) -> Event<'s> {
     let (name, category) = match &span.body {
-        SpanBody::Interaction(interaction) => (format!("prompt {}", interaction.number), "interaction"),
-        SpanBody::Request(request) if request.compacts => ("compaction".to_owned(), "llm_request"),
-        SpanBody::Request(request) => {
-            (request.model.as_deref().unwrap_or("request").to_owned(), "llm_request")
-        }
-        SpanBody::Tool(tool) => (tool.name.to_string(), "tool"),
-        SpanBody::Waiting(_) => ("blocked_on_user".to_owned(), "tool"),
-        SpanBody::Execution(_) => ("execution".to_owned(), "tool"),
+        SpanBody::Interaction(interaction) => (EventName::Prompt(interaction.number), "interaction"),
+        SpanBody::Request(request) if request.compacts => ("compaction".into(), "llm_request"),
+        SpanBody::Request(request) => (request.model.as_deref().unwrap_or("request").into(), "llm_request"),
+        SpanBody::Tool(tool) => ((*tool.name).into(), "tool"),
+        SpanBody::Waiting(_) => ("blocked_on_user".into(), "tool"),
+        SpanBody::Execution(_) => ("execution".into(), "tool"),
     };
     Event {
         category,
         is_failed: span.error.is_some(),
-        arguments: if phase == "e" { Attributes::default() } else { span.attributes(session) },
+        arguments: if phase == "e" { Arguments::None } else { Arguments::OfSpan(span) },
         ..Event::new(phase, Some(time), span.agent, name)
     }
 }
 
 /// Tokens of the main agent's conversation, and the cost so far.
-fn counters(session: &SessionTrace) -> Vec<Event> {
+fn counters(session: &SessionTrace) -> Vec<Event<'static>> {
     let mut used: Vec<(Time, Option<u64>, Option<Usd>)> = session
         .spans
         .iter()
@@ -255,8 +280,8 @@ fn counters(session: &SessionTrace) -> Vec<Event> {
     used.sort_by_key(|&(time, ..)| time);
     let mut events = Vec::with_capacity(used.len() * 2);
     let mut total = Usd::ZERO;
-    let counter = |name: &str, time, value| Event {
-        arguments: Attributes(vec![("value", value)]),
+    let counter = |name: &'static str, time, value| Event {
+        arguments: Arguments::One("value", value),
         ..Event::new("C", Some(time), 0, name)
     };
     for (time, context, cost) in used {
@@ -269,76 +294,119 @@ fn counters(session: &SessionTrace) -> Vec<Event> {
     events
 }
 
-struct EventJson<'a> {
-    event: &'a Event,
+/// Writes the events of a session.
+struct EventLines<'s> {
     process: u64,
+    /// The arguments that all spans begin with.
+    shared: Vec<u8>,
+    /// Attributes of the last span, reused for the next.
+    own: Attributes<'s>,
 }
 
-impl Serialize for EventJson<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Event { phase, time, lane, name, category, duration, id, is_failed, arguments, order: _ } =
-            self.event;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("ph", phase)?;
-        map.serialize_entry("pid", &self.process)?;
-        map.serialize_entry("tid", &(lane + 1))?;
+impl<'s> EventLines<'s> {
+    fn put(&mut self, event: &Event<'s>, out: &mut Vec<u8>) {
+        let Event { phase, time, lane, name, category, duration, id, is_failed, arguments, order: _ } = event;
+        buffer::raw(out, "{\"ph\":");
+        buffer::string(out, phase);
+        buffer::raw(out, ",\"pid\":");
+        buffer::count(out, self.process);
+        buffer::raw(out, ",\"tid\":");
+        buffer::count(out, *lane as u64 + 1);
         if let Some(time) = time {
-            map.serialize_entry("ts", &time.micros().max(0))?;
+            buffer::raw(out, ",\"ts\":");
+            buffer::integer(out, time.micros().max(0));
         }
         if let Some(duration) = duration {
-            map.serialize_entry("dur", duration)?;
+            buffer::raw(out, ",\"dur\":");
+            buffer::integer(out, *duration);
         }
-        map.serialize_entry("name", name)?;
+        buffer::raw(out, ",\"name\":");
+        match name {
+            EventName::Known(name) => buffer::string(out, name),
+            EventName::Made(name) => buffer::string(out, name),
+            EventName::Prompt(number) => {
+                buffer::raw(out, "\"prompt ");
+                buffer::count(out, *number);
+                out.push(b'"');
+            }
+        }
         if !category.is_empty() {
-            map.serialize_entry("cat", category)?;
+            buffer::raw(out, ",\"cat\":");
+            buffer::string(out, category);
         }
         if let Some(id) = id {
-            map.serialize_entry("id", &format!("0x{:016x}", u64::from_be_bytes(id.0)))?;
+            buffer::raw(out, ",\"id\":\"0x");
+            buffer::hex(out, &id.0);
+            out.push(b'"');
         }
         if *phase == "i" {
-            map.serialize_entry("s", "t")?;
+            buffer::raw(out, ",\"s\":\"t\"");
         }
         if *is_failed {
-            map.serialize_entry("cname", FAILED)?;
+            buffer::raw(out, ",\"cname\":");
+            buffer::string(out, FAILED);
         }
-        if !arguments.0.is_empty() {
-            map.serialize_entry("args", &Arguments(arguments))?;
+        self.arguments(arguments, out);
+        out.push(b'}');
+    }
+
+    fn arguments(&mut self, arguments: &Arguments<'s>, out: &mut Vec<u8>) {
+        let start = ",\"args\":{";
+        match arguments {
+            Arguments::None => return,
+            Arguments::Some(all) if all.0.is_empty() => return,
+            Arguments::Some(all) => {
+                buffer::raw(out, start);
+                members(out, all);
+            }
+            Arguments::One(key, value) => {
+                buffer::raw(out, start);
+                member(out, key, value);
+            }
+            Arguments::OfSpan(span) => {
+                span.attributes(&mut self.own);
+                buffer::raw(out, start);
+                out.extend_from_slice(&self.shared);
+                out.push(b',');
+                members(out, &self.own);
+            }
         }
-        map.end()
+        out.push(b'}');
     }
 }
 
 /// Attributes as the members of an object.
-struct Arguments<'a>(&'a Attributes);
-
-impl Serialize for Arguments<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (key, value) in &self.0.0 {
-            map.serialize_entry(key, &Argument(value))?;
+fn members(out: &mut Vec<u8>, attributes: &Attributes<'_>) {
+    for (position, (key, value)) in attributes.0.iter().enumerate() {
+        if position > 0 {
+            out.push(b',');
         }
-        map.end()
+        member(out, key, value);
     }
 }
 
-struct Argument<'a>(&'a Attribute);
-
-impl Serialize for Argument<'_> {
-    #[expect(clippy::cast_precision_loss, reason = "for showing")]
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Attribute::Word(text) => serializer.serialize_str(text),
-            Attribute::Text(text) => serializer.serialize_str(text),
-            Attribute::Count(count) => serializer.serialize_u64(*count),
-            Attribute::Millis(millis) => serializer.serialize_f64(millis.as_f64()),
-            Attribute::Seconds(millis) => serializer.serialize_f64(millis.as_f64() / 1000.0),
-            Attribute::Usd(usd) => serializer.serialize_f64(usd.nanos() as f64 / 1e9),
-            Attribute::Flag(flag) => serializer.serialize_bool(*flag),
-            Attribute::Texts(texts) => {
-                let mut list = serializer.serialize_seq(None)?;
-                texts.iter().try_for_each(|text| list.serialize_element(&**text))?;
-                list.end()
+#[expect(clippy::cast_precision_loss, reason = "for showing")]
+fn member(out: &mut Vec<u8>, key: &str, value: &Attribute<'_>) {
+    out.push(b'"');
+    buffer::raw(out, key);
+    buffer::raw(out, "\":");
+    match value {
+        Attribute::Text(text) => buffer::string(out, text),
+        Attribute::Made(text) => buffer::string(out, text),
+        Attribute::Count(count) => buffer::count(out, *count),
+        Attribute::Millis(millis) => buffer::float(out, millis.as_f64()),
+        Attribute::Seconds(millis) => buffer::float(out, millis.as_f64() / 1000.0),
+        Attribute::Usd(usd) => buffer::float(out, usd.nanos() as f64 / 1e9),
+        Attribute::Flag(flag) => buffer::raw(out, if *flag { "true" } else { "false" }),
+        Attribute::Texts(texts) => {
+            out.push(b'[');
+            for (position, text) in texts.iter().enumerate() {
+                if position > 0 {
+                    out.push(b',');
+                }
+                buffer::string(out, text);
             }
+            out.push(b']');
         }
     }
 }

@@ -7,53 +7,58 @@ use crate::{
     measure::{Millis, Usd},
 };
 
-/// The value of an attribute.
+/// The value of an attribute. A session has many thousands, so texts are borrowed if possible.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Attribute {
-    /// A text of ccstat.
-    Word(&'static str),
-    /// A text of the log.
-    Text(Name),
+pub enum Attribute<'a> {
+    Text(&'a str),
+    /// A text that was made for the attribute.
+    Made(Name),
     Count(u64),
     Millis(Millis),
     /// A duration that is written in seconds.
     Seconds(Millis),
     Usd(Usd),
     Flag(bool),
-    Texts(Vec<Name>),
+    Texts(Vec<&'a str>),
 }
 
-impl From<&'static str> for Attribute {
-    fn from(text: &'static str) -> Self {
-        Self::Word(text)
+impl<'a> From<&'a str> for Attribute<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(text)
     }
 }
 
-impl From<&Name> for Attribute {
-    fn from(text: &Name) -> Self {
-        Self::Text(Name::clone(text))
+impl<'a> From<&'a Name> for Attribute<'a> {
+    fn from(text: &'a Name) -> Self {
+        Self::Text(text)
     }
 }
 
-impl From<u64> for Attribute {
+impl From<Name> for Attribute<'_> {
+    fn from(text: Name) -> Self {
+        Self::Made(text)
+    }
+}
+
+impl From<u64> for Attribute<'_> {
     fn from(count: u64) -> Self {
         Self::Count(count)
     }
 }
 
-impl From<Millis> for Attribute {
+impl From<Millis> for Attribute<'_> {
     fn from(millis: Millis) -> Self {
         Self::Millis(millis)
     }
 }
 
-impl From<Usd> for Attribute {
+impl From<Usd> for Attribute<'_> {
     fn from(usd: Usd) -> Self {
         Self::Usd(usd)
     }
 }
 
-impl From<bool> for Attribute {
+impl From<bool> for Attribute<'_> {
     fn from(flag: bool) -> Self {
         Self::Flag(flag)
     }
@@ -61,34 +66,37 @@ impl From<bool> for Attribute {
 
 /// Keys and values. Missing values have no key.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Attributes(pub Vec<(&'static str, Attribute)>);
+pub struct Attributes<'a>(pub Vec<(&'static str, Attribute<'a>)>);
 
-impl Attributes {
-    pub(super) fn set(&mut self, key: &'static str, value: impl Into<Attribute>) {
+impl<'a> Attributes<'a> {
+    pub(super) fn set(&mut self, key: &'static str, value: impl Into<Attribute<'a>>) {
         self.0.push((key, value.into()));
     }
 
-    pub(super) fn set_some<V: Into<Attribute>>(&mut self, key: &'static str, value: Option<V>) {
+    pub(super) fn set_some<V: Into<Attribute<'a>>>(&mut self, key: &'static str, value: Option<V>) {
         if let Some(value) = value {
             self.set(key, value);
         }
-    }
-
-    /// Returns the value of a key.
-    pub fn get(&self, key: &str) -> Option<&Attribute> {
-        self.0.iter().find(|(own, _)| *own == key).map(|(_, value)| value)
     }
 }
 
 const PROVIDER: &str = "anthropic";
 
-impl Span {
-    /// Returns the attributes of a span of this session.
-    pub fn attributes(&self, session: &SessionTrace) -> Attributes {
+impl SessionTrace {
+    /// Returns the attributes that all spans begin with.
+    pub fn shared_attributes(&self) -> Attributes<'_> {
         let mut all = Attributes::default();
-        all.set("session.id", &session.session);
-        all.set("gen_ai.conversation.id", &session.session);
+        all.set("session.id", &self.session);
+        all.set("gen_ai.conversation.id", &self.session);
         all.set("gen_ai.provider.name", PROVIDER);
+        all
+    }
+}
+
+impl Span {
+    /// Sets the attributes of a span, without those that all spans begin with.
+    pub fn attributes<'a>(&'a self, all: &mut Attributes<'a>) {
+        all.0.clear();
         let (kind, span_type, duration) = match &self.body {
             SpanBody::Interaction(_) => ("AGENT", "interaction", "interaction.duration_ms"),
             SpanBody::Request(_) => ("LLM", "llm_request", "duration_ms"),
@@ -100,10 +108,10 @@ impl Span {
         all.set("span.type", span_type);
         all.set(duration, self.duration());
         match &self.body {
-            SpanBody::Interaction(interaction) => interaction.attributes(&mut all),
-            SpanBody::Request(request) => request.attributes(&mut all, self.error.is_none()),
-            SpanBody::Tool(tool) => tool.attributes(&mut all),
-            SpanBody::Waiting(waiting) => waiting.attributes(&mut all),
+            SpanBody::Interaction(interaction) => interaction.attributes(all),
+            SpanBody::Request(request) => request.attributes(all, self.error.is_none()),
+            SpanBody::Tool(tool) => tool.attributes(all),
+            SpanBody::Waiting(waiting) => waiting.attributes(all),
             SpanBody::Execution(call) => {
                 all.set_some("tool_use_id", call.as_ref());
                 all.set_some("gen_ai.tool.call.id", call.as_ref());
@@ -112,32 +120,26 @@ impl Span {
         }
         if let Some(error) = &self.error {
             let kind = error.split(':').next().unwrap_or_default();
-            all.set("error.type", &Name::from(kind));
+            all.set("error.type", kind);
         }
         let estimated = self.estimated.names();
         if !estimated.is_empty() {
             all.0.push(("ccstat.estimated", Attribute::Texts(estimated)));
         }
-        all
     }
 }
 
 impl Estimated {
     /// Returns the names of the estimated parts.
-    pub fn names(self) -> Vec<Name> {
+    pub fn names(self) -> Vec<&'static str> {
         let Self { start, end, usage } = self;
-        let names = [
-            (start, arcstr::literal!("start")),
-            (end, arcstr::literal!("end")),
-            (usage, arcstr::literal!("tokens")),
-            (usage, arcstr::literal!("cost")),
-        ];
+        let names = [(start, "start"), (end, "end"), (usage, "tokens"), (usage, "cost")];
         names.into_iter().filter(|(is_estimated, _)| *is_estimated).map(|(_, name)| name).collect()
     }
 }
 
 impl Interaction {
-    fn attributes(&self, all: &mut Attributes) {
+    fn attributes<'a>(&'a self, all: &mut Attributes<'a>) {
         all.set("gen_ai.operation.name", "invoke_agent");
         all.set("interaction.sequence", self.number);
         all.set_some("ccstat.outcome", self.outcome);
@@ -146,7 +148,7 @@ impl Interaction {
 }
 
 impl Request {
-    fn attributes(&self, all: &mut Attributes, success: bool) {
+    fn attributes<'a>(&'a self, all: &mut Attributes<'a>, success: bool) {
         all.set("gen_ai.operation.name", "chat");
         all.set_some("model", self.model.as_ref());
         all.set_some("gen_ai.request.model", self.model.as_ref());
@@ -163,8 +165,7 @@ impl Request {
         all.set_some("cost_usd", self.cost);
         all.set_some("stop_reason", self.stop_reason.as_ref());
         if let Some(reason) = &self.stop_reason {
-            let reasons = Attribute::Texts(vec![Name::clone(reason)]);
-            all.0.push(("gen_ai.response.finish_reasons", reasons));
+            all.0.push(("gen_ai.response.finish_reasons", Attribute::Texts(vec![reason])));
         }
         all.set_some("ccstat.first_block_ms", self.first_token);
         all.set_some("response", self.said.as_ref());
@@ -172,7 +173,7 @@ impl Request {
     }
 
     /// Tokens by class. In the conventions, input tokens include those of the cache.
-    pub(super) fn usage(&self, all: &mut Attributes) {
+    pub(super) fn usage(&self, all: &mut Attributes<'_>) {
         let Some(tokens) = &self.tokens else { return };
         let output = self.has_output.then_some(tokens.output);
         all.set("input_tokens", tokens.input);
@@ -191,13 +192,13 @@ impl Request {
 }
 
 impl Tool {
-    fn attributes(&self, all: &mut Attributes) {
+    fn attributes<'a>(&'a self, all: &mut Attributes<'a>) {
         all.set("gen_ai.operation.name", "execute_tool");
         all.set("tool_name", &self.name);
         match mcp(&self.name) {
             Some((server, tool)) => {
-                all.set("gen_ai.tool.name", &Name::from(tool));
-                all.set("anthropic.mcp.server.name", &Name::from(server));
+                all.set("gen_ai.tool.name", tool);
+                all.set("anthropic.mcp.server.name", server);
             }
             None => all.set("gen_ai.tool.name", &self.name),
         }
@@ -215,7 +216,7 @@ impl Tool {
 }
 
 impl Waiting {
-    pub(super) fn attributes(&self, all: &mut Attributes) {
+    pub(super) fn attributes<'a>(&'a self, all: &mut Attributes<'a>) {
         all.set_some("decision", self.allowed.map(|allowed| if allowed { "accept" } else { "reject" }));
         all.set_some("source", self.source.as_ref());
         all.set_some("ccstat.decision_reason", self.reason.as_ref());

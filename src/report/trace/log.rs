@@ -5,20 +5,20 @@ use crate::measure::Time;
 
 /// An event.
 #[derive(Clone, Debug)]
-pub struct LogRecord {
+pub struct LogRecord<'a> {
     pub time: Time,
     /// Name without the prefix `claude_code.`.
     pub name: &'static str,
     /// Trace and span that it belongs to.
     pub span: Option<(TraceId, SpanId)>,
     pub is_error: bool,
-    pub attributes: Attributes,
+    pub attributes: Attributes<'a>,
 }
 
 impl SessionTrace {
     /// Returns the events of the session, by time.
-    pub fn logs(&self) -> Vec<LogRecord> {
-        let mut records: Vec<LogRecord> = self.spans.iter().flat_map(|span| self.of_span(span)).collect();
+    pub fn logs(&self) -> Vec<LogRecord<'_>> {
+        let mut records: Vec<LogRecord<'_>> = self.spans.iter().flat_map(|span| self.of_span(span)).collect();
         records.extend(self.marks.iter().filter_map(|mark| self.of_mark(mark)));
         records.sort_by_key(|record| record.time);
         for (record, position) in records.iter_mut().zip(0_u64..) {
@@ -27,14 +27,14 @@ impl SessionTrace {
         records
     }
 
-    fn record(&self, name: &'static str, time: Time, span: Option<(TraceId, SpanId)>) -> LogRecord {
+    fn record(&self, name: &'static str, time: Time, span: Option<(TraceId, SpanId)>) -> LogRecord<'_> {
         let mut attributes = Attributes::default();
         attributes.set("event.name", name);
         attributes.set("session.id", &self.session);
         LogRecord { time, name, span, is_error: false, attributes }
     }
 
-    fn of_span(&self, span: &Span) -> Vec<LogRecord> {
+    fn of_span<'a>(&'a self, span: &'a Span) -> Vec<LogRecord<'a>> {
         let record = |name, time| self.record(name, time, Some((span.trace, span.id)));
         match &span.body {
             SpanBody::Request(request) if span.error.is_none() => {
@@ -82,14 +82,14 @@ impl SessionTrace {
         }
     }
 
-    fn estimated(&self, span: &Span, all: &mut Attributes) {
+    fn estimated(&self, span: &Span, all: &mut Attributes<'_>) {
         let names = span.estimated.names();
         if !names.is_empty() {
             all.0.push(("ccstat.estimated", super::Attribute::Texts(names)));
         }
     }
 
-    fn of_mark(&self, mark: &Mark) -> Option<LogRecord> {
+    fn of_mark<'a>(&'a self, mark: &'a Mark) -> Option<LogRecord<'a>> {
         let name = match mark.kind {
             MarkKind::Prompt => "user_prompt",
             MarkKind::ApiError | MarkKind::Retry => "api_error",

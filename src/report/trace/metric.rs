@@ -13,20 +13,20 @@ const EDIT_TOOLS: [&str; 4] = ["Edit", "Write", "NotebookEdit", "MultiEdit"];
 
 /// A counter of a session.
 #[derive(Clone, Debug)]
-pub struct Metric {
+pub struct Metric<'a> {
     pub name: &'static str,
     pub description: &'static str,
     pub unit: &'static str,
-    pub points: Vec<Point>,
+    pub points: Vec<Point<'a>>,
 }
 
 /// The value of a counter for one set of attributes, over the whole session.
 #[derive(Clone, Debug)]
-pub struct Point {
+pub struct Point<'a> {
     pub start: Time,
     pub end: Time,
-    pub value: Attribute,
-    pub attributes: Attributes,
+    pub value: Attribute<'a>,
+    pub attributes: Attributes<'a>,
 }
 
 /// Usage by model and kind of agent.
@@ -38,12 +38,12 @@ struct Usage {
 
 impl SessionTrace {
     /// Returns the metrics of the session; none if it has no time.
-    pub fn metrics(&self) -> Vec<Metric> {
+    pub fn metrics<'a>(&'a self) -> Vec<Metric<'a>> {
         let start = self.spans.iter().map(|span| span.start).min();
         let Some((start, end)) = start.zip(self.spans.iter().map(|span| span.end).max()) else {
             return Vec::new();
         };
-        let point = |value: Attribute, set: &dyn Fn(&mut Attributes)| {
+        let point = |value: Attribute<'a>, set: &dyn Fn(&mut Attributes<'a>)| {
             let mut attributes = Attributes::default();
             attributes.set("session.id", &self.session);
             set(&mut attributes);
@@ -86,8 +86,8 @@ impl SessionTrace {
             },
         ];
         for ((model, source), Usage { tokens, cost }) in self.usage() {
-            let named = |all: &mut Attributes| {
-                all.set_some("model", model.as_ref());
+            let named = |all: &mut Attributes<'a>| {
+                all.set_some("model", model.clone());
                 all.set("query_source", source);
             };
             metrics[1].points.extend(cost.map(|cost| point(Attribute::Usd(cost), &named)));
@@ -98,7 +98,7 @@ impl SessionTrace {
                 ("cacheCreation", tokens.cache_write()),
             ];
             for (class, count) in classes {
-                let named = |all: &mut Attributes| {
+                let named = |all: &mut Attributes<'a>| {
                     named(all);
                     all.set("type", class);
                 };
@@ -106,10 +106,10 @@ impl SessionTrace {
             }
         }
         for ((tool, decision, source), count) in self.decisions() {
-            let named = |all: &mut Attributes| {
-                all.set("tool_name", &tool);
+            let named = |all: &mut Attributes<'a>| {
+                all.set("tool_name", Name::clone(&tool));
                 all.set("decision", decision);
-                all.set_some("source", source.as_ref());
+                all.set_some("source", source.clone());
             };
             metrics[4].points.push(point(Attribute::Count(count), &named));
         }
