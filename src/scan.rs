@@ -44,6 +44,11 @@ pub struct Options {
     pub detail: Detail,
     /// The texts to find, if the detail has [`Detail::FOUND`].
     pub search: Option<Arc<Query>>,
+    /// The offset from which only costs count. Records without cost, which are most of the bytes of a log, are then skipped without
+    /// decoding them, and counts of records and calls mean nothing. The beginning of a log says when its session started, which
+    /// decides who pays for a response that several sessions contain. A record that lost the line feed before it is skipped with
+    /// the one that it follows.
+    pub only_costs_from: Option<u64>,
 }
 
 impl Options {
@@ -116,7 +121,11 @@ fn run(mut plan: Plan, sources: &[Source], options: &Options, progress: &Progres
     let threads = if plan.size < MIN_POOL_BYTES { 1 } else { threads.min(plan.units.len()) };
     let next = AtomicUsize::new(0);
     let work = || worker(sources, &plan.units, &next, options, progress);
-    let mut all = if threads > 1 { run_in_pool(threads, &work) } else { work() };
+    let mut all = match threads {
+        0 | 1 => work(),
+        _ if options.only_costs_from.is_some() => run_in_threads(threads, &work),
+        _ => run_in_pool(threads, &work),
+    };
     if all.facts.is_interrupted() {
         let total = progress.total.load(Ordering::Relaxed);
         all.facts.interrupt((total > 0).then_some(total));
@@ -126,6 +135,18 @@ fn run(mut plan: Plan, sources: &[Source], options: &Options, progress: &Progres
     all.unread.sort_by_key(|unread| (unread.source, unread.offset));
     all.unread.dedup_by_key(|unread| unread.source);
     all
+}
+
+/// Runs the work on several threads and merges the results, for few rows: a pool, which merges many rows faster, takes longer to
+/// start.
+fn run_in_threads(threads: usize, work: &(impl Fn() -> Scan + Sync)) -> Scan {
+    std::thread::scope(|scope| {
+        let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..threads).filter_map(spawn).collect();
+        let mut all = work();
+        others.into_iter().filter_map(|other| other.join().ok()).for_each(|part| all.merge(part));
+        all
+    })
 }
 
 /// Runs the work on several threads and merges the results. Without a pool, the caller's thread does

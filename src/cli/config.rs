@@ -117,6 +117,19 @@ pub(super) fn parse(
     Ok(Parsed { matches, found_prices, configuration, archive })
 }
 
+/// Parses the arguments if nothing but they can set an option. `command` may lack commands that were not typed.
+pub(super) fn parse_alone(
+    command: Command,
+    arguments: &[OsString],
+    variables: &Variables,
+) -> Option<Parsed> {
+    if !variables.options.is_empty() {
+        return None;
+    }
+    let typed = command.try_get_matches_from(arguments).ok()?;
+    find::files(&typed, variables).ok()?.is_empty().then(|| typed.into())
+}
+
 /// Defaults as arguments to add to the command line.
 #[derive(Default)]
 struct Defaults {

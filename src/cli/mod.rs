@@ -88,7 +88,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         (false, _) => Cli::command(),
     };
     let mut variables = Variables::read();
-    let mut parsed = config::parse(command(), &arguments, &variables);
+    let mut parsed = match statusline::parse(&arguments, &variables) {
+        Some(parsed) => Ok(parsed),
+        None => config::parse(command(), &arguments, &variables),
+    };
     if let Err(Problem::Arguments(error, _)) = &parsed {
         match typed::with_command(error, &arguments, &command()) {
             Some(with_command) => {
@@ -116,7 +119,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Ok(cli) => cli,
         Err(problem) => return report_problem(problem),
     };
-    variables.color = cli.color;
+    variables.color = cli.global.color;
     let style = variables.style();
     let write =
         |rows: &args::Rows, request: ReportRequest<'_>| write_report(rows, &request, &variables, style);
@@ -285,7 +288,7 @@ fn read_sources(search: Search, input: &args::Input, detail: Detail, quiet: bool
 /// The scan options that the arguments ask for.
 fn scan_options(input: &args::Input, detail: Detail) -> Options {
     let limits = Limits { max_record: input.max_record, ..Limits::default() };
-    Options { threads: input.threads, limits, detail, stop: Stop::default(), search: input.search.clone() }
+    Options { threads: input.threads, limits, detail, search: input.search.clone(), ..Options::default() }
 }
 
 impl Reading {

@@ -50,6 +50,8 @@ pub(super) struct Variables {
     pub(super) configuration: Vec<String>,
     /// The archive that they name, for commands that describe it.
     pub(super) archive: Option<PathBuf>,
+    /// Whether `TZ` is set.
+    pub(super) has_zone: bool,
     dumb: bool,
 }
 
@@ -72,6 +74,7 @@ impl Variables {
             found_prices: Vec::new(),
             configuration: Vec::new(),
             archive: None,
+            has_zone: std::env::var_os("TZ").is_some(),
             home,
             columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
             no_color: get("NO_COLOR").is_some(),

@@ -3,12 +3,15 @@
 mod template;
 mod today;
 
-use std::io::{self, IsTerminal, Read};
+use std::{
+    ffi::OsString,
+    io::{self, IsTerminal, Read},
+};
 
 use clap::Args;
 use serde_json::Value as Json;
 
-use super::{args, complain, output::print, plan, plan::Variables};
+use super::{args, complain, config, output::print, plan, plan::Variables};
 use crate::{
     error::{Error, ExitStatus},
     measure::{Time, Usd, calendar::Zone},
@@ -39,6 +42,18 @@ pub struct Statusline {
     pub pricing: args::Pricing,
 }
 
+/// Parses the arguments of a status line without building the other commands, which takes a millisecond. `None` if it is another
+/// command, if the arguments are wrong, or if a variable or a file may set an option.
+pub(super) fn parse(arguments: &[OsString], variables: &Variables) -> Option<config::Parsed> {
+    const NAME: &str = "statusline";
+    if arguments.get(1).is_none_or(|word| word != NAME) {
+        return None;
+    }
+    let own = Statusline::augment_args(clap::Command::new(NAME));
+    let program = args::Global::augment_args(clap::Command::new("ccstat")).subcommand(own);
+    config::parse_alone(program, arguments, variables)
+}
+
 /// The largest input that is read. The CLI hands over a few kilobytes.
 const MAX_INPUT: u64 = 1 << 20;
 
@@ -52,7 +67,10 @@ pub(super) fn statusline(statusline: &Statusline, variables: &Variables) -> Resu
         ));
     }
     let Statusline { template, timeout, timezone, pricing } = statusline;
-    let zone = Zone::named_or_system(timezone.as_deref()).map_err(Error::Usage)?;
+    let zone = match timezone {
+        None if !variables.has_zone => Zone::of_machine(),
+        name => Zone::named_or_system(name.as_deref()).map_err(Error::Usage)?,
+    };
     let status = Status(input());
     let mut sum = None;
     if template.has(Field::Today) {

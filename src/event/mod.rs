@@ -10,6 +10,7 @@ mod denial;
 mod dialect;
 mod excerpt;
 mod fields;
+mod glance;
 pub(crate) mod json;
 mod kind;
 pub mod lean;
@@ -36,6 +37,7 @@ pub use excerpt::{
     Title, TitleKind, error_line, failure, first_line, is_interruption, message_text, title, turn_failure,
 };
 pub use fields::names as field_names;
+pub use glance::is_free;
 pub use json::{next_char, unescape};
 pub use kind::{Kind, KindId, KindRow, Protocol};
 pub use obvious::obvious;

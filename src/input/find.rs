@@ -1,5 +1,7 @@
 //! Finds the logs to read: files, folders, patterns that the shell did not expand, and saved sessions.
 
+mod changed;
+
 use std::{
     collections::HashSet,
     ffi::OsStr,
@@ -11,6 +13,7 @@ use globset::GlobBuilder;
 use walkdir::{DirEntry, WalkDir};
 
 use super::{archive, copies};
+pub use changed::find_changed;
 
 /// A file or stream to read records from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,13 +164,7 @@ pub fn find(wanted: &Roots) -> Search {
             environment.saved_sessions().iter().for_each(|folder| search.add_folder(folder))
         }
     }
-    search.sources.sort_by_cached_key(|source| sort_key(&source.origin));
-    search.sources.dedup_by(|one, two| one.origin == two.origin);
-    let named_once = matches!(wanted, Roots::Paths(paths) if paths.len() == 1);
-    if !named_once || search.linked {
-        search.remove_aliases();
-    }
-    copies::settle(&mut search.sources);
+    search.settle(matches!(wanted, Roots::Paths(paths) if paths.len() == 1));
     search
 }
 
@@ -199,6 +196,16 @@ impl Search {
         Self { sources, errors: Vec::new(), linked: self.linked }
     }
 
+    /// Sorts the sources and keeps each file once. `named_once` if no file can be found twice without a link.
+    fn settle(&mut self, named_once: bool) {
+        self.sources.sort_by_cached_key(|source| sort_key(&source.origin));
+        self.sources.dedup_by(|one, two| one.origin == two.origin);
+        if !named_once || self.linked {
+            self.remove_aliases();
+        }
+        copies::settle(&mut self.sources);
+    }
+
     /// Keeps each file once, even if it was named twice or reached through a link. Only called if that can
     /// happen: canonicalizing ten thousand paths takes longer than reading the files.
     fn remove_aliases(&mut self) {
@@ -217,8 +224,12 @@ impl Search {
             Ok(metadata) if metadata.is_dir() => self.add_folder(path),
             Ok(_) => self.add_file(path.to_owned(), false),
             Err(_) if is_pattern(path) => self.add_matches(path),
-            Err(source) => self.errors.push(FindError::Unreadable { path: path.to_owned(), source }),
+            Err(source) => self.unreadable(path, source),
         }
+    }
+
+    fn unreadable(&mut self, path: &Path, source: std::io::Error) {
+        self.errors.push(FindError::Unreadable { path: path.to_owned(), source });
     }
 
     fn add_file(&mut self, path: PathBuf, unverified: bool) {
@@ -227,21 +238,27 @@ impl Search {
 
     fn add_folder(&mut self, folder: &Path) {
         let before = (self.sources.len(), self.errors.len());
+        self.walk(folder, |_| ());
+        if (self.sources.len(), self.errors.len()) == before {
+            self.errors.push(FindError::Empty { path: folder.to_owned() });
+        }
+    }
+
+    /// Adds the logs below a folder, or one that is a log itself. Shows each to `visit`.
+    fn walk(&mut self, folder: &Path, mut visit: impl FnMut(&DirEntry)) {
         let walk = WalkDir::new(folder).follow_links(true);
         for entry in walk.into_iter().filter_entry(|entry| !is_tool_results(entry)) {
             self.linked |= entry.as_ref().is_ok_and(DirEntry::path_is_symlink);
             match entry {
                 Ok(entry) if entry.file_type().is_file() => {
                     if let Some(unverified) = classify_name(entry.file_name()) {
+                        visit(&entry);
                         self.add_file(entry.into_path(), unverified);
                     }
                 }
                 Ok(_) => {}
                 Err(error) => self.walk_error(folder, error),
             }
-        }
-        if (self.sources.len(), self.errors.len()) == before {
-            self.errors.push(FindError::Empty { path: folder.to_owned() });
         }
     }
 
@@ -254,7 +271,7 @@ impl Search {
             return; // a dangling or circular link that is not named like a log
         }
         let source = error.into_io_error().unwrap_or_else(|| std::io::Error::other("cannot be searched"));
-        self.errors.push(FindError::Unreadable { path, source });
+        self.unreadable(&path, source);
     }
 
     /// Adds the matches of a pattern that the shell did not expand. A folder that matches is searched like a

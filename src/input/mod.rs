@@ -18,7 +18,7 @@ mod shape;
 mod split;
 mod validator;
 
-pub use find::{Environment, FindError, Origin, Roots, Search, Source, find};
+pub use find::{Environment, FindError, Origin, Roots, Search, Source, find, find_changed};
 pub use growth::{Fingerprint, FollowMode, Stamp, complete_lines, folder_modified, follow_mode};
 pub use open::{Bytes, LEAN_MAGIC, open_regular};
 pub use pipe::Stop;

@@ -32,6 +32,15 @@ impl Zone {
         Self(TimeZone::system())
     }
 
+    /// Returns the time zone of this machine if `TZ` is not set. The same as [`system`](Self::system), but does not look for its
+    /// name, for which all zones are listed.
+    #[cfg(feature = "cli")]
+    pub fn of_machine() -> Self {
+        let file = std::fs::read("/etc/localtime").ok();
+        let zone = file.and_then(|bytes| TimeZone::tzif("local", &bytes).ok());
+        zone.map_or_else(Self::system, Self)
+    }
+
     /// The zone with this name, or that of the system without one.
     pub fn named_or_system(name: Option<&str>) -> Result<Self, String> {
         name.map_or_else(|| Ok(Self::system()), Self::named)
@@ -252,6 +261,15 @@ mod tests {
             Some("2026-11-15T22:00-01:30")
         );
         assert!(Zone::named("Mars/Olympus").is_err());
+    }
+
+    #[cfg(feature = "cli")]
+    #[test]
+    fn the_zone_of_the_machine_needs_no_name() {
+        let (machine, system) = (Zone::of_machine(), Zone::system());
+        for text in ["2026-01-15T23:42:40Z", "2026-07-15T23:42:40Z", "2027-03-28T01:30:00Z", "2060-11-01T12:00:00Z"] {
+            assert_eq!(machine.hour(time(text)), system.hour(time(text)), "{text}");
+        }
     }
 
     /// Zones with odd offsets and odd changes of clocks: St. John's set clocks back from 00:01 to 23:01 of

@@ -20,6 +20,7 @@ pub(super) struct UnitDecoder<'a> {
     max_record: usize,
     predictor: &'a mut KeyPredictor,
     pub(super) state: UnitState,
+    only_costs_from: Option<u64>,
     stop: &'a Stop,
     progress: &'a Progress,
     pub(super) observer: Option<&'a mut dyn Observer>,
@@ -46,9 +47,19 @@ impl<'a> UnitDecoder<'a> {
         options: &'a Options,
         progress: &'a Progress,
     ) -> Self {
-        let Options { limits, stop, .. } = options;
-        let (max_record, state) = (limits.max_record, UnitState::default());
-        Self { facts, source, line_base, max_record, predictor, state, stop, progress, observer: None }
+        let &Options { ref limits, ref stop, only_costs_from, .. } = options;
+        Self {
+            facts,
+            source,
+            line_base,
+            max_record: limits.max_record,
+            predictor,
+            state: UnitState::default(),
+            only_costs_from,
+            stop,
+            progress,
+            observer: None,
+        }
     }
 
     /// Absorbs a record, and passes it with its text to the observer.
@@ -104,6 +115,12 @@ impl<'a> UnitDecoder<'a> {
 
     fn last(&self) -> Option<Place> {
         self.state.last.map(|(offset, line)| self.place(offset, line))
+    }
+
+    /// Returns the end of a line that need not be decoded.
+    fn skip(&self, block: &[u8], from: usize, offset: u64) -> Option<usize> {
+        let skips = self.only_costs_from.is_some_and(|first| offset >= first);
+        (skips && event::is_free(&block[from..])).then(|| line_end(block, from))
     }
 
     /// Absorbs a line that is one record, if the fast decoder accepts it, and returns the end of the line.
@@ -210,6 +227,11 @@ impl<'a> UnitDecoder<'a> {
     }
 }
 
+/// The end of the line that begins at `start`.
+fn line_end(block: &[u8], start: usize) -> usize {
+    memchr::memchr(b'\n', &block[start..]).map_or(block.len(), |end| start + end)
+}
+
 /// The parser's message for a broken object.
 fn reason(bytes: &[u8]) -> String {
     match event::decode(bytes) {
@@ -229,9 +251,11 @@ impl Sink for UnitDecoder<'_> {
         let (mut start, mut count) = (0, 0);
         while start < block.len() {
             let (here, number) = (offset + start as u64, line + count);
-            let skimmed = skimmer.as_mut().and_then(|skimmer| self.skim(skimmer, block, start, here, number));
-            let end = skimmed.unwrap_or_else(|| {
-                let end = memchr::memchr(b'\n', &block[start..]).map_or(block.len(), |end| start + end);
+            let done = self.skip(block, start, here).or_else(|| {
+                skimmer.as_mut().and_then(|skimmer| self.skim(skimmer, block, start, here, number))
+            });
+            let end = done.unwrap_or_else(|| {
+                let end = line_end(block, start);
                 self.line(here, number, &block[start..end]);
                 end
             });

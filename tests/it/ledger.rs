@@ -33,6 +33,32 @@ fn the_rows_of_every_recording_add_up_to_its_totals() {
     }
 }
 
+/// The charges of a ledger that have a time, in order.
+fn timed_charges(scan: scan::Scan) -> Vec<(Option<Time>, Option<String>, bool)> {
+    let ledger = scan.facts.ledger(&Prices::built_in());
+    let timed = ledger.charges.iter().filter(|charge| charge.context.time.is_some());
+    let cost = |cost: ccstat::internal::measure::Usd| cost.to_string();
+    timed.map(|charge| (charge.context.time, charge.cost.map(cost), charge.known)).collect()
+}
+
+#[test]
+fn costs_are_the_same_without_the_records_that_have_none() {
+    // Not `bad`: there a response follows a prompt on the same line, and is skipped with it.
+    let folders = ["recordings", "logs"].map(testdata);
+    let mut compared = 0;
+    for path in folders.iter().flat_map(|folder| cases(folder)).chain(folders.clone()) {
+        let sources = input::find(&Roots::Paths(vec![path.clone()])).sources;
+        let charges = |only_costs_from| {
+            let options = Options { detail: Detail::RESPONSES, only_costs_from, ..Options::default() };
+            timed_charges(scan::scan(&sources, &options, &Progress::default()))
+        };
+        let all = charges(None);
+        compared += all.len();
+        assert_eq!(charges(Some(0)), all, "{}", path.display());
+    }
+    assert!(compared > 1000, "{compared}");
+}
+
 #[test]
 fn the_first_of_two_copies_of_a_turn_duration_counts() {
     let line = |millis: u64| {
