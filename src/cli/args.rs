@@ -31,7 +31,7 @@ pub use super::{
 };
 use crate::{
     event::Query as TextQuery,
-    report::{self, By, Outcome, REPORTS, ReportSpec},
+    report::{self, By, Outcome, REPORTS, ReportSpec, Windows},
 };
 
 /// What a Claude Code run really did: accounts for every line of its JSON logs
@@ -111,6 +111,8 @@ pub enum Command {
     Diff(Diff),
     /// Shows tokens and cost by day, model and so on.
     Cost(Cost),
+    /// Shows tokens and cost by window of five hours.
+    Blocks(Blocks),
     /// Explains how a cost was computed.
     Explain(Explain),
     /// Shows today, this week, cost by day, sessions and failures.
@@ -281,6 +283,38 @@ pub struct PeriodReport {
     /// Output for programs that read ccusage.
     #[command(flatten)]
     pub compatibility: Compatibility,
+}
+
+/// Arguments of `blocks`.
+#[derive(Debug, Args)]
+#[command(mut_arg("format", Compatibility::format))]
+pub struct Blocks {
+    /// Arguments of every report.
+    #[command(flatten)]
+    pub rows: Rows,
+    /// Output for programs that read ccusage.
+    #[command(flatten)]
+    pub compatibility: Compatibility,
+    /// Show only the window that is running, with its rate and an estimate of its end
+    ///
+    /// The rate is the use between its first and its last response, divided by the time between them. The estimate assumes
+    /// that it stays the same until the window ends; ccusage computes both in the same way.
+    #[arg(long)]
+    pub active: bool,
+    /// Show only windows of the last three days, and the running one
+    #[arg(long, conflicts_with = "active")]
+    pub recent: bool,
+}
+
+impl Blocks {
+    /// The windows to show.
+    pub(super) fn windows(&self) -> Windows {
+        match (self.active, self.recent) {
+            (true, _) => Windows::Active,
+            (_, true) => Windows::Recent,
+            _ => Windows::All,
+        }
+    }
 }
 
 /// Arguments of `sessions`.

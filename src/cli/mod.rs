@@ -54,7 +54,7 @@ use crate::{
     input::{self, Limits, Origin, Roots, Search, Source, Stop},
     measure::calendar,
     render::{self, Format, Style, human},
-    report::{self, By, Preset, Report, ReportSpec, View},
+    report::{self, By, Preset, Report, ReportSpec, View, Windows},
     scan::{self, Options, Progress, Unread},
 };
 use args::{Cli, Command, ReportCommand};
@@ -139,6 +139,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             let maker = ReportMaker::of(spec, *ccusage, &rows.output)?;
             write(rows, maker.request(&|view| maker.make(view)))
         }
+        Command::Blocks(blocks) => {
+            let args::Blocks { rows, compatibility, .. } = &*blocks;
+            let maker = ReportMaker::of(&report::BLOCKS, compatibility.ccusage, &rows.output)?;
+            let maker = ReportMaker { windows: blocks.windows(), ..maker };
+            let make = |view: &View<'_>| match maker.ccusage {
+                Some(_) => maker.make(view),
+                None => report::blocks(view, maker.windows, Some(calendar::now())),
+            };
+            write(rows, maker.request(&make))
+        }
         Command::Sessions(sessions) => {
             let maker =
                 ReportMaker::of(&report::SESSIONS, sessions.compatibility.ccusage, &sessions.rows.output)?;
@@ -173,6 +183,8 @@ struct ReportMaker {
     spec: &'static ReportSpec,
     make: fn(&View<'_>) -> Report,
     ccusage: Option<Preset>,
+    /// The windows of `blocks` to show.
+    windows: Windows,
 }
 
 impl ReportMaker {
@@ -183,7 +195,7 @@ impl ReportMaker {
         }
         let make =
             spec.make.ok_or_else(|| Error::Usage(format!("`{}` is made by another command", spec.name)))?;
-        Ok(Self { spec, make, ccusage })
+        Ok(Self { spec, make, ccusage, windows: Windows::All })
     }
 
     fn request<'a>(&self, make: &'a dyn Fn(&View<'_>) -> Report) -> ReportRequest<'a> {
@@ -194,7 +206,7 @@ impl ReportMaker {
     /// With --follow, this is called repeatedly, each time with the current time.
     fn make(&self, view: &View<'_>) -> Report {
         match self.ccusage {
-            Some(preset) => report::ccusage(view, preset, calendar::now()),
+            Some(preset) => report::ccusage(view, preset, self.windows, calendar::now()),
             None => (self.make)(view),
         }
     }

@@ -5,13 +5,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Data, Reader, Report, Value, View, spec::PERIOD, sum::Sum};
+use super::{
+    Data, Reader, Report, Value, View, Windows,
+    cost::window::{BurnRate, Projection, WINDOW, is_active, start_of},
+    spec::PERIOD,
+    sum::Sum,
+};
 use crate::{
     facts::{
         Detail,
         ledger::{Charge, Session},
     },
-    measure::{Millis, Time, Usd, calendar},
+    measure::{Time, Usd, calendar},
 };
 
 /// A report of ccusage.
@@ -41,9 +46,6 @@ impl Preset {
 
 /// Name for an unknown model.
 const UNKNOWN: &str = "unknown";
-
-/// Length of a window.
-const WINDOW: Millis = Millis::new(5 * 60 * 60 * 1000);
 
 /// Charges of one row.
 #[derive(Default)]
@@ -81,7 +83,7 @@ impl<'a> Group<'a> {
     /// Whether there is nothing to show: no responses, no tokens, no cost.
     fn is_nothing(&self) -> bool {
         let Sum { responses, cost, .. } = &self.sum;
-        *responses == 0 && tokens(&self.sum) == 0 && cost.unwrap_or_default() == Usd::ZERO
+        *responses == 0 && self.sum.all_tokens() == 0 && cost.unwrap_or_default() == Usd::ZERO
     }
 
     /// Models with a name.
@@ -93,7 +95,7 @@ impl<'a> Group<'a> {
     /// Keys of every row.
     fn row(&self) -> Map {
         let mut row = counts(&self.sum);
-        row.push(("totalTokens", tokens(&self.sum).into()));
+        row.push(("totalTokens", self.sum.all_tokens().into()));
         row.push(("totalCost", cost(&self.sum)));
         row.push(("modelsUsed", self.used()));
         let mut models: Vec<(&&str, &Sum)> = self.models.iter().collect();
@@ -124,17 +126,13 @@ fn counts(sum: &Sum) -> Map {
     ]
 }
 
-fn tokens(sum: &Sum) -> u64 {
-    sum.tokens.prompt().saturating_add(sum.tokens.output)
-}
-
 /// The known part of a cost; null if nothing is known. Models without a price are listed separately.
 fn cost(sum: &Sum) -> Value {
     sum.cost.into()
 }
 
 /// Builds a report in the format of ccusage. A window that has not ended at `now` is active.
-pub fn ccusage(view: &View<'_>, by: Preset, now: Time) -> Report {
+pub fn ccusage(view: &View<'_>, by: Preset, windows: Windows, now: Time) -> Report {
     let mut data: Vec<(String, Value)> = Vec::new();
     let mut put = |key: &str, value: Value| data.push((key.to_owned(), value));
     let zone = view.zone;
@@ -147,7 +145,7 @@ pub fn ccusage(view: &View<'_>, by: Preset, now: Time) -> Report {
             put("session", sessions.clone());
             put("sessions", sessions); // the key in the report for Claude only, and in older versions
         }
-        Preset::Blocks => put("blocks", blocks(view, now)),
+        Preset::Blocks => put("blocks", blocks(view, windows, now)),
     }
     if by != Preset::Blocks {
         put("totals", totals(view));
@@ -166,7 +164,7 @@ pub fn ccusage(view: &View<'_>, by: Preset, now: Time) -> Report {
 fn totals(view: &View<'_>) -> Value {
     let all = Group::of(view, &view.ledger.charges);
     let mut totals = counts(&all.sum);
-    totals.push(("totalTokens", tokens(&all.sum).into()));
+    totals.push(("totalTokens", all.sum.all_tokens().into()));
     totals.push(("totalCost", cost(&all.sum)));
     if !all.unpriced.is_empty() {
         let unpriced = all.unpriced.iter().map(|&model| Value::text(model));
@@ -223,14 +221,12 @@ fn sessions(view: &View<'_>) -> Value {
 }
 
 /// One row per window, with the gaps between them, and a last one for charges without a time.
-fn blocks(view: &View<'_>, now: Time) -> Value {
+fn blocks(view: &View<'_>, windows: Windows, now: Time) -> Value {
     let charges = &view.ledger.charges;
     let starts = calendar::window_starts(charges.iter().filter_map(|charge| charge.context.time).collect());
     let mut groups: BTreeMap<(bool, Option<Time>), Group<'_>> = BTreeMap::new();
     for charge in charges {
-        let start = charge.context.time.and_then(|time| {
-            starts.partition_point(|&start| start <= time).checked_sub(1).map(|at| starts[at])
-        });
+        let start = charge.context.time.and_then(|time| start_of(&starts, time));
         groups.entry((start.is_none(), start)).or_default().add(view, charge);
     }
     let mut rows = Vec::new();
@@ -238,77 +234,48 @@ fn blocks(view: &View<'_>, now: Time) -> Value {
     for ((_, start), group) in groups.iter().filter(|(_, group)| !group.is_nothing()) {
         if let (Some(last), Some(first)) = (before, group.first)
             && first.since(last) > WINDOW
+            && windows.has(last.plus(WINDOW), false, now)
         {
             rows.push(gap(last.plus(WINDOW), first));
         }
         before = group.last.or(before);
-        rows.push(block(*start, group, now));
+        let is_active = start.zip(group.last).is_some_and(|(start, last)| is_active(start, last, now));
+        if start.map_or(windows == Windows::All, |start| windows.has(start, is_active, now)) {
+            rows.push(block(*start, group, is_active, now));
+        }
     }
     Value::List(rows)
 }
 
-fn block(start: Option<Time>, group: &Group<'_>, now: Time) -> Value {
+fn block(start: Option<Time>, group: &Group<'_>, is_active: bool, now: Time) -> Value {
     let end = start.map(|start| start.plus(WINDOW));
-    let runs = |(end, last): (Time, Time)| now < end && now.since(last) < WINDOW;
-    let is_active = end.zip(group.last).is_some_and(runs);
-    let rate = BurnRate::of(group).filter(|_| is_active);
+    let rate = group.first.zip(group.last).and_then(|(first, last)| BurnRate::of(&group.sum, first, last));
+    let rate = rate.filter(|_| is_active);
+    let projected = |(rate, end): (BurnRate, Time)| {
+        (rate_value(rate), projection_value(rate.projection(&group.sum, end.since(now))))
+    };
     window(
         start.map(|start| start.to_string()).into(),
         [start, end],
         group,
         cost(&group.sum),
         is_active,
-        rate.zip(end).map(|(rate, end)| (rate.value(), rate.projection(group, end.since(now)))),
+        rate.zip(end).map(projected),
         false,
     )
 }
 
-/// Use per time between the first and the last response of a window.
-#[derive(Clone, Copy, Debug)]
-struct BurnRate {
-    /// All tokens, per minute.
-    tokens: f64,
-    /// Tokens that have nothing to do with the cache, per minute.
-    uncached: f64,
-    /// Dollars per hour.
-    cost: Option<f64>,
+fn rate_value(rate: BurnRate) -> Value {
+    Value::map([
+        ("tokensPerMinute", Value::Number(rate.tokens)),
+        ("tokensPerMinuteForIndicator", Value::Number(rate.uncached)),
+        ("costPerHour", rate.cost.map_or(Value::Missing, Value::Number)),
+    ])
 }
 
-impl BurnRate {
-    /// `None` if all responses have the same time.
-    fn of(group: &Group<'_>) -> Option<Self> {
-        let minutes = group.last?.since(group.first?).as_f64() / 60_000.0;
-        let per_minute = |amount: Value| amount.number().map(|number| number / minutes);
-        let used = &group.sum.tokens;
-        let (all, uncached) = (tokens(&group.sum), used.input.saturating_add(used.output));
-        (minutes > 0.0).then_some(Self {
-            tokens: per_minute(all.into())?,
-            uncached: per_minute(uncached.into())?,
-            cost: per_minute(cost(&group.sum)).map(|cost| cost * 60.0),
-        })
-    }
-
-    fn value(self) -> Value {
-        Value::map([
-            ("tokensPerMinute", Value::Number(self.tokens)),
-            ("tokensPerMinuteForIndicator", Value::Number(self.uncached)),
-            ("costPerHour", self.cost.map_or(Value::Missing, Value::Number)),
-        ])
-    }
-
-    /// The use of the window at its end if the rate stays the same. Like ccusage, it counts whole minutes.
-    fn projection(self, group: &Group<'_>, rest: Millis) -> Value {
-        let minutes = (rest.as_f64() / 60_000.0).round();
-        let at_end = |now: Value, per_minute: f64| {
-            now.number().map_or(Value::Missing, |number| now.like(number + per_minute * minutes))
-        };
-        let hourly = self.cost.unwrap_or_default();
-        Value::map([
-            ("totalTokens", at_end(tokens(&group.sum).into(), self.tokens)),
-            ("totalCost", at_end(cost(&group.sum), hourly / 60.0)),
-            ("remainingMinutes", Value::Count(0).like(minutes)),
-        ])
-    }
+fn projection_value(end: Projection) -> Value {
+    let Projection { tokens, cost, minutes } = end;
+    Value::map([("totalTokens", tokens), ("totalCost", cost), ("remainingMinutes", minutes)])
 }
 
 /// A gap without responses between two windows.
@@ -336,7 +303,7 @@ fn window(
         ("isGap", is_gap.into()),
         ("entries", group.sum.responses.into()),
         ("tokenCounts", token_counts(&group.sum)),
-        ("totalTokens", tokens(&group.sum).into()),
+        ("totalTokens", group.sum.all_tokens().into()),
         ("costUSD", cost),
         ("models", group.used()),
         ("burnRate", rate),

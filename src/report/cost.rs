@@ -1,6 +1,7 @@
 //! Tokens and cost, grouped by day, project, model, tool, agent and more.
 
 pub(super) mod chart;
+pub(super) mod window;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -27,6 +28,8 @@ use crate::{
     },
     measure::{Time, Tokens, Usd, calendar},
 };
+use window::{WindowState, block_columns, start_of};
+pub use window::{Windows, blocks};
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
     make: Some(|view| cost(view, &[By::Day])),
@@ -103,7 +106,7 @@ pub(crate) const MONTHLY: ReportSpec = ReportSpec {
 };
 pub(crate) const BLOCKS: ReportSpec = ReportSpec {
     keeps: PERIOD,
-    make: Some(blocks),
+    make: Some(|view| blocks(view, Windows::All, None)),
     ccusage: Some(Preset::Blocks),
     command: Some(CommandSpec {
         group: CommandGroup::History,
@@ -112,13 +115,13 @@ pub(crate) const BLOCKS: ReportSpec = ReportSpec {
             hours, like the limits of subscriptions.",
         examples: &[
             ("Today's windows, as they fill", "ccstat blocks --since today --follow"),
+            ("How the running window goes on", "ccstat blocks --active"),
             ("The most expensive ones", "ccstat blocks --sort cost_usd --limit 5"),
         ],
+        has_arguments: true,
         ..CommandSpec::DEFAULT
     }),
-    ..ReportSpec::rows("blocks", "Tokens and cost by window of five hours.", || {
-        heads(&columns(&[By::Window]))
-    })
+    ..ReportSpec::rows("blocks", "Tokens and cost by window of five hours.", || heads(&block_columns()))
 };
 
 names! {
@@ -221,6 +224,8 @@ struct Row {
     whole: Option<Usd>,
     /// The largest cost of a row.
     largest: Option<Usd>,
+    /// The state of its window, in a report of windows.
+    window: Option<Box<WindowState>>,
 }
 
 has! { HasCost for Row: sum -> Sum }
@@ -304,26 +309,34 @@ fn prompt_text_column() -> Column<Row> {
 
 /// Tokens and cost, grouped by `by`.
 pub fn cost(view: &View<'_>, by: &[By]) -> Report {
-    divided(SPEC.name, "Cost", view, by)
+    divided(SPEC.name, "Cost", view, by, columns(by), |_| ())
 }
 
 fn daily(view: &View<'_>) -> Report {
-    divided(DAILY.name, "Cost by day", view, &[By::Day])
+    by_period(DAILY.name, "Cost by day", view, By::Day)
 }
 
 fn weekly(view: &View<'_>) -> Report {
-    divided(WEEKLY.name, "Cost by week", view, &[By::Week])
+    by_period(WEEKLY.name, "Cost by week", view, By::Week)
 }
 
 fn monthly(view: &View<'_>) -> Report {
-    divided(MONTHLY.name, "Cost by month", view, &[By::Month])
+    by_period(MONTHLY.name, "Cost by month", view, By::Month)
 }
 
-fn blocks(view: &View<'_>) -> Report {
-    divided(BLOCKS.name, "Cost by window of five hours", view, &[By::Window])
+fn by_period(name: &'static str, title: &'static str, view: &View<'_>, by: By) -> Report {
+    divided(name, title, view, &[by], columns(&[by]), |_| ())
 }
 
-fn divided(name: &'static str, title: &'static str, view: &View<'_>, by: &[By]) -> Report {
+/// Builds a table of these columns. `complete` adds to each row what its columns need.
+fn divided(
+    name: &'static str,
+    title: &'static str,
+    view: &View<'_>,
+    by: &[By],
+    mut columns: Vec<Column<Row>>,
+    complete: impl Fn(&mut Row),
+) -> Report {
     let mut keys = Keys::new(view, by);
     let mut rows: HashMap<Key, Row, foldhash::fast::RandomState> = HashMap::default();
     let mut total = Row::default();
@@ -353,7 +366,7 @@ fn divided(name: &'static str, title: &'static str, view: &View<'_>, by: &[By]) 
     } else {
         rows.sort_by_key(|row| std::cmp::Reverse(row.sum.cost));
     }
-    let mut columns = columns(by);
+    rows.iter_mut().for_each(complete);
     columns.iter_mut().for_each(|column| column.head.optional = false);
     if view.ledger.has_content {
         // People read the text of a prompt instead of its id.
@@ -446,10 +459,10 @@ impl<'a> Keys<'a> {
             By::Month => (zone.same_day(time), zone.month(time)),
             By::Hour => (zone.same_hour(time), zone.hour(time)),
             _ => {
+                let start = start_of(&self.windows, time)?;
                 let after = self.windows.partition_point(|&start| start <= time);
-                let start = self.windows[..after].last()?;
                 let end = self.windows.get(after).copied().unwrap_or(Time::from_micros(i64::MAX));
-                (*start..end, Some(start.to_string()))
+                (start..end, Some(start.to_string()))
             }
         };
         let name = name.map(Text::from);

@@ -62,7 +62,7 @@ pub use chart::{
     WEEKDAYS, hour_text, total,
 };
 pub use check::check;
-pub use cost::{By, cost};
+pub use cost::{By, Windows, blocks, cost};
 pub use diff::{Allowance, Growth, PeriodSide, diff, diff_periods};
 pub use doctor::{Findings, Place, Retention, doctor};
 pub use explain::explain;
@@ -96,7 +96,7 @@ pub use crate::facts::Name as Text;
 pub(crate) use self::{
     archive::SPEC as ARCHIVE,
     check::SPEC as CHECK,
-    cost::{BY_PROMPT as COST_BY_PROMPT, SPEC as COST},
+    cost::{BLOCKS, BY_PROMPT as COST_BY_PROMPT, SPEC as COST},
     diff::SPEC as DIFF,
     doctor::SPEC as DOCTOR,
     explain::SPEC as EXPLAIN,

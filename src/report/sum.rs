@@ -123,6 +123,11 @@ impl Sum {
         }
     }
 
+    /// Tokens of prompts and of output.
+    pub(super) fn all_tokens(&self) -> u64 {
+        self.tokens.prompt().saturating_add(self.tokens.output)
+    }
+
     pub(super) fn of<'e>(charges: impl IntoIterator<Item = &'e Charge>) -> Self {
         charges.into_iter().fold(Self::default(), |mut sum, charge| {
             sum.add(charge);

@@ -88,39 +88,118 @@ fn blocks_are_windows_of_five_hours() {
     has_keys(&block["tokenCounts"], &["cacheCreationInputTokens", "cacheReadInputTokens"], "tokenCounts");
 }
 
-/// Four responses within 47 minutes, the last one three minutes ago. The figures are those of ccusage 20.0.24.
-#[test]
-fn a_running_window_has_a_burn_rate_and_a_projection() {
+/// Responses so many minutes ago, with 10,000 tokens from the cache, 100 of output and 100 more of input each time.
+fn log_of(minutes: &[i64]) -> tempfile::NamedTempFile {
     let now = jiff::Timestamp::now();
-    let response = |at: usize, minutes: i64| {
-        let time = (now - jiff::SignedDuration::from_mins(minutes)).strftime("%Y-%m-%dT%H:%M:%S.000Z");
+    let response = |(at, ago): (usize, &i64)| {
+        let time = (now - jiff::SignedDuration::from_mins(*ago)).strftime("%Y-%m-%dT%H:%M:%S.000Z");
         let tokens = 100 * (at + 1);
         format!(
             r#"{{"type":"assistant","sessionId":"s","isSidechain":false,"timestamp":"{time}","message":{{"id":"m{at}","model":"claude-haiku-4-5","stop_reason":"end_turn","content":[],"usage":{{"input_tokens":{tokens},"output_tokens":100,"cache_read_input_tokens":10000}}}}}}"#
         )
     };
-    let log: Vec<String> = [50, 31, 12, 3].iter().enumerate().map(|(at, ago)| response(at, *ago)).collect();
-    let log = crate::support::log(log.join("\n"));
+    let log: Vec<String> = minutes.iter().enumerate().map(response).collect();
+    crate::support::log(log.join("\n"))
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("not a number: {value}"))
+}
+
+fn assert_near(value: &Value, expected: f64) {
+    assert!((number(value) - expected).abs() < 1e-6, "{value} {expected}");
+}
+
+/// Four responses within 47 minutes, the last one three minutes ago. The figures are those of ccusage 20.0.24.
+#[test]
+fn a_running_window_has_a_burn_rate_and_a_projection() {
+    let log = log_of(&[50, 31, 12, 3]);
     let blocks = json(&["blocks", "--ccusage", log.path().to_str().unwrap()]);
     let block = blocks["blocks"].as_array().unwrap().iter().find(|block| block["isActive"] == true).unwrap();
-    let number = |value: &Value| value.as_f64().unwrap();
-    let near =
-        |value: &Value, expected: f64| assert!((number(value) - expected).abs() < 1e-6, "{value} {expected}");
     let (rate, projection) = (&block["burnRate"], &block["projection"]);
-    near(&rate["tokensPerMinute"], 41_400.0 / 47.0);
-    near(&rate["tokensPerMinuteForIndicator"], 1_400.0 / 47.0);
-    near(&rate["costPerHour"], number(&block["costUSD"]) / 47.0 * 60.0);
+    assert_near(&rate["tokensPerMinute"], 41_400.0 / 47.0);
+    assert_near(&rate["tokensPerMinuteForIndicator"], 1_400.0 / 47.0);
+    assert_near(&rate["costPerHour"], number(&block["costUSD"]) / 47.0 * 60.0);
     let minutes = number(&projection["remainingMinutes"]);
     // It began at the full hour before the first response.
     assert!((190.0..=250.0).contains(&minutes), "{projection}");
     let tokens = number(&block["totalTokens"]) + number(&rate["tokensPerMinute"]) * minutes;
-    near(&projection["totalTokens"], tokens.round());
-    near(&projection["totalCost"], number(&block["costUSD"]) + number(&rate["costPerHour"]) / 60.0 * minutes);
+    assert_near(&projection["totalTokens"], tokens.round());
+    assert_near(
+        &projection["totalCost"],
+        number(&block["costUSD"]) + number(&rate["costPerHour"]) / 60.0 * minutes,
+    );
     let past = json(&["blocks", "--ccusage", TRANSCRIPTS]);
     assert_eq!(
         (&past["blocks"][0]["burnRate"], &past["blocks"][0]["projection"]),
         (&Value::Null, &Value::Null)
     );
+}
+
+/// 1,000 tokens of input, 400 of output and 40,000 from the cache are 0.1, 0.2 and 0.4 cents.
+#[test]
+fn the_running_window_has_a_rate_and_an_estimate_in_every_format() {
+    let log = log_of(&[50, 31, 12, 3]);
+    let path = log.path().to_str().unwrap();
+    let report = json(&["blocks", "--active", "--json", path]);
+    let row = report["rows"].as_array().unwrap().first().unwrap();
+    assert_eq!((&row["active"], &row["cost_usd"]), (&true.into(), &0.007.into()), "{row}");
+    assert_near(&row["cost_per_hour_usd"], 0.007 / 47.0 * 60.0);
+    assert_near(&row["tokens_per_minute"], 41_400.0 / 47.0);
+    let minutes = (number(&row["remaining_ms"]) / 60_000.0).round();
+    assert_near(&row["projected_cost_usd"], 0.007 + 0.007 / 47.0 * minutes);
+    assert_near(&row["projected_tokens"], (41_400.0 + 41_400.0 / 47.0 * minutes).round());
+    let note = report["notes"][0].as_str().unwrap();
+    assert!(note.contains("is running: $0.007 so far") && note.contains("(an estimate)"), "{note}");
+    let (code, table, _) = run_with(&["blocks", "--active", path]);
+    assert_eq!(code, 0);
+    for word in ["Per hour", "Est. cost", "so far", "(an estimate)"] {
+        assert!(table.contains(word), "{word}: {table}");
+    }
+    let (_, csv, _) = run_with(&["blocks", "--active", "--format", "csv", path]);
+    assert!(csv.contains("projected_cost_usd") && csv.lines().count() == 2, "{csv}");
+}
+
+#[test]
+fn one_response_is_not_enough_for_a_rate() {
+    let log = log_of(&[3]);
+    let report = json(&["blocks", "--active", "--json", log.path().to_str().unwrap()]);
+    let row = &report["rows"][0];
+    assert_eq!((&row["active"], &row["cost_per_hour_usd"]), (&true.into(), &Value::Null));
+    assert!(report["notes"][0].as_str().unwrap().contains("not enough to estimate"), "{report}");
+}
+
+#[test]
+fn recent_windows_began_in_the_last_three_days() {
+    const DAY: i64 = 24 * 60;
+    let log = log_of(&[10 * DAY, 2 * DAY, 3]);
+    let path = log.path().to_str().unwrap();
+    for (option, windows) in [(None, 3), (Some("--recent"), 2), (Some("--active"), 1)] {
+        let arguments: Vec<&str> = [Some("blocks"), option, Some("--json"), Some(path)].into_iter().flatten().collect();
+        let report = json(&arguments);
+        let rows = report["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), windows, "{option:?}");
+        assert_eq!(rows.iter().filter(|row| row["active"] == true).count(), 1, "{option:?}");
+        let sum: f64 = rows.iter().map(|row| number(&row["cost_usd"])).sum();
+        assert_near(&report["totals"]["cost_usd"], sum);
+        let arguments: Vec<&str> =
+            [Some("blocks"), option, Some("--ccusage"), Some(path)].into_iter().flatten().collect();
+        let blocks = json(&arguments);
+        let is_window = |block: &&Value| block["isGap"] == false;
+        assert_eq!(blocks["blocks"].as_array().unwrap().iter().filter(is_window).count(), windows, "{option:?}");
+    }
+}
+
+#[test]
+fn without_a_running_window_the_report_says_when_the_last_one_ended() {
+    let report = json(&["blocks", "--active", "--json", "--timezone", "UTC", TRANSCRIPTS]);
+    assert_eq!(report["rows"].as_array().unwrap().len(), 0);
+    let note = report["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("no window is running: the last response was at 2026-11-1"), "{note}");
+    assert_eq!(json(&["blocks", "--active", "--ccusage", TRANSCRIPTS])["blocks"].as_array().unwrap().len(), 0);
+    let empty = crate::support::log(r#"{"type":"user","sessionId":"s","message":{"role":"user","content":"x"}}"#);
+    let report = json(&["blocks", "--active", "--json", empty.path().to_str().unwrap()]);
+    assert_eq!(report["notes"][0], "no window is running: no response has a time");
 }
 
 #[test]

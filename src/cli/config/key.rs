@@ -61,6 +61,7 @@ pub(super) const GROUPS: &[Group] = &[
         accepted: Accepted::Anywhere,
         effect: "chooses the report and how it looks",
         options: &[
+            "active",
             "by",
             "ccusage",
             "color",
@@ -74,6 +75,7 @@ pub(super) const GROUPS: &[Group] = &[
             "no-live",
             "no-progress",
             "quiet",
+            "recent",
             "sort",
             "suggest",
             "template",
