@@ -14,7 +14,7 @@ use ccstat::internal::{
     render::{self, Format, Style, otlp, perfetto},
     report::{
         self, Arrangement, By, Findings, Gate, Growth, Kind, Names, Periods, REPORTS, Report, TestedCall,
-        Trial, View, trace::Traces,
+        Trial, View, Windows, trace::Traces,
     },
     scan::{self, Options, Progress},
 };
@@ -118,6 +118,7 @@ fn all(view: &View<'_>, prices: &Prices) -> Vec<Report> {
     let text = view.ledger.calls.first().and_then(|call| call.input_text.clone()).unwrap_or_default();
     let tried = TestedCall { tool: "Bash", text: &text, folder: "/home/dev/project" };
     let limits: &[(Growth, _)] = &[];
+    let last = view.ledger.sessions.iter().filter_map(|session| session.ended).max();
     let plain = REPORTS.iter().filter_map(|spec| spec.make).map(|make| make(view));
     let mut reports: Vec<Report> = plain.collect();
     reports.extend([
@@ -129,6 +130,9 @@ fn all(view: &View<'_>, prices: &Prices) -> Vec<Report> {
         report::diff(view, view, limits),
         report::cost(view, &[By::Project, By::Model]),
         report::prices(prices),
+        report::forecast(view, None, last),
+        report::blocks(view, Windows::Active, last),
+        report::blocks(view, Windows::Recent, last),
         report::overview(view, &periods(view.zone), None, true),
         report::doctor(&Findings::default(), &view.ledger.account(), view.zone),
         report::archive(&[], "host", false),

@@ -113,6 +113,8 @@ pub enum Command {
     Cost(Cost),
     /// Shows tokens and cost by window of five hours.
     Blocks(Blocks),
+    /// Lists limits, or estimates when one is reached.
+    Limits(Limits),
     /// Explains how a cost was computed.
     Explain(Explain),
     /// Shows today, this week, cost by day, sessions and failures.
@@ -315,6 +317,22 @@ impl Blocks {
             _ => Windows::All,
         }
     }
+}
+
+/// Arguments of `limits`.
+#[derive(Debug, Args)]
+pub struct Limits {
+    /// Arguments of every report.
+    #[command(flatten)]
+    pub rows: Rows,
+    /// Estimate which running rate limit is reached first, and when
+    ///
+    /// Records of rate limits say which share is used and when the limit resets; only the output of runs with a subscription
+    /// has them. Two shares of one window give a pace, and the estimate assumes that it stays the same. The range is
+    /// that of the fastest and the slowest pace in the window, with shares rounded to whole percentages. With --until, it is the
+    /// forecast at that time.
+    #[arg(long)]
+    pub forecast: bool,
 }
 
 /// Arguments of `sessions`.

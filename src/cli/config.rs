@@ -118,11 +118,7 @@ pub(super) fn parse(
 }
 
 /// Parses the arguments if nothing but they can set an option. `command` may lack commands that were not typed.
-pub(super) fn parse_alone(
-    command: Command,
-    arguments: &[OsString],
-    variables: &Variables,
-) -> Option<Parsed> {
+pub(super) fn parse_alone(command: Command, arguments: &[OsString], variables: &Variables) -> Option<Parsed> {
     if !variables.options.is_empty() {
         return None;
     }

@@ -149,6 +149,23 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             };
             write(rows, maker.request(&make))
         }
+        Command::Limits(args::Limits { rows, forecast: true }) => {
+            let filters = &rows.query.filters;
+            let zone = filters.zone()?;
+            filters.times(&zone, calendar::now())?;
+            let make = |view: &View<'_>| {
+                let now = calendar::now();
+                let (since, until) = filters.times(view.zone, now).unwrap_or_default();
+                report::forecast(view, since, Some(until.unwrap_or(now)))
+            };
+            let request = ReportRequest::of(&report::FORECAST, &make);
+            // Records of rate limits have no time of their own.
+            write(rows, ReportRequest { is_timed: false, ..request })
+        }
+        Command::Limits(args::Limits { rows, forecast: false }) => {
+            let maker = ReportMaker::of(&report::LIMITS, false, &rows.output)?;
+            write(rows, maker.request(&|view| maker.make(view)))
+        }
         Command::Sessions(sessions) => {
             let maker =
                 ReportMaker::of(&report::SESSIONS, sessions.compatibility.ccusage, &sessions.rows.output)?;

@@ -31,6 +31,8 @@ pub(super) struct ReportRequest<'a> {
     pub(super) detail: Detail,
     /// Count only sessions with these outcomes; all if empty.
     pub(super) outcomes: &'a [Outcome],
+    /// Whether the filter on times applies. Without it, the report looks at times itself.
+    pub(super) is_timed: bool,
     /// Makes the report.
     pub(super) make: &'a dyn Fn(&View<'_>) -> Report,
 }
@@ -38,7 +40,7 @@ pub(super) struct ReportRequest<'a> {
 impl<'a> ReportRequest<'a> {
     /// A request with the detail that the spec asks for.
     pub(super) fn of(spec: &'static ReportSpec, make: &'a dyn Fn(&View<'_>) -> Report) -> Self {
-        Self { spec, detail: spec.keeps, outcomes: &[], make }
+        Self { spec, detail: spec.keeps, outcomes: &[], is_timed: true, make }
     }
 }
 
@@ -89,6 +91,7 @@ pub(super) fn read_filtered(
     output.fits(request.spec.name)?;
     let detail = request.detail | output.content(request.spec, Channel::Stdout);
     let scope = Scope::of(query, detail, request.outcomes, variables)?;
+    let scope = if request.is_timed { scope } else { scope.of_all_times() };
     let wanted = plan::wanted(&query.input, variables)?;
     let make = |reading: Reading| {
         let filtered = scope.apply(reading)?;

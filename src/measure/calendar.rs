@@ -267,7 +267,9 @@ mod tests {
     #[test]
     fn the_zone_of_the_machine_needs_no_name() {
         let (machine, system) = (Zone::of_machine(), Zone::system());
-        for text in ["2026-01-15T23:42:40Z", "2026-07-15T23:42:40Z", "2027-03-28T01:30:00Z", "2060-11-01T12:00:00Z"] {
+        for text in
+            ["2026-01-15T23:42:40Z", "2026-07-15T23:42:40Z", "2027-03-28T01:30:00Z", "2060-11-01T12:00:00Z"]
+        {
             assert_eq!(machine.hour(time(text)), system.hour(time(text)), "{text}");
         }
     }

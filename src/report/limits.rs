@@ -1,5 +1,10 @@
 //! Limits that a run reached: of the subscription, model, context, steps or budget.
 
+mod forecast;
+
+pub(crate) use forecast::SPEC as FORECAST;
+pub use forecast::forecast;
+
 use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Shown, Table, Tone, Value, View,
     column::columns,
@@ -20,14 +25,16 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     command: Some(CommandSpec {
         group: CommandGroup::Around,
         about: "List limits: rate limits, fallbacks, refusals, compactions",
-        details: "API retries are listed by `ccstat errors`.",
+        details: "API retries are listed by `ccstat errors`. With --forecast, estimates which rate limit is reached first, and when.",
         examples: &[
             ("Where a run was delayed or stopped", "ccstat limits run.jsonl"),
             (
                 "Every compaction of a month, for a spreadsheet",
                 "ccstat limits ~/.claude/projects --since 30d --format csv",
             ),
+            ("Which rate limit will be reached, and when", "ccstat limits --forecast runs/"),
         ],
+        has_arguments: true,
         ..CommandSpec::DEFAULT
     }),
     ..ReportSpec::rows(

@@ -70,6 +70,7 @@ pub use filter::{Agents, Filter, Pattern};
 pub(crate) use gate::{GATES, gates};
 pub use gate::{Gate, Kind, Verdict, gate_lines, judge};
 pub use highlight::Highlight;
+pub use limits::forecast;
 pub use line::{Choice, FollowUp, Line, Part, Tone};
 pub use overview::{ArchiveReach, Periods, overview};
 pub use permission::{TestedCall, Trial, permissions, suggestions, verdicts};
@@ -100,6 +101,7 @@ pub(crate) use self::{
     diff::SPEC as DIFF,
     doctor::SPEC as DOCTOR,
     explain::SPEC as EXPLAIN,
+    limits::{FORECAST, SPEC as LIMITS},
     overview::SPEC as OVERVIEW,
     permission::{SPEC as PERMISSIONS, SUGGESTIONS, VERDICTS},
     prices::SPEC as PRICES,
@@ -135,6 +137,7 @@ pub const REPORTS: &[ReportSpec] = &[
     mcp::SPEC,
     tasks::SPEC,
     limits::SPEC,
+    limits::FORECAST,
     control::SPEC,
     overview::SPEC,
     sessions::SPEC,

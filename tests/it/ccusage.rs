@@ -175,7 +175,8 @@ fn recent_windows_began_in_the_last_three_days() {
     let log = log_of(&[10 * DAY, 2 * DAY, 3]);
     let path = log.path().to_str().unwrap();
     for (option, windows) in [(None, 3), (Some("--recent"), 2), (Some("--active"), 1)] {
-        let arguments: Vec<&str> = [Some("blocks"), option, Some("--json"), Some(path)].into_iter().flatten().collect();
+        let arguments: Vec<&str> =
+            [Some("blocks"), option, Some("--json"), Some(path)].into_iter().flatten().collect();
         let report = json(&arguments);
         let rows = report["rows"].as_array().unwrap();
         assert_eq!(rows.len(), windows, "{option:?}");
@@ -186,7 +187,11 @@ fn recent_windows_began_in_the_last_three_days() {
             [Some("blocks"), option, Some("--ccusage"), Some(path)].into_iter().flatten().collect();
         let blocks = json(&arguments);
         let is_window = |block: &&Value| block["isGap"] == false;
-        assert_eq!(blocks["blocks"].as_array().unwrap().iter().filter(is_window).count(), windows, "{option:?}");
+        assert_eq!(
+            blocks["blocks"].as_array().unwrap().iter().filter(is_window).count(),
+            windows,
+            "{option:?}"
+        );
     }
 }
 
@@ -196,8 +201,12 @@ fn without_a_running_window_the_report_says_when_the_last_one_ended() {
     assert_eq!(report["rows"].as_array().unwrap().len(), 0);
     let note = report["notes"][0].as_str().unwrap();
     assert!(note.starts_with("no window is running: the last response was at 2026-11-1"), "{note}");
-    assert_eq!(json(&["blocks", "--active", "--ccusage", TRANSCRIPTS])["blocks"].as_array().unwrap().len(), 0);
-    let empty = crate::support::log(r#"{"type":"user","sessionId":"s","message":{"role":"user","content":"x"}}"#);
+    assert_eq!(
+        json(&["blocks", "--active", "--ccusage", TRANSCRIPTS])["blocks"].as_array().unwrap().len(),
+        0
+    );
+    let empty =
+        crate::support::log(r#"{"type":"user","sessionId":"s","message":{"role":"user","content":"x"}}"#);
     let report = json(&["blocks", "--active", "--json", empty.path().to_str().unwrap()]);
     assert_eq!(report["notes"][0], "no window is running: no response has a time");
 }

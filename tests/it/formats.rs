@@ -55,6 +55,7 @@ fn archive_words() -> Vec<&'static str> {
 const OTHER_STORIES: &[(&str, &[&str])] = &[
     ("hooks", &["logs/older-hooks.jsonl", "recordings/2.1.325/transcript/41-hooks"]),
     ("limits", &["logs/limits.jsonl"]),
+    ("forecast", &["logs/forecast.jsonl"]),
     ("questions", &["logs/questions"]),
     ("control", &["logs/host", "logs/bridge"]),
 ];
@@ -81,7 +82,7 @@ macro_rules! snapshots {
 }
 
 snapshots! {
-    summary overview sessions prompts search show check turns tools calls denials errors kinds agents permissions suggestions verdicts hooks mcp tasks limits
+    summary overview sessions prompts search show check turns tools calls denials errors kinds agents permissions suggestions verdicts hooks mcp tasks limits forecast
     questions commands control cost daily weekly monthly blocks prices responses charges failures records contents explain diff archive doctor
 }
 

@@ -23,6 +23,7 @@ mod export;
 #[cfg(unix)]
 mod faults;
 mod follow;
+mod forecast;
 mod foreign;
 mod formats;
 mod gates;

@@ -68,7 +68,8 @@ fn costs_grouped_by_any_key_add_up_to_the_summary() {
 fn daily_weekly_and_monthly_equal_cost_by_period() {
     let logs = path(&recording("transcript"));
     for (preset, key) in [("daily", "day"), ("weekly", "week"), ("monthly", "month"), ("blocks", "window")] {
-        let [mut preset, cost] = [printed_json(&[preset, &logs]), printed_json(&["cost", "--by", key, &logs])];
+        let [mut preset, cost] =
+            [printed_json(&[preset, &logs]), printed_json(&["cost", "--by", key, &logs])];
         for row in preset["rows"].as_array_mut().unwrap() {
             // Only windows can be running.
             let row = row.as_object_mut().unwrap();

@@ -66,6 +66,7 @@ pub(super) const GROUPS: &[Group] = &[
             "ccusage",
             "color",
             "columns",
+            "forecast",
             "format",
             "json",
             "limit",

@@ -54,7 +54,8 @@ impl Search {
         });
         changed.sort_unstable();
         changed.dedup();
-        all.sources.retain(|source| file(source).is_some_and(|path| changed.iter().any(|one| is_of(path, one))));
+        all.sources
+            .retain(|source| file(source).is_some_and(|path| changed.iter().any(|one| is_of(path, one))));
         self.extend(all);
     }
 
@@ -126,7 +127,8 @@ mod tests {
         let found = find_changed(&[folder.path().to_owned()], now - Duration::from_hours(3));
         assert!(found.errors.is_empty(), "{:?}", found.errors);
         let names: Vec<String> = found.sources.iter().map(Source::name).collect();
-        let names: Vec<&str> = names.iter().map(|name| &name[folder.path().to_str().unwrap().len() + 1..]).collect();
+        let names: Vec<&str> =
+            names.iter().map(|name| &name[folder.path().to_str().unwrap().len() + 1..]).collect();
         assert_eq!(
             names,
             [

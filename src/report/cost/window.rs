@@ -229,10 +229,11 @@ pub fn blocks(view: &View<'_>, windows: Windows, now: Option<Time>) -> Report {
         row.window = all.get(&start).map(|window| Box::new(WindowState::of(window, &row.sum, now)));
     };
     let running = all.values().find(|window| now.is_some_and(|now| window.is_active(now)));
-    let mut report = divided(BLOCKS.name, "Cost by window of five hours", &view, &[By::Window], columns, state);
+    let mut report =
+        divided(BLOCKS.name, "Cost by window of five hours", &view, &[By::Window], columns, state);
     let note = match (running, now) {
         (Some(window), Some(now)) => Some(running_note(&view, window, now)),
-        (None, Some(_)) if windows == Windows::Active => Some(idle_note(&all)),
+        (None, Some(now)) if windows == Windows::Active => Some(idle_note(&all, now)),
         _ => None,
     };
     report.notes.splice(0..0, note);
@@ -272,20 +273,23 @@ fn running_note(view: &View<'_>, window: &Window, now: Time) -> Line {
         Some((BurnRate { cost: Some(_), .. }, end)) => {
             line.word("; about ").value(end.cost).word(" at its end if it goes on like this (an estimate)")
         }
-        Some((_, end)) => {
-            line.word("; about ").value(end.tokens).word(" tokens at its end if it goes on like this (an estimate)")
-        }
+        Some((_, end)) => line
+            .word("; about ")
+            .value(end.tokens)
+            .word(" tokens at its end if it goes on like this (an estimate)"),
         None => line.word("; one response is not enough to estimate its end"),
     }
 }
 
 /// No window is running: when the last one ended.
-fn idle_note(all: &BTreeMap<Time, Window>) -> Line {
+fn idle_note(all: &BTreeMap<Time, Window>, now: Time) -> Line {
     let line = Line::new(Tone::Plain).word("no window is running");
-    match all.values().next_back() {
-        Some(window) => {
-            line.word(": the last response was at ").value(window.last).word(", and its window ended at ").value(window.start.plus(WINDOW))
-        }
+    match all.range(..=now).next_back().map(|(_, window)| window) {
+        Some(window) => line
+            .word(": the last response was at ")
+            .value(window.last)
+            .word(", and its window ended at ")
+            .value(window.start.plus(WINDOW)),
         None => line.word(": no response has a time"),
     }
 }
