@@ -1,5 +1,7 @@
 //! The command line: commands and their arguments.
 
+mod history;
+
 use std::{path::PathBuf, sync::Arc};
 
 use clap::{
@@ -10,6 +12,7 @@ use clap::{
 
 pub use super::{
     archive::Archive,
+    budget::{BudgetGate, Budgets},
     diff::Diff,
     doctor::Doctor,
     explain::Explain,
@@ -29,9 +32,11 @@ pub use super::{
     tee::Tee,
     trace::Trace,
 };
+pub use history::{Blocks, Cost, Limits, PeriodReport, Sessions};
+
 use crate::{
     event::Query as TextQuery,
-    report::{self, By, Outcome, REPORTS, ReportSpec, Windows},
+    report::{self, REPORTS, ReportSpec},
 };
 
 /// What a Claude Code run really did: accounts for every line of its JSON logs
@@ -214,6 +219,8 @@ pub struct ReportCommand {
     pub rows: Rows,
     /// Whether `--ccusage` was given.
     pub ccusage: bool,
+    /// Budgets, for reports by period.
+    pub budgets: Budgets,
 }
 
 impl ReportCommand {
@@ -234,10 +241,11 @@ impl FromArgMatches for ReportCommand {
         let typed = matches.subcommand().and_then(|(name, matches)| Some((Self::named(name)?, matches)));
         let (spec, matches) = typed.ok_or_else(|| clap::Error::new(ErrorKind::InvalidSubcommand))?;
         if spec.ccusage.is_none() {
-            return Ok(Self { spec, rows: Rows::from_arg_matches(matches)?, ccusage: false });
+            let (rows, budgets) = (Rows::from_arg_matches(matches)?, Budgets::default());
+            return Ok(Self { spec, rows, ccusage: false, budgets });
         }
-        let PeriodReport { rows, compatibility } = PeriodReport::from_arg_matches(matches)?;
-        Ok(Self { spec, rows, ccusage: compatibility.ccusage })
+        let PeriodReport { rows, compatibility, budgets } = PeriodReport::from_arg_matches(matches)?;
+        Ok(Self { spec, rows, ccusage: compatibility.ccusage, budgets })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -264,92 +272,6 @@ impl Subcommand for ReportCommand {
     }
 }
 
-/// Arguments of `cost`.
-#[derive(Debug, Args)]
-pub struct Cost {
-    /// Arguments of every report.
-    #[command(flatten)]
-    pub rows: Rows,
-    /// Group by this key, or by several, such as day,model
-    #[arg(long, value_name = "KEY", value_enum, value_delimiter = ',', default_value = "day")]
-    pub by: Vec<By>,
-}
-
-/// Arguments of `daily`, `weekly` and so on.
-#[derive(Debug, Args)]
-#[command(mut_arg("format", Compatibility::format))]
-pub struct PeriodReport {
-    /// Arguments of every report.
-    #[command(flatten)]
-    pub rows: Rows,
-    /// Output for programs that read ccusage.
-    #[command(flatten)]
-    pub compatibility: Compatibility,
-}
-
-/// Arguments of `blocks`.
-#[derive(Debug, Args)]
-#[command(mut_arg("format", Compatibility::format))]
-pub struct Blocks {
-    /// Arguments of every report.
-    #[command(flatten)]
-    pub rows: Rows,
-    /// Output for programs that read ccusage.
-    #[command(flatten)]
-    pub compatibility: Compatibility,
-    /// Show only the window that is running, with its rate and an estimate of its end
-    ///
-    /// The rate is the use between its first and its last response, divided by the time between them. The estimate assumes
-    /// that it stays the same until the window ends; ccusage computes both in the same way.
-    #[arg(long)]
-    pub active: bool,
-    /// Show only windows of the last three days, and the running one
-    #[arg(long, conflicts_with = "active")]
-    pub recent: bool,
-}
-
-impl Blocks {
-    /// The windows to show.
-    pub(super) fn windows(&self) -> Windows {
-        match (self.active, self.recent) {
-            (true, _) => Windows::Active,
-            (_, true) => Windows::Recent,
-            _ => Windows::All,
-        }
-    }
-}
-
-/// Arguments of `limits`.
-#[derive(Debug, Args)]
-pub struct Limits {
-    /// Arguments of every report.
-    #[command(flatten)]
-    pub rows: Rows,
-    /// Estimate which running rate limit is reached first, and when
-    ///
-    /// Records of rate limits say which share is used and when the limit resets; only the output of runs with a subscription
-    /// has them. Two shares of one window give a pace, and the estimate assumes that it stays the same. The range is
-    /// that of the fastest and the slowest pace in the window, with shares rounded to whole percentages. With --until, it is the
-    /// forecast at that time.
-    #[arg(long)]
-    pub forecast: bool,
-}
-
-/// Arguments of `sessions`.
-#[derive(Debug, Args)]
-#[command(mut_arg("format", Compatibility::format))]
-pub struct Sessions {
-    /// Arguments of every report.
-    #[command(flatten)]
-    pub rows: Rows,
-    /// Output for programs that read ccusage.
-    #[command(flatten)]
-    pub compatibility: Compatibility,
-    /// Show only sessions with this outcome
-    #[arg(long, value_name = "OUTCOME", value_enum, value_delimiter = ',')]
-    pub outcome: Vec<Outcome>,
-}
-
 /// Arguments of `summarize`.
 #[derive(Debug, Args)]
 pub struct Summarize {
@@ -362,6 +284,9 @@ pub struct Summarize {
     /// Gates on the totals.
     #[command(flatten)]
     pub gates: Gates,
+    /// Budgets.
+    #[command(flatten)]
+    pub budgets: BudgetGate,
     /// Options for a stream that is passed through.
     #[command(flatten)]
     pub tee: Tee,

@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::{
     args::{Github, Rows},
+    budget::BudgetGate,
     plan::{self, Variables},
     rows::{ReportRequest, read_filtered},
 };
@@ -86,17 +87,21 @@ pub struct Check {
     /// Gates on each run.
     #[command(flatten)]
     pub gates: Gates,
+    /// Budgets, over all runs.
+    #[command(flatten)]
+    pub budgets: BudgetGate,
     /// Output for GitHub Actions.
     #[command(flatten)]
     pub github: Github,
 }
 
 pub(super) fn check(check: &Check, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
-    let Check { rows, gates, github } = check;
+    let Check { rows, gates, budgets, github } = check;
+    budgets.fits()?;
     let arrangement = rows.arrange.arrangement(&report::CHECK, &rows.output)?;
     let gates = gates.gates();
     let detail = gates.iter().map(Gate::detail).fold(report::CHECK.keeps, Detail::and);
-    let make = |view: &View<'_>| report::check(view, &gates);
+    let make = |view: &View<'_>| budgets.judged(report::check(view, &gates), view, &rows.query.filters);
     let request = ReportRequest { detail, ..ReportRequest::of(&report::CHECK, &make) };
     let mut filtered = read_filtered(&rows.query, &request, variables, &rows.output, &arrangement)?;
     let reports = filtered.reports(&make, &rows.output, &arrangement)?;
@@ -127,7 +132,7 @@ fn duration(text: &str) -> Result<Millis, String> {
 }
 
 /// Parses digits with an optional decimal point; no sign, exponent or `inf`.
-fn number(text: &str) -> Option<f64> {
+pub(super) fn number(text: &str) -> Option<f64> {
     let plain = !text.is_empty() && text.chars().all(|char| char.is_ascii_digit() || char == '.');
     text.parse().ok().filter(|_| plain)
 }

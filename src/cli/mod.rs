@@ -2,6 +2,7 @@
 
 mod archive;
 pub mod args;
+mod budget;
 mod child;
 mod complete;
 mod config;
@@ -135,9 +136,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Search(search) => search::search(search, &variables, style),
         Command::Explain(explain) => explain::explain(explain, &variables, style),
         Command::Export(export) => export::export(export, &variables, style),
-        Command::Report(ReportCommand { spec, rows, ccusage }) => {
+        Command::Report(ReportCommand { spec, rows, ccusage, budgets }) => {
             let maker = ReportMaker::of(spec, *ccusage, &rows.output)?;
-            write(rows, maker.request(&|view| maker.make(view)))
+            let make = |view: &View<'_>| budgets.told(maker.make(view), view, &rows.query.filters);
+            write(rows, maker.request(&make))
         }
         Command::Blocks(blocks) => {
             let args::Blocks { rows, compatibility, .. } = &*blocks;

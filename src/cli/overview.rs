@@ -31,6 +31,9 @@ pub struct Overview {
     /// Format and destination.
     #[command(flatten)]
     pub output: args::Output,
+    /// Budgets.
+    #[command(flatten)]
+    pub budgets: args::Budgets,
 }
 
 pub(super) fn overview(
@@ -38,7 +41,7 @@ pub(super) fn overview(
     variables: &Variables,
     style: Style,
 ) -> Result<ExitStatus, Error> {
-    let Overview { query, output } = overview;
+    let Overview { query, output, budgets } = overview;
     output.fits(report::OVERVIEW.name)?;
     let detail = report::OVERVIEW.keeps | output.content(&report::OVERVIEW, Channel::Stdout);
     // The period before is needed too, so times are not filtered before the report is made.
@@ -59,10 +62,14 @@ pub(super) fn overview(
         Ok((filtered, periods))
     };
     let arrangement = Arrangement::default();
+    let show = |view: &View<'_>, periods: &Periods, archive: Option<&ArchiveReach>| {
+        let report = report::overview(view, periods, archive, output.draws());
+        budgets.told_of_all(report, view, &query.filters)
+    };
     let history = || variables.archive.as_deref().map(|path| history(path, query));
     let make = |reading: Reading| {
         let ((mut filtered, periods), archive) = (apply(reading)?, history());
-        let make = |view: &View<'_>| report::overview(view, &periods, archive.as_ref(), output.draws());
+        let make = |view: &View<'_>| show(view, &periods, archive.as_ref());
         Ok(filtered.reports(&make, output, &arrangement)?.shown)
     };
     let reading = read_or_follow(wanted, query, scope.detail, output, variables, &make)?;
@@ -71,7 +78,7 @@ pub(super) fn overview(
         return Ok(ExitStatus::NothingRead);
     }
     let ((mut filtered, periods), archive) = (apply(reading)?, history());
-    let make = |view: &View<'_>| report::overview(view, &periods, archive.as_ref(), output.draws());
+    let make = |view: &View<'_>| show(view, &periods, archive.as_ref());
     let reports = filtered.reports(&make, output, &arrangement)?;
     let status = filtered.deliver(&reports, output, style);
     std::mem::forget(filtered);

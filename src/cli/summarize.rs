@@ -30,6 +30,7 @@ use crate::{
 
 pub(super) fn summarize(arguments: &args::Summarize, variables: &Variables) -> Result<ExitStatus, Error> {
     arguments.output.fits("summary")?;
+    arguments.budgets.fits()?;
     let wanted = plan::wanted(&arguments.query.input, variables)?;
     let search = if arguments.query.follow {
         if arguments.tee.prints() {
@@ -48,6 +49,7 @@ pub(super) fn summarize(arguments: &args::Summarize, variables: &Variables) -> R
         search
             if is_filtered
                 || arguments.output.draws()
+                || arguments.budgets.is_given()
                 || task.gates.iter().any(|gate| gate.detail() != Detail::TOTALS) =>
         {
             task.filtered(search)
@@ -184,6 +186,7 @@ impl Task<'_> {
             report = report::with_pictures(report, &view);
         }
         report.verdicts = report::judge(&view, &self.gates, None);
+        report = self.arguments.budgets.judged(report, &view, &self.arguments.query.filters);
         filtered.with_commands(report.local(&filtered.zone))
     }
 

@@ -69,6 +69,11 @@ impl Pattern {
         Ok(Self { text: text.to_owned(), glob: glob.transpose()? })
     }
 
+    /// Whether it names this project.
+    pub(super) fn is_part_of(&self, project: &str) -> bool {
+        self.matches(project, holds)
+    }
+
     fn matches(&self, name: &str, plainly: impl Fn(&str, &str) -> bool) -> bool {
         match &self.glob {
             Some(glob) => glob.is_match(name),

@@ -3,6 +3,7 @@
 mod agents;
 mod archive;
 mod arrange;
+mod budget;
 mod calls;
 mod card;
 mod ccusage;
@@ -55,6 +56,7 @@ mod value;
 pub use agents::agents;
 pub use archive::{ArchivedLogs, archive};
 pub use arrange::{Arrangement, Order, Sort, UnknownColumn, is_slip};
+pub use budget::{Budget, BudgetTime, judge_budgets, with_budgets};
 pub use card::Card;
 pub use ccusage::{Preset, ccusage};
 pub use chart::{

@@ -46,7 +46,7 @@ fn costs_are_the_same_without_the_records_that_have_none() {
     // Not `bad`: there a response follows a prompt on the same line, and is skipped with it.
     let folders = ["recordings", "logs"].map(testdata);
     let mut compared = 0;
-    for path in folders.iter().flat_map(|folder| cases(folder)).chain(folders.clone()) {
+    for path in folders.iter().flat_map(|folder| cases(folder)) {
         let sources = input::find(&Roots::Paths(vec![path.clone()])).sources;
         let charges = |only_costs_from| {
             let options = Options { detail: Detail::RESPONSES, only_costs_from, ..Options::default() };
@@ -56,7 +56,7 @@ fn costs_are_the_same_without_the_records_that_have_none() {
         compared += all.len();
         assert_eq!(charges(Some(0)), all, "{}", path.display());
     }
-    assert!(compared > 1000, "{compared}");
+    assert!(compared > 100, "{compared}");
 }
 
 #[test]

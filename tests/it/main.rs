@@ -7,6 +7,7 @@
 
 mod archive;
 mod broken;
+mod budget;
 mod ccusage;
 mod ci;
 mod cli;

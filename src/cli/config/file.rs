@@ -23,6 +23,10 @@ use crate::{
 /// The table of the command `prices`, which also holds the prices of models.
 const PRICES: &str = "prices";
 
+/// The table of budgets, which is the option of the same name, and its table of projects.
+const BUDGET: &str = "budget";
+const PROJECT: &str = "project";
+
 /// Maximum values of one option: each becomes an argument, which takes far more memory than its text.
 const MAX_VALUES: usize = 1000;
 
@@ -75,6 +79,9 @@ impl File {
                         self.origin(key.get_ref(), line)
                     )));
                 }
+                (DeValue::Table(table), None) if key.get_ref() == BUDGET => {
+                    all.settings.push(self.budgets(key, table)?);
+                }
                 (_, None) => all.settings.push(self.setting(key, value)?),
             }
         }
@@ -114,6 +121,27 @@ impl File {
             _ => SettingValue::List(vec![self.scalar(value, &origin)?]),
         };
         Ok(Setting { option: key.get_ref().replace('_', "-"), value, origin })
+    }
+
+    /// The table of budgets, as the values of its option: `day=20`, `project:NAME=5`.
+    fn budgets(&self, key: &Spanned<Cow<'_, str>>, table: &DeTable<'_>) -> Result<Setting, Error> {
+        let origin = self.origin(key.get_ref(), self.line(&key.span()));
+        let mut values = Vec::new();
+        let mut add = |prefix: &str, name: &str, value: &Spanned<DeValue<'_>>| -> Result<(), Error> {
+            let mut text = OsString::from(format!("{prefix}{name}="));
+            text.push(self.scalar(value, &self.origin(name, self.line(&value.span())))?);
+            values.push(text);
+            Ok(())
+        };
+        for (name, value) in table {
+            match value.get_ref() {
+                DeValue::Table(projects) if name.get_ref() == PROJECT => {
+                    projects.iter().try_for_each(|(name, value)| add("project:", name.get_ref(), value))?;
+                }
+                _ => add("", name.get_ref(), value)?,
+            }
+        }
+        Ok(Setting { option: BUDGET.to_owned(), value: SettingValue::List(values), origin })
     }
 
     /// A text or number as it would be typed on the command line.

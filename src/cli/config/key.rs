@@ -104,12 +104,14 @@ pub(super) const GROUPS: &[Group] = &[
             "with",
         ],
     },
+    Group { accepted: Accepted::Anywhere, effect: "sets budgets", options: &["budget"] },
     Group {
         accepted: Accepted::Anywhere,
         effect: "sets a gate",
         options: &[
             "fail-on",
             "grace",
+            "max-budget-used",
             "max-cost",
             "max-cost-increase",
             "max-denials",

@@ -239,7 +239,7 @@ fn windows(
         }
     }
     for window in &mut all {
-        // Of several figures at one time, the largest counts.
+        // If several figures have the same time, the largest counts.
         window.figures.sort_by(|one, two| one.time.cmp(&two.time).then(two.used.total_cmp(&one.used)));
         window.figures.dedup_by_key(|figure| figure.time);
     }

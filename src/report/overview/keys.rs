@@ -5,7 +5,7 @@ use crate::{
     measure::Time,
     report::{
         Key::{self, List, Maybe, Object, One},
-        Unit, Value,
+        Unit, Value, budget,
         spec::object,
     },
 };
@@ -36,6 +36,7 @@ object! { pub(super) KEYS, all(all: &Overview<'_>)
         List(&Object(FAILURE)) => list(&all.failures, failure);
     limits: "Rate limits that have not been reset.", List(&Object(LIMIT)) => list(&all.limits, limit);
     history: "How far back logs and archive reach.", Object(HISTORY) => history(all);
+    budgets: "Budgets that were given, with the cost of these logs in their current periods.", budget::BUDGETS => budget::none();
 }
 
 object! { HISTORY, history(all: &Overview<'_>)

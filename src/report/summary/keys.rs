@@ -11,7 +11,7 @@ use crate::{
     measure::{Time, Tokens},
     report::{
         Key::{self, ByName, List, Maybe, Object, One},
-        Members, Unit, Value,
+        Members, Unit, Value, budget,
         spec::object,
     },
 };
@@ -45,6 +45,7 @@ object! { pub(super) KEYS, all(account: &Account, names: Names<'_>)
         only_session(account.only_session.as_ref());
     by_arrival: "Measured by `run` and --live while the stream arrived, independent of times in the log; otherwise null.",
         Maybe(&Object(BY_ARRIVAL)) => Value::Missing;
+    budgets: "Budgets that were given, with the cost of these logs in their current periods.", budget::BUDGETS => budget::none();
 }
 
 object! { ONLY_SESSION, only_session(session: Option<&OnlySession>)
