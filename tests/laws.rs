@@ -13,7 +13,7 @@ use ccstat::internal::{
     input::{Limits, Origin, Place, Source, SourceId},
     measure::{Prices, Usd, calendar::Zone},
     render::{self, Format, Style},
-    report::{self, By, Data, Filter, Names, Pattern, Report, View},
+    report::{self, Attributions, By, Data, Filter, Names, Pattern, Report, View},
     scan::{self, Options, Progress},
 };
 use proptest::{prelude::*, sample::select};
@@ -37,6 +37,7 @@ const TOOLS: &[&str] = &["Bash", "Read", "Write", "mcp__x__y"];
 const VERSIONS: &[&str] = &["1.0.128", "2.1.50", "2.1.197", "2.1.280", "2.1.311", "2.1.325"];
 const MODELS: &[&str] =
     &["claude-opus-4-8", "claude-opus-4-8[1m]", "claude-haiku-4-5", "claude-sonnet-4-5", "mystery-1"];
+const BRANCHES: &[&str] = &["main", "basket", "HEAD", ""];
 const TEXTS: &[&str] = &["go on", "API Error: 529", "<command-name>/clear", "é😀", ""];
 const REPLIES: &[&str] = &[
     "done",
@@ -117,6 +118,9 @@ fn assistant() -> BoxedStrategy<Value> {
         1 => Just(json!({"isApiErrorMessage": true, "apiErrorStatus": 529})),
         1 => select(MODELS).prop_map(|model| json!({"requestedModel": model})),
         1 => select(SESSIONS).prop_map(|session| json!({"requestSessionId": session})),
+        2 => (select(&["low", "high"][..]), select(&["review", "greet"][..]))
+            .prop_map(|(effort, skill)| json!({"effort": effort, "attributionSkill": skill})),
+        1 => select(&["x", "demo"][..]).prop_map(|server| json!({"attributionMcpServer": server})),
     ];
     (
         prop::option::weighted(0.9, select(MESSAGES)),
@@ -221,6 +225,8 @@ fn other() -> BoxedStrategy<Value> {
     prop_oneof![
         4 => state,
         2 => nested,
+        2 => (47u64..49, any::<bool>()).prop_map(|(number, named)| json!({"type": "pr-link", "prNumber": number,
+            "prRepository": named.then_some("acme/shop"), "prUrl": format!("https://x/acme/shop/pull/{number}")})),
         1 => Just(json!({"type": "mindread"})),
         1 => Just(json!({"type": "attachment", "attachment": {"type": "novelty"}})),
         1 => select(CALLS).prop_map(|id| json!({"type": "reject", "id": id})),
@@ -401,8 +407,10 @@ fn record() -> BoxedStrategy<Value> {
     let session = prop::option::weighted(0.9, select(SESSIONS));
     let uuid = prop::option::weighted(0.7, select(UUIDS));
     let time = prop::option::weighted(0.6, 0u32..600);
-    (body, 0..5, session, uuid, time, select(VERSIONS))
-        .prop_map(|(mut record, dialect, session, uuid, time, version)| {
+    let branch = prop::option::weighted(0.5, select(BRANCHES));
+    (body, 0..5, session, uuid, time, select(VERSIONS), branch)
+        .prop_map(|(mut record, dialect, session, uuid, time, version, branch)| {
+            branch.inspect(|branch| record["gitBranch"] = json!(branch));
             if dialect < 3 {
                 session.inspect(|id| record["session_id"] = json!(id));
             } else {
@@ -572,6 +580,7 @@ const DETAILS: &[Detail] = &[
     Detail::ROWS.and(Detail::DECISIONS),
     Detail::ROWS.and(Detail::COMMANDS),
     Detail::ROWS.and(Detail::QUESTIONS),
+    Detail::ROWS.and(Detail::ATTRIBUTION),
 ];
 
 /// Formats every row, and the tables made from the traces among them.
@@ -781,6 +790,36 @@ proptest! {
         let cost = whole.cost.total.map_or(0, Usd::nanos);
         prop_assert_eq!(sum(&prompts, "cost_usd"), cost);
         prop_assert_eq!(sum(&by_prompt, "cost_usd"), cost);
+    }
+
+    #[test]
+    fn the_rows_of_every_grouping_add_up_to_the_totals(
+        logs in logs(),
+        branch in select(&[None, Some("main"), Some("basket")][..]),
+    ) {
+        let files = Files::of(&logs);
+        let names: Vec<Name> = files.sources.iter().map(|source| source.name().into()).collect();
+        let detail = Detail::ROWS | Detail::RECORDS | Detail::ATTRIBUTION;
+        let mut ledger = files.facts(1, Limits::default(), detail).ledger(&Prices::built_in());
+        let branches = branch.into_iter().map(|branch| Pattern::new(branch).unwrap()).collect();
+        let attributed = Attributions { branches, ..Attributions::default() };
+        Filter { attributed, ..Filter::default() }.select(&mut ledger, Names(&names));
+        let whole = ledger.account();
+        let zone = Zone::named("UTC").unwrap();
+        let view = View { ledger: &ledger, names: Names(&names), zone: &zone };
+        for by in By::ALL {
+            let report = report::cost(&view, &[by]);
+            for (key, total) in [
+                ("input", whole.tokens.input),
+                ("output", whole.tokens.output),
+                ("cache_read", whole.tokens.cache_read),
+                ("cache_write_5m", whole.tokens.cache_write_5m),
+                ("cache_write_1h", whole.tokens.cache_write_1h),
+            ] {
+                prop_assert_eq!(sum(&report, key), i128::from(total), "{} by {:?}", key, by);
+            }
+            prop_assert_eq!(sum(&report, "cost_usd"), whole.cost.total.map_or(0, Usd::nanos), "by {:?}", by);
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::{
         Time,
         calendar::{self, TIMES, Zone},
     },
-    report::{Agents, Filter, Pattern},
+    report::{Agents, Attributions, Filter, Pattern},
 };
 
 /// Filters. They mean the same in every report.
@@ -42,6 +42,30 @@ pub struct Filters {
     /// Count only calls of this tool and their responses; * and ? are wildcards
     #[arg(long, value_name = "TOOL", value_parser = Pattern::new)]
     pub tool: Vec<Pattern>,
+    /// Count only what was done on this branch; * and ? are wildcards
+    #[arg(long, value_name = "BRANCH", value_parser = Pattern::new, hide_short_help = true)]
+    pub branch: Vec<Pattern>,
+    /// Count only what was done for this pull request: 47, owner/name#47 or its address
+    ///
+    /// Work belongs to the pull request that the session linked last; before the first link, to that one. * and ?
+    /// are wildcards.
+    #[arg(long, value_name = "PR", value_parser = Pattern::new, hide_short_help = true)]
+    pub pr: Vec<Pattern>,
+    /// Count only this prompt and the work that it started, as SESSION#NUMBER
+    #[arg(long, value_name = "ID#N", value_parser = Pattern::new, hide_short_help = true)]
+    pub prompt: Vec<Pattern>,
+    /// Count only responses that the CLI attributes to this skill, and their calls; * and ? are wildcards
+    #[arg(long, value_name = "SKILL", value_parser = Pattern::new, hide_short_help = true)]
+    pub skill: Vec<Pattern>,
+    /// Count only calls of this MCP server, and the responses that make them or read their results; * and ? are wildcards
+    #[arg(long, value_name = "SERVER", value_parser = Pattern::new, hide_short_help = true)]
+    pub mcp_server: Vec<Pattern>,
+    /// Count only responses with this effort, and their calls; * and ? are wildcards
+    #[arg(long, value_name = "EFFORT", value_parser = Pattern::new, hide_short_help = true)]
+    pub effort: Vec<Pattern>,
+    /// Count only subagents of runs of workflows with this in their id; * and ? are wildcards
+    #[arg(long, value_name = "RUN", value_parser = Pattern::new, hide_short_help = true)]
+    pub workflow: Vec<Pattern>,
     /// Count only the main agent
     #[arg(long, conflicts_with = "subagents", hide_short_help = true)]
     pub main: bool,
@@ -112,6 +136,15 @@ impl Filters {
                 _ => Agents::All,
             },
             outcomes: Vec::new(),
+            attributed: Attributions {
+                branches: self.branch.clone(),
+                pull_requests: self.pr.clone(),
+                prompts: self.prompt.clone(),
+                workflows: self.workflow.clone(),
+                skills: self.skill.clone(),
+                mcp_servers: self.mcp_server.clone(),
+                efforts: self.effort.clone(),
+            },
         }
     }
 }

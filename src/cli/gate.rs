@@ -48,6 +48,11 @@ pub struct Gates {
     /// Exit with 1 if more tool calls than this were refused
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub max_denials: Option<u64>,
+    /// Exit with 1 if more subagents than this were started
+    ///
+    /// `run` warns as soon as there are more, and stops the command with --stop-on-gate.
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub max_agents: Option<u64>,
     /// Exit with 1 if there is any of these, such as denial,no-result
     #[arg(long, value_name = "KIND", value_enum, value_delimiter = ',')]
     pub fail_on: Vec<Kind>,
@@ -67,6 +72,7 @@ impl Gates {
             max_tool_errors.map(Gate::MaxToolErrors),
             self.max_tool_error_rate.map(Gate::MaxToolErrorRate),
             self.max_denials.map(Gate::MaxDenials),
+            self.max_agents.map(Gate::MaxAgents),
         ];
         let mut kinds: Vec<Kind> = Vec::new();
         for kind in self.fail_on.iter().copied().chain(self.strict.then_some(Kind::Invalid)) {

@@ -144,6 +144,8 @@ pub(super) struct Snapshot {
     pub(super) unbilled: Option<Usd>,
     /// Number of responses of the main agent.
     pub(super) steps: u64,
+    /// How many subagents were started, and how many of them run.
+    pub(super) agents: (u64, u64),
     /// Calls without a result, and when they started.
     pub(super) running: Vec<(Name, Millis)>,
 }
@@ -161,6 +163,7 @@ impl Snapshot {
             Some(human::value(&self.elapsed.into())),
             (self.steps > 0).then(|| format!("step {}", self.steps)),
             Some(self.activity()),
+            self.fan_out(),
             counted(account.tools.total.calls, "call", "calls"),
             counted(account.errors.tool, "error", "errors"),
             counted(account.denials.total, "denied", "denied"),
@@ -168,6 +171,19 @@ impl Snapshot {
             self.cost(),
         ];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+
+    /// The subagents, and how many of them run.
+    pub(super) fn fan_out(&self) -> Option<String> {
+        let (started, running) = self.agents;
+        let count = |count: u64| human::value(&count.into());
+        let all =
+            if started == 1 { "1 subagent".to_owned() } else { format!("{} subagents", count(started)) };
+        match (started, running) {
+            (0, _) => None,
+            (_, 0) => Some(all),
+            _ => Some(format!("{all}, {} running", count(running))),
+        }
     }
 
     /// The running calls, or how long nothing has arrived.

@@ -178,7 +178,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             let make = |view: &View<'_>| report::cost(view, &cost.by);
             let by_prompt = cost.by.contains(&By::Prompt);
             let spec = if by_prompt { &report::COST_BY_PROMPT } else { &report::COST };
-            write(&cost.rows, ReportRequest::of(spec, &make))
+            let detail = cost.by.iter().fold(spec.keeps, |all, by| all | by.detail());
+            write(&cost.rows, ReportRequest { detail, ..ReportRequest::of(spec, &make) })
         }
         Command::Archive(archive) => archive::archive(archive, &variables, style),
         Command::Trace(trace) => trace::trace(trace, &variables),

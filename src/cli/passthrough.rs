@@ -276,6 +276,7 @@ impl Counter {
         if let Ok(arrivals) = arrivals.try_lock() {
             self.snapshot.running = arrivals.running();
             self.snapshot.steps = arrivals.turns();
+            self.snapshot.agents = arrivals.agents();
         }
         self.snapshot.elapsed = millis(relay.elapsed());
         self.snapshot.idle = millis(relay.idle_time().as_millis().try_into().unwrap_or(u64::MAX));

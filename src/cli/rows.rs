@@ -171,15 +171,15 @@ impl<'a> Scope<'a> {
         let ledger = std::mem::take(&mut reading.scan.facts).ledger(&self.prices);
         let filter = self.filter()?;
         let names: Vec<Name> = reading.sources.iter().map(|source| source.name().into()).collect();
-        if filter.tools.is_empty() && filter.models.is_empty() {
+        if !filter.selects_parts() {
             let filtered = self.filtered(ledger, reading, &filter);
             let content = Content::of(&filtered.ledger, &names);
             return Ok((filtered, content));
         }
-        // Records have neither a tool nor a model, so their content is selected part by part.
+        // Records have no tool, model or skill, so their content is selected part by part.
         let mut whole = ledger.clone();
         whole.name_machines(scan::machines(&reading.sources));
-        Filter { tools: Vec::new(), models: Vec::new(), ..filter.clone() }.select(&mut whole, Names(&names));
+        filter.of_whole_records().select(&mut whole, Names(&names));
         let content = Content::of(&whole, &names);
         let filtered = self.filtered(ledger, reading, &filter);
         let content = content.selecting(&filtered.ledger);

@@ -61,7 +61,7 @@ pub struct Run {
     /// Output for GitHub Actions.
     #[command(flatten)]
     pub github: args::Github,
-    /// Stop the command as soon as it exceeds --max-cost or --max-duration
+    /// Stop the command as soon as it exceeds --max-cost, --max-duration or --max-agents
     ///
     /// Sends SIGINT, then SIGTERM, then SIGKILL; on Windows sends Ctrl-Break, then terminates the command and
     /// everything it started. Until a result arrives, the cost is the minimum cost of the input and cache
@@ -100,9 +100,10 @@ pub enum Print {
 
 /// Runs the command.
 pub(super) fn run(run: &Run, variables: &Variables) -> Result<ExitStatus, Error> {
-    if run.stop_on_gate && run.gates.max_cost.is_none() && run.gates.max_duration.is_none() {
-        let wrong =
-            "--stop-on-gate needs --max-cost or --max-duration: the other gates are evaluated at the end";
+    let args::Gates { max_cost, max_duration, max_agents, .. } = &run.gates;
+    if run.stop_on_gate && max_cost.is_none() && max_duration.is_none() && max_agents.is_none() {
+        let wrong = "--stop-on-gate needs --max-cost, --max-duration or --max-agents: the other gates are \
+                     evaluated at the end";
         return Err(Error::Usage(wrong.to_owned()));
     }
     run.output.fits("summary")?;
@@ -129,7 +130,8 @@ pub(super) fn run(run: &Run, variables: &Variables) -> Result<ExitStatus, Error>
     } else {
         pipe::until_stdout_closes(stdout).map_err(Error::Write)?
     };
-    let mut supervisor = CommandSupervisor { child, gates: run.stop_on_gate.then_some(&run.gates) };
+    let mut supervisor =
+        CommandSupervisor { child, gates: &run.gates, stops: run.stop_on_gate, has_warned: false };
     let limits = Limits { max_record: run.max_record, ..Limits::default() };
     // Before the first result, the cost is estimated from single responses.
     let live = Detail::RESPONSES | Detail::AGENTS | Detail::EVENTS;
@@ -142,7 +144,7 @@ pub(super) fn run(run: &Run, variables: &Variables) -> Result<ExitStatus, Error>
         outlets,
         printer: run.stream.print.map(|Print::Text| PrintMode::Live(Printer::new(variables.style()))),
         display: run.live.start(run.output.quiet, run.stream.print.is_none()),
-        checked: run.stop_on_gate,
+        checked: run.stop_on_gate || max_agents.is_some(),
         options,
         prices: &prices,
     };
@@ -219,8 +221,20 @@ fn report(run: &Run, outcome: Outcome, prices: &Prices, variables: &Variables) -
 /// Forwards signals to the command, and stops it when a gate fails.
 struct CommandSupervisor<'a> {
     child: Child,
-    /// The gates that stop the command; `None` without `--stop-on-gate`.
-    gates: Option<&'a args::Gates>,
+    gates: &'a args::Gates,
+    /// Whether a gate stops the command.
+    stops: bool,
+    /// Whether the number of subagents was complained about.
+    has_warned: bool,
+}
+
+impl CommandSupervisor<'_> {
+    /// Warns once if there are too many subagents.
+    fn fan_out(&mut self, now: &Snapshot) -> Option<String> {
+        let limit = self.gates.max_agents.filter(|limit| now.agents.0 > *limit && !self.has_warned)?;
+        self.has_warned = true;
+        Some(format!("gate `max-agents` failed: {}, limit {limit}", now.fan_out()?))
+    }
 }
 
 impl Supervisor for CommandSupervisor<'_> {
@@ -237,8 +251,12 @@ impl Supervisor for CommandSupervisor<'_> {
     }
 
     fn check(&mut self, now: &Snapshot) -> Option<String> {
-        let gates = self.gates.filter(|_| !self.child.was_stopped())?;
+        if !self.stops {
+            return self.fan_out(now);
+        }
+        let gates = (!self.child.was_stopped()).then_some(self.gates)?;
         let gate = match () {
+            () if gates.max_agents.is_some_and(|limit| now.agents.0 > limit) => "max-agents",
             () if gates.max_duration.is_some_and(|limit| now.elapsed > limit) => "max-duration",
             () if gates.max_cost.zip(now.minimum_cost()).is_some_and(|(limit, cost)| cost > limit) => {
                 "max-cost"

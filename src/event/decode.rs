@@ -6,8 +6,8 @@ pub(super) use message::{API_ERROR, NOT_HUMAN};
 use message::{is_prompt, message};
 
 use super::{
-    Agent, Body, Compaction, Denial, Event, ModelUse, StreamPart, StreamPayload, Text, ToolResult, TurnEnd,
-    Usage,
+    Agent, Body, Compaction, Denial, Event, ModelUse, PullRequest, StreamPart, StreamPayload, Text,
+    ToolResult, TurnEnd, Usage,
     dialect::{Dialect, DialectHints},
     fields::{
         AgentFields, AgentKey, CallFields, CallKey, CompactionFields, CompactionKey, DeltaKey, EventKey,
@@ -44,7 +44,8 @@ fn decode_typed<'a, P: Parser<'a>>(
     whole: &'a str,
     event: &mut Event<'a>,
 ) {
-    let Event { kind, dialect, uuid, session, time, version, prompt, cwd, agent, text, bytes, body } = event;
+    let Event { kind, dialect, uuid, session, time, version, prompt, cwd, branch, agent, text, bytes, body } =
+        event;
     let fields = &record.fields;
     let named = Type::of(&name);
     let sub = discriminator::<P>(record, named);
@@ -57,6 +58,7 @@ fn decode_typed<'a, P: Parser<'a>>(
     *version = fields.text(written);
     *prompt = named == Type::User && is_prompt::<P>(record);
     *cwd = fields.text(RecordKey::Cwd);
+    *branch = fields.text(RecordKey::GitBranch);
     decode_agent(fields, agent);
     *text = whole;
     *bytes = whole.len() as u64;
@@ -153,6 +155,7 @@ fn decode_body<'a, P: Parser<'a>>(record: &Record<'a>, kind: Type, dialect: Dial
                 record.models.as_ref().map(model_uses).unwrap_or_default(),
             )
         }),
+        Type::PullRequestLink => pull_request(fields).map_or(Body::Plain, Body::PullRequest),
         Type::ToolResult if bridged => bridge_result(fields).unwrap_or(Body::Plain),
         Type::Reject if bridged => Body::Denial(Denial { id: fields.text(RecordKey::Id), tool: None }),
         _ => return,
@@ -201,6 +204,17 @@ fn compaction<'a, P: Parser<'a>>(fields: &RecordFields<'a>) -> Body<'a> {
         trigger: told.text(CompactionKey::Trigger),
         took: took.map(Millis::from_f64),
     })
+}
+
+/// Decodes a `pr-link` record.
+#[inline(never)]
+fn pull_request<'a>(fields: &RecordFields<'a>) -> Option<PullRequest<Text<'a>>> {
+    let link = PullRequest {
+        number: fields.number(RecordKey::PullNumber).map(|_| fields.count(RecordKey::PullNumber)),
+        repository: fields.text(RecordKey::PullRepository),
+        url: fields.text(RecordKey::PullUrl),
+    };
+    (link.number.is_some() || link.url.is_some()).then_some(link)
 }
 
 fn bridge_result<'a>(fields: &RecordFields<'a>) -> Option<Body<'a>> {

@@ -191,6 +191,13 @@ fields! {
         CamelRequest = "requestId"
         SnakeRequest = "request_id"
         RequestRef = "requestRef"
+        GitBranch = "gitBranch"
+        Effort = "effort"
+        AttributionSkill = "attributionSkill"
+        AttributionServer = "attributionMcpServer"
+        PullNumber = "prNumber"
+        PullUrl = "prUrl"
+        PullRepository = "prRepository"
     }
 
     /// Fields of a `message`.

@@ -8,7 +8,7 @@ use super::kind::Type;
 /// Saved sessions have the type of such records before the message. They are three quarters of the bytes of a log.
 pub fn is_free(line: &[u8]) -> bool {
     type_of(line).is_some_and(|name| match Type::of(name) {
-        Type::User | Type::Attachment | Type::QueueOperation | Type::Other => true,
+        Type::User | Type::Attachment | Type::QueueOperation | Type::PullRequestLink | Type::Other => true,
         Type::ControlRequest | Type::ControlResponse | Type::ToolResult | Type::Reject => true,
         Type::Assistant | Type::System | Type::Result | Type::StreamEvent | Type::Progress => false,
         Type::ConversationReset | Type::CostState => false,

@@ -60,6 +60,7 @@ types! {
     CostState = "cost-state", None;
     ToolResult = "tool_result", None;
     Reject = "reject", None;
+    PullRequestLink = "pr-link", None;
 }
 
 impl Type {
@@ -291,7 +292,7 @@ kinds! {
     }
     // Saved sessions (PROTOCOL 9.3).
     Transcript facts {
-        "cost-state" "system/api_error" "system/turn_duration" "progress/agent_progress"
+        "cost-state" "pr-link" "system/api_error" "system/turn_duration" "progress/agent_progress"
     }
     Transcript name {
         "attachment" "progress" "queue-operation"
@@ -302,7 +303,7 @@ kinds! {
         "summary" "last-prompt" "mode" "permission-mode" "tools-used" "atis-latch" "api-request"
         "api-request-shape"
         "api-request-blob" "file-history-snapshot" "file-history-delta" "content-replacement" "custom-title"
-        "ai-title" "tag" "agent-name" "agent-color" "agent-setting" "pr-link" "relocated" "worktree-state"
+        "ai-title" "tag" "agent-name" "agent-color" "agent-setting" "relocated" "worktree-state"
         "bridge-session"
         "history-suppression" "attribution-snapshot" "isolation-latch" "session-owner" "dev-mods"
         "memory-mode"

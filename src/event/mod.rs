@@ -86,6 +86,8 @@ pub struct Event<'a> {
     pub prompt: bool,
     /// Working directory, if the record has it.
     pub cwd: Option<Text<'a>>,
+    /// Branch that was checked out, if the record has it.
+    pub branch: Option<Text<'a>>,
     /// The subagent that wrote the record, if any.
     pub agent: Agent<'a>,
     /// The JSON text of the record.
@@ -108,6 +110,7 @@ impl Event<'_> {
             version: None,
             prompt: false,
             cwd: None,
+            branch: None,
             agent: Agent::default(),
             text: "",
             bytes: 0,
@@ -158,6 +161,18 @@ pub enum Body<'a> {
     BridgeResult(ToolResult<'a>),
     /// A process starts: its MCP servers as JSON, see [`servers_of`].
     Servers(&'a str),
+    /// The session works on a pull request. The CLI repeats the record.
+    PullRequest(PullRequest<Text<'a>>),
+}
+
+/// A pull request: at least its number or its address is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PullRequest<T> {
+    pub number: Option<u64>,
+    /// `owner/name`.
+    pub repository: Option<T>,
+    /// Its address.
+    pub url: Option<T>,
 }
 
 /// A message, and the fields of its record that belong to it.
@@ -272,6 +287,12 @@ pub struct Response<'a> {
     pub request_session: Option<Text<'a>>,
     /// The version that wrote the line, if the line has it.
     pub version: Option<Version>,
+    /// The effort that was requested, such as `medium`.
+    pub effort: Option<Text<'a>>,
+    /// The skill or custom command that the CLI attributes the response to.
+    pub skill: Option<Text<'a>>,
+    /// The MCP server that the CLI attributes the response to: it reads the result of a call of that server.
+    pub mcp_server: Option<Text<'a>>,
 }
 
 /// A `usage` object.

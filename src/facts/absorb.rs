@@ -102,6 +102,7 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
             }
             Body::BridgeResult(answer) => self.answer(answer, self.event.time, 0),
             Body::Servers(servers) => self.detail_servers(servers),
+            Body::PullRequest(link) => self.detail_pull_request(link),
         }
     }
 
@@ -152,6 +153,9 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         }
         if self.keeps(Detail::TIMING) || self.keeps(Detail::REQUESTS) {
             self.detail_timing(id, response, time);
+        }
+        if self.keeps(Detail::ATTRIBUTION) {
+            self.detail_attribution(id, response);
         }
         if self.keeps(Detail::MESSAGES)
             && message.blocks.iter().any(|block| block.tool_part == ToolPart::None)

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Hashed, HashedSet, Latencies, Name, key::Id};
+use super::{Hashed, HashedSet, Latencies, Name, detail::AGENT_TOOLS, key::Id};
 use crate::{
-    event::{Body, Event, Message, ToolPart, ToolResult, ToolUse},
+    event::{
+        Body, Event, Message, ToolPart, ToolResult, ToolUse,
+        trace::{self, Trace, Traces},
+    },
     measure::Millis,
 };
 
@@ -15,6 +18,10 @@ pub struct Arrivals {
     answered: Hashed<Id, Option<Millis>>,
     /// Responses of the main agent.
     responses: HashedSet<Id>,
+    /// Calls that start a subagent.
+    agents: HashedSet<Id>,
+    /// Subagents that run in the background now, as the CLI last listed them.
+    background_agents: u64,
     first: Option<Millis>,
 }
 
@@ -42,6 +49,11 @@ impl Arrivals {
             }
             Body::Nested(message, _) => self.message(message, now),
             Body::BridgeResult(answer) => self.answer(answer, now),
+            Body::Plain if event.kind.name() == "system/background_tasks_changed" => {
+                let tasks = trace::traces(event, Traces::TASKS, &mut |text| text.into_owned());
+                let is_agent = |trace: &&Trace<String>| matches!(trace, Trace::Task(task) if task.kind.as_deref() == Some("agent"));
+                self.background_agents = tasks.iter().filter(is_agent).count() as u64;
+            }
             _ => {}
         }
     }
@@ -59,6 +71,9 @@ impl Arrivals {
     fn ask(&mut self, call: &ToolUse<'_>, now: Millis) {
         let Some(id) = call.id.as_deref() else { return };
         let tool = || (Name::from(call.tool.as_deref().unwrap_or_default()), now);
+        if call.tool.as_deref().is_some_and(|tool| AGENT_TOOLS.contains(&tool)) {
+            self.agents.insert(Id::of(id));
+        }
         self.asked.entry(Id::of(id)).or_insert_with(tool);
     }
 
@@ -75,6 +90,13 @@ impl Arrivals {
         let mut open: Vec<(Name, Millis)> = open.map(|(_, call)| call.clone()).collect();
         open.sort_by(|(one, first), (other, second)| first.cmp(second).then_with(|| one.cmp(other)));
         open
+    }
+
+    /// Returns how many subagents were started, and how many of them run now.
+    pub fn agents(&self) -> (u64, u64) {
+        let waiting = self.agents.iter().filter(|id| !self.answered.contains_key(*id)).count() as u64;
+        let started = self.agents.len() as u64;
+        (started, started.min(waiting + self.background_agents))
     }
 
     /// Returns the number of responses of the main agent: turns, as the CLI counts them.
@@ -102,6 +124,26 @@ mod tests {
 
     fn absorb(arrivals: &mut Arrivals, line: &str, now: i64) {
         arrivals.absorb(&decode(line.as_bytes()).unwrap(), Millis::new(now));
+    }
+
+    #[test]
+    fn a_subagent_runs_until_its_result_or_while_it_is_listed_in_the_background() {
+        let ask = |id: &str| {
+            format!(
+                r#"{{"type":"assistant","session_id":"s","message":{{"role":"assistant","content":[{{"type":"tool_use","id":"{id}","name":"Agent","input":{{}}}}]}}}}"#
+            )
+        };
+        let answer = r#"{"type":"user","session_id":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}"#;
+        let listed = r#"{"type":"system","subtype":"background_tasks_changed","session_id":"s","tasks":[{"task_id":"a","task_type":"local_agent"},{"task_id":"b","task_type":"local_bash"}]}"#;
+        let mut arrivals = Arrivals::default();
+        for line in [&*ask("t1"), &ask("t1"), &ask("t2")] {
+            absorb(&mut arrivals, line, 1);
+        }
+        assert_eq!(arrivals.agents(), (2, 2));
+        absorb(&mut arrivals, answer, 2);
+        assert_eq!(arrivals.agents(), (2, 1));
+        absorb(&mut arrivals, listed, 3);
+        assert_eq!(arrivals.agents(), (2, 2));
     }
 
     #[test]

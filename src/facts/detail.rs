@@ -11,6 +11,7 @@ use std::{borrow::Cow, collections::BTreeMap, ops::BitOr, sync::Arc};
 
 pub(crate) use excerpt::{ExcerptOf, Titles};
 pub(crate) use found::FoundRow;
+pub(crate) use note::AGENT_TOOLS;
 pub(crate) use record::{Record, dialect_number, pack_blocks, unpack_blocks};
 pub use timing::MomentKind;
 pub(crate) use timing::{Moment, ResponseTiming};
@@ -23,7 +24,7 @@ use super::{
     pack::PackedRows,
 };
 use crate::{
-    event::{Compaction, Dialect, Query, trace::Traces},
+    event::{Compaction, Dialect, PullRequest, Query, trace::Traces},
     input::{Place, SourceId},
     measure::Millis,
 };
@@ -73,6 +74,9 @@ impl Detail {
 
     /// When requests were sent, answered and why they ended, and how long tools ran.
     pub const TIMING: Self = Self(1 << 22);
+
+    /// What responses and other rows are attributed to: branches, pull requests, skills, MCP servers and efforts.
+    pub const ATTRIBUTION: Self = Self(1 << 26);
 
     /// Traces of hooks.
     pub const HOOKS: Self = Self::trace(Traces::HOOKS);
@@ -208,6 +212,8 @@ pub(crate) struct EventContext {
     pub(crate) place: LinePlace,
     pub(crate) agent: AgentRef,
     pub(crate) version: Option<Name>,
+    /// The branch of the record, if attributions are kept.
+    pub(crate) branch: Option<Name>,
 }
 
 impl EventContext {
@@ -266,6 +272,8 @@ pub(crate) enum EventKind {
     Servers(Vec<(Name, Option<Name>)>),
     /// A tool ran on the server; the index of its block.
     Server(Option<Name>, usize),
+    /// The session works on a pull request.
+    PullRequest(PullRequest<Name>),
 }
 
 impl EventKind {
@@ -285,6 +293,7 @@ impl EventKind {
             Self::Denials(_) => "denials",
             Self::TurnDuration(_) => "duration",
             Self::Servers(_) => "servers",
+            Self::PullRequest(_) => "pull request",
             Self::Server(_, index) => return Cow::Owned(format!("server tool {index}")),
         })
     }
@@ -315,6 +324,16 @@ merged! {
 }
 
 merged! {
+    /// What the lines of a response are attributed to.
+    #[derive(Clone, Debug, Default)]
+    pub(crate) struct Attribution {
+        pub(crate) effort: First<Name>,
+        pub(crate) skill: First<Name>,
+        pub(crate) mcp_server: First<Name>,
+    }
+}
+
+merged! {
     /// All rows that are kept.
     #[derive(Clone, Debug, Default)]
     pub(crate) struct Details {
@@ -339,6 +358,8 @@ merged! {
         pub(crate) moments: Vec<Moment>,
         /// End and ids of responses.
         pub(crate) timings: Keyed<ResponseTiming>,
+        /// What responses are attributed to.
+        pub(crate) attributions: Keyed<Attribution>,
         /// The last line of a response whose ids were kept.
         timed: Unmerged<Option<timing::LastTimed>>,
         /// Consecutive records that name the same session.

@@ -5,12 +5,14 @@
 
 mod account;
 mod attach;
+mod attribution;
 mod build;
 mod contexts;
 mod divide;
 mod events;
 mod exchange;
 mod explain;
+mod fan_out;
 mod found;
 mod index;
 mod record;
@@ -20,6 +22,7 @@ mod unbilled;
 
 use std::{collections::BTreeSet, sync::Arc};
 
+pub use attribution::{PullRequest, Timelines};
 pub use exchange::{Exchange, ExchangeEnd, Exchanges};
 pub use explain::{Figure, Step, StepKind};
 pub use found::{Found, Query, Role, TextPart};
@@ -75,6 +78,8 @@ pub struct Ledger {
     pub exchanges: Vec<Exchange>,
     /// MCP servers, one row per session, server and status.
     pub servers: Vec<Server>,
+    /// Pull requests, each once per session, if attributions are kept.
+    pub pull_requests: Vec<PullRequest>,
     /// All records, if [`Detail::RECORDS`](super::Detail::RECORDS) is kept.
     pub records: Vec<Record>,
     /// The same instead, if they are [packed](super::Detail::PACKED).
@@ -106,6 +111,8 @@ pub struct Context {
     pub location: Option<Location>,
     /// The CLI version that wrote it.
     pub version: Option<Name>,
+    /// The branch that was checked out, if attributions are kept: that of its record, or else the one at its time.
+    pub branch: Option<Name>,
 }
 
 impl Context {
@@ -242,6 +249,12 @@ pub struct Response {
     pub request: Option<Name>,
     /// Id of the record of its request, if timing or requests are kept.
     pub request_record: Option<Name>,
+    /// The effort that was requested, if attributions are kept.
+    pub effort: Option<Name>,
+    /// The skill that the CLI attributes it to, if attributions are kept.
+    pub skill: Option<Name>,
+    /// The MCP server that the CLI attributes it to, if attributions are kept.
+    pub mcp_server: Option<Name>,
 }
 
 /// A part of the cost of a session: the share of one response and tool, or cost that belongs to no response.
@@ -294,6 +307,8 @@ pub struct Call {
     pub tool: Name,
     /// The model that called it.
     pub model: Option<Name>,
+    /// The response that contains it.
+    pub response: Option<ResponseIndex>,
     /// How it ended.
     pub end: End,
     /// Time from `tool_use` to `tool_result`.
@@ -423,6 +438,8 @@ pub struct Source {
     pub sessions: Vec<SessionIndex>,
     /// Whether it is a lean log of an archive, without content.
     pub lean: bool,
+    /// The run of a workflow that its subagent belongs to.
+    pub workflow: Option<Name>,
     /// Number of invalid lines and values.
     pub invalid: u64,
     /// Location of the first, if it is among the first of all sources.

@@ -153,6 +153,7 @@ impl<'a> Settled<'a> {
                 | EventKind::Interruption
                 | EventKind::TurnDuration(_)
                 | EventKind::Servers(_)
+                | EventKind::PullRequest(_)
                 | EventKind::Server(..) => {} // counted elsewhere, or not at all
             }
         }

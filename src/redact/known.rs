@@ -25,7 +25,7 @@ pub(super) const FIELDS: &[&str] = &[
     "exitCommitted", "exit_code", "failed", "failedMcpServers", "failedResponseHadNoToolCall",
     "fallback_credit", "fast_mode_disabled_reason", "feedback_mode", "file", "file_id", "files",
     "first_content_frame_ms", "first_request_cache_read_input_tokens", "first_request_input_tokens",
-    "foreground", "formatted", "from_block_index", "gitBranch", "glob", "harnessNoteCount",
+    "foreground", "formatted", "from_block_index", "glob", "harnessNoteCount",
     "harnessSectionHash", "harnessTailCount", "hasOutput", "hasUnknownModelCost", "hash", "header", "heartbeat",
     "history", "holdsPersonsWords", "hook", "hookAdditionalContext", "hookCount", "hookInfos",
     "hook_on_failure_supported", "ide_rc_auto_enable_gate", "identity", "index", "inlineTools", "input_schema",

@@ -15,16 +15,19 @@ use super::{
     Column, CommandGroup, CommandSpec, Line, Preset, Report, ReportSpec, Shown, Table, Text, Tone, Unit,
     Value, View,
     column::{columns, shown_as},
+    filter::server_of,
     heads,
     prompts::PromptIds,
     sessions::cost_notes,
     spec::PERIOD,
     sum::{HasCost, Sum, cost_columns, has, share},
 };
+#[cfg(feature = "cli")]
+use crate::facts::Detail;
 use crate::{
     facts::{
         Name,
-        ledger::{Charge, SessionIndex},
+        ledger::{Charge, Response, SessionIndex, Timelines},
     },
     measure::{Time, Tokens, Usd, calendar},
 };
@@ -38,13 +41,16 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
         group: CommandGroup::History,
         about: "Show tokens and cost by day, project, model, tool and more",
         details: "A session's cost is split over its responses in proportion to the price of their tokens, and by model as the \
-            CLI reports. Cost that cannot be attributed is in a row without a name, so rows always add up to the total.",
+            CLI reports. Cost that cannot be attributed is in a row without a name, so rows always add up to the total. A session with \
+            several branches is divided by time: a response belongs to the branch of its own record. Work belongs to the \
+            pull request that its session linked last; before the first link, to that one.",
         examples: &[
             (
                 "Why last month was so expensive",
                 "ccstat cost --since last-month --until last-month --by project,model",
             ),
             ("The cost of subagents", "ccstat cost --by agent ~/.claude/projects"),
+            ("The cost of each pull request in the last 30 days", "ccstat cost --by pr --since 30d"),
             ("The most expensive prompts of this week", "ccstat cost --by prompt --since monday --limit 10"),
         ],
         has_arguments: true,
@@ -52,13 +58,13 @@ pub(crate) const SPEC: ReportSpec = ReportSpec {
     }),
     ..ReportSpec::rows(
         "cost",
-        "Tokens and cost, by day, project, session, prompt, model, tool, agent and more.",
+        "Tokens and cost, by day, project, session, prompt, model, tool, agent, branch, pull request and more.",
         || heads(&columns(&By::ALL)),
     )
 };
 /// `cost --by prompt`, which shows the texts of prompts.
 #[cfg(feature = "cli")]
-pub(crate) const BY_PROMPT: ReportSpec = ReportSpec { content: crate::facts::Detail::EXCERPTS, ..SPEC };
+pub(crate) const BY_PROMPT: ReportSpec = ReportSpec { content: Detail::EXCERPTS, ..SPEC };
 pub(crate) const DAILY: ReportSpec = ReportSpec {
     keeps: PERIOD,
     make: Some(daily),
@@ -155,6 +161,18 @@ names! {
         Agent = "agent",
         /// CLI versions
         Version = "version",
+        /// Branches that were checked out
+        Branch = "branch",
+        /// Pull requests that sessions linked
+        Pr = "pr",
+        /// Skills and custom commands that the CLI attributes responses to
+        Skill = "skill",
+        /// MCP servers that responses call or whose results they read
+        McpServer = "mcp-server",
+        /// Efforts that were requested
+        Effort = "effort",
+        /// Runs of workflows, by their subagents
+        Workflow = "workflow",
     }
 }
 
@@ -163,11 +181,27 @@ impl By {
         matches!(self, Self::Day | Self::Week | Self::Month | Self::Hour | Self::Window)
     }
 
+    /// Detail that must be kept to group by it.
+    #[cfg(feature = "cli")]
+    pub(crate) fn detail(self) -> Detail {
+        match self {
+            Self::Branch | Self::Pr | Self::Skill | Self::McpServer | Self::Effort => Detail::ATTRIBUTION,
+            Self::Day | Self::Week | Self::Month | Self::Hour | Self::Window => Detail::TOTALS,
+            Self::Project | Self::Machine | Self::Session | Self::Prompt => Detail::TOTALS,
+            Self::Model | Self::Tool | Self::Agent | Self::Version | Self::Workflow => Detail::TOTALS,
+        }
+    }
+
+    /// Key of its column.
+    fn key(self) -> &'static str {
+        if self == Self::McpServer { "mcp_server" } else { self.name() }
+    }
+
     fn column(self) -> Column<Row> {
         // One closure each: a column's value is a plain function.
         macro_rules! column {
             ($by:ident, $unit:ident, $head:literal, $doc:literal) => {
-                Column::new(Unit::$unit, self.name(), $head, $doc, |row: &Row| {
+                Column::new(Unit::$unit, self.key(), $head, $doc, |row: &Row| {
                     row.keys.get(&By::$by).cloned().unwrap_or_default()
                 })
             };
@@ -190,6 +224,21 @@ impl By {
             Self::Tool => column!(Tool, Text, "Tool", "Tool that the responses call."),
             Self::Agent => column!(Agent, Text, "Agent", "`main`, or the type of the subagent."),
             Self::Version => column!(Version, Text, "Version", "CLI version."),
+            Self::Branch => column!(Branch, Text, "Branch", "Branch that was checked out."),
+            Self::Pr => {
+                column!(Pr, Text, "PR", "Pull request that the session linked, such as `acme/shop#47`.")
+            }
+            Self::Skill => {
+                column!(Skill, Text, "Skill", "Skill or custom command that the responses are attributed to.")
+            }
+            Self::McpServer => column!(
+                McpServer,
+                Text,
+                "MCP server",
+                "MCP server that the responses call, or whose results they read."
+            ),
+            Self::Effort => column!(Effort, Text, "Effort", "Effort that was requested."),
+            Self::Workflow => column!(Workflow, Text, "Workflow", "Run of a workflow."),
         }
     }
 
@@ -206,7 +255,26 @@ impl By {
             Self::Session => " has no session",
             Self::Prompt => " belongs to no prompt",
             Self::Version => " has no version",
-            _ => " has no time",
+            Self::Branch => {
+                " has no branch: printed streams do not name it, nor do folders without a repository, and charges without \
+                 a response cannot be divided between the branches of a session"
+            }
+            Self::Pr => {
+                " belongs to no pull request: its session linked none, or has charges without a time and several"
+            }
+            Self::Skill => {
+                " belongs to no skill: the CLI attributes only responses while a skill is used (2.1.3xx and later)"
+            }
+            Self::McpServer => {
+                " belongs to no MCP server: its responses neither call one nor read a result of one"
+            }
+            Self::Effort => {
+                " has no effort: only saved sessions of 2.1.3xx and later have it, and charges without a response have none"
+            }
+            Self::Workflow => {
+                " belongs to no workflow: only subagents of workflows do, by the folder of their logs"
+            }
+            Self::Day | Self::Week | Self::Month | Self::Hour | Self::Window => " has no time",
         }
     }
 }
@@ -407,6 +475,8 @@ struct Keys<'a> {
     last: BTreeMap<By, (Range<Time>, Option<Text>)>,
     /// Ids of prompts, if grouped by prompt.
     prompts: Option<PromptIds<'a>>,
+    /// Pull requests of sessions by time.
+    pull_requests: Timelines,
 }
 
 impl<'a> Keys<'a> {
@@ -414,7 +484,8 @@ impl<'a> Keys<'a> {
         let times = || view.ledger.charges.iter().filter_map(|charge| charge.context.time).collect();
         let windows = if by.contains(&By::Window) { calendar::window_starts(times()) } else { Vec::new() };
         let prompts = by.contains(&By::Prompt).then(|| PromptIds::of(view));
-        Self { view, windows, last: BTreeMap::new(), prompts }
+        let pull_requests = view.ledger.pull_request_times();
+        Self { view, windows, last: BTreeMap::new(), prompts, pull_requests }
     }
 
     /// The text of the prompt in a key, if grouped by prompt and kept.
@@ -438,11 +509,21 @@ impl<'a> Keys<'a> {
             By::Model => charge.model.as_ref().map(Text::from),
             By::Tool => charge.tool.as_ref().map(Text::from),
             By::Agent => charge.response.and_then(|_| own(self.view.agent_text(&charge.context))),
+            By::Branch => charge.context.branch.as_ref().map(Text::from),
+            By::Pr => self.pull_requests.at(&charge.context).map(Text::from),
+            By::Skill => self.response(charge)?.skill.as_ref().map(Text::from),
+            By::McpServer => server_of(charge, self.response(charge)).map(Text::from),
+            By::Effort => self.response(charge)?.effort.as_ref().map(Text::from),
+            By::Workflow => self.view.ledger.workflow(&charge.context).map(Text::from),
             By::Version => {
                 let session = self.view.session(&charge.context).and_then(|session| session.version.as_ref());
                 charge.context.version.as_ref().or(session).map(Text::from)
             }
         }
+    }
+
+    fn response(&self, charge: &Charge) -> Option<&'a Response> {
+        charge.response.map(|at| &self.view.ledger.responses[at])
     }
 
     /// The name of the period that a time is in.

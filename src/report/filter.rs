@@ -3,13 +3,18 @@
 //! Rows that a filter cannot evaluate are excluded: a row without a time is in no time range, a row without a
 //! session is in no project, and a turn has no tool.
 
+mod attribution;
+
+pub use attribution::Attributions;
+pub(super) use attribution::server_of;
+use attribution::{RowAttributions, workflow_of};
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::{Names, names_id};
 use crate::{
     facts::Detail,
     facts::ledger::{
-        AgentIndex, CallIndex, Context, ExchangeIndex, Ledger, PromptIndex, ResponseIndex, Role,
+        AgentIndex, Call, CallIndex, Context, ExchangeIndex, Ledger, PromptIndex, ResponseIndex, Role,
         SessionIndex, Turn,
     },
     measure::{Time, Usd},
@@ -38,6 +43,8 @@ pub struct Filter {
     pub agents: Agents,
     /// Outcomes of sessions; empty for all.
     pub outcomes: Vec<super::Outcome>,
+    /// Branches, pull requests and others.
+    pub attributed: Attributions,
 }
 
 /// Which agents' rows count.
@@ -103,13 +110,38 @@ fn project_folder(source: &str) -> Option<String> {
 impl Filter {
     /// Whether no filter is set.
     pub fn is_empty(&self) -> bool {
-        let Self { since, until, last, projects, machines, models, sessions, tools, agents, outcomes } = self;
+        let Self {
+            since,
+            until,
+            last,
+            projects,
+            machines,
+            models,
+            sessions,
+            tools,
+            agents,
+            outcomes,
+            attributed,
+        } = self;
         since.is_none()
             && until.is_none()
             && last.is_none()
             && [projects, machines, models, sessions, tools].iter().all(|patterns| patterns.is_empty())
             && outcomes.is_empty()
             && *agents == Agents::All
+            && attributed.is_empty()
+    }
+
+    /// Whether parts of records are selected: responses and calls.
+    pub fn selects_parts(&self) -> bool {
+        !self.tools.is_empty() || !self.models.is_empty() || self.attributed.is_by_response()
+    }
+
+    /// The same filter without those that select parts of records.
+    #[must_use]
+    pub fn of_whole_records(&self) -> Self {
+        let attributed = self.attributed.without_responses();
+        Self { tools: Vec::new(), models: Vec::new(), attributed, ..self.clone() }
     }
 
     /// The detail to keep for a report that needs `detail`. Which sessions remain depends on all their
@@ -118,14 +150,20 @@ impl Filter {
         match () {
             () if self.is_empty() => detail,
             // A text that was found has its own time, session and tool, and only sessions with such texts matter.
-            () if detail.contains(Detail::FOUND) => detail | self.detail_of_found(),
-            () => detail | Detail::ROWS | Detail::RECORDS,
+            () if detail.contains(Detail::FOUND) => detail | self.detail_of_found() | self.attribution(),
+            () => detail | Detail::ROWS | Detail::RECORDS | self.attribution(),
         }
+    }
+
+    /// The detail that says what rows are attributed to.
+    fn attribution(&self) -> Detail {
+        let rows = Detail::CALLS | Detail::RESPONSES | Detail::AGENTS | Detail::EVENTS;
+        if self.attributed.is_empty() { Detail::TOTALS } else { rows | Detail::ATTRIBUTION }
     }
 
     /// The detail that selects texts that a search found: the responses that belong to a tool or model, and agents.
     fn detail_of_found(&self) -> Detail {
-        let by_response = !self.tools.is_empty() || !self.models.is_empty();
+        let by_response = self.selects_parts();
         let responses = if by_response { Detail::CALLS | Detail::RESPONSES } else { Detail::TOTALS };
         responses | if self.agents == Agents::All { Detail::TOTALS } else { Detail::AGENTS }
     }
@@ -133,6 +171,7 @@ impl Filter {
     /// Names projects after their folders where the log does not, then applies the filter.
     pub fn select(&self, ledger: &mut Ledger, names: Names<'_>) {
         ledger.suggest_projects(|source| project_folder(names.get(source)));
+        ledger.name_workflows(|source| workflow_of(names.get(source)));
         self.apply(ledger);
     }
 
@@ -142,7 +181,11 @@ impl Filter {
             return;
         }
         let sessions = self.chosen_sessions(ledger);
-        let seen = |context: &Context| self.is_chosen(context, &sessions) && self.in_time(context.time);
+        let attributions = RowAttributions::of(&self.attributed, ledger);
+        let attributed = attributions.includes();
+        let seen = |context: &Context| {
+            self.is_chosen(context, &sessions) && self.in_time(context.time) && attributed(context)
+        };
         let whose = |context: &Context, known: bool| match self.agents {
             Agents::All => true,
             Agents::Main => known && context.agent.is_none(),
@@ -152,7 +195,9 @@ impl Filter {
         let (no_tool, no_model) = (self.tools.is_empty(), self.models.is_empty());
         let model = |name: Option<&str>| wanted(&self.models, name, holds);
         let tool = |name: Option<&str>| wanted(&self.tools, name, |name, text| name == text);
-        let plain = |context: &Context| no_tool && no_model && counts(context);
+        let whole = !self.selects_parts();
+        let no_parts = no_model && !self.attributed.is_by_response();
+        let plain = |context: &Context| whole && counts(context);
         // Destructured, so that a new table does not compile until it is filtered.
         let Ledger {
             input: _,    // about bytes, not rows
@@ -174,6 +219,7 @@ impl Filter {
             query: _,
             exchanges,
             servers,
+            pull_requests: _, // filtered with their sessions
             records,
             packed_records,
             traces,
@@ -184,36 +230,50 @@ impl Filter {
             has_content: _,
         } = ledger;
 
+        let fits: Vec<bool> =
+            responses.iter().map(|response| self.attributed.includes_response(Some(response))).collect();
         charges.retain(|charge| {
+            let response = charge.response.map(|at| &responses[at.get()]);
             seen(&charge.context)
                 && whose(&charge.context, charge.response.is_some())
                 && model(charge.model.as_deref())
                 && tool(charge.tool.as_deref())
+                && self.attributed.includes_response(response)
+                && self.attributed.includes_charge(charge, response)
         });
-        let mut answered = vec![no_tool; responses.len()];
+        let mut answered = vec![no_tool && !self.attributed.is_by_response(); responses.len()];
         charges.iter().filter_map(|charge| charge.response).for_each(|at| answered[at.get()] = true);
         let moved =
             keep(responses, |at, one| answered[at] && counts(&one.context) && model(Some(&one.model)));
-        let moved = |at: ResponseIndex| moved[at.get()].map(ResponseIndex::new);
-        found.iter_mut().for_each(|one| one.response = one.response.and_then(moved));
-        charges.iter_mut().for_each(|charge| charge.response = charge.response.and_then(moved));
+        let answer = |at: ResponseIndex| moved[at.get()].map(ResponseIndex::new);
+        found.iter_mut().for_each(|one| one.response = one.response.and_then(answer));
+        charges.iter_mut().for_each(|charge| charge.response = charge.response.and_then(answer));
+        let asked = |call: &Call| {
+            let fits =
+                call.response.map_or_else(|| self.attributed.includes_response(None), |at| fits[at.get()]);
+            fits && self.attributed.includes_call(call)
+        };
 
         denials.retain(|denial| {
-            let asked = denial.call.and_then(|call| calls[call].model.as_deref());
-            counts(&denial.context) && tool(Some(&denial.tool)) && model(asked)
+            let call = denial.call.map(|call| &calls[call]);
+            counts(&denial.context)
+                && tool(Some(&denial.tool))
+                && model(call.and_then(|call| call.model.as_deref()))
+                && call.map_or_else(|| !self.attributed.is_by_response(), asked)
         });
         let moved = keep(calls, |_, call| {
-            counts(&call.context) && tool(Some(&call.tool)) && model(call.model.as_deref())
+            counts(&call.context) && tool(Some(&call.tool)) && model(call.model.as_deref()) && asked(call)
         });
+        calls.iter_mut().for_each(|call| call.response = call.response.and_then(answer));
         let moved = |at: CallIndex| moved[at.get()].map(CallIndex::new);
         found.retain_mut(|one| {
             let called = one.call.map(moved);
             one.call = called.flatten();
             // Texts of a response are selected with it, inputs and results with their call.
             let fits = match (called, one.role) {
-                _ if no_tool && no_model => true,
+                _ if whole => true,
                 (Some(call), _) => call.is_some(),
-                (None, Role::Tool) => no_model && tool(one.tool.as_deref()),
+                (None, Role::Tool) => no_parts && tool(one.tool.as_deref()),
                 (None, _) => one.response.is_some(),
             };
             fits && counts(&one.context)
@@ -223,7 +283,7 @@ impl Filter {
 
         self.narrow_turns(turns, &counts);
         orphans.retain(plain);
-        server_uses.retain(|one| no_model && counts(&one.context) && tool(Some(&one.tool)));
+        server_uses.retain(|one| no_parts && counts(&one.context) && tool(Some(&one.tool)));
         interactive_turns.retain(|turn| plain(&turn.context));
         api_failures.retain(|failure| plain(&failure.context));
         compactions.retain(|one| plain(&one.context));
@@ -261,6 +321,7 @@ impl Filter {
             machines,
             sessions,
             outcomes,
+            attributed: _,
         } = self;
         last.is_some()
             || !outcomes.is_empty()
@@ -271,7 +332,8 @@ impl Filter {
     fn narrow_turns(&self, turns: &mut Vec<Turn>, counts: &impl Fn(&Context) -> bool) {
         let all_models = self.models.is_empty();
         turns.retain_mut(|turn| {
-            if !self.tools.is_empty() || !counts(&turn.context) {
+            let by_part = !self.tools.is_empty() || self.attributed.is_by_response();
+            if by_part || !counts(&turn.context) {
                 return false;
             }
             if all_models {
@@ -323,8 +385,8 @@ impl Filter {
         let by_rows = self.since.is_some()
             || self.until.is_some()
             || self.agents != Agents::All
-            || !self.models.is_empty()
-            || !self.tools.is_empty();
+            || self.selects_parts()
+            || !self.attributed.is_empty();
         if by_rows {
             // The last prompt may be one of the rows that the filter removes.
             ledger.sessions.iter_mut().for_each(|session| session.last_prompt = None);
@@ -344,6 +406,11 @@ impl Filter {
                 true
             }
             None => false,
+        });
+        ledger.pull_requests.retain_mut(|one| {
+            let session = one.context.session;
+            one.context.session = session.and_then(moved);
+            session.is_none() || one.context.session.is_some()
         });
         // A source without sessions does not belong in a filtered report.
         ledger.sources.retain_mut(|source| {

@@ -32,6 +32,8 @@ pub enum Gate {
     MaxToolErrorRate(f64),
     /// Maximum number of denied calls.
     MaxDenials(u64),
+    /// Maximum number of subagents.
+    MaxAgents(u64),
     /// Nothing of this kind may occur.
     FailOn(Kind),
 }
@@ -50,6 +52,7 @@ impl Gate {
             Self::MaxToolErrors(_) => "max-tool-errors",
             Self::MaxToolErrorRate(_) => "max-tool-error-rate",
             Self::MaxDenials(_) => "max-denials",
+            Self::MaxAgents(_) => "max-agents",
             Self::FailOn(kind) => kind.name(),
         }
     }
@@ -73,6 +76,7 @@ impl Gate {
             | Self::MaxToolErrors(_)
             | Self::MaxToolErrorRate(_)
             | Self::MaxDenials(_)
+            | Self::MaxAgents(_)
             | Self::FailOn(_) => false,
         }
     }
@@ -80,7 +84,10 @@ impl Gate {
     fn limit(&self) -> Value {
         match *self {
             Self::MaxCost(cost) => cost.into(),
-            Self::MaxTurns(count) | Self::MaxToolErrors(count) | Self::MaxDenials(count) => count.into(),
+            Self::MaxTurns(count)
+            | Self::MaxToolErrors(count)
+            | Self::MaxDenials(count)
+            | Self::MaxAgents(count) => count.into(),
             Self::MaxDuration(duration) => duration.into(),
             Self::MaxToolErrorRate(rate) => Value::Share(rate),
             Self::FailOn(_) => Value::Count(0),
@@ -96,6 +103,7 @@ impl Gate {
             Self::MaxToolErrors(most) => kind::counted(input, Kind::ToolError, most),
             Self::MaxToolErrorRate(most) => limit::error_rate(input, most),
             Self::MaxDenials(most) => kind::counted(input, Kind::Denial, most),
+            Self::MaxAgents(most) => limit::agents(input, most),
             Self::FailOn(kind) => kind::counted(input, kind, 0),
         }
     }

@@ -68,7 +68,7 @@ pub use cost::{By, Windows, blocks, cost};
 pub use diff::{Allowance, Growth, PeriodSide, diff, diff_periods};
 pub use doctor::{Findings, Place, Retention, doctor};
 pub use explain::explain;
-pub use filter::{Agents, Filter, Pattern};
+pub use filter::{Agents, Attributions, Filter, Pattern};
 pub(crate) use gate::{GATES, gates};
 pub use gate::{Gate, Kind, Verdict, gate_lines, judge};
 pub use highlight::Highlight;

@@ -139,6 +139,35 @@ fn limits() -> Vec<Story> {
         ("--max-tool-error-rate=0.49", Lines(three()), false, json!(0.5), Some(1)),
         // Denied calls count as unanswered.
         ("--max-tool-error-rate=0", At(DENIED), true, Value::Null, None),
+        // A run with two subagents: the stream with their rows, the saved session without.
+        ("--max-agents=2", At("recordings/2.1.325/stream/87-parallel-subagents.jsonl"), true, json!(2), None),
+        (
+            "--max-agents=1",
+            At("recordings/2.1.325/stream/87-parallel-subagents.jsonl"),
+            false,
+            json!(2),
+            Some(5),
+        ),
+        (
+            "--max-agents=1",
+            At(
+                "recordings/2.1.325/transcript/87-parallel-subagents/00021325-0000-4000-8000-000000000087.jsonl",
+            ),
+            false,
+            json!(2),
+            Some(22),
+        ),
+        // The subagents of a workflow have no call.
+        ("--max-agents=1", At("logs/attribution"), false, json!(2), None),
+        // A call whose subagent left no row counts, unless it failed.
+        (
+            "--max-agents=1",
+            Lines(vec![call("a", "Agent", "x"), call("b", "Agent", "y")]),
+            false,
+            json!(2),
+            Some(2),
+        ),
+        ("--max-agents=0", Lines(vec![call("a", "Agent", "x"), answer("a", true)]), true, json!(0), None),
         ("--max-denials=2", At(DENIED), true, json!(2), Some(4)),
         ("--max-denials=1", At(DENIED), false, json!(2), Some(4)),
     ]

@@ -6,6 +6,7 @@
 )]
 
 mod archive;
+mod attribution;
 mod broken;
 mod budget;
 mod ccusage;

@@ -63,6 +63,19 @@ const FILTERS: &[(&[&str], &[&str], &[&str])] = &[
     ),
     // These logs are of no archive, so they have no machine.
     (&["--machine", "elsewhere"], &[], &["npm", "Where do we", "Grep"]),
+    // They have one branch, and nothing else that work is attributed to.
+    (&["--branch", "main"], &["checkout test fails", "Limit the retries", "Find all"], &[]),
+    (&["--branch", "basket"], &[], &["npm", "Where do we", "Grep"]),
+    (&["--pr", "47"], &[], &["npm", "Where do we", "Grep"]),
+    (&["--skill", "review"], &[], &["npm", "Where do we", "Grep"]),
+    (&["--mcp-server", "docs"], &[], &["npm", "Where do we", "Grep"]),
+    (&["--effort", "high"], &[], &["npm", "Where do we", "Grep"]),
+    (&["--workflow", "wf_1"], &[], &["npm", "Where do we", "Grep"]),
+    (
+        &["--prompt", "e9077c34-15aa-4f02-94d8-b3c6d5e00004#1"],
+        &["Limit the retries"],
+        &["npm", "Where do we"],
+    ),
     (&["--session", "c41d", "--tool", "Grep"], &["Grep"], &["Read", "Find all", "npm", "Where do we"]),
 ];
 

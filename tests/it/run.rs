@@ -381,6 +381,22 @@ fn a_command_that_costs_too_much_is_stopped_before_its_result() {
 }
 
 #[test]
+fn a_command_that_starts_too_many_subagents_is_reported_while_it_runs_and_can_be_stopped() {
+    let log = recording("stream/87-parallel-subagents.jsonl");
+    // Two calls of the tool that starts subagents, both without a result.
+    let script = "head -n 5 \"$1\"; sleep 1";
+    let seen = output(&["--max-agents", "1", "--json"], script, &log);
+    let stderr = String::from_utf8_lossy(&seen.stderr).into_owned();
+    let warning = "gate `max-agents` failed: 2 subagents, 2 running, limit 1";
+    assert_eq!(stderr.matches(warning).count(), 1, "{stderr}");
+    let script = "trap 'exit 130' INT; head -n 5 \"$1\"; while :; do sleep 0.1; done";
+    let seen = output(&["--max-agents", "1", "--stop-on-gate", "--json"], script, &log);
+    let stderr = String::from_utf8_lossy(&seen.stderr).into_owned();
+    assert!(stderr.contains("stopping the command: gate `max-agents` failed"), "{stderr}");
+    assert_eq!(code(&seen), 1);
+}
+
+#[test]
 fn stop_on_gate_requires_a_gate_that_can_stop_a_run() {
     let seen = output(&["--stop-on-gate", "--fail-on", "denial"], "cat \"$1\"", &denied());
     assert_eq!((code(&seen), seen.stdout.len()), (2, 0));

@@ -95,7 +95,8 @@ const ROWS: &[Row] = &[
         "task_type", "compact_result", "trigger", "original_model", "originalModel", "fallback_model",
         "fallbackModel", "api_refusal_category", "apiRefusalCategory", "safety_stops", "decision_reason_type",
         "toolName", "status", "end_time", "is_backgrounded", "querySource", "requestRef", "shapeHash", "base",
-        "keep",
+        "keep", "gitBranch", "effort", "attributionSkill", "attributionMcpServer", "prNumber", "prUrl",
+        "prRepository",
     ]),
     (Object::Record, Keep::Set, &[
         "is_api_error_message", "isApiErrorMessage", "isReplay", "isSynthetic", "isMeta", "isCompactSummary",

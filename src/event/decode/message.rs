@@ -70,6 +70,9 @@ fn response<'a>(
         request_record: record.text(RecordKey::RequestRef),
         request_session: record.text(RecordKey::RequestSession),
         version: record.text(RecordKey::Version).and_then(|version| Version::parse(&version)),
+        effort: record.text(RecordKey::Effort),
+        skill: record.text(RecordKey::AttributionSkill),
+        mcp_server: record.text(RecordKey::AttributionServer),
     }
 }
 

@@ -14,12 +14,12 @@ use super::{
     Gap,
     bytes::{Rest, unzigzag, write_uuid},
     form::{
-        BLOCKS_SHIFT, CALL, FORM, HAS_API_ERROR, HAS_CONTEXT, HAS_CWD, HAS_GAP, HAS_ID, HAS_MODEL,
-        HAS_ODD_UUID, HAS_REQUEST, HAS_REQUEST_RECORD, HAS_REQUEST_SESSION, HAS_REQUESTED, HAS_RESPONSE,
-        HAS_STOP_REASON, HAS_TEXT, HAS_TIME, HAS_USAGE, HAS_UUID, HAS_VERSION, IS_DENIED, IS_ERROR,
-        IS_PROMPT, IS_STOPPED, JSON, MESSAGE, NO_PART, NOTE, OWN_VERSION, PART, PART_CONTENT, PART_DECISION,
-        PART_ID, PART_INPUT, PART_OUTCOME, PART_REFUSAL, PART_TOOL, PLAIN, RECORD_VERSION, SAME_ID,
-        SAME_REQUEST, SERVER, Shared, TALLY,
+        BLOCKS_SHIFT, CALL, FORM, HAS_API_ERROR, HAS_CONTEXT, HAS_CWD, HAS_EFFORT, HAS_GAP, HAS_ID,
+        HAS_MCP_SERVER, HAS_MODEL, HAS_ODD_UUID, HAS_REQUEST, HAS_REQUEST_RECORD, HAS_REQUEST_SESSION,
+        HAS_REQUESTED, HAS_RESPONSE, HAS_SKILL, HAS_STOP_REASON, HAS_TEXT, HAS_TIME, HAS_USAGE, HAS_UUID,
+        HAS_VERSION, IS_DENIED, IS_ERROR, IS_PROMPT, IS_STOPPED, JSON, MESSAGE, NO_PART, NOTE, OWN_VERSION,
+        PART, PART_CONTENT, PART_DECISION, PART_ID, PART_INPUT, PART_OUTCOME, PART_REFUSAL, PART_TOOL, PLAIN,
+        RECORD_VERSION, SAME_ID, SAME_REQUEST, SERVER, Shared, TALLY,
     },
 };
 use crate::{
@@ -276,22 +276,22 @@ impl<'a> ChunkReader<'a> {
     where
         'a: 's,
     {
-        let Shared { session, version, cwd, agent_call, agent_id, agent_kind, is_sidechain, dialect: _ } =
-            self.shared;
+        let shared = self.shared;
         Event {
             kind,
             dialect: self.dialect,
             uuid: None,
-            session: borrowed(session),
+            session: borrowed(shared.session),
             time,
-            version: borrowed(version),
+            version: borrowed(shared.version),
             prompt: false,
-            cwd: borrowed(cwd),
+            cwd: borrowed(shared.cwd),
+            branch: borrowed(shared.branch),
             agent: Agent {
-                call: borrowed(agent_call),
-                id: borrowed(agent_id),
-                kind: borrowed(agent_kind),
-                sidechain: is_sidechain,
+                call: borrowed(shared.agent_call),
+                id: borrowed(shared.agent_id),
+                kind: borrowed(shared.agent_kind),
+                sidechain: shared.is_sidechain,
             },
             text: "",
             bytes,
@@ -330,6 +330,7 @@ impl<'a> ChunkReader<'a> {
             agent_call: self.known_if(flag(4))?,
             agent_id: self.known_if(flag(5))?,
             agent_kind: self.known_if(flag(6))?,
+            branch: self.known_if(flag(7))?,
         };
         self.version = self.shared.version.and_then(Version::parse);
         Some(())
@@ -407,7 +408,13 @@ impl<'a> ChunkReader<'a> {
         }
         let request = borrowed(self.request.filter(|_| has(HAS_REQUEST | SAME_REQUEST)));
         let request_record = borrowed(self.text_if(has(HAS_REQUEST_RECORD))?);
+        let effort = borrowed(self.known_if(has(HAS_EFFORT))?);
+        let skill = borrowed(self.known_if(has(HAS_SKILL))?);
+        let mcp_server = borrowed(self.known_if(has(HAS_MCP_SERVER))?);
         Some(Response {
+            effort,
+            skill,
+            mcp_server,
             stop_reason,
             request,
             request_record,

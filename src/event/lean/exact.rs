@@ -53,7 +53,21 @@ impl Visitor for Comparison<'_, '_> {
 
 /// Compares all fields but the text.
 fn has_fields_of(one: &Event<'_>, other: &Event<'_>) -> bool {
-    let Event { kind, dialect, uuid, session, time, version, prompt, cwd, agent, text: _, bytes, body } = one;
+    let Event {
+        kind,
+        dialect,
+        uuid,
+        session,
+        time,
+        version,
+        prompt,
+        cwd,
+        branch,
+        agent,
+        text: _,
+        bytes,
+        body,
+    } = one;
     let same_body = match (body, &other.body) {
         (Body::Plain, Body::Plain) => true,
         (Body::Message(one), Body::Message(other)) => {
@@ -65,7 +79,8 @@ fn has_fields_of(one: &Event<'_>, other: &Event<'_>) -> bool {
     same_body
         && (kind, dialect, uuid) == (&other.kind, &other.dialect, &other.uuid)
         && (session, time, version) == (&other.session, &other.time, &other.version)
-        && (prompt, cwd, agent, bytes) == (&other.prompt, &other.cwd, &other.agent, &other.bytes)
+        && (prompt, cwd, branch) == (&other.prompt, &other.cwd, &other.branch)
+        && (agent, bytes) == (&other.agent, &other.bytes)
 }
 
 /// The text of a record without a message that says what was requested, with that alone.

@@ -43,6 +43,9 @@ pub(super) const HAS_STOP_REASON: u64 = 1 << 9;
 pub(super) const HAS_REQUEST: u64 = 1 << 10;
 pub(super) const HAS_REQUEST_RECORD: u64 = 1 << 11;
 pub(super) const SAME_REQUEST: u64 = 1 << 12;
+pub(super) const HAS_EFFORT: u64 = 1 << 13;
+pub(super) const HAS_SKILL: u64 = 1 << 14;
+pub(super) const HAS_MCP_SERVER: u64 = 1 << 15;
 
 /// Flags of a usage: one for each of its six counts, then these.
 pub(super) const COUNTS: usize = 6;
@@ -78,4 +81,5 @@ pub(super) struct Shared<'a> {
     pub(super) agent_call: Option<&'a str>,
     pub(super) agent_id: Option<&'a str>,
     pub(super) agent_kind: Option<&'a str>,
+    pub(super) branch: Option<&'a str>,
 }

@@ -8,12 +8,12 @@ use super::{
     chunk::Position,
     exact::{kept_text, traced_if_exact},
     form::{
-        BLOCKS_SHIFT, CALL, HAS_API_ERROR, HAS_CONTEXT, HAS_CWD, HAS_GAP, HAS_ID, HAS_MODEL, HAS_ODD_UUID,
-        HAS_REQUEST, HAS_REQUEST_RECORD, HAS_REQUEST_SESSION, HAS_REQUESTED, HAS_RESPONSE, HAS_STOP_REASON,
-        HAS_TEXT, HAS_TIME, HAS_USAGE, HAS_UUID, HAS_VERSION, IS_DENIED, IS_ERROR, IS_PROMPT, IS_STOPPED,
-        JSON, MESSAGE, NO_PART, NOTE, OWN_VERSION, PART_CONTENT, PART_DECISION, PART_ID, PART_INPUT,
-        PART_OUTCOME, PART_REFUSAL, PART_TOOL, PLAIN, RECORD_VERSION, RESULT, SAME_ID, SAME_REQUEST, SERVER,
-        Shared, TALLY,
+        BLOCKS_SHIFT, CALL, HAS_API_ERROR, HAS_CONTEXT, HAS_CWD, HAS_EFFORT, HAS_GAP, HAS_ID, HAS_MCP_SERVER,
+        HAS_MODEL, HAS_ODD_UUID, HAS_REQUEST, HAS_REQUEST_RECORD, HAS_REQUEST_SESSION, HAS_REQUESTED,
+        HAS_RESPONSE, HAS_SKILL, HAS_STOP_REASON, HAS_TEXT, HAS_TIME, HAS_USAGE, HAS_UUID, HAS_VERSION,
+        IS_DENIED, IS_ERROR, IS_PROMPT, IS_STOPPED, JSON, MESSAGE, NO_PART, NOTE, OWN_VERSION, PART_CONTENT,
+        PART_DECISION, PART_ID, PART_INPUT, PART_OUTCOME, PART_REFUSAL, PART_TOOL, PLAIN, RECORD_VERSION,
+        RESULT, SAME_ID, SAME_REQUEST, SERVER, TALLY,
     },
 };
 use crate::{
@@ -156,6 +156,7 @@ impl ChunkWriter {
             && event.dialect == Dialect::Transcript
             && event.uuid.is_none()
             && !event.prompt
+            && event.branch.is_none()
             && event.agent == Agent::default();
         let own = Seen::of(event);
         let is_known = self.seen.as_ref().is_some_and(|seen| {
@@ -308,23 +309,12 @@ impl ChunkWriter {
     /// The shared fields of a record, as they are written.
     fn shared_fields(&mut self, event: &Event<'_>) -> Vec<u8> {
         let start = self.records.len();
-        let shared = Shared {
-            dialect: event.dialect as u8,
-            is_sidechain: event.agent.sidechain,
-            session: event.session.as_deref(),
-            version: event.version.as_deref(),
-            cwd: event.cwd.as_deref(),
-            agent_call: event.agent.call.as_deref(),
-            agent_id: event.agent.id.as_deref(),
-            agent_kind: event.agent.kind.as_deref(),
-        };
-        let Shared { dialect, is_sidechain, session, version, cwd, agent_call, agent_id, agent_kind } =
-            shared;
-        let texts = [session, version, cwd, agent_call, agent_id, agent_kind];
+        let Agent { call, id, kind, sidechain } = &event.agent;
+        let texts = [&event.session, &event.version, &event.cwd, call, id, kind, &event.branch];
         let flags = texts.iter().enumerate().map(|(at, text)| u64::from(text.is_some()) << (at + 1));
-        self.count(flags.sum::<u64>() | u64::from(is_sidechain));
-        self.records.push(dialect);
-        texts.into_iter().for_each(|text| self.known_if(text));
+        self.count(flags.sum::<u64>() | u64::from(*sidechain));
+        self.records.push(event.dialect as u8);
+        texts.into_iter().for_each(|text| self.known_if(text.as_deref()));
         self.records.split_off(start)
     }
 
@@ -380,6 +370,9 @@ impl ChunkWriter {
             request_record,
             request_session,
             version,
+            effort,
+            skill,
+            mcp_server,
         } = response;
         let flag = |is_set: bool, flag: u64| if is_set { flag } else { 0 };
         let same = id.is_some() && self.response.as_deref() == id.as_deref();
@@ -397,7 +390,10 @@ impl ChunkWriter {
             | flag(stop_reason.is_some(), HAS_STOP_REASON)
             | flag(same_request, SAME_REQUEST)
             | flag(request.is_some() && !same_request, HAS_REQUEST)
-            | flag(request_record.is_some(), HAS_REQUEST_RECORD);
+            | flag(request_record.is_some(), HAS_REQUEST_RECORD)
+            | flag(effort.is_some(), HAS_EFFORT)
+            | flag(skill.is_some(), HAS_SKILL)
+            | flag(mcp_server.is_some(), HAS_MCP_SERVER);
         self.count(flags);
         if let Some(id) = id.as_deref().filter(|_| !same) {
             self.text(id);
@@ -416,6 +412,7 @@ impl ChunkWriter {
             self.request = Some(request.to_owned());
         }
         self.text_if(request_record.as_deref());
+        [effort, skill, mcp_server].into_iter().for_each(|name| self.known_if(name.as_deref()));
     }
 
     fn part(&mut self, part: &ToolPart<'_>) {

@@ -5,8 +5,8 @@ use std::{hash::BuildHasher, sync::LazyLock};
 use smallvec::SmallVec;
 
 use super::{
-    Agent, AgentRef, Content, Detail, Details, EventContext, EventKind, ExcerptOf, Record, ResponseRow,
-    SessionEvent, ToolResultRow, ToolUseRow,
+    Agent, AgentRef, Attribution, Content, Detail, Details, EventContext, EventKind, ExcerptOf, Record,
+    ResponseRow, SessionEvent, ToolResultRow, ToolUseRow,
 };
 use crate::{
     event::{
@@ -39,7 +39,7 @@ fn text_of_input<'a>(ask: &event::ToolUse<'a>) -> Option<&'a str> {
 }
 
 /// Tools whose input names a type of subagent.
-const AGENT_TOOLS: [&str; 2] = ["Agent", "Task"];
+pub(crate) const AGENT_TOOLS: [&str; 2] = ["Agent", "Task"];
 
 /// Returns the kind of a message of the main agent; `None` if it does not say how a conversation ended.
 fn message_kind(event: &Event<'_>) -> Option<MessageKind> {
@@ -87,7 +87,42 @@ impl RecordAbsorber<'_, '_, '_> {
             place: self.place.into(),
             agent: self.agent_ref(),
             version: self.version(),
+            branch: self.branch(),
         }
+    }
+
+    /// Returns the branch of the record, if attributions are kept.
+    fn branch(&mut self) -> Option<Name> {
+        let text = self.event.branch.as_deref().filter(|_| self.keeps(Detail::ATTRIBUTION))?;
+        Some(self.facts.names.get(text))
+    }
+
+    /// Keeps the attributions of one line of a response.
+    pub(in crate::facts) fn detail_attribution(&mut self, id: Id, response: &event::Response<'_>) {
+        let event::Response { effort, skill, mcp_server, .. } = response;
+        if [effort, skill, mcp_server].iter().all(|name| name.is_none()) {
+            return;
+        }
+        let (place, names) = (self.compact_place, &mut self.facts.names);
+        let mut first =
+            |text: &Option<event::Text<'_>>| First::at(place, text.as_deref().map(|text| names.get(text)));
+        let attribution =
+            Attribution { effort: first(effort), skill: first(skill), mcp_server: first(mcp_server) };
+        if let Some(details) = self.details() {
+            details.attributions.insert(id, attribution);
+        }
+    }
+
+    /// Adds a link to a pull request.
+    pub(in crate::facts) fn detail_pull_request(&mut self, link: &event::PullRequest<event::Text<'_>>) {
+        if !self.keeps(Detail::ATTRIBUTION) {
+            return;
+        }
+        let event::PullRequest { number, repository, url } = link;
+        let names = &mut self.facts.names;
+        let mut own = |text: &Option<event::Text<'_>>| text.as_deref().map(|text| names.get(text));
+        let (repository, url) = (own(repository), own(url));
+        self.note_event(EventKind::PullRequest(event::PullRequest { number: *number, repository, url }));
     }
 
     /// Returns the version of the record, which nearly always is that of the session.
@@ -270,6 +305,7 @@ impl RecordAbsorber<'_, '_, '_> {
             && row.context.is_before(&context)
         {
             row.context.time.merge(context.time);
+            row.context.branch = row.context.branch.take().or(context.branch);
             return;
         }
         let id = id.filter(|_| details.kept.contains(Detail::AGENTS)).map(Name::from);

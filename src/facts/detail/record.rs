@@ -38,8 +38,9 @@ pub(crate) struct Base {
 
 const KNOWN: u8 = 1;
 const HAS_UUID: u8 = 1 << 1;
+const HAS_BRANCH: u8 = 1 << 2;
 /// The dialect is in the bits above.
-const DIALECT: u32 = 2;
+const DIALECT: u32 = 3;
 
 /// Position of a dialect in `Dialect::ALL`.
 #[expect(clippy::cast_possible_truncation, reason = "there are few dialects")]
@@ -62,8 +63,9 @@ impl Pack for Record {
 
     fn pack(&self, base: &mut Base, packer: &mut Packer) {
         let Self { context, kind, known, dialect, uuid, bytes, blocks } = self;
-        let EventContext { session, time, place, agent, version } = context;
-        let flags = if *known { KNOWN } else { 0 } | if uuid.is_some() { HAS_UUID } else { 0 };
+        let EventContext { session, time, place, agent, version, branch } = context;
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        let flags = flag(*known, KNOWN) | flag(uuid.is_some(), HAS_UUID) | flag(branch.is_some(), HAS_BRANCH);
         packer.byte(flags | dialect_number(*dialect) << DIALECT);
         packer.difference(place.compact.number(), &mut base.place);
         packer.difference(u64::from(place.line), &mut base.line);
@@ -77,6 +79,9 @@ impl Pack for Record {
         }
         pack_agent(agent, packer);
         packer.maybe_name(version.as_ref());
+        if branch.is_some() {
+            packer.maybe_name(branch.as_ref());
+        }
         packer.name(kind);
         if let Some(uuid) = uuid {
             packer.whole(uuid.number());
@@ -96,9 +101,10 @@ impl Pack for Record {
         };
         let agent = unpack_agent(unpacker);
         let version = unpacker.maybe_name();
+        let branch = (flags & HAS_BRANCH != 0).then(|| unpacker.name());
         let time = Some(time).filter(|time| *time != Time::NEVER).into();
-        let context =
-            EventContext { session, time, place: LinePlace { compact: place, line }, agent, version };
+        let place = LinePlace { compact: place, line };
+        let context = EventContext { session, time, place, agent, version, branch };
         Self {
             context,
             kind: unpacker.name(),

@@ -30,6 +30,9 @@ impl Ledger {
         self.sessions = order.iter().map(|&at| self.sessions[at].clone()).collect();
         self.update_contexts(|context| context.session = context.session.and_then(moved));
         self.agents.iter_mut().for_each(|agent| agent.session = agent.session.and_then(moved));
+        for one in &mut self.pull_requests {
+            one.context.session = one.context.session.and_then(moved);
+        }
         for span in &mut self.spans {
             span.session = moved(span.session).unwrap_or(span.session);
         }

@@ -14,9 +14,9 @@ use crate::{
     facts::{
         Facts, Hashed, Name,
         cost::{Bill, NO_MODEL, Owners, computed},
-        detail::{AgentRef, Detail, Details, EventContext, ExcerptOf, LinePlace},
+        detail::{AgentRef, Attribution, Detail, Details, EventContext, ExcerptOf, LinePlace},
         key::{Id, SessionKey},
-        merge::{Earliest, Last, Merge},
+        merge::{Earliest, First, Last, Merge},
         responses,
         settled::{Settled, SettledCall},
     },
@@ -60,11 +60,15 @@ impl Facts {
         builder.moments(moments);
         builder.link_agents();
         builder.sources();
+        let is_attributed = kept.contains(Detail::ATTRIBUTION);
         let has_content = kept.intersects(Detail::CONTENT);
         let mut ledger = Ledger { input, has_content, ..builder.ledger };
         if !explained {
             // An explanation keeps the figures of records without a session apart.
             ledger.attach();
+        }
+        if is_attributed {
+            ledger.settle_attributions();
         }
         if kept.contains(Detail::EVENTS) {
             ledger.build_exchanges(kept.contains(Detail::CALLS | Detail::RESPONSES));
@@ -153,7 +157,7 @@ impl<'a> LedgerBuilder<'a> {
 
     /// Returns the context of merged rows in a given session.
     fn context_in(&mut self, session: Option<SessionIndex>, merged: &Merged<'_>) -> Context {
-        let Merged { first, owner: _, time, row: _ } = merged;
+        let Merged { first, owner: _, time, branch, row: _ } = merged;
         let began = session.and_then(|session| self.ledger.sessions[session].version.as_ref());
         Context {
             session,
@@ -161,6 +165,7 @@ impl<'a> LedgerBuilder<'a> {
             location: self.location(first.place),
             version: first.version.as_ref().or(began).cloned(),
             agent: self.agent(session, &first.agent),
+            branch: branch.map(|(_, branch)| Name::clone(branch)),
         }
     }
 
@@ -223,6 +228,10 @@ impl<'a> LedgerBuilder<'a> {
             let tokens = facts.tokens();
             let price = prices.cost(&model, &tokens, facts.terms()).filter(|_| facts.has_usage);
             let timing = self.details.timings.get(id);
+            let attribution = self.details.attributions.get(id);
+            let attributed = |of: fn(&Attribution) -> &First<Name>| {
+                attribution.and_then(|attribution| of(attribution).get()).cloned()
+            };
             self.responses.insert(id, ResponseIndex::new(self.ledger.responses.len()));
             self.response_facts.push(facts);
             self.ledger.responses.push(Response {
@@ -241,6 +250,9 @@ impl<'a> LedgerBuilder<'a> {
                 stop_reason: timing.and_then(|timing| timing.stop_reason.get()).cloned(),
                 request: timing.and_then(|timing| timing.request.get()).cloned(),
                 request_record: timing.and_then(|timing| timing.request_record.get()).cloned(),
+                effort: attributed(|attribution| &attribution.effort),
+                skill: attributed(|attribution| &attribution.skill),
+                mcp_server: attributed(|attribution| &attribution.mcp_server),
             });
         }
     }
@@ -270,6 +282,7 @@ impl<'a> LedgerBuilder<'a> {
                 id: ask.id.clone(),
                 tool: Name::clone(tool),
                 model: response.map(|at| Name::clone(&self.ledger.responses[at].model)),
+                response,
                 end,
                 latency,
                 result_bytes: None,
@@ -372,17 +385,23 @@ pub(super) struct Merged<'m> {
     pub(super) first: &'m EventContext,
     pub(super) owner: &'m SessionKey,
     time: Earliest,
+    /// Place and branch of the first row that has a branch.
+    branch: Option<(LinePlace, &'m Name)>,
     /// Index of the first row. Rows of one record are in the order of its contents.
     row: usize,
 }
 
 impl<'m> Merged<'m> {
     fn of(context: &'m EventContext, row: usize) -> Self {
-        Self { first: context, owner: &context.session, time: context.time, row }
+        let branch = branch_of(context);
+        Self { first: context, owner: &context.session, time: context.time, branch, row }
     }
 
     fn add(&mut self, context: &'m EventContext, row: usize, owners: &Owners<'_>) {
         self.time.merge(context.time);
+        if let Some(branch) = branch_of(context) {
+            self.branch = Some(self.branch.map_or(branch, |known| known.min(branch)));
+        }
         if context.place < self.first.place {
             (self.first, self.row) = (context, row);
         }
@@ -395,6 +414,10 @@ impl<'m> Merged<'m> {
     pub(super) fn order(&self) -> (LinePlace, usize) {
         (self.first.place, self.row)
     }
+}
+
+fn branch_of(context: &EventContext) -> Option<(LinePlace, &Name)> {
+    context.branch.as_ref().map(|branch| (context.place, branch))
 }
 
 /// Merges rows with the same id. Returns them in log order, each with the first of its rows.

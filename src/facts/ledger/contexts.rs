@@ -28,6 +28,7 @@ macro_rules! contexts {
             query: _,
             exchanges: _,
             servers,
+            pull_requests: _, // not rows: what rows belong to
             records,
             packed_records: _, // unpacked one by one
             traces,

@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    ApiFailure, CallIndex, Compaction, Context, Denial, End, InteractiveTurn, Ledger, Moment, Prompt, Record,
-    Server, ServerUse, SessionIndex, SessionSpan, Traced, Turn,
+    ApiFailure, CallIndex, Compaction, Context, Denial, End, InteractiveTurn, Ledger, Moment, Prompt,
+    PullRequest, Record, Server, ServerUse, SessionIndex, SessionSpan, Traced, Turn,
     build::{LedgerBuilder, Merged, merged_rows},
 };
 use crate::{
@@ -39,6 +39,7 @@ impl LedgerBuilder<'_> {
                     time: end.time.or_else(|| clock.before(session?, end.place)),
                     location: self.location(LinePlace::from(end.place)),
                     version: session.and_then(|session| self.ledger.sessions[session].version.clone()),
+                    branch: None,
                 },
                 counted: turn.is_counted(),
                 ok: turn.is_ok(),
@@ -77,6 +78,7 @@ impl LedgerBuilder<'_> {
                     session: asked.session,
                     agent: asked.agent,
                     time: context.time.or(asked.time),
+                    branch: context.branch.or_else(|| asked.branch.clone()),
                     ..context
                 };
             }
@@ -131,6 +133,9 @@ impl LedgerBuilder<'_> {
                             self.ledger.servers.push(Server { context: context.clone(), name, status });
                         }
                     }
+                }
+                EventKind::PullRequest(link) => {
+                    self.ledger.pull_requests.push(PullRequest::of(context, link));
                 }
                 EventKind::Denials(tools) => {
                     let tools = tools.iter().map(|tool| tool.as_ref().unwrap_or(&NO_TOOL));
@@ -189,7 +194,8 @@ impl LedgerBuilder<'_> {
         let session = self.sessions.get(&context.session).copied();
         let agent = self.agent(session, &context.agent);
         let at = self.location(context.place);
-        Context { session, agent, time: context.time.get(), location: at, version: context.version }
+        let EventContext { time, version, branch, .. } = context;
+        Context { session, agent, time: time.get(), location: at, version, branch }
     }
 
     /// Adds the spans of sessions, and the sources that only a host wrote.
@@ -242,6 +248,7 @@ impl LedgerBuilder<'_> {
                     time: context.time.get(),
                     location: self.location(context.place),
                     version,
+                    branch: context.branch.clone(),
                 },
                 kind: record.kind,
                 known: record.known,

@@ -71,8 +71,9 @@ pub(crate) struct Base {
 const KNOWN: u8 = 1;
 const COPY: u8 = 1 << 1;
 const HAS_PLACE: u8 = 1 << 2;
+const HAS_BRANCH: u8 = 1 << 3;
 /// The dialect is in the bits above.
-const DIALECT: u32 = 3;
+const DIALECT: u32 = 4;
 
 impl Pack for Record {
     type Key = Option<Location>;
@@ -84,9 +85,12 @@ impl Pack for Record {
 
     fn pack(&self, base: &mut Base, packer: &mut Packer) {
         let Self { context, kind, known, dialect, copy, bytes, blocks } = self;
-        let Context { session, agent, time, location, version } = context;
+        let Context { session, agent, time, location, version, branch } = context;
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
-        let flags = flag(*known, KNOWN) | flag(*copy, COPY) | flag(location.is_some(), HAS_PLACE);
+        let flags = flag(*known, KNOWN)
+            | flag(*copy, COPY)
+            | flag(location.is_some(), HAS_PLACE)
+            | flag(branch.is_some(), HAS_BRANCH);
         packer.byte(flags | dialect_number(*dialect) << DIALECT);
         if let Some(Location { source, line, offset }) = *location {
             packer.difference(u64::from(source.0), &mut base.source);
@@ -97,6 +101,9 @@ impl Pack for Record {
         packer.number(session.map_or(0, |session| session.get() as u64 + 1));
         packer.number(agent.map_or(0, |agent| agent.get() as u64 + 1));
         packer.maybe_name(version.as_ref());
+        if branch.is_some() {
+            packer.maybe_name(branch.as_ref());
+        }
         packer.name(kind);
         packer.number(*bytes);
         pack_blocks(blocks, packer);
@@ -117,6 +124,7 @@ impl Pack for Record {
             time: Some(time).filter(|time| *time != Time::NEVER),
             location,
             version: unpacker.maybe_name(),
+            branch: (flags & HAS_BRANCH != 0).then(|| unpacker.name()),
         };
         Self {
             context,

@@ -14,6 +14,7 @@ impl LedgerBuilder<'_> {
                 id,
                 sessions: Vec::new(),
                 lean: facts.lean.contains(&id),
+                workflow: None,
                 invalid: facts.invalids.by_source.get(&id).copied().unwrap_or(0),
                 first_invalid: None,
                 truncated: None,

@@ -92,6 +92,12 @@ pub(in crate::report) fn title(series: By) -> &'static str {
         By::Agent => "Cost over time, by agent",
         By::Version => "Cost over time, by CLI version",
         By::Machine => "Cost over time, by machine",
+        By::Branch => "Cost over time, by branch",
+        By::Pr => "Cost over time, by pull request",
+        By::Skill => "Cost over time, by skill",
+        By::McpServer => "Cost over time, by MCP server",
+        By::Effort => "Cost over time, by effort",
+        By::Workflow => "Cost over time, by workflow",
         By::Day | By::Week | By::Month | By::Hour | By::Window => "Cost over time",
     }
 }
@@ -106,6 +112,12 @@ fn title_of_share(by: By) -> &'static str {
         By::Agent => "Cost by agent",
         By::Version => "Cost by CLI version",
         By::Machine => "Cost by machine",
+        By::Branch => "Cost by branch",
+        By::Pr => "Cost by pull request",
+        By::Skill => "Cost by skill",
+        By::McpServer => "Cost by MCP server",
+        By::Effort => "Cost by effort",
+        By::Workflow => "Cost by workflow",
         By::Day | By::Week | By::Month | By::Hour | By::Window => "Cost by period",
     }
 }

@@ -1,4 +1,4 @@
-//! Gates with a limit: cost, turns, duration and error rate.
+//! Gates with a limit: cost, turns, subagents, duration and error rate.
 
 use std::collections::BTreeSet;
 
@@ -164,6 +164,28 @@ fn turn_parts(input: &GateInput<'_>) -> Parts<u64> {
         }
     }
     parts
+}
+
+/// Evaluates the number of subagents.
+pub(super) fn agents(input: &GateInput<'_>, most: u64) -> Vec<Finding> {
+    let mut parts: Parts<u64> = input.each();
+    for context in input.view.ledger.started_agents() {
+        if let Some(run) = input.run_of(context) {
+            parts[run].push((context.location, 1));
+        }
+    }
+    let judged = parts.into_iter().map(|parts| {
+        let count = parts.len() as u64;
+        let held = count <= most;
+        Finding {
+            held,
+            figure: count.into(),
+            at: if held { None } else { passed(parts, most) },
+            what: Line::new(tone(held)).word("it started ").count(count, " subagent", " subagents"),
+            hint: Some(Line::new(Tone::Plain).words("see what each of them did: {agents}")),
+        }
+    });
+    judged.collect()
 }
 
 /// Agentic turns of each run.
