@@ -13,6 +13,7 @@ use clap::{
 pub use super::{
     archive::Archive,
     budget::{BudgetGate, Budgets},
+    context::Context,
     diff::Diff,
     doctor::Doctor,
     explain::Explain,
@@ -110,6 +111,8 @@ pub enum Command {
     Permissions(Box<Permissions>),
     /// Shows one session as a timeline.
     Show(Show),
+    /// Shows what filled the context window of a session.
+    Context(Context),
     /// Finds texts.
     Search(Search),
     /// Compares two runs, or two sets of runs.

@@ -6,6 +6,7 @@ mod budget;
 mod child;
 mod complete;
 mod config;
+mod context;
 mod diff;
 mod doctor;
 mod explain;
@@ -132,6 +133,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
         Command::Check(check) => gate::check(check, &variables, style),
         Command::Diff(diff) => diff::diff(diff, &variables, style),
         Command::Permissions(permissions) => permission::permissions(permissions, &variables, style),
+        Command::Context(context) => context::context(context, &variables, style),
         Command::Show(show) => show::show(show, &variables, style),
         Command::Search(search) => search::search(search, &variables, style),
         Command::Explain(explain) => explain::explain(explain, &variables, style),

@@ -21,7 +21,7 @@ use crate::{
     },
     input::{self, Search},
     render::Style,
-    report::{self, FindSessionError, FollowUp, LATEST, View},
+    report::{self, FindSessionError, FollowUp, LATEST, Report, ReportSpec, View},
     scan::{Locator, Target},
 };
 
@@ -49,25 +49,46 @@ pub struct Show {
 
 pub(super) fn show(show: &mut Show, variables: &Variables, style: Style) -> Result<ExitStatus, Error> {
     let Show { id, full, rows } = show;
+    if *full && !rows.output.shows_content(Channel::Stdout) {
+        return Err(Error::Usage("--full shows texts of the logs: add --content".to_owned()));
+    }
+    let detail = if *full { Detail::WHOLE_TEXTS } else { Detail::TOTALS };
+    let make = |view: &View<'_>, session: Option<SessionIndex>| report::show(view, session, *full);
+    report_session(id, rows, &SessionReport { spec: &report::SHOW, detail, make: &make }, variables, style)
+}
+
+/// A report about one session.
+pub(super) struct SessionReport<'a> {
+    pub(super) spec: &'static ReportSpec,
+    /// Detail that it needs besides that of its spec.
+    pub(super) detail: Detail,
+    pub(super) make: &'a dyn Fn(&View<'_>, Option<SessionIndex>) -> Report,
+}
+
+/// Reads what is needed for one session, and writes the report.
+pub(super) fn report_session(
+    id: &mut String,
+    rows: &mut Rows,
+    report: &SessionReport<'_>,
+    variables: &Variables,
+    style: Style,
+) -> Result<ExitStatus, Error> {
     // `show run.jsonl` has a path in place of the session.
     if id != LATEST && rows.query.input.paths.is_empty() && Path::new(id).exists() {
         rows.query.input.paths.push(std::mem::replace(id, LATEST.to_owned()).into());
     }
     let (id, rows) = (&*id, &*rows);
-    if *full && !rows.output.shows_content(Channel::Stdout) {
-        return Err(Error::Usage("--full shows texts of the logs: add --content".to_owned()));
-    }
-    let arrangement = rows.arrange.arrangement(&report::SHOW, &rows.output)?;
-    let make = |view: &View<'_>| report::show(view, report::find_session(view.ledger, id).ok(), *full);
-    let request = ReportRequest::of(&report::SHOW, &make);
-    let whole = if *full { Detail::WHOLE_TEXTS } else { Detail::TOTALS };
-    let request = ReportRequest { detail: request.detail | whole, ..request };
+    let SessionReport { spec, detail, make } = report;
+    let arrangement = rows.arrange.arrangement(spec, &rows.output)?;
+    let make_found = |view: &View<'_>| make(view, report::find_session(view.ledger, id).ok());
+    let request = ReportRequest::of(spec, &make_found);
+    let request = ReportRequest { detail: request.detail | *detail, ..request };
     // With --follow, the session may still appear, in any folder.
     let mut filtered = if rows.query.follow {
         read_filtered(&rows.query, &request, variables, &rows.output, &arrangement)?
     } else {
         let detail = request.detail | rows.output.content(request.spec, Channel::Stdout);
-        rows.output.fits(report::SHOW.name)?;
+        rows.output.fits(spec.name)?;
         let search = input::find(&plan::wanted(&rows.query.input, variables)?);
         check_search(&search, &rows.output)?;
         let filtered = read_for(id, search, &rows.query, detail, rows.output.quiet, variables)?;
@@ -75,8 +96,8 @@ pub(super) fn show(show: &mut Show, variables: &Variables, style: Style) -> Resu
         filtered
     };
     let session = find(id, &filtered.ledger, variables)?;
-    let make = |view: &View<'_>| report::show(view, session, *full);
-    let reports = filtered.reports(&make, &rows.output, &arrangement)?;
+    let make_session = |view: &View<'_>| make(view, session);
+    let reports = filtered.reports(&make_session, &rows.output, &arrangement)?;
     filtered.deliver(&reports, &rows.output, style)
 }
 

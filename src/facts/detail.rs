@@ -75,7 +75,7 @@ impl Detail {
     /// When requests were sent, answered and why they ended, and how long tools ran.
     pub const TIMING: Self = Self(1 << 22);
 
-    /// What responses and other rows are attributed to: branches, pull requests, skills, MCP servers and efforts.
+    /// Attributions of responses and other rows: branches, pull requests, skills, MCP servers and efforts.
     pub const ATTRIBUTION: Self = Self(1 << 26);
 
     /// Traces of hooks.
@@ -324,7 +324,7 @@ merged! {
 }
 
 merged! {
-    /// What the lines of a response are attributed to.
+    /// Attributions of the lines of a response.
     #[derive(Clone, Debug, Default)]
     pub(crate) struct Attribution {
         pub(crate) effort: First<Name>,
@@ -358,7 +358,7 @@ merged! {
         pub(crate) moments: Vec<Moment>,
         /// End and ids of responses.
         pub(crate) timings: Keyed<ResponseTiming>,
-        /// What responses are attributed to.
+        /// Attributions of responses.
         pub(crate) attributions: Keyed<Attribution>,
         /// The last line of a response whose ids were kept.
         timed: Unmerged<Option<timing::LastTimed>>,

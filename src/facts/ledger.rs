@@ -23,6 +23,7 @@ mod unbilled;
 use std::{collections::BTreeSet, sync::Arc};
 
 pub use attribution::{PullRequest, Timelines};
+pub(crate) use divide::divide;
 pub use exchange::{Exchange, ExchangeEnd, Exchanges};
 pub use explain::{Figure, Step, StepKind};
 pub use found::{Found, Query, Role, TextPart};
@@ -249,6 +250,9 @@ pub struct Response {
     pub request: Option<Name>,
     /// Id of the record of its request, if timing or requests are kept.
     pub request_record: Option<Name>,
+    /// Price of a million tokens at the beginning of its prompt, if requests are kept: read from the cache if anything
+    /// is, otherwise written to it or not cached.
+    pub prefix_price: Option<Usd>,
     /// The effort that was requested, if attributions are kept.
     pub effort: Option<Name>,
     /// The skill that the CLI attributes it to, if attributions are kept.

@@ -5,6 +5,7 @@
 //! merged, in log order.
 
 pub mod command;
+pub mod context;
 pub mod control;
 pub mod hook;
 pub mod limit;

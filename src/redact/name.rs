@@ -11,8 +11,8 @@ const COMPRESSED: &[&str] = &[".gz", ".zst"];
 /// Suffixes of logs.
 const SUFFIXES: &[&str] = &[".jsonl", ".ndjson", ".json"];
 
-/// The name of a folder of subagents.
-const SUBAGENTS: &str = "subagents";
+/// The names of folders of subagents, and of those of workflows.
+const SUBAGENTS: [&str; 2] = ["subagents", "workflows"];
 
 /// Start of the name of a subagent's log.
 const AGENT_PREFIX: &str = "agent-";
@@ -78,11 +78,11 @@ fn split(name: &str) -> (&str, &str) {
     plain.split_at(plain.len() - suffix)
 }
 
-/// Returns whether a name is that of a session, of a subagent, or of the folder of subagents.
+/// Returns whether a name is that of a session, of a subagent, or of a folder of subagents.
 fn is_id(name: &str) -> bool {
     let agent =
         |id: &str| !id.is_empty() && id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    name == SUBAGENTS || is_uuid(name) || name.strip_prefix(AGENT_PREFIX).is_some_and(agent)
+    SUBAGENTS.contains(&name) || is_uuid(name) || name.strip_prefix(AGENT_PREFIX).is_some_and(agent)
 }
 
 fn is_uuid(name: &str) -> bool {

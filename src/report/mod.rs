@@ -13,6 +13,7 @@ mod check;
 mod column;
 mod commands;
 mod contents;
+mod context;
 mod control;
 mod cost;
 mod diff;
@@ -64,6 +65,7 @@ pub use chart::{
     WEEKDAYS, hour_text, total,
 };
 pub use check::check;
+pub use context::context;
 pub use cost::{By, Windows, blocks, cost};
 pub use diff::{Allowance, Growth, PeriodSide, diff, diff_periods};
 pub use doctor::{Findings, Place, Retention, doctor};
@@ -99,6 +101,7 @@ pub use crate::facts::Name as Text;
 pub(crate) use self::{
     archive::SPEC as ARCHIVE,
     check::SPEC as CHECK,
+    context::SPEC as CONTEXT,
     cost::{BLOCKS, BY_PROMPT as COST_BY_PROMPT, SPEC as COST},
     diff::SPEC as DIFF,
     doctor::SPEC as DOCTOR,
@@ -129,6 +132,7 @@ pub const REPORTS: &[ReportSpec] = &[
     repeats::ERRORS,
     repeats::FAILURES,
     agents::SPEC,
+    context::SPEC,
     kinds::SPEC,
     permission::SPEC,
     permission::SUGGESTIONS,

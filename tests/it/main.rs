@@ -16,6 +16,7 @@ mod commands;
 #[cfg(unix)]
 mod completions;
 mod config;
+mod context;
 mod contract;
 mod control;
 mod diff;

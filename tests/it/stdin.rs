@@ -36,6 +36,7 @@ const COMMANDS: &[&[&str]] = &[
     &["commands"],
     &["control"],
     &["show", "latest"],
+    &["context", "latest"],
     &["explain", "cost"],
     &["cost"],
     &["daily"],

@@ -21,7 +21,7 @@ use crate::{
         settled::{Settled, SettledCall},
     },
     input::SourceId,
-    measure::Prices,
+    measure::{Prices, Tokens, Usd},
 };
 
 impl Facts {
@@ -218,6 +218,7 @@ impl<'a> LedgerBuilder<'a> {
         let rows = merged_rows(&self.details.responses, |row| &row.context, &self.settled.owners);
         self.ledger.responses.reserve(rows.len());
         self.responses.reserve(rows.len());
+        let requests = self.details.kept.contains(Detail::REQUESTS);
         for (id, merged, row) in rows {
             let Some(facts) = facts.responses.get(id) else { continue };
             // Stream events without an id have no row here.
@@ -250,6 +251,7 @@ impl<'a> LedgerBuilder<'a> {
                 stop_reason: timing.and_then(|timing| timing.stop_reason.get()).cloned(),
                 request: timing.and_then(|timing| timing.request.get()).cloned(),
                 request_record: timing.and_then(|timing| timing.request_record.get()).cloned(),
+                prefix_price: requests.then(|| prefix_price(prices, facts)).flatten(),
                 effort: attributed(|attribution| &attribution.effort),
                 skill: attributed(|attribution| &attribution.skill),
                 mcp_server: attributed(|attribution| &attribution.mcp_server),
@@ -414,6 +416,20 @@ impl<'m> Merged<'m> {
     pub(super) fn order(&self) -> (LinePlace, usize) {
         (self.first.place, self.row)
     }
+}
+
+/// Price of a million tokens at the beginning of the prompt of a response.
+fn prefix_price(prices: &Prices, facts: &responses::Response) -> Option<Usd> {
+    const MILLION: u64 = 1_000_000;
+    let (model, own) = (facts.requested.get().or(facts.model.get())?, facts.tokens());
+    let none = Tokens::default();
+    let tokens = match () {
+        () if own.cache_read > 0 => Tokens { cache_read: MILLION, ..none },
+        () if own.cache_write_1h > 0 => Tokens { cache_write_1h: MILLION, ..none },
+        () if own.cache_write_5m > 0 => Tokens { cache_write_5m: MILLION, ..none },
+        () => Tokens { input: MILLION, ..none },
+    };
+    prices.cost(model, &tokens, facts.terms())
 }
 
 fn branch_of(context: &EventContext) -> Option<(LinePlace, &Name)> {

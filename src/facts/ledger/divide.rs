@@ -4,7 +4,7 @@
 ///
 /// Each part is the difference of two rounded running sums, so the parts add up and none is off by more than
 /// one.
-pub(super) fn divide(amount: i128, weights: impl Iterator<Item = u128> + Clone) -> Vec<i128> {
+pub(crate) fn divide(amount: i128, weights: impl Iterator<Item = u128> + Clone) -> Vec<i128> {
     let sum: u128 = weights.clone().fold(0, u128::saturating_add);
     let even = sum == 0;
     let count = weights.clone().count() as u128;

@@ -13,7 +13,7 @@ use crate::{
     report::names_id,
 };
 
-/// What rows must be attributed to; each list is empty for all.
+/// The attributions that rows must have; each list is empty for all.
 #[derive(Clone, Debug, Default)]
 pub struct Attributions {
     /// Branches.
