@@ -14,7 +14,7 @@ use ccstat::internal::{
     render::{self, Format, Style, otlp, perfetto},
     report::{
         self, Arrangement, By, Findings, Gate, Growth, Kind, Names, Periods, REPORTS, Report, TestedCall,
-        Trial, View, Windows, trace::Traces,
+        TimeBy, Trial, View, Windows, trace::Traces,
     },
     scan::{self, Options, Progress},
 };
@@ -129,6 +129,8 @@ fn all(view: &View<'_>, prices: &Prices) -> Vec<Report> {
         report::verdicts(&trial, &tried),
         report::diff(view, view, limits),
         report::cost(view, &[By::Project, By::Model]),
+        report::time(view, TimeBy::Prompt),
+        report::time(view, TimeBy::Project),
         report::prices(prices),
         report::forecast(view, None, last),
         report::blocks(view, Windows::Active, last),

@@ -11,9 +11,9 @@ use ccstat::internal::{
     event::{self, DecodeError, Query},
     facts::{Account, Counts, Detail, Facts, Name},
     input::{Limits, Origin, Place, Source, SourceId},
-    measure::{Prices, Usd, calendar::Zone},
+    measure::{Prices, Time, Usd, calendar::Zone},
     render::{self, Format, Style},
-    report::{self, Attributions, By, Data, Filter, Names, Pattern, Report, View},
+    report::{self, Attributions, By, Data, Filter, Names, Pattern, Report, ReportSpec, TimeBy, View},
     scan::{self, Options, Progress},
 };
 use proptest::{prelude::*, sample::select};
@@ -393,6 +393,27 @@ fn question() -> BoxedStrategy<Value> {
     .boxed()
 }
 
+/// When the CLI did something.
+fn moment() -> BoxedStrategy<Value> {
+    let source = select(&["sdk", "compact"][..]);
+    let ran = json!({"durationMs": 1500});
+    prop_oneof![
+        Just(json!({"type": "queue-operation", "operation": "dequeue"})),
+        (select(IDS), source).prop_map(|(id, source)| json!({"type": "api-request", "id": id, "querySource": source})),
+        (select(IDS), select(MESSAGES)).prop_map(|(id, message)| json!({"type": "assistant", "requestRef": id,
+            "message": {"id": message, "model": "claude-opus-4-8", "content": [{"type": "text", "text": "x"}]}})),
+        select(TEXTS).prop_map(|text| json!({"type": "user", "message": {"role": "user", "content": text}})),
+        select(CALLS).prop_map(move |call| json!({"type": "user", "toolUseResult": ran, "message": {"content":
+            [{"type": "tool_result", "tool_use_id": call, "content": "x"}]}})),
+        Just(json!({"type": "system", "subtype": "compact_boundary",
+            "compactMetadata": {"trigger": "manual", "durationMs": 2500}})),
+        Just(json!({"type": "system", "subtype": "api_error", "error": {"status": 529}, "retryInMs": 700})),
+        Just(json!({"type": "result", "subtype": "success", "duration_ms": 9000, "ttft_ms": 800, "time_to_request_ms": 300})),
+        Just(json!({"type": "system", "subtype": "away_summary"})),
+    ]
+    .boxed()
+}
+
 /// A record in one of the dialects, with its ids and its time.
 fn record() -> BoxedStrategy<Value> {
     let body = prop_oneof![
@@ -403,6 +424,7 @@ fn record() -> BoxedStrategy<Value> {
         3 => system(),
         3 => other(),
         6 => prop_oneof![hook(), task(), limit(), control(), decision(), command(), question()],
+        3 => moment(),
     ];
     let session = prop::option::weighted(0.9, select(SESSIONS));
     let uuid = prop::option::weighted(0.7, select(UUIDS));
@@ -658,12 +680,17 @@ fn settled(facts: Facts) -> Account {
 fn sum(report: &Report, key: &str) -> i128 {
     let Data::Rows(table) = &report.data else { panic!("{} has no rows", report.name) };
     let at = table.columns.iter().position(|head| head.key == key).expect("the column");
-    let number = |value: &report::Value| match value {
+    table.rows.iter().map(|row| number(&row[at])).sum()
+}
+
+/// Returns a count, an amount of nano-dollars or a time in milliseconds; 0 for other values.
+fn number(value: &report::Value) -> i128 {
+    match value {
         report::Value::Count(count) => i128::from(*count),
         report::Value::Usd(amount) => amount.nanos(),
+        report::Value::Millis(time) => time.as_f64() as i128,
         _ => 0,
-    };
-    table.rows.iter().map(|row| number(&row[at])).sum()
+    }
 }
 
 proptest! {
@@ -710,6 +737,7 @@ proptest! {
         detail in select(DETAILS),
     ) {
         let pieces = pieces_with(detail, &logs);
+        prop_assume!(!pieces.is_empty());
         let turns: Vec<usize> = turns.into_iter().map(|turn| turn.index(1000)).collect();
         let in_order = pieces.iter().cloned().fold(Facts::new(detail), |mut all, piece| {
             all.merge(piece);
@@ -819,6 +847,32 @@ proptest! {
                 prop_assert_eq!(sum(&report, key), i128::from(total), "{} by {:?}", key, by);
             }
             prop_assert_eq!(sum(&report, "cost_usd"), whole.cost.total.map_or(0, Usd::nanos), "by {:?}", by);
+        }
+    }
+
+    #[test]
+    fn the_parts_of_time_add_up_to_the_wall_time(logs in logs(), since in prop::option::weighted(0.3, 0u32..10)) {
+        let files = Files::of(&logs);
+        let names: Vec<Name> = files.sources.iter().map(|source| source.name().into()).collect();
+        let time = |minute: u32| Time::parse(&format!("2026-01-01T00:{minute:02}:00Z"));
+        let filter = Filter { since: since.and_then(time), ..Filter::default() };
+        let detail = filter.detail(ReportSpec::named("time").unwrap().keeps);
+        let mut ledger = files.facts(1, Limits::default(), detail).ledger(&Prices::built_in());
+        filter.apply(&mut ledger);
+        let zone = Zone::named("UTC").unwrap();
+        let view = View { ledger: &ledger, names: Names(&names), zone: &zone };
+        let reports = TimeBy::ALL.map(|by| report::time(&view, by));
+        for report in &reports {
+            let Data::Rows(table) = &report.data else { panic!("time has rows") };
+            let at = |key: &str| table.columns.iter().position(|head| head.key == key).expect("the column");
+            let (wall, first, last) = (at("span_ms"), at("first_token_ms"), at("unexplained_ms"));
+            for row in table.rows.iter().filter(|row| row[first] != report::Value::Missing) {
+                prop_assert_eq!(row[first..=last].iter().map(number).sum::<i128>(), number(&row[wall]));
+            }
+        }
+        for key in ["span_ms", "first_token_ms", "tools_ms", "idle_ms", "parallel_saved_ms"] {
+            let sums = reports.each_ref().map(|report| sum(report, key));
+            prop_assert_eq!([sums[0]; 3], sums, "{}", key);
         }
     }
 

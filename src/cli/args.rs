@@ -33,7 +33,7 @@ pub use super::{
     tee::Tee,
     trace::Trace,
 };
-pub use history::{Blocks, Cost, Limits, PeriodReport, Sessions};
+pub use history::{Blocks, Cost, Limits, PeriodReport, Sessions, Time};
 
 use crate::{
     event::Query as TextQuery,
@@ -123,6 +123,8 @@ pub enum Command {
     Blocks(Blocks),
     /// Lists limits, or estimates when one is reached.
     Limits(Limits),
+    /// Shows where wall time went.
+    Time(Time),
     /// Explains how a cost was computed.
     Explain(Explain),
     /// Shows today, this week, cost by day, sessions and failures.

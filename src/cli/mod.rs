@@ -56,7 +56,7 @@ use crate::{
     input::{self, Limits, Origin, Roots, Search, Source, Stop},
     measure::calendar,
     render::{self, Format, Style, human},
-    report::{self, By, Preset, Report, ReportSpec, View, Windows},
+    report::{self, By, Preset, Report, ReportSpec, TimeBy, View, Windows},
     scan::{self, Options, Progress, Unread},
 };
 use args::{Cli, Command, ReportCommand};
@@ -182,6 +182,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitStatus, 
             let spec = if by_prompt { &report::COST_BY_PROMPT } else { &report::COST };
             let detail = cost.by.iter().fold(spec.keeps, |all, by| all | by.detail());
             write(&cost.rows, ReportRequest { detail, ..ReportRequest::of(spec, &make) })
+        }
+        Command::Time(time) => {
+            let make = |view: &View<'_>| report::time(view, time.by);
+            let is_by_prompt = time.by == TimeBy::Prompt;
+            let spec = if is_by_prompt { &report::TIME_BY_PROMPT } else { &report::TIME };
+            write(&time.rows, ReportRequest::of(spec, &make))
         }
         Command::Archive(archive) => archive::archive(archive, &variables, style),
         Command::Trace(trace) => trace::trace(trace, &variables),

@@ -310,6 +310,7 @@ fn turn_end<'a, P: Parser<'a>>(record: &Record<'a>, dialect: Dialect) -> TurnEnd
         api: millis(fields, RecordKey::ApiMillis),
         wall: millis(fields, wall),
         first_token: millis(fields, RecordKey::FirstToken),
+        time_to_request: millis(fields, RecordKey::TimeToRequest),
         denials: denials.into_iter().filter_map(P::fields).map(|entry| denial(&entry)).collect(),
     }
 }

@@ -181,6 +181,7 @@ fields! {
         AttributionAgent = "attributionAgent"
         SnakeToolUseResult = "tool_use_result"
         FirstToken = "ttft_ms"
+        TimeToRequest = "time_to_request_ms"
         SnakeRetryDelay = "retry_delay_ms"
         CamelRetryDelay = "retryInMs"
         SnakeCompaction = "compact_metadata"

@@ -367,6 +367,8 @@ pub struct TurnEnd<'a> {
     pub wall: Option<Millis>,
     /// Time until the first token.
     pub first_token: Option<Millis>,
+    /// Time until the first request.
+    pub time_to_request: Option<Millis>,
     /// Refused calls of this turn.
     pub denials: Vec<Denial<'a>>,
 }

@@ -53,6 +53,7 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         self.detail_record();
         self.detail_traces();
         self.detail_moment();
+        self.detail_record_time();
         self.detail_excerpts();
         self.detail_last_message();
         self.detail_found();
@@ -312,6 +313,7 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
             is_error: end.is_error,
             num_turns: end.num_turns,
             first_token: end.first_token,
+            time_to_request: end.time_to_request,
         };
         self.facts.chain.results.push(result);
         self.ending(Ending { response: None, result: Some(Last(place.offset)) });

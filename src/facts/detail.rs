@@ -4,6 +4,7 @@ mod excerpt;
 mod found;
 mod note;
 mod record;
+mod record_time;
 mod timing;
 mod traced;
 
@@ -13,6 +14,8 @@ pub(crate) use excerpt::{ExcerptOf, Titles};
 pub(crate) use found::FoundRow;
 pub(crate) use note::AGENT_TOOLS;
 pub(crate) use record::{Record, dialect_number, pack_blocks, unpack_blocks};
+pub(super) use record_time::RecordOwners;
+pub use record_time::RecordTime;
 pub use timing::MomentKind;
 pub(crate) use timing::{Moment, ResponseTiming};
 pub(crate) use traced::{SessionSpan, Traced, Writers};

@@ -30,7 +30,7 @@ pub use found::{Found, Query, Role, TextPart};
 pub use index::{AgentIndex, CallIndex, ExchangeIndex, PromptIndex, ResponseIndex, SessionIndex};
 pub use record::{PackedRecords, Record};
 
-pub use super::detail::MomentKind;
+pub use super::detail::{MomentKind, RecordTime};
 use super::{Name, account::Input, key::Id, settled::lacks_result};
 use crate::{
     event::{self, Dialect, trace::Trace},
@@ -171,6 +171,8 @@ pub struct Session {
     pub title: Option<Name>,
     /// Its last prompt, if the log has a record of it and titles are kept.
     pub last_prompt: Option<Name>,
+    /// When its records were written, sorted, if timing is kept.
+    pub times: Vec<RecordTime>,
 }
 
 impl Session {
@@ -370,8 +372,10 @@ pub struct Turn {
     pub wall: Option<Millis>,
     /// API time.
     pub api: Option<Millis>,
-    /// Time until the first token.
+    /// Time from the start of the turn to the first token.
     pub first_token: Option<Millis>,
+    /// Time from the start of the turn to its first request.
+    pub time_to_request: Option<Millis>,
     /// Cost of the turn.
     pub cost: Option<Usd>,
     /// Cost by model, if the record has it.

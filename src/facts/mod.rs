@@ -38,6 +38,7 @@ pub use account::{
 };
 pub use arrival::{Arrivals, Arrived};
 use calls::Call;
+pub(crate) use detail::AGENT_TOOLS;
 pub use detail::Detail;
 use detail::{Details, RowsById, SessionEvent};
 use difference::ResetsAndVersions;

@@ -1,6 +1,7 @@
 //! Sessions, and the records that only have a meaning in log order: results, resets and versions.
 
 use super::{
+    detail::RecordTime,
     key::{Id, Name, Names, SessionKey},
     ledger::MessageKind,
     merge::{CompactPlace, Earliest, First, Last, Merge, SmallSet},
@@ -31,6 +32,8 @@ merged! {
         pub(crate) state: Option<CostState>,
         /// Its last message, if events are kept.
         pub(crate) last: Option<Last<Message>>,
+        /// When its records were written, if timing is kept.
+        pub(crate) times: Vec<RecordTime>,
     }
 }
 
@@ -49,6 +52,7 @@ impl Session {
             sources: SmallSet::One(place.source),
             state: None,
             last: None,
+            times: Vec::new(),
         }
     }
 
@@ -139,6 +143,8 @@ pub(crate) struct TurnEnd {
     pub(crate) num_turns: Option<u64>,
     /// Time until the first token.
     pub(crate) first_token: Option<Millis>,
+    /// Time until the first request.
+    pub(crate) time_to_request: Option<Millis>,
 }
 
 merged! {

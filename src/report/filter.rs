@@ -297,6 +297,9 @@ impl Filter {
         packed_records.retain(|record| plain(&record.context));
         traces.retain(|row| plain(&row.context));
         moments.retain(|row| plain(&row.context));
+        for session in &mut ledger.sessions {
+            session.times.retain(|record| no_tool && no_model && self.in_time(Some(record.time)));
+        }
         self.narrow_sessions(ledger, &sessions);
     }
 

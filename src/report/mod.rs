@@ -47,8 +47,8 @@ mod sum;
 mod summary;
 mod table;
 mod tasks;
+mod time;
 mod tools;
-#[cfg(feature = "cli")]
 pub mod trace;
 mod turns;
 mod unit;
@@ -90,6 +90,7 @@ pub use stream::{RowSink, RowStream};
 pub use sum::View;
 pub use summary::{Names, arrived, interrupted, running, summary, with_failure, with_kinds, with_pictures};
 pub use table::{Column, Data, Head, PAGE_ROWS, Report, Section, Shown, Table, heads};
+pub use time::{TimeBy, time};
 pub use unit::Unit;
 pub use value::{Members, Value};
 
@@ -114,6 +115,7 @@ pub(crate) use self::{
     sessions::SPEC as SESSIONS,
     show::SPEC as SHOW,
     summary::SPEC as SUMMARY,
+    time::{BY_PROMPT as TIME_BY_PROMPT, SPEC as TIME},
 };
 
 /// All reports, in the order of the help. Commands, help, schemas, exports, snapshots and documents derive
@@ -148,6 +150,7 @@ pub const REPORTS: &[ReportSpec] = &[
     overview::SPEC,
     sessions::SPEC,
     prompts::SPEC,
+    time::SPEC,
     search::SPEC,
     cost::SPEC,
     cost::DAILY,

@@ -153,6 +153,8 @@ impl SpanBody {
 pub struct Interaction {
     /// Its number in the session, from 1.
     pub number: u64,
+    /// Number of its prompt or turn in the session.
+    pub exchange: Option<u64>,
     /// How it ended, if the log says it.
     pub outcome: Option<&'static str>,
     /// First line of the prompt, if content is kept.
@@ -183,6 +185,8 @@ pub struct Request {
     pub attempts: Option<u64>,
     /// When each attempt began, as far as the log has it.
     pub attempt_times: Vec<Time>,
+    /// Time of the first line of the response.
+    pub first_line: Option<Time>,
     /// Time until the first line of the response, if the start is known.
     pub first_token: Option<Millis>,
     /// First line of the text, if content is kept.

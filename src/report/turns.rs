@@ -45,8 +45,10 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
             => row.turn.ok;
         millis wall_ms "Wall" [nullable] "Wall time." => row.turn.wall;
         millis api_ms "API" [nullable] "Time spent in the API." => row.turn.api;
-        millis first_token_ms "First token" [nullable, no_sum, wide] "Time to the first token."
+        millis first_token_ms "First token" [nullable, no_sum, wide] "Time to the first token, from the start of the turn."
             => row.turn.first_token;
+        millis time_to_request_ms "Request" [nullable, no_sum, data] "Time to the first request, from the start of the turn."
+            => row.turn.time_to_request;
         count num_turns "Steps" "Responses of the model: `num_turns` as reported by the CLI." => row.turn.num_turns;
         usd cost_usd "Cost" "Reported cost of this prompt: the difference to the previous total." => row.turn.cost;
         text place "Location" [wide_screen] "Location of the record." => &row.context.place;

@@ -82,7 +82,7 @@ macro_rules! snapshots {
 }
 
 snapshots! {
-    summary overview sessions prompts search show context check turns tools calls denials errors kinds agents permissions suggestions verdicts hooks mcp tasks limits forecast
+    summary overview sessions prompts time search show context check turns tools calls denials errors kinds agents permissions suggestions verdicts hooks mcp tasks limits forecast
     questions commands control cost daily weekly monthly blocks prices responses charges failures records contents explain diff archive doctor
 }
 

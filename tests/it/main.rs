@@ -74,6 +74,7 @@ mod support;
 mod tee;
 #[cfg(unix)]
 mod terminal;
+mod time;
 mod trace;
 #[cfg(target_os = "linux")]
 mod trust;

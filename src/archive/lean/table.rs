@@ -90,6 +90,7 @@ const ROWS: &[Row] = &[
         "toolDenialKind", "parent_tool_use_id", "api_message_id", "tool_use_id", "tool_name", "durationMs",
         "totalCostUSD", "duration_api_ms", "duration_ms", "duration", "cost", "total_cost_usd", "num_turns",
         "toolUseId", "parentToolUseID", "agentId", "agent_id", "subagent_type", "attributionAgent", "ttft_ms",
+        "time_to_request_ms",
         "retry_delay_ms", "retryInMs", "requestSessionId", "sourceToolUseID", "permissionMode", "mode",
         "hook_id", "hook_event", "hook_name", "exit_code", "exitCode", "outcome", "toolUseID", "task_id",
         "task_type", "compact_result", "trigger", "original_model", "originalModel", "fallback_model",

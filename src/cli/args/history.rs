@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::{Budgets, Compatibility, Rows};
-use crate::report::{By, Outcome, Windows};
+use crate::report::{By, Outcome, TimeBy, Windows};
 
 /// Arguments of `cost`.
 #[derive(Debug, Args)]
@@ -14,6 +14,17 @@ pub struct Cost {
     /// Group by this key, or by several, such as day,model
     #[arg(long, value_name = "KEY", value_enum, value_delimiter = ',', default_value = "day")]
     pub by: Vec<By>,
+}
+
+/// Arguments of `time`.
+#[derive(Debug, Args)]
+pub struct Time {
+    /// Arguments of every report.
+    #[command(flatten)]
+    pub rows: Rows,
+    /// Group by this key
+    #[arg(long, value_name = "KEY", value_enum, default_value = "session")]
+    pub by: TimeBy,
 }
 
 /// Arguments of `daily`, `weekly` and so on.

@@ -76,6 +76,7 @@ fn merge_session(session: &mut Session, other: Session) {
         steps: _, // explained per session, before sessions are merged
         title,
         last_prompt,
+        times,
     } = other;
     session.project = session.project.take().or(project);
     session.machine = session.machine.take().or(machine);
@@ -88,4 +89,6 @@ fn merge_session(session: &mut Session, other: Session) {
     session.unpriced.extend(unpriced);
     session.title = session.title.take().or(title);
     session.last_prompt = session.last_prompt.take().or(last_prompt);
+    session.times.extend(times);
+    session.times.sort_unstable();
 }

@@ -14,7 +14,7 @@ use crate::{
     facts::{
         Facts, Hashed, Name,
         cost::{Bill, NO_MODEL, Owners, computed},
-        detail::{AgentRef, Attribution, Detail, Details, EventContext, ExcerptOf, LinePlace},
+        detail::{AgentRef, Attribution, Detail, Details, EventContext, ExcerptOf, LinePlace, RecordOwners},
         key::{Id, SessionKey},
         merge::{Earliest, First, Last, Merge},
         responses,
@@ -40,7 +40,7 @@ impl Facts {
         let rows = std::mem::take(&mut details.records);
         let records = (!rows.is_empty()).then_some(records);
         let (bills, _) = settled.bills(prices);
-        let mut builder = LedgerBuilder::new(&settled, &details);
+        let mut builder = LedgerBuilder::new(&settled, &details, input.copies > 0);
         builder.settle_sessions(&bills);
         builder.responses(prices);
         builder.unbilled(prices, &bills);
@@ -93,7 +93,7 @@ pub(super) struct LedgerBuilder<'a> {
 }
 
 impl<'a> LedgerBuilder<'a> {
-    fn new(settled: &'a Settled<'a>, details: &'a Details) -> Self {
+    fn new(settled: &'a Settled<'a>, details: &'a Details, has_copies: bool) -> Self {
         let mut builder = Self {
             facts: settled.facts,
             details,
@@ -106,12 +106,13 @@ impl<'a> LedgerBuilder<'a> {
             response_facts: Vec::new(),
             tools: Vec::new(),
         };
-        builder.sessions();
+        builder.sessions(has_copies);
         builder
     }
 
-    fn sessions(&mut self) {
+    fn sessions(&mut self, has_copies: bool) {
         let titles = self.details.titles.settle();
+        let mut records = RecordOwners::new(has_copies);
         let mut all: Vec<_> = self.facts.sessions.iter().collect();
         all.sort_unstable_by_key(|(key, session)| (session.start, *key));
         for (key, session) in all {
@@ -136,6 +137,7 @@ impl<'a> LedgerBuilder<'a> {
                 steps: Vec::new(),
                 title: titles.title(key),
                 last_prompt: titles.last_prompt(key),
+                times: records.own(&session.times),
             });
         }
     }

@@ -48,6 +48,7 @@ impl LedgerBuilder<'_> {
                 wall: end.wall,
                 api: one.api,
                 first_token: turn.result().first_token,
+                time_to_request: turn.result().time_to_request,
                 cost: one.cost,
                 failure: self
                     .details

@@ -17,7 +17,7 @@ use crate::{
         key::Id,
         ledger::{Call, Context, Ledger, SessionIndex, Traced},
     },
-    measure::Millis,
+    measure::{Millis, Time},
 };
 
 /// One run of a hook.
@@ -33,6 +33,8 @@ pub struct Hook {
     pub command: Option<Name>,
     /// Its duration, if the log has it.
     pub took: Option<Millis>,
+    /// Time of the record of its end, if the log has one.
+    pub ended: Option<Time>,
     /// How it ended.
     pub end: HookEnd,
 }
@@ -55,7 +57,9 @@ impl Hook {
         let of_tool = || Some(Name::from(format!("{event}:{}", tool?.tool)));
         let name = decoded.name.clone().or_else(of_tool).unwrap_or_else(|| Name::clone(&event));
         let trace::Hook { command, took, end, .. } = decoded;
-        Self { context: context.clone(), event, name, command: command.clone(), took: *took, end: *end }
+        let is_end = matches!(decoded.record_kind, HookRecordKind::Ending | HookRecordKind::Summary);
+        let (command, ended) = (command.clone(), context.time.filter(|_| is_end));
+        Self { context: context.clone(), event, name, command, took: *took, ended, end: *end }
     }
 
     /// Returns whether both may be the same run. A name without a matcher fits any.
@@ -66,12 +70,13 @@ impl Hook {
 
     /// Adds what another record about the same run knows.
     fn merge(&mut self, other: Self) {
-        let Self { context, event: _, name, command, took, end } = other;
+        let Self { context, event: _, name, command, took, ended, end } = other;
         if self.name == self.event {
             self.name = name;
         }
         self.command = self.command.take().or(command);
         self.took = self.took.or(took);
+        self.ended = self.ended.into_iter().chain(ended).min();
         self.end = self.end.max(end);
         // A fork repeats records of its original session.
         self.context.prefer_earlier_session(&context);

@@ -159,6 +159,7 @@ impl<'l> Builder<'l> {
             error,
             body: SpanBody::Interaction(Interaction {
                 number: 0,
+                exchange: draft.exchange.map(|exchange| exchange.number),
                 outcome: outcome.map(ExchangeEnd::name),
                 prompt: prompt.and_then(|prompt| prompt.text.clone()),
             }),

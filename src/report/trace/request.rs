@@ -68,7 +68,12 @@ impl Lane<'_> {
         let candidates = (since..until.max(since)).filter(|&at| !self.sent[at].is_claimed);
         let own = exact.or_else(|| candidates.clone().next_back());
         let source = own.and_then(|own| self.sent[own].source);
-        let is_own = |at: &usize| own.is_some() && self.sent[*at].source == source;
+        // A request before the input that this one answers was interrupted.
+        let input = own.and_then(|own| self.input_before(self.sent[own].time));
+        let is_own = |at: &usize| {
+            let Sent { time, source: own_source, .. } = &self.sent[*at];
+            own.is_some() && *own_source == source && Some(*time) >= input
+        };
         let mut chosen: Vec<usize> = candidates.filter(is_own).collect();
         chosen.extend(exact.filter(|exact| !chosen.contains(exact)));
         let mut attempts: Vec<Time> = chosen.iter().map(|&at| self.sent[at].time.min(time)).collect();
@@ -193,6 +198,7 @@ impl<'l> Builder<'l> {
             cost,
             attempts: Some(count),
             attempt_times: attempts,
+            first_line: Some(time),
             first_token: sent.map(|sent| time.since(sent)),
             said: response.said.clone(),
             message: None,
@@ -375,6 +381,12 @@ mod tests {
         let mut lane = lane(&[10, 30, 60], &[20], &[5, 55]);
         assert_eq!(begin(&mut lane, 50), (at(10), false, 2));
         assert_eq!(begin(&mut lane, 70), (at(60), false, 1));
+    }
+
+    #[test]
+    fn a_request_that_was_interrupted_is_no_attempt_of_the_next_one() {
+        let mut lane = lane(&[10, 600], &[], &[5, 590]);
+        assert_eq!(begin(&mut lane, 650), (at(600), false, 1));
     }
 
     #[test]
