@@ -590,6 +590,25 @@ fn the_request_of_a_response_is_kept_whichever_line_names_it_and_is_read_first()
     }
 }
 
+/// A log has two lines of a response, the second with a branch. Another log has a line between them.
+#[test]
+fn the_branch_of_a_response_is_that_of_its_first_line_with_one() {
+    let line = |branch: Option<&str>| {
+        let message = json!({"id": "msg_1", "role": "assistant", "model": "mystery-1", "content": []});
+        json!({"type": "assistant", "gitBranch": branch, "sessionId": "s-one", "message": message})
+            .to_string()
+    };
+    let lines = [(0, line(None)), (20, line(Some("late"))), (10, line(Some("early")))];
+    let mut facts = Facts::new(Detail::ALL);
+    for (offset, line) in &lines {
+        let place = Place { source: SourceId(0), offset: *offset, unit: 0, line: *offset };
+        facts.unit(place.source, 0, 0, 1);
+        facts.absorb(place, &event::decode(line.as_bytes()).expect("an event"));
+    }
+    let ledger = facts.ledger(&Prices::built_in());
+    assert_eq!(ledger.responses[0].context.branch.as_deref(), Some("early"));
+}
+
 /// Every kind of detail: all at once, and each kind of traces alone.
 const DETAILS: &[Detail] = &[
     Detail::ALL,

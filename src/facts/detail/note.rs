@@ -299,13 +299,13 @@ impl RecordAbsorber<'_, '_, '_> {
         let context = self.context(time);
         let Some(details) = self.details() else { return };
         // The lines of a response follow each other. One row holds them: the first place and the earliest
-        // time.
+        // time. The first branch is that of its own line, so a row without one cannot take it.
         if let Some((last, row)) = details.responses.last_mut()
             && *last == response
             && row.context.is_before(&context)
+            && (row.context.branch.is_some() || context.branch.is_none())
         {
             row.context.time.merge(context.time);
-            row.context.branch = row.context.branch.take().or(context.branch);
             return;
         }
         let id = id.filter(|_| details.kept.contains(Detail::AGENTS)).map(Name::from);
