@@ -1,5 +1,6 @@
 //! Writes reports in all formats. Decides how a report looks, never its content.
 
+#[cfg(feature = "cli")]
 mod buffer;
 mod comment;
 mod csv;
