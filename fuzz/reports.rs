@@ -106,6 +106,7 @@ fn periods(zone: &Zone) -> Periods {
 fn all(view: &View<'_>, prices: &Prices) -> Vec<Report> {
     let gates = [
         Gate::MaxCost(Usd::from_nanos(1)),
+        Gate::MaxRebuiltCost(Usd::from_nanos(1)),
         Gate::MaxTurns(0),
         Gate::MaxDuration(Millis::new(0)),
         Gate::MaxToolErrorRate(0.0),

@@ -414,6 +414,40 @@ fn moment() -> BoxedStrategy<Value> {
     .boxed()
 }
 
+/// Records of requests, and responses that use the cache, answer them or say why the cache was lost.
+fn request() -> BoxedStrategy<Value> {
+    let cached = select(&[0u64, 900, 1000, 5000][..]);
+    let usage = (cached.clone(), cached, any::<bool>()).prop_map(|(read, write, hour)| {
+        json!({"input_tokens": 1, "cache_read_input_tokens": read, "cache_creation_input_tokens": write,
+            "cache_creation": {"ephemeral_1h_input_tokens": if hour { write } else { 0 }}})
+    });
+    let miss = prop::option::weighted(
+        0.2,
+        select(&["tools_changed", "messages_changed", "unavailable", "unheard_of"][..]),
+    );
+    let agent = prop::option::weighted(0.3, select(&["agent-1", "agent-2"][..]));
+    let message = (select(&["msg_4", "msg_5", "msg_6", "msg_7"][..]), select(MODELS), usage, miss);
+    let tools = prop::collection::vec(select(TOOLS), 0..3);
+    prop_oneof![
+        4 => (message, prop::option::of(select(IDS)), agent).prop_map(|((id, model, usage, miss), request, agent)| {
+            let mut message = json!({"id": id, "role": "assistant", "model": model, "content": [], "usage": usage});
+            miss.inspect(|miss| message["diagnostics"] = json!({"cache_miss_reason": {"type": miss}}));
+            let mut record = json!({"type": "assistant", "requestRef": request, "message": message});
+            agent.inspect(|agent| record["agentId"] = json!(agent));
+            record
+        }),
+        2 => (select(IDS), prop::option::of(select(IDS)), 0u64..4, select(&["a", "b"][..]), select(MODELS)).prop_map(
+            |(id, base, keep, shape, model)| json!({"type": "api-request", "id": id, "base": base, "keep": keep,
+                "tail": ["x"], "shapeHash": shape, "params": {"model": model, "betas": [shape]}})
+        ),
+        1 => (select(&["a", "b"][..]), tools).prop_map(|(id, tools)| {
+            let tools: Vec<Value> = tools.into_iter().map(|tool| json!({"name": tool})).collect();
+            json!({"type": "api-request-shape", "shapeHash": id, "shape": {"system": [id], "tools": tools}})
+        }),
+    ]
+    .boxed()
+}
+
 /// A record in one of the dialects, with its ids and its time.
 fn record() -> BoxedStrategy<Value> {
     let body = prop_oneof![
@@ -423,7 +457,7 @@ fn record() -> BoxedStrategy<Value> {
         3 => stream_event(),
         3 => system(),
         3 => other(),
-        6 => prop_oneof![hook(), task(), limit(), control(), decision(), command(), question()],
+        6 => prop_oneof![hook(), task(), limit(), control(), decision(), command(), question(), request()],
         3 => moment(),
     ];
     let session = prop::option::weighted(0.9, select(SESSIONS));
@@ -622,6 +656,7 @@ const DETAILS: &[Detail] = &[
     Detail::ROWS.and(Detail::COMMANDS),
     Detail::ROWS.and(Detail::QUESTIONS),
     Detail::ROWS.and(Detail::ATTRIBUTION),
+    Detail::ROWS.and(Detail::REQUESTS),
 ];
 
 /// Formats every row, and the tables made from the traces among them.
@@ -892,6 +927,38 @@ proptest! {
         for key in ["span_ms", "first_token_ms", "tools_ms", "idle_ms", "parallel_saved_ms"] {
             let sums = reports.each_ref().map(|report| sum(report, key));
             prop_assert_eq!([sums[0]; 3], sums, "{}", key);
+        }
+    }
+
+    #[test]
+    fn rebuilds_add_up_and_never_exceed_what_was_written(
+        logs in logs(),
+        model in select(&[None, Some("claude-haiku-4-5")][..]),
+    ) {
+        let files = Files::of(&logs);
+        let names: Vec<Name> = files.sources.iter().map(|source| source.name().into()).collect();
+        let detail = Detail::ROWS | Detail::RECORDS | Detail::REQUESTS;
+        let mut ledger = files.facts(1, Limits::default(), detail).ledger(&Prices::built_in());
+        let models = model.map(|model| Pattern::new(model).unwrap());
+        Filter { models: models.into_iter().collect(), ..Filter::default() }.apply(&mut ledger);
+        let rebuilt: u64 = ledger.rebuilds.iter().map(|one| one.tokens).sum();
+        let extra: i128 = ledger.rebuilds.iter().filter_map(|one| one.cost).map(Usd::nanos).sum();
+        let written: u64 =
+            ledger.responses.iter().map(|one| one.tokens.cache_write_5m + one.tokens.cache_write_1h).sum();
+        prop_assert!(rebuilt <= written, "{rebuilt} of {written}");
+        for one in &ledger.rebuilds {
+            let tokens = &ledger.responses[one.response].tokens;
+            prop_assert!(one.tokens <= tokens.cache_write_5m + tokens.cache_write_1h);
+            prop_assert!(one.tokens + tokens.cache_read <= one.cached);
+            prop_assert!(one.cost.is_none_or(|cost| cost >= Usd::ZERO));
+        }
+        let zone = Zone::named("UTC").unwrap();
+        let view = View { ledger: &ledger, names: Names(&names), zone: &zone };
+        for name in ["cache", "cache_causes"] {
+            let make = report::ReportSpec::named(name).and_then(|spec| spec.make).expect("a report");
+            let report = make(&view);
+            prop_assert_eq!(sum(&report, "rebuilt_estimate"), i128::from(rebuilt), "{}", name);
+            prop_assert_eq!(sum(&report, "extra_estimate_usd"), extra, "{}", name);
         }
     }
 

@@ -27,6 +27,11 @@ pub struct Gates {
     /// see --pricing.
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub max_cost: Option<Usd>,
+    /// Exit with 1 if writing cached tokens again cost more dollars than this, beyond reading them
+    ///
+    /// An estimate, see `ccstat cache`. The gate fails if a model has no price: see --pricing.
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true, hide_short_help = true)]
+    pub max_rebuilt_cost: Option<Usd>,
     /// Exit with 1 if it took more steps than this
     ///
     /// The number of turns is taken from the results. For a session without a result, the responses of its
@@ -64,9 +69,10 @@ pub struct Gates {
 impl Gates {
     /// The gates that were given, each once.
     pub fn gates(&self) -> Vec<Gate> {
-        let Self { max_cost, max_turns, max_duration, max_tool_errors, .. } = *self;
+        let Self { max_cost, max_rebuilt_cost, max_turns, max_duration, max_tool_errors, .. } = *self;
         let limits = [
             max_cost.map(Gate::MaxCost),
+            max_rebuilt_cost.map(Gate::MaxRebuiltCost),
             max_turns.map(Gate::MaxTurns),
             max_duration.map(Gate::MaxDuration),
             max_tool_errors.map(Gate::MaxToolErrors),

@@ -7,6 +7,7 @@ use super::{
     key::{Id, Name, SessionKey},
     merge::{CompactPlace, First, Last, Merge, SmallSet, insert},
     once::Once,
+    rebuild::Position,
     responses::{Lane, Response},
     sessions::{CostState, Ending, ModelUse, Session, TurnDuration, TurnEnd},
 };
@@ -68,6 +69,8 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         match &self.event.body {
             Body::Plain => {}
             Body::Compaction(compaction) => {
+                let position = self.position(self.event.time);
+                self.facts.compactions.push((self.session(), position));
                 let &event::Compaction { before, after, ref trigger, took } = compaction;
                 let trigger = trigger.as_deref().map(|trigger| self.facts.names.get(trigger));
                 self.note_event(EventKind::Compaction(event::Compaction { before, after, trigger, took }));
@@ -164,13 +167,15 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
             self.keep_excerpt(ExcerptOf::Response, id, event::message_text(self.event), event::first_line);
         }
         let dialect = self.event.dialect;
+        let position = self.position(time);
         let row = Response::of_message(
             self.compact_place,
             dialect,
             self.session(),
             response,
             &mut self.facts.names,
-        );
+        )
+        .with_position(position);
         let row = match dialect {
             Dialect::Transcript => row.written_by(response.version.or_else(|| self.record_version())),
             Dialect::Stream | Dialect::Input | Dialect::Bridge => {
@@ -186,6 +191,11 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
         if dialect == Dialect::Stream {
             self.ending(Ending { response: Some(Last(self.place.offset)), result: None });
         }
+    }
+
+    /// Returns where the record is in its conversation.
+    fn position(&self, time: Option<Time>) -> Position {
+        Position::new(self.compact_place, time, &self.event.agent)
     }
 
     /// Returns the version that wrote the record. A nested message may not repeat it.
@@ -272,6 +282,7 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
                 Response::streamed(session.clone(), First::default(), usage.as_ref(), *stopped)
             }
         };
+        let response = response.with_position(self.position(self.event.time));
         match id {
             Some(id) => {
                 if self.keeps(Detail::RESPONSES) {

@@ -9,6 +9,7 @@ use super::{
     difference::Difference,
     key::{Id, Name, SessionKey},
     merge::{First, SmallSet},
+    rebuild::{CacheHistory, Rebuilt},
     responses::Response,
     sessions::{ModelUse, Session},
 };
@@ -45,6 +46,7 @@ pub(super) struct Share<'a> {
     pub(super) reported: Vec<&'a Difference<'a>>,
     /// Whether some response never got its final counts.
     unfinished: bool,
+    cache: CacheHistory<'a>,
 }
 
 impl Share<'_> {
@@ -123,6 +125,8 @@ pub(super) struct Bill<'a> {
     pub(super) reported: Option<Reported>,
     /// Whether responses follow the last result. They are not in the reported cost.
     pub(super) cut: bool,
+    /// Tokens that were written to the cache again.
+    pub(super) rebuilds: Vec<Rebuilt>,
 }
 
 impl Bill<'_> {
@@ -196,6 +200,11 @@ pub(super) fn bills<'a>(
 ) -> (Vec<Bill<'a>>, Option<Usd>) {
     let mut shares: Hashed<&SessionKey, Share<'a>> = Hashed::default();
     let computed = share_out(facts, prices, &mut shares);
+    for (key, position) in &facts.compactions {
+        if let Some(share) = shares.get_mut(key) {
+            share.cache.compact(*position);
+        }
+    }
     for one in differences {
         shares.entry(&one.end.session).or_default().reported.push(one);
     }
@@ -205,10 +214,11 @@ pub(super) fn bills<'a>(
         if share.is_none() && session.state.is_none() {
             continue;
         }
-        let share = share.unwrap_or_default();
+        let mut share = share.unwrap_or_default();
+        let rebuilds = std::mem::take(&mut share.cache).rebuilds(prices);
         let cut = |source| facts.endings.get(&(source, key.clone())).is_some_and(|ending| ending.is_cut());
         let cut = session.sources.iter().any(|&source| cut(source));
-        bills.push(Bill { key, reported: reported(session, &share), share, cut });
+        bills.push(Bill { key, reported: reported(session, &share), share, cut, rebuilds });
     }
     (bills, computed)
 }
@@ -218,7 +228,7 @@ pub(super) fn bills<'a>(
 fn share_out<'a>(
     facts: &'a Facts,
     prices: &Prices,
-    shares: &mut Hashed<&'a SessionKey, Share<'_>>,
+    shares: &mut Hashed<&'a SessionKey, Share<'a>>,
 ) -> Option<Usd> {
     let owners = Owners::new(facts);
     let no_model = Name::from(NO_MODEL);
@@ -231,9 +241,12 @@ fn share_out<'a>(
             add(&mut sum, price);
         }
         let Some(owner) = owners.of_response(id, response) else { continue };
-        shares.entry(owner).or_default().own(response, model, price);
+        let share = shares.entry(owner).or_default();
+        share.own(response, model, price);
+        share.cache.respond(id, response, true);
         for key in response.sessions.iter().filter(|key| *key != owner) {
             let share = shares.entry(key).or_default();
+            share.cache.respond(id, response, false);
             if let Some(price) = price {
                 share.copied.push(Copied { model: Name::clone(model), tokens, price });
             }

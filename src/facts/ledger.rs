@@ -15,6 +15,7 @@ mod explain;
 mod fan_out;
 mod found;
 mod index;
+mod rebuild;
 mod record;
 mod source;
 mod split;
@@ -28,6 +29,7 @@ pub use exchange::{Exchange, ExchangeEnd, Exchanges};
 pub use explain::{Figure, Step, StepKind};
 pub use found::{Found, Query, Role, TextPart};
 pub use index::{AgentIndex, CallIndex, ExchangeIndex, PromptIndex, ResponseIndex, SessionIndex};
+pub use rebuild::{Cause, Change, Evidence, Rebuild};
 pub use record::{PackedRecords, Record};
 
 pub use super::detail::{MomentKind, RecordTime};
@@ -67,6 +69,9 @@ pub struct Ledger {
     pub api_failures: Vec<ApiFailure>,
     /// Compactions of the conversation.
     pub compactions: Vec<Compaction>,
+    /// Responses that wrote tokens to the prompt cache again, by time. Most causes need
+    /// [`Detail::REQUESTS`](super::Detail::REQUESTS).
+    pub rebuilds: Vec<Rebuild>,
     /// Prompts that people typed.
     pub prompts: Vec<Prompt>,
     /// Interruptions by a person.

@@ -19,6 +19,7 @@ mod key;
 pub mod ledger;
 mod once;
 mod pack;
+mod rebuild;
 mod responses;
 mod sessions;
 mod settle;
@@ -47,6 +48,7 @@ use key::{Id, Keyed, Names, SessionKey};
 pub(crate) use merge::{Earliest, Merge};
 use merge::{First, Span, Unmerged, insert};
 use once::Records;
+use rebuild::Position;
 use responses::{Lanes, Response};
 use sessions::{Chain, Ending, Session, TurnDuration};
 use trouble::{Invalid, Invalids, Tail, UnknownKind};
@@ -82,6 +84,8 @@ merged! {
         /// The session that requested a response, if a copied line names it.
         request_sessions: Hashed<Id, First<SessionKey>>,
         lanes: Lanes,
+        /// Compactions of conversations.
+        compactions: Vec<(SessionKey, Position)>,
         calls: Keyed<Call>,
         denied: Keyed<First<Name>>,
         /// API failures and denials without an id; other events only if rows are kept.

@@ -1,8 +1,10 @@
 //! API responses: one row each, however many lines and files repeat them.
 
 use super::{
+    cost::NO_MODEL,
     key::{Id, Name, Names, SessionKey},
     merge::{CompactPlace, First, Merge, SmallSet},
+    rebuild::Position,
 };
 use crate::{
     event::{self, Dialect},
@@ -21,6 +23,8 @@ merged! {
         /// The model that was requested.
         pub(crate) requested: First<Name>,
         usage: Usage,
+        /// Where it is in its conversation.
+        pub(crate) position: Position,
         /// Whether a line has usage.
         pub(crate) has_usage: bool,
         /// Whether a line has a stop reason.
@@ -39,7 +43,7 @@ merged! {
 }
 
 impl Response {
-    /// Creates a response from a message.
+    /// Creates a response from a message at a place.
     pub(crate) fn of_message(
         place: CompactPlace,
         dialect: Dialect,
@@ -77,6 +81,11 @@ impl Response {
         Self { sessions: SmallSet::One(session), model, delta, ..Self::default() }.with_usage(usage)
     }
 
+    /// Sets where it is in its conversation.
+    pub(crate) fn with_position(self, position: Position) -> Self {
+        Self { position, ..self }
+    }
+
     fn with_usage(mut self, usage: Option<&event::Usage>) -> Self {
         if let Some(usage) = usage {
             self.has_usage = true;
@@ -108,6 +117,16 @@ impl Response {
     /// Returns what decides the rates besides model and tokens.
     pub(crate) fn terms(&self) -> Terms {
         Terms { fast: self.fast, us_inference: self.in_us, surcharged: self.surcharged }
+    }
+
+    /// Returns the name of the model that is billed: the requested one, else the one that answered.
+    pub(crate) fn billed_model(&self) -> &str {
+        self.requested.get().or(self.model.get()).map_or(NO_MODEL, Name::as_str)
+    }
+
+    /// Returns the tokens that are cached after it: those that it read and those that it wrote.
+    pub(crate) fn cached(&self) -> u64 {
+        self.usage.cache_read.saturating_add(self.usage.cache_write)
     }
 
     /// Returns the tokens by rate.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     Account, Facts, HashedSet, Name,
     account::{AccountBuilder, At, OnlySession, Unknown, last_error},
-    cost::{Bill, NO_MODEL},
+    cost::Bill,
     detail::EventKind,
     key::{Id, SessionKey},
     ledger::End,
@@ -213,9 +213,8 @@ impl<'a> Settled<'a> {
         }
         let responses = self.facts.responses.values();
         for response in responses.filter(|one| one.has_usage && !one.saved && !one.delta) {
-            let model = response.requested.get().or(response.model.get()).map_or(NO_MODEL, Name::as_str);
             let tokens = Tokens { output: 0, ..response.tokens() };
-            builder.unbilled(prices.cost(model, &tokens, response.terms()));
+            builder.unbilled(prices.cost(response.billed_model(), &tokens, response.terms()));
         }
     }
 

@@ -57,6 +57,16 @@ pub(super) enum Object {
     DeniedCall,
     /// An error of the API.
     ApiError,
+    /// `params` of a request to the API, and `output_config` in it.
+    Params,
+    /// `shape` of requests to the API.
+    Shape,
+    /// A tool in a shape.
+    ShapeTool,
+    /// `diagnostics` of a message.
+    Diagnostics,
+    /// `cache_miss_reason` of the diagnostics.
+    MissReason,
     /// Any other object. Nothing in it is kept except paths, in part.
     Other,
 }
@@ -158,6 +168,8 @@ const ROWS: &[Row] = &[
     (Object::Record, Treatment::Replace, Object::Task, &["patch", "tasks"]),
     (Object::Record, Treatment::Replace, Object::Server, &["mcp_servers"]),
     (Object::Record, Treatment::Replace, Object::Usage, &["usage"]),
+    (Object::Record, Treatment::Replace, Object::Params, &["params"]),
+    (Object::Record, Treatment::Replace, Object::Shape, &["shape"]),
     (Object::Record, Treatment::Replace, Object::Models, &["modelUsage", "model_usage_since_last_result"]),
     (Object::Record, Treatment::Replace, Object::DeniedCall, &["permission_denials"]),
     (Object::Record, Treatment::KeepWord, Object::ApiError, &["error"]),
@@ -172,6 +184,14 @@ const ROWS: &[Row] = &[
     (Object::Message, Treatment::KeepName, Object::Other, &["model"]),
     (Object::Message, Treatment::Prompt, Object::Block, &["content"]),
     (Object::Message, Treatment::Replace, Object::Usage, &["usage"]),
+    (Object::Message, Treatment::Replace, Object::Diagnostics, &["diagnostics"]),
+    (Object::Diagnostics, Treatment::KeepWord, Object::MissReason, &["cache_miss_reason"]),
+    (Object::MissReason, Treatment::KeepWord, Object::Other, &["type"]),
+
+    (Object::Params, Treatment::KeepName, Object::Other, &["model"]),
+    (Object::Params, Treatment::KeepWord, Object::Params, &["betas", "output_config", "effort"]),
+    (Object::Shape, Treatment::Replace, Object::ShapeTool, &["tools"]),
+    (Object::ShapeTool, Treatment::KeepName, Object::Other, &["name"]),
 
     (Object::Block, Treatment::Keep, Object::Other, &["type"]),
     (Object::Block, Treatment::KeepWord, Object::Other, &["id", "tool_use_id"]),

@@ -213,6 +213,7 @@ impl Filter {
             denials,
             api_failures,
             compactions,
+            rebuilds,
             prompts,
             interruptions,
             found,
@@ -253,6 +254,13 @@ impl Filter {
                 call.response.map_or_else(|| self.attributed.includes_response(None), |at| fits[at.get()]);
             fits && self.attributed.includes_call(call)
         };
+        rebuilds.retain_mut(|rebuild| match answer(rebuild.response) {
+            Some(response) => {
+                rebuild.response = response;
+                true
+            }
+            None => false,
+        });
 
         denials.retain(|denial| {
             let call = denial.call.map(|call| &calls[call]);

@@ -22,6 +22,8 @@ use crate::{
 pub enum Gate {
     /// Maximum cost.
     MaxCost(Usd),
+    /// Maximum cost of writing cached tokens again, beyond that of reading them.
+    MaxRebuiltCost(Usd),
     /// Maximum number of agentic turns, as the CLI counts them.
     MaxTurns(u64),
     /// Maximum duration.
@@ -47,6 +49,7 @@ impl Gate {
     pub fn name(&self) -> &'static str {
         match self {
             Self::MaxCost(_) => "max-cost",
+            Self::MaxRebuiltCost(_) => "max-rebuilt-cost",
             Self::MaxTurns(_) => "max-turns",
             Self::MaxDuration(_) => "max-duration",
             Self::MaxToolErrors(_) => "max-tool-errors",
@@ -72,6 +75,7 @@ impl Gate {
             Self::FailOn(Kind::Invalid | Kind::Truncated) => true,
             Self::MaxDuration(_) => elapsed.is_some(),
             Self::MaxCost(_)
+            | Self::MaxRebuiltCost(_)
             | Self::MaxTurns(_)
             | Self::MaxToolErrors(_)
             | Self::MaxToolErrorRate(_)
@@ -83,7 +87,7 @@ impl Gate {
 
     fn limit(&self) -> Value {
         match *self {
-            Self::MaxCost(cost) => cost.into(),
+            Self::MaxCost(cost) | Self::MaxRebuiltCost(cost) => cost.into(),
             Self::MaxTurns(count)
             | Self::MaxToolErrors(count)
             | Self::MaxDenials(count)
@@ -98,6 +102,7 @@ impl Gate {
     fn findings(&self, input: &GateInput<'_>) -> Vec<Finding> {
         match *self {
             Self::MaxCost(most) => limit::cost(input, most),
+            Self::MaxRebuiltCost(most) => limit::rebuilt_cost(input, most),
             Self::MaxTurns(most) => limit::turns(input, most),
             Self::MaxDuration(most) => limit::duration(input, most),
             Self::MaxToolErrors(most) => kind::counted(input, Kind::ToolError, most),

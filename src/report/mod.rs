@@ -4,6 +4,7 @@ mod agents;
 mod archive;
 mod arrange;
 mod budget;
+mod cache;
 mod calls;
 mod card;
 mod ccusage;
@@ -135,6 +136,8 @@ pub const REPORTS: &[ReportSpec] = &[
     repeats::FAILURES,
     agents::SPEC,
     context::SPEC,
+    cache::SPEC,
+    cache::CAUSES,
     kinds::SPEC,
     permission::SPEC,
     permission::SUGGESTIONS,

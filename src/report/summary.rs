@@ -11,6 +11,7 @@ use crate::{
 };
 
 mod keys;
+mod notes;
 mod screen;
 
 pub(super) use screen::doubted;
@@ -69,7 +70,7 @@ impl<'a> Names<'a> {
 /// Builds the summary.
 pub fn summary(account: &Account, names: Names<'_>) -> Report {
     let data = keys::all(account, names);
-    let (screen, notes) = (screen::screen(account, names), screen::notes(account));
+    let (screen, notes) = (screen::screen(account, names), notes::notes(account));
     let run_outcomes =
         vec![RunOutcome { run: None, wall: account.duration.wall, failure: screen::failure(account) }];
     let (verdicts, reader) = (Vec::new(), Reader::default());

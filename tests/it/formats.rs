@@ -56,6 +56,8 @@ const OTHER_STORIES: &[(&str, &[&str])] = &[
     ("hooks", &["logs/older-hooks.jsonl", "recordings/2.1.325/transcript/41-hooks"]),
     ("limits", &["logs/limits.jsonl"]),
     ("forecast", &["logs/forecast.jsonl"]),
+    ("cache", &["logs/cache"]),
+    ("cache_causes", &["logs/cache"]),
     ("questions", &["logs/questions"]),
     ("control", &["logs/host", "logs/bridge"]),
 ];
@@ -82,7 +84,7 @@ macro_rules! snapshots {
 }
 
 snapshots! {
-    summary overview sessions prompts time search show context check turns tools calls denials errors kinds agents permissions suggestions verdicts hooks mcp tasks limits forecast
+    summary overview sessions prompts time search show context check turns tools calls denials errors kinds agents cache cache_causes permissions suggestions verdicts hooks mcp tasks limits forecast
     questions commands control cost daily weekly monthly blocks prices responses charges failures records contents explain diff archive doctor
 }
 
@@ -153,7 +155,8 @@ pub(crate) struct Files {
 
 impl Files {
     pub(crate) fn text(&self, format: &str) -> String {
-        std::fs::read_to_string(self.folder.path().join(format)).unwrap()
+        let path = self.folder.path().join(format);
+        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{format}: {error}: {}", self.stderr))
     }
 
     /// The rows that were read back, if the report has rows.

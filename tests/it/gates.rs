@@ -114,6 +114,10 @@ fn limits() -> Vec<Story> {
         // Killed before its first response, or with a result that has no cost.
         ("--max-cost=9", Lines(vec![init(&json!([]))]), false, Value::Null, None),
         ("--max-cost=9", Lines(vec![result(&json!({}))]), false, Value::Null, None),
+        ("--max-rebuilt-cost=0.0288", At("logs/cache/idle-5m.jsonl"), true, json!(0.0288), None),
+        ("--max-rebuilt-cost=0.02", At("logs/cache/idle-5m.jsonl"), false, json!(0.0288), Some(7)),
+        ("--max-rebuilt-cost=0", At(DENIED), false, json!(0.001_008), Some(6)),
+        ("--max-rebuilt-cost=9", At("logs/cache/unpriced.jsonl"), false, Value::Null, Some(4)),
         // A saved session without a response costs nothing.
         ("--max-cost=0", Lines(vec![LOCAL.to_owned()]), true, json!(0), None),
         ("--max-turns=3", At(DENIED), true, json!(3), None),
@@ -477,6 +481,7 @@ fn without_a_gate_check_applies_error_no_result_and_denial_and_says_so() {
 fn every_gate() -> Vec<(String, bool)> {
     let limits = [
         "--max-cost=9",
+        "--max-rebuilt-cost=9",
         "--max-turns=9",
         "--max-duration=9h",
         "--max-tool-errors=9",
@@ -555,6 +560,7 @@ fn an_invalid_limit_is_a_usage_error() {
     for words in [
         ["--max-cost", "x"],
         ["--max-cost", "-1"],
+        ["--max-rebuilt-cost", "-1"],
         ["--max-turns", "1.5"],
         ["--max-duration", "soon"],
         ["--max-tool-errors", "few"],

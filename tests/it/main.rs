@@ -9,6 +9,7 @@ mod archive;
 mod attribution;
 mod broken;
 mod budget;
+mod cache;
 mod ccusage;
 mod ci;
 mod cli;

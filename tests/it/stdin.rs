@@ -24,6 +24,7 @@ const COMMANDS: &[&[&str]] = &[
     &["calls"],
     &["denials"],
     &["errors"],
+    &["cache"],
     &["kinds"],
     &["agents"],
     &["permissions"],

@@ -126,6 +126,7 @@ pub(super) const GROUPS: &[Group] = &[
             "max-denials-increase",
             "max-duration",
             "max-duration-increase",
+            "max-rebuilt-cost",
             "max-tokens-increase",
             "max-tool-error-rate",
             "max-tool-errors",

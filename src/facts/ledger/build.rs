@@ -57,6 +57,7 @@ impl Facts {
             builder.records(rows, records);
         }
         builder.traces(traces);
+        builder.rebuilds(&bills);
         builder.moments(moments);
         builder.link_agents();
         builder.sources();

@@ -22,6 +22,7 @@ macro_rules! contexts {
             denials,
             api_failures,
             compactions,
+            rebuilds,
             prompts,
             interruptions,
             found,
@@ -50,6 +51,7 @@ macro_rules! contexts {
         let own = own.chain(denials.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(api_failures.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(compactions.$iter().map(|one| &$($mutable)? one.context));
+        let own = own.chain(rebuilds.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(servers.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(moments.$iter().map(|one| &$($mutable)? one.context));
         let own = own.chain(traces.$iter().map(|one| &$($mutable)? one.context));

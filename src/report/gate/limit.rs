@@ -104,14 +104,7 @@ fn judged_cost(
     most: Usd,
 ) -> Finding {
     if !cost.unpriced.is_empty() {
-        let models = Value::List(cost.unpriced.iter().map(|model| Value::text(*model)).collect());
-        return Finding {
-            held: false,
-            figure: Value::Missing,
-            at: unpriced,
-            what: Line::new(Tone::Bad).word("the cost is unknown: no price for ").value(models),
-            hint: Some(Line::new(Tone::Plain).words("give its price with {a price file}")),
-        };
+        return without_price("the cost is unknown: no price for ", &cost.unpriced, unpriced);
     }
     let Some(sum) = cost.sum else { return Finding::unknown(NO_COST, COST_HINT) };
     let held = sum <= most;
@@ -126,6 +119,56 @@ fn judged_cost(
         .words("see how it is computed: {explain cost}; claude stops by itself with --max-budget-usd");
     let at = if held { None } else { passed(parts, most) };
     Finding { held, figure: sum.into(), at, what, hint: Some(hint) }
+}
+
+/// Evaluates the cost of writing cached tokens again. Without a rebuild it is zero.
+pub(super) fn rebuilt_cost(input: &GateInput<'_>, most: Usd) -> Vec<Finding> {
+    let ledger = input.view.ledger;
+    let mut parts: Parts<Usd> = input.each();
+    let mut unpriced: Vec<BTreeSet<&str>> = input.each();
+    let mut first: Vec<Option<Location>> = input.each();
+    for rebuild in &ledger.rebuilds {
+        let Some(run) = input.run_of(&rebuild.context) else { continue };
+        match rebuild.cost {
+            Some(cost) => parts[run].push((rebuild.context.location, cost)),
+            None => {
+                unpriced[run].insert(&ledger.responses[rebuild.response].model);
+                first[run] = first[run].or(rebuild.context.location);
+            }
+        }
+    }
+    let judged = parts.into_iter().zip(unpriced).zip(first).map(|((parts, unpriced), first)| {
+        if !unpriced.is_empty() {
+            return without_price(
+                "the cost of rebuilding the cache is unknown: no price for ",
+                &unpriced,
+                first,
+            );
+        }
+        let sum: Usd = parts.iter().map(|(_, cost)| *cost).sum();
+        let held = sum <= most;
+        let line = Line::new(tone(held)).word("writing cached tokens again cost ").value(sum);
+        Finding {
+            held,
+            figure: sum.into(),
+            at: if held { None } else { passed(parts, most) },
+            what: line.word(" more than reading them, an estimate"),
+            hint: Some(Line::new(Tone::Plain).words("see why the cache was lost: {cache}")),
+        }
+    });
+    judged.collect()
+}
+
+/// The cost is unknown, because models have no price.
+fn without_price(why: &'static str, models: &BTreeSet<&str>, at: Option<Location>) -> Finding {
+    let models = Value::List(models.iter().map(|model| Value::text(*model)).collect());
+    Finding {
+        held: false,
+        figure: Value::Missing,
+        at,
+        what: Line::new(Tone::Bad).word(why).value(models),
+        hint: Some(Line::new(Tone::Plain).words("give its price with {a price file}")),
+    }
 }
 
 /// Evaluates the number of agentic turns: as the CLI counts them, otherwise responses of the main agent.

@@ -4,7 +4,7 @@ use super::Names;
 use crate::{
     facts::{Account, Arrived, Input, InvalidPlace, Latencies, ModelCost, Name, ToolCount, Unknown},
     measure::{Time, Tokens, Usd},
-    report::{Column, Line, Section, Table, Tone, Value, column::columns, unique_prefix},
+    report::{Column, Line, Section, Table, Tone, column::columns, unique_prefix},
 };
 use std::collections::BTreeMap;
 
@@ -453,46 +453,4 @@ pub(super) fn kinds(account: &Account) -> Option<Table> {
         account.kinds.iter().map(|(name, &count)| (name.clone(), count)).collect();
     rows.sort_by(|one, two| two.1.cmp(&one.1).then_with(|| one.0.cmp(&two.0)));
     (!rows.is_empty()).then(|| cut(&kinds_columns(), "Kinds", &mut rows, "kinds"))
-}
-
-pub(super) fn notes(account: &Account) -> Vec<Line> {
-    let input = &account.input;
-    let line = Line::new(Tone::Plain).count(input.records, " record", " records").word(" in ");
-    let line = line.count(input.sources, " source", " sources").word(", ").value(Value::Bytes(input.bytes));
-    let line = if input.copies > 0 {
-        line.word(", ").count(input.copies, " copy", " copies").word(" counted once")
-    } else {
-        line
-    };
-    let mut notes = vec![versions(line, &account.versions)];
-    if let Some(source) = source_of_cost(account) {
-        notes.push(Line::new(Tone::Plain).words(source));
-    }
-    notes
-}
-
-fn versions(line: Line, versions: &[String]) -> Line {
-    match versions {
-        [] => line,
-        [one] => line.word(", CLI ").value(&**one),
-        [first, .., last] => line
-            .word(", ")
-            .value(versions.len() as u64)
-            .word(" CLI versions from ")
-            .value(&**first)
-            .word(" to ")
-            .value(&**last),
-    }
-}
-
-fn source_of_cost(account: &Account) -> Option<&'static str> {
-    let cost = &account.cost;
-    let total = cost.total?;
-    Some(match cost.reported {
-        Some(reported) if reported == total => "cost reported by the CLI: an estimate at API prices",
-        Some(_) => {
-            "cost reported by the CLI, or computed from tokens where it is not: an estimate at API prices"
-        }
-        None => "cost computed from tokens: an estimate at API prices (see `{prices}`)",
-    })
 }

@@ -1,0 +1,48 @@
+//! The lines below the summary: what was read, and where the cost comes from.
+
+use crate::{
+    facts::Account,
+    report::{Line, Tone, Value},
+};
+
+pub(super) fn notes(account: &Account) -> Vec<Line> {
+    let input = &account.input;
+    let line = Line::new(Tone::Plain).count(input.records, " record", " records").word(" in ");
+    let line = line.count(input.sources, " source", " sources").word(", ").value(Value::Bytes(input.bytes));
+    let line = if input.copies > 0 {
+        line.word(", ").count(input.copies, " copy", " copies").word(" counted once")
+    } else {
+        line
+    };
+    let mut notes = vec![versions(line, &account.versions)];
+    if let Some(source) = source_of_cost(account) {
+        notes.push(Line::new(Tone::Plain).words(source));
+    }
+    notes
+}
+
+fn versions(line: Line, versions: &[String]) -> Line {
+    match versions {
+        [] => line,
+        [one] => line.word(", CLI ").value(&**one),
+        [first, .., last] => line
+            .word(", ")
+            .value(versions.len() as u64)
+            .word(" CLI versions from ")
+            .value(&**first)
+            .word(" to ")
+            .value(&**last),
+    }
+}
+
+fn source_of_cost(account: &Account) -> Option<&'static str> {
+    let cost = &account.cost;
+    let total = cost.total?;
+    Some(match cost.reported {
+        Some(reported) if reported == total => "cost reported by the CLI: an estimate at API prices",
+        Some(_) => {
+            "cost reported by the CLI, or computed from tokens where it is not: an estimate at API prices"
+        }
+        None => "cost computed from tokens: an estimate at API prices (see `{prices}`)",
+    })
+}
