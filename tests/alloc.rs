@@ -104,12 +104,12 @@ fn a_copy_of_a_record_is_absorbed_in_place() {
     for event in events.iter().chain(&events) {
         absorb(event);
     }
-    // Lists with an entry per record of a kind grow now and then.
+    // Lists with an entry per record of a kind, such as compactions, grow now and then.
     let mut growth = 0;
     for event in &events {
         let api_error = matches!(&event.body, Body::Message(message) if message.api_error.is_some());
         let limit = limits(&event.kind.name()).1 + u64::from(api_error);
         growth += absorb(event).saturating_sub(limit);
     }
-    assert!(growth <= 4, "{growth} more than the limits for {} records", events.len());
+    assert!(growth <= 5, "{growth} more than the limits for {} records", events.len());
 }
