@@ -18,7 +18,7 @@ pub struct Budgets {
     /// Compares the cost of the current day, week or month with this many dollars, in the time zone of the report, and estimates
     /// the cost at the end of the period, if it goes on at the same pace. The budget of a project is for each day; its name is
     /// part of the path, as in the filter on projects. The cost is that of the logs that are read, as filtered. In a
-    /// configuration file, budgets are the table [budget].
+    /// configuration file, budgets are the table `budget`.
     #[arg(long, value_name = "PERIOD=USD", value_parser = Budget::parse, value_delimiter = ',', hide_short_help = true)]
     pub budget: Vec<Budget>,
 }

@@ -1,5 +1,5 @@
 //! JSON in a buffer, for formats with millions of small values. Writes what serde_json writes through
-//! [`json`](super::json), in a third of the time.
+//! [`json`], in a third of the time.
 
 use super::json;
 
