@@ -2,7 +2,7 @@
 #![cfg(feature = "cli")]
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -198,6 +198,19 @@ fn tests_and_soak_steps_named_in_reliability_exist() {
         let step: String = rest.chars().take_while(|letter| letter.is_alphanumeric()).collect();
         assert!(step == "NAME" || soak.contains(&format!("step_{step}()")), "there is no step `{step}`");
     }
+}
+
+/// A script that is lost, or that nobody documents, is noticed here.
+#[test]
+fn the_architecture_lists_every_script() {
+    let page = read("ARCHITECTURE.md");
+    let row = page.lines().find(|line| line.starts_with("| `scripts` |")).expect("a row for scripts");
+    let named: BTreeSet<&str> = row.split('`').skip(3).step_by(2).collect();
+    let files = fs::read_dir(root().join("scripts")).unwrap();
+    let files: Vec<String> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    let scripts: BTreeSet<&str> =
+        files.iter().map(String::as_str).filter(|name| !name.contains('.')).collect();
+    assert_eq!(named, scripts);
 }
 
 /// `scripts/cross` skips some tests under qemu, by the beginning of their names.
