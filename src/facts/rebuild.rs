@@ -76,7 +76,7 @@ impl AgentKey {
     }
 }
 
-/// What happened to the cache of a session, in no order.
+/// The cache-related events of a session, in no order.
 #[derive(Default)]
 pub(super) struct CacheHistory<'a>(Vec<(Position, Step<'a>)>);
 

@@ -23,7 +23,7 @@ merged! {
         /// The model that was requested.
         pub(crate) requested: First<Name>,
         usage: Usage,
-        /// Where it is in its conversation.
+        /// Its position in its conversation.
         pub(crate) position: Position,
         /// Whether a line has usage.
         pub(crate) has_usage: bool,

@@ -196,7 +196,7 @@ fn notes(view: &View<'_>) -> Vec<Line> {
 /// Maximum number of changes that are spelled out.
 const CHANGES: usize = 5;
 
-/// What changed, in words.
+/// Describes the changes.
 fn details(rebuild: &Rebuild) -> Value {
     if rebuild.cause == Cause::Idle {
         let hour = rebuild.lifetime > Millis::new(5 * 60 * 1000);

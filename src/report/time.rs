@@ -282,7 +282,7 @@ fn breakdown(division: &Division) -> Table {
         text estimated "" [screen] "Whether the log only implies some of it."
             => if row.is_estimated { "estimated" } else { "" };
     };
-    Table::of("Where the time went", &columns, rows)
+    Table::of("Wall time by part", &columns, rows)
 }
 
 /// Counts for notes.

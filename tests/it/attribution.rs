@@ -1,4 +1,4 @@
-//! What tokens and cost are attributed to: branches, pull requests, skills, MCP servers, efforts, workflows.
+//! Attribution of tokens and cost: to branches, pull requests, skills, MCP servers, efforts and workflows.
 //!
 //! In the written log, response N has N thousand input tokens, so the figures below can be added up by hand.
 

@@ -121,7 +121,7 @@ fn recordings_have_the_parts_that_were_counted_by_hand() {
                 ("idle_ms", 3),
             ],
         ),
-        // Of the 552 ms of the subagent's call, 209 are not explained by its own steps. A rule denied its call: the CLI
+        // The subagent's call took 552 ms; its own steps explain all but 209 of them. A rule denied its call: the CLI
         // took 55 ms for that.
         (
             "88-subagent-denied-tool",
