@@ -259,7 +259,8 @@ fn traces(criterion: &mut Criterion) {
     let mut group = group(criterion, "trace");
     row(&mut group, "lazy view", &log, &runs, |_| {
         let decode = |(_, event): &(Place, Event<'_>)| {
-            event::trace::traces(event, event::trace::Traces::HOOKS, &mut |text| text.len()).len()
+            event::trace::traces(event, event::trace::Traces::HOOKS, &mut |text: event::Text<'_>| text.len())
+                .len()
         };
         events.iter().map(decode).sum()
     });

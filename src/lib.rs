@@ -63,7 +63,7 @@ mod scan;
 pub use api::{Cell, Column, Logs, Report, Row, Stream, Summary, Unreadable, report_names};
 pub use error::{Error, ExitStatus};
 pub use facts::{
-    Account, Cost, Denials, Durations, Errors, Input, Interrupted, InvalidPlace, Latencies, ModelCost,
+    Account, Cache, Cost, Denials, Durations, Errors, Input, Interrupted, InvalidPlace, Latencies, ModelCost,
     ToolCount, Tools, Turns, Unknown,
 };
 pub use input::SourceId;

@@ -618,7 +618,7 @@ fn the_request_of_a_response_is_kept_whichever_line_names_it_and_is_read_first()
                 facts.absorb(place, &event::decode(lines[index as usize].as_bytes()).expect("an event"));
             }
             let ledger = facts.ledger(&Prices::built_in());
-            let request = ledger.responses[0].request.as_deref();
+            let request = ledger.responses[0].more().request.as_deref();
             assert_eq!(request, Some("r-1"), "{first:?} and {second:?} in the order {order:?}");
         }
     }

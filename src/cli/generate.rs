@@ -135,7 +135,12 @@ fn title(command: &Command) -> String {
 /// Writes one page. It has no date, so that it changes only with the program.
 fn page(command: &Command, out: &mut dyn Write) -> io::Result<()> {
     let source = concat!("ccstat ", env!("CARGO_PKG_VERSION"));
-    let man = Man::new(command.clone()).source(source).manual("ccstat");
+    // Pages leave out the text of options that only the long help lists, unless it is a long text.
+    let described = |arg: Arg| match arg.get_help().filter(|_| arg.get_long_help().is_none()).cloned() {
+        Some(help) => arg.long_help(help),
+        None => arg,
+    };
+    let man = Man::new(command.clone().mut_args(described)).source(source).manual("ccstat");
     man.render_title(out)?;
     man.render_name_section(out)?;
     synopsis(command).to_writer(out)?;

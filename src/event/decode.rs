@@ -3,6 +3,9 @@
 mod message;
 
 pub(super) use message::{API_ERROR, NOT_HUMAN};
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use message::{is_prompt, message};
 
 use super::{
@@ -365,14 +368,16 @@ pub fn agent_of_input(input: &str) -> Option<Text<'_>> {
 ///
 /// These results are large, and only those of one tool have an agent, so a substring search goes first.
 pub fn agent_of_outcome(outcome: &str) -> Option<(Text<'_>, Option<Text<'_>>)> {
-    memchr::memmem::find(outcome.as_bytes(), b"\"agentId\"")?;
+    static NAME: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"agentId\""));
+    NAME.find(outcome.as_bytes())?;
     let fields: AgentFields<'_> = Obvious::fields(Json::checked(outcome))?;
     Some((fields.text(AgentKey::Id)?, fields.text(AgentKey::Type)))
 }
 
 /// Returns how long a tool ran, from its result object. Most tools do not say it.
 pub fn run_time_of_outcome(outcome: &str) -> Option<Millis> {
-    memchr::memmem::find(outcome.as_bytes(), b"uration")?;
+    static NAME: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("uration"));
+    NAME.find(outcome.as_bytes())?;
     let fields: RunTimeFields<'_> = Obvious::fields(Json::checked(outcome))?;
     let millis = fields.number(RunTimeKey::Total).or_else(|| fields.number(RunTimeKey::Millis));
     let seconds = || fields.number(RunTimeKey::Seconds).map(|seconds| seconds * 1000.0);
@@ -381,7 +386,9 @@ pub fn run_time_of_outcome(outcome: &str) -> Option<Millis> {
 
 /// Returns the `id` and the `querySource` of a record of a request.
 pub fn request_of(record: &str) -> (Option<Text<'_>>, Option<Text<'_>>) {
-    let [id, source] = json::plain_members(record, ["id", "querySource"]).unwrap_or_else(|| {
+    static NAMES: LazyLock<[Finder<'_>; 2]> =
+        LazyLock::new(|| ["\"id\"", "\"querySource\""].map(Finder::new));
+    let [id, source] = json::plain_members(record, &NAMES).unwrap_or_else(|| {
         let record = json::object(record).unwrap_or_default();
         ["id", "querySource"].map(|name| record.text(&[name]))
     });

@@ -3,7 +3,9 @@
 //!
 //! Only reports that show content ask for them. They are decoded from the text of the record.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::LazyLock};
+
+use memchr::memmem::Finder;
 
 use super::{
     Body, Event, Text, ToolResult,
@@ -66,12 +68,13 @@ pub fn message_text<'a>(event: &Event<'a>) -> Option<Text<'a>> {
 /// Returns whether a record says that a person interrupted the run.
 pub fn is_interruption(event: &Event<'_>) -> bool {
     // The record has little more than this text; the records of results may be long.
+    static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(INTERRUPTED));
     let Body::Message(_) = &event.body else { return false };
     !event.prompt
         && event.text.len() < MAX_INTERRUPTION
-        && event.text.contains(INTERRUPTED)
-        && message_text(event).is_some_and(|text| text.starts_with(INTERRUPTED))
         && &*event.kind.name() == "user"
+        && FINDER.find(event.text.as_bytes()).is_some()
+        && message_text(event).is_some_and(|text| text.starts_with(INTERRUPTED))
 }
 
 /// Text of the message that reports an interruption, in all versions.

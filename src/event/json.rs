@@ -3,8 +3,9 @@
 //! Every value is kept as text and parsed only when needed. So deep nesting, huge numbers and lone surrogates
 //! in fields that are not wanted cost nothing and cause no error.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, sync::LazyLock};
 
+use memchr::memmem::Finder;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -200,30 +201,30 @@ impl<'a> Object<'a> {
 /// Finds strings among the first members of a valid record, before any nested value. Saves parsing the rest, which can be long.
 ///
 /// `None` if the text has escapes there, or if one of the names may occur again: then the record must be parsed.
+///
+/// Each finder looks for a name in quotes: finders are made once, since making one takes longer than the search.
 pub(crate) fn plain_members<'a, const N: usize>(
     record: &'a str,
-    names: [&str; N],
+    names: &[Finder<'_>; N],
 ) -> Option<[Option<Cow<'a, str>>; N]> {
+    static ESCAPE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\\u"));
     let members = record.strip_prefix('{')?;
     let nested = memchr::memchr2(b'{', b'[', members.as_bytes()).unwrap_or(members.len());
     let (first, rest) = members.split_at(nested);
     // A letter of a name can only be written as an escape with `u`.
-    if first.contains('\\') || memchr::memmem::find(rest.as_bytes(), b"\\u").is_some() {
+    if has_backslash(first.as_bytes()) || ESCAPE.find(rest.as_bytes()).is_some() {
         return None;
     }
     let mut found = [const { None }; N];
     for (found, name) in found.iter_mut().zip(names) {
-        let quoted = format!("\"{name}\"");
-        let times = |text: &str| memchr::memmem::find_iter(text.as_bytes(), &quoted).count();
-        match (times(first), times(rest)) {
-            (0, 0) => {}
-            (1, 0) => {
-                let (_, value) = first.split_once(&*quoted)?;
-                let (value, _) = value.strip_prefix(":\"")?.split_once('"')?;
-                *found = Some(Cow::Borrowed(value)).filter(|value| !value.is_empty());
-            }
-            _ => return None,
+        let Some(at) = name.find(members.as_bytes()) else { continue };
+        let value = members.get(at + name.needle().len()..)?;
+        if at >= nested || name.find(value.as_bytes()).is_some() {
+            return None;
         }
+        let value = value.strip_prefix(":\"")?;
+        let end = memchr::memchr(b'"', value.as_bytes())?;
+        *found = Some(Cow::Borrowed(&value[..end])).filter(|value| !value.is_empty());
     }
     Some(found)
 }
@@ -391,7 +392,7 @@ mod tests {
             let members: Vec<String> = members.iter().map(|(key, value)| format!("{key}{value}")).collect();
             let text = format!("{{{}}}", members.join(","));
             let parsed = object(&text).expect("valid");
-            if let Some(found) = plain_members(&text, ["id", "source"]) {
+            if let Some(found) = plain_members(&text, &["\"id\"", "\"source\""].map(Finder::new)) {
                 prop_assert_eq!(found, ["id", "source"].map(|name| parsed.text(&[name])), "{}", text);
             }
         }
@@ -414,7 +415,8 @@ mod tests {
     #[test]
     fn the_id_of_a_usual_record_is_found_without_parsing() {
         let text = r#"{"type":"api-request","id":"a-1","querySource":"sdk","params":{"betas":["x"]}}"#;
-        let found = plain_members(text, ["id", "querySource"]).expect("no need to parse");
+        let found =
+            plain_members(text, &["\"id\"", "\"querySource\""].map(Finder::new)).expect("no need to parse");
         assert_eq!(found.map(|text| text.expect("a text").into_owned()), ["a-1", "sdk"]);
     }
 

@@ -21,7 +21,9 @@ use serde_json::{Value, json};
 use smallvec::SmallVec;
 
 pub use chunk::{Damaged, Position, Visitor, read_chunk};
-pub use digest::{AnswerDigest, AskDigest, CallDigest, Digest, DigestWriter, ResponseDigest, SessionDigest};
+pub use digest::{
+    AgentDigest, AnswerDigest, AskDigest, CallDigest, Digest, DigestWriter, ResponseDigest, SessionDigest,
+};
 pub use writer::ChunkWriter;
 
 use super::{Block, Body, Event, ToolPart};

@@ -42,6 +42,8 @@ pub struct Account {
     pub errors: Errors,
     /// Tokens and searches that were charged.
     pub tokens: Tokens,
+    /// Tokens that were written to the prompt cache again.
+    pub cache: Cache,
     /// Cost in US dollars.
     pub cost: Cost,
     /// Durations of turns, API calls and tools.
@@ -245,6 +247,16 @@ pub struct Errors {
     pub api_retries: u64,
     /// API failures by their type.
     pub by_type: BTreeMap<String, u64>,
+}
+
+/// Use of the prompt cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cache {
+    /// Tokens that were written again although they had been cached, at most.
+    pub rebuilt: u64,
+    /// Cost of writing them beyond that of reading them; `None` if a model has no price.
+    pub extra: Option<Usd>,
 }
 
 /// Cost. An estimate at API prices.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Hashed, HashedSet, Latencies, Name, detail::AGENT_TOOLS, key::Id};
 use crate::{
     event::{
-        Body, Event, Message, ToolPart, ToolResult, ToolUse,
+        Body, Event, Message, Text, ToolPart, ToolResult, ToolUse,
         trace::{self, Trace, Traces},
     },
     measure::Millis,
@@ -50,7 +50,7 @@ impl Arrivals {
             Body::Nested(message, _) => self.message(message, now),
             Body::BridgeResult(answer) => self.answer(answer, now),
             Body::Plain if event.kind.name() == "system/background_tasks_changed" => {
-                let tasks = trace::traces(event, Traces::TASKS, &mut |text| text.into_owned());
+                let tasks = trace::traces(event, Traces::TASKS, &mut |text: Text<'_>| text.into_owned());
                 let is_agent = |trace: &&Trace<String>| matches!(trace, Trace::Task(task) if task.kind.as_deref() == Some("agent"));
                 self.background_agents = tasks.iter().filter(is_agent).count() as u64;
             }

@@ -27,7 +27,10 @@ use super::{
     pack::PackedRows,
 };
 use crate::{
-    event::{Compaction, Dialect, PullRequest, Query, trace::Traces},
+    event::{
+        Compaction, Dialect, PullRequest, Query,
+        trace::{LastDecoded, Traces},
+    },
     input::{Place, SourceId},
     measure::Millis,
 };
@@ -46,7 +49,7 @@ impl Detail {
     pub const CALLS: Self = Self(1);
     /// Rows of responses.
     pub const RESPONSES: Self = Self(1 << 1);
-    /// The agent of each row, ids of responses and calls, and input hashes of calls.
+    /// The agent of each row, and ids of responses and calls.
     pub const AGENTS: Self = Self(1 << 2);
     /// Prompts, interruptions, denials, API failures, compactions, durations of interactive turns and tools of the server.
     pub const EVENTS: Self = Self(1 << 3);
@@ -58,6 +61,8 @@ impl Detail {
     pub const INPUTS: Self = Self(1 << 6);
     /// The outputs of calls.
     pub const OUTPUTS: Self = Self(1 << 7);
+    /// Hashes of the inputs of calls, which find repeated calls.
+    pub const INPUT_HASHES: Self = Self(1 << 8);
 
     /// First lines of prompts, inputs and errors.
     pub const EXCERPTS: Self = Self(1 << 16);
@@ -101,8 +106,12 @@ impl Detail {
     pub const REQUESTS: Self = Self::trace(Traces::REQUESTS);
 
     /// Rows of calls, responses, turns and events, with their agents.
-    pub const ROWS: Self =
-        Self::CALLS.and(Self::RESPONSES).and(Self::AGENTS).and(Self::EVENTS).and(Self::SERVERS);
+    pub const ROWS: Self = Self::CALLS
+        .and(Self::RESPONSES)
+        .and(Self::AGENTS)
+        .and(Self::EVENTS)
+        .and(Self::SERVERS)
+        .and(Self::INPUT_HASHES);
 
     /// How the cost of each session is computed, step by step. Rows without a session then keep their own
     /// figures.
@@ -219,15 +228,6 @@ pub(crate) struct EventContext {
     pub(crate) branch: Option<Name>,
 }
 
-impl EventContext {
-    /// Returns whether it is before another row of the same session and source.
-    fn is_before(&self, other: &Self) -> bool {
-        self.session == other.session
-            && self.place.source() == other.place.source()
-            && self.place < other.place
-    }
-}
-
 /// A `tool_use` block.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolUseRow {
@@ -235,7 +235,7 @@ pub(crate) struct ToolUseRow {
     pub(crate) id: Option<Name>,
     /// The response that contains it.
     pub(crate) response: Option<Id>,
-    /// Hash of the input.
+    /// Hash of the input; 0 if hashes are not kept.
     pub(crate) input: u64,
 }
 
@@ -357,6 +357,7 @@ merged! {
         pub(crate) query: Unmerged<Option<Arc<Query>>>,
         /// Decoded traces.
         pub(crate) traces: Vec<Traced>,
+        last_decoded: Unmerged<LastDecoded<Name>>,
         /// When the CLI sent requests and began to work on messages.
         pub(crate) moments: Vec<Moment>,
         /// End and ids of responses.
@@ -383,6 +384,9 @@ impl Details {
 
     /// Returns a kept excerpt.
     pub(crate) fn excerpt(&self, of: ExcerptOf, id: Id) -> Option<Name> {
+        if !self.kept.intersects(Detail::CONTENT) {
+            return None;
+        }
         self.excerpts.get(of.key(id)).and_then(First::get).cloned()
     }
 }

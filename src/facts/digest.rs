@@ -1,18 +1,21 @@
 //! Absorbs digests of lean logs: the same facts as those of their records, if only totals are kept.
 
+use std::borrow::Cow;
+
 use super::{
     Facts, Name,
     calls::Call,
     key::{Id, Names, SessionKey},
     merge::{CompactPlace, First, Last, Merge, SmallSet, Span, insert},
     once::Once,
+    rebuild::Position,
     responses::Response,
     sessions::Session,
 };
 use crate::{
     event::{
-        Dialect,
-        lean::{CallDigest, Damaged, Digest, ResponseDigest, SessionDigest},
+        Agent, Dialect,
+        lean::{AgentDigest, CallDigest, Damaged, Digest, ResponseDigest, SessionDigest},
     },
     input::{Place, SourceId},
 };
@@ -109,7 +112,18 @@ impl DigestAbsorber<'_, '_> {
     }
 
     fn response(&mut self, digest: &ResponseDigest<'_>) -> Option<()> {
-        let &ResponseDigest { id, offset, session, model, requested, version, usage, is_stopped } = digest;
+        let &ResponseDigest {
+            id,
+            offset,
+            session,
+            model,
+            requested,
+            version,
+            usage,
+            is_stopped,
+            time,
+            agent,
+        } = digest;
         let session = self.sessions.get(session)?.clone();
         let place = self.place(offset);
         let mut name = |index: Option<usize>| match index {
@@ -117,9 +131,22 @@ impl DigestAbsorber<'_, '_> {
             None => Some(First::default()),
         };
         let (model, requested) = (name(model)?, name(requested)?);
-        let row = Response::saved(session, model, requested, usage.as_ref(), is_stopped).written_by(version);
+        let position = Position::new(place, time, &self.agent(agent)?);
+        let row = Response::saved(session, model, requested, usage.as_ref(), is_stopped)
+            .written_by(version)
+            .with_position(position);
         self.facts.responses.insert(Id::of(id), row);
         Some(())
+    }
+
+    /// Returns the agent, without its type. `None` if the digest is damaged.
+    fn agent(&self, digest: AgentDigest) -> Option<Agent<'_>> {
+        let text = |index: Option<usize>| match index {
+            Some(index) => Some(Some(Cow::Borrowed(*self.names.texts.get(index)?))),
+            None => Some(None),
+        };
+        let AgentDigest { call, id, sidechain } = digest;
+        Some(Agent { call: text(call)?, id: text(id)?, kind: None, sidechain })
     }
 
     fn call(&mut self, digest: &CallDigest<'_>) -> Option<()> {

@@ -247,6 +247,21 @@ pub struct Response {
     pub is_final: bool,
     /// Number of tool calls in it.
     pub calls: u64,
+    /// What only some reports need.
+    more: Option<Box<ResponseMore>>,
+}
+
+impl Response {
+    /// Returns what only some reports need.
+    pub fn more(&self) -> &ResponseMore {
+        static NOTHING: ResponseMore = ResponseMore::NOTHING;
+        self.more.as_deref().unwrap_or(&NOTHING)
+    }
+}
+
+/// Details of a response that only some reports need. They are apart, since most reports read many responses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResponseMore {
     /// The first line of its text, if kept.
     pub said: Option<Name>,
     /// Time of its last line, if timing is kept.
@@ -266,6 +281,20 @@ pub struct Response {
     pub skill: Option<Name>,
     /// The MCP server that the CLI attributes it to, if attributions are kept.
     pub mcp_server: Option<Name>,
+}
+
+impl ResponseMore {
+    const NOTHING: Self = Self {
+        said: None,
+        ended: None,
+        stop_reason: None,
+        request: None,
+        request_record: None,
+        prefix_price: None,
+        effort: None,
+        skill: None,
+        mcp_server: None,
+    };
 }
 
 /// A part of the cost of a session: the share of one response and tool, or cost that belongs to no response.

@@ -34,7 +34,7 @@ use hashbrown::{HashMap, HashSet};
 
 use absorb::RecordAbsorber;
 pub use account::{
-    Account, Cost, Denials, Durations, Errors, Input, Interrupted, InvalidPlace, Latencies, ModelCost,
+    Account, Cache, Cost, Denials, Durations, Errors, Input, Interrupted, InvalidPlace, Latencies, ModelCost,
     OnlySession, ToolCount, Tools, Turns, Unknown,
 };
 pub use arrival::{Arrivals, Arrived};
@@ -98,7 +98,7 @@ merged! {
 }
 
 /// A hash map with a random seed, since keys come from untrusted logs.
-type Hashed<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+pub(crate) type Hashed<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
 /// A hash set with a random seed.
 type HashedSet<K> = HashSet<K, foldhash::fast::RandomState>;

@@ -107,6 +107,7 @@ impl<'a> Settled<'a> {
         builder.account.cost.unpriced_models = unpriced;
         builder.computed(computed);
         for bill in &bills {
+            bill.rebuilds.iter().for_each(|rebuilt| builder.rebuilt(rebuilt.tokens, rebuilt.cost));
             for paid in bill.paid() {
                 builder.paid(paid.model.as_deref(), paid.tokens, paid.cost, bill.reported.is_some());
             }

@@ -14,11 +14,15 @@ pub mod question;
 pub mod server;
 pub mod task;
 
-use std::collections::HashMap;
+use super::{
+    Hashed,
+    ledger::{Call, Ledger},
+};
 
-use super::ledger::{Call, Ledger};
+/// Calls by id.
+type CallsById<'l> = Hashed<&'l str, &'l Call>;
 
 /// Returns the calls by id.
-fn calls(ledger: &Ledger) -> HashMap<&str, &Call> {
+fn calls(ledger: &Ledger) -> CallsById<'_> {
     ledger.calls.iter().filter_map(|call| Some((call.id.as_deref()?, call))).collect()
 }

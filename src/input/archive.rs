@@ -31,7 +31,7 @@ const HEADER: &[u8; 8] = b"ccstat h";
 const COMMIT: &[u8; 8] = b"ccstat c";
 
 /// Version of the format. Earlier forms of lean logs, which were never released, cannot be read any more.
-const FORMAT: u64 = 3;
+const FORMAT: u64 = 4;
 
 /// Length of a header, with the frame around it.
 pub const HEADER_BYTES: usize = 8 + 24;

@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub(crate) const SPEC: ReportSpec = ReportSpec {
-    keeps: Detail::ROWS.and(Detail::REQUESTS),
+    keeps: Detail::RESPONSES.and(Detail::AGENTS).and(Detail::REQUESTS),
     make: Some(cache),
     command: Some(CommandSpec {
         about: "Show why the prompt cache was lost, and what that cost",

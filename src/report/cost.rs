@@ -364,9 +364,9 @@ impl<'a> Keys<'a> {
             By::Agent => charge.response.and_then(|_| own(self.view.agent_text(&charge.context))),
             By::Branch => charge.context.branch.as_ref().map(Text::from),
             By::Pr => self.pull_requests.at(&charge.context).map(Text::from),
-            By::Skill => self.response(charge)?.skill.as_ref().map(Text::from),
+            By::Skill => self.response(charge)?.more().skill.as_ref().map(Text::from),
             By::McpServer => server_of(charge, self.response(charge)).map(Text::from),
-            By::Effort => self.response(charge)?.effort.as_ref().map(Text::from),
+            By::Effort => self.response(charge)?.more().effort.as_ref().map(Text::from),
             By::Workflow => self.view.ledger.workflow(&charge.context).map(Text::from),
             By::Version => {
                 let session = self.view.session(&charge.context).and_then(|session| session.version.as_ref());

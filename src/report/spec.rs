@@ -86,7 +86,8 @@ names! {
 pub(super) const PERIOD: Detail = Detail::RESPONSES;
 
 /// Detail needed for calls and their outcome.
-pub(super) const CALLED: Detail = Detail::CALLS.and(Detail::AGENTS).and(Detail::EVENTS);
+pub(super) const CALLED: Detail =
+    Detail::CALLS.and(Detail::AGENTS).and(Detail::EVENTS).and(Detail::INPUT_HASHES);
 
 /// Input of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ mod activity;
 mod part;
 mod sweep;
 
-use std::{cmp::Reverse, collections::HashMap};
+use std::cmp::Reverse;
 
 use super::{
     Column, CommandGroup, CommandSpec, Line, Report, ReportSpec, Section, Shown, Table, Tone, Unit, Value,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     facts::{
-        Detail,
+        Detail, Hashed,
         ledger::{Context, Exchanges, MomentKind, Session, SessionIndex, Turn},
         trace::hook::{Hook, hooks},
     },
@@ -194,7 +194,7 @@ fn part_columns() -> Vec<Column<Row>> {
 pub fn time(view: &View<'_>, by: TimeBy) -> Report {
     let mut all = Vec::new();
     let mut notes = Notes::default();
-    let traces = Traces::of(view.ledger, view.names);
+    let traces = Traces::of_times(view.ledger, view.names);
     let (hooks, titles) = (hooks(view.ledger), view.titles());
     for (session, facts) in SessionIndex::each(&view.ledger.sessions).zip(facts(view, &hooks)) {
         let maker = SessionRows::of(view, &traces, session, &facts);
@@ -227,7 +227,7 @@ fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
 
 /// One row per project, the longest first.
 fn by_project(all: Vec<Row>) -> Vec<Row> {
-    let mut places: HashMap<Option<String>, usize> = HashMap::new();
+    let mut places: Hashed<Option<String>, usize> = Hashed::default();
     let mut rows: Vec<Row> = Vec::new();
     for row in all {
         let name = match &row.project {
@@ -447,7 +447,7 @@ impl<'v, 'l> SessionRows<'v, 'l> {
         let mut rest = self.blank();
         self.add_turns(&mut rest, None);
         if let Some((activities, divided)) = &self.divided {
-            let mut by_number: HashMap<u64, Division> = HashMap::new();
+            let mut by_number: Hashed<u64, Division> = Hashed::default();
             rest.division = Some(divided.rest);
             for ((number, _), division) in activities.stretches.iter().zip(&divided.stretches) {
                 match number {

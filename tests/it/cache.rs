@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{printed_rows, recording, run_with, testdata};
+use crate::support::{cases, printed_rows, recording, run_with, testdata};
 
 fn log(name: &str) -> String {
     testdata(&format!("logs/cache/{name}")).to_str().unwrap().to_owned()
@@ -138,6 +138,47 @@ fn the_totals_of_causes_add_up() {
     assert!((sum("extra_estimate_usd") - 0.390).abs() < 1e-9, "{}", sum("extra_estimate_usd"));
     let idle = rows.iter().find(|row| row["cause"] == "idle").unwrap();
     assert_eq!((&idle["rebuilds"], &idle["extra_estimate_usd"]), (&json!(2), &json!(0.0756)));
+}
+
+/// The object `cache` of the summary.
+fn summed(path: &str, options: &[&str]) -> Value {
+    let arguments: Vec<&str> =
+        ["summarize", path, "--format", "json"].iter().chain(options).copied().collect();
+    let (code, stdout, stderr) = run_with(&arguments);
+    assert_eq!(code, 0, "{path}: {stderr}");
+    serde_json::from_str::<Value>(&stdout).unwrap()["cache"].clone()
+}
+
+#[test]
+fn the_summary_has_the_sums_of_all_rows() {
+    let folders = ["recordings/2.1.325/transcript", "recordings/2.1.325/stream", "logs/cache"].map(testdata);
+    for path in folders.iter().flat_map(|folder| cases(folder)).chain(folders.clone()) {
+        let path = path.to_str().unwrap();
+        for options in [&[][..], &["--since", "2026-11-10T09:01:30Z"], &["--main"]] {
+            let arguments: Vec<&str> = ["cache", path].iter().chain(options).copied().collect();
+            let (rows, summed) = (printed_rows(&arguments), summed(path, options));
+            let tokens: u64 = rows.iter().map(|row| row["rebuilt_estimate"].as_u64().unwrap()).sum();
+            assert_eq!(summed["rebuilt_estimate"], tokens, "{path} {options:?}");
+            let costs: Option<Vec<f64>> = rows.iter().map(|row| row["extra_estimate_usd"].as_f64()).collect();
+            let nanos = |usd: f64| (usd * 1e9).round();
+            let sum = costs.map(|costs| costs.into_iter().map(nanos).sum::<f64>());
+            assert_eq!(summed["extra_estimate_usd"].as_f64().map(nanos), sum, "{path} {options:?}");
+        }
+    }
+}
+
+#[test]
+fn the_summary_says_in_one_line_what_was_reused_and_rebuilt() {
+    let line = |name: &str| {
+        let (_, stdout, _) = run_with(&["summarize", &log(name)]);
+        stdout.lines().find(|line| line.contains("prompt cache")).map(|line| line.trim().to_owned())
+    };
+    let line = |name: &str| line(&format!("{name}.jsonl")).unwrap();
+    let cost =
+        "prompt cache: 4,000 tokens reused, about 6,000 rebuilt ($0.0288 more than reading them, an estimate";
+    assert!(line("idle-5m").starts_with(cost), "{}", line("idle-5m"));
+    let unknown = "prompt cache: 4,000 tokens reused, about 6,000 rebuilt (extra cost unknown";
+    assert!(line("unpriced").starts_with(unknown), "{}", line("unpriced"));
 }
 
 #[test]

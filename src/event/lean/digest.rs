@@ -26,6 +26,8 @@ const HAS_REQUESTED: u8 = 1 << 1;
 const HAS_VERSION: u8 = 1 << 2;
 const HAS_USAGE: u8 = 1 << 3;
 const IS_STOPPED: u8 = 1 << 4;
+const HAS_TIME: u8 = 1 << 5;
+const HAS_AGENT: u8 = 1 << 6;
 
 /// Flags of a call.
 const IS_ASKED: u8 = 1;
@@ -85,7 +87,7 @@ pub struct RecordForm {
     pub blocks: Vec<BlockId>,
 }
 
-/// Lines of a response that agree in everything but their usage.
+/// Lines of a response that agree in everything but usage and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResponseDigest<'a> {
     pub id: &'a str,
@@ -100,6 +102,18 @@ pub struct ResponseDigest<'a> {
     /// Maximum of each count.
     pub usage: Option<Usage>,
     pub is_stopped: bool,
+    /// Earliest time.
+    pub time: Option<Time>,
+    pub agent: AgentDigest,
+}
+
+/// The subagent of a response, by the indexes of its texts. The default is the main agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AgentDigest {
+    /// The call that started it.
+    pub call: Option<usize>,
+    pub id: Option<usize>,
+    pub sidechain: bool,
 }
 
 /// One or both halves of a call.
@@ -189,6 +203,7 @@ impl<'a> Digest<'a> {
     /// Hands over each response. `None` if the digest is damaged.
     pub fn each_response(&self, mut see: impl FnMut(&ResponseDigest<'a>)) -> Option<()> {
         let (mut rest, mut offset, mut ids) = (Rest(self.responses.rows), 0u64, self.response_ids);
+        let mut last_time = 0i64;
         // Nearly all responses of a log have the same version.
         let mut parsed: Option<(usize, Option<Version>)> = None;
         for _ in 0..self.responses.count {
@@ -207,7 +222,25 @@ impl<'a> Digest<'a> {
             };
             let usage = if flags & HAS_USAGE != 0 { Some(rest.usage()?) } else { None };
             let is_stopped = flags & IS_STOPPED != 0;
-            see(&ResponseDigest { id, offset, session, model, requested, version, usage, is_stopped });
+            let mut time = None;
+            if flags & HAS_TIME != 0 {
+                last_time = last_time.wrapping_add(unzigzag(rest.number()?));
+                time = Some(Time::from_micros(last_time));
+            }
+            let agent =
+                if flags & HAS_AGENT != 0 { AgentDigest::read(&mut rest)? } else { AgentDigest::default() };
+            see(&ResponseDigest {
+                id,
+                offset,
+                session,
+                model,
+                requested,
+                version,
+                usage,
+                is_stopped,
+                time,
+                agent,
+            });
         }
         Some(())
     }
@@ -230,6 +263,13 @@ impl<'a> Digest<'a> {
             see(&CallDigest { id, ask, answer });
         }
         Some(())
+    }
+}
+
+impl AgentDigest {
+    fn read(rest: &mut Rest<'_>) -> Option<Self> {
+        let sidechain = rest.byte()? != 0;
+        Some(Self { sidechain, call: rest.optional_index()?, id: rest.optional_index()? })
     }
 }
 

@@ -31,7 +31,7 @@ struct Comparison<'c, 'a> {
 impl Visitor for Comparison<'_, '_> {
     fn record(&mut self, _at: Position, found: &mut Event<'_>) {
         let traces = |event: &Event<'_>| -> Vec<Trace<String>> {
-            trace::traces(event, Traces::ALL, &mut |text| text.into_owned())
+            trace::traces(event, Traces::ALL, &mut |text: Text<'_>| text.into_owned())
         };
         let traced = traces(self.event);
         let interrupts = |text: Text<'_>| text.trim_start().starts_with(INTERRUPTION);

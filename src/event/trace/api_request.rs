@@ -1,7 +1,12 @@
 //! Decodes requests to the API, as saved sessions of 2.1.291 and later record them: what was sent for each
 //! response, and why the server did not find it in its cache.
 
-use std::{hash::BuildHasher, sync::LazyLock};
+use std::{
+    hash::BuildHasher,
+    sync::{Arc, LazyLock},
+};
+
+use memchr::memmem::Finder;
 
 use super::{Decoder, Object, Trace, Traces};
 use crate::event::{Body, json::Json};
@@ -15,16 +20,23 @@ pub struct ApiRequest<T> {
     pub shape: Option<T>,
     /// The part of the CLI that sent it.
     pub source: Option<T>,
-    pub model: Option<T>,
-    pub effort: Option<T>,
-    /// Beta features, in the order of the record; `None` if it does not list them.
-    pub betas: Option<Vec<T>>,
+    /// Shared by the requests that repeat them.
+    pub parameters: Arc<Parameters<T>>,
     /// The earlier request that it extends; `None` for the first of a process or after a compaction.
     pub base: Option<T>,
     /// Number of messages that it shares with `base`.
     pub kept: u64,
     /// Number of messages that follow them.
     pub added: u64,
+}
+
+/// Parameters of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameters<T> {
+    pub model: Option<T>,
+    pub effort: Option<T>,
+    /// Beta features, in the order of the record; `None` if it does not list them.
+    pub betas: Option<Vec<T>>,
 }
 
 impl<T> ApiRequest<T> {
@@ -70,25 +82,43 @@ pub struct CacheMiss<T> {
     pub reason: T,
 }
 
-impl<'a, T> Decoder<'_, 'a, T> {
+impl<'a, T: Clone> Decoder<'_, 'a, T> {
     /// Decodes an `api-request`.
     pub(super) fn api_request(&mut self, record: &Object<'a>) {
-        let params = record.object("params").unwrap_or_default();
-        let output = params.object("output_config").unwrap_or_default();
-        let betas = params.get("betas").and_then(Json::array);
-        let betas = betas.map(|all| all.into_iter().filter_map(|one| self.own(one.text())).collect());
+        let id = record.text(&["id"]).map(|id| self.owner.own_id(id));
         let request = ApiRequest {
-            id: self.text(record, &["id"]),
+            id,
             shape: self.text(record, &["shapeHash"]),
             source: self.text(record, &["querySource"]),
-            model: self.text(&params, &["model"]),
-            effort: self.text(&output, &["effort"]),
-            betas,
-            base: self.text(record, &["base"]),
+            parameters: self.parameters(record.get("params")),
+            base: record.text(&["base"]).map(|id| self.owner.own_id(id)),
             kept: record.count(&["keep"]).unwrap_or(0),
             added: added(record),
         };
         self.found.push(Trace::ApiRequest(Box::new(request)));
+    }
+
+    /// Decodes the parameters of a request, unless they are those of the last one.
+    fn parameters(&mut self, json: Option<Json<'a>>) -> Arc<Parameters<T>> {
+        let text = json.map_or("", Json::source);
+        if let Some(last) = self.owner.last()
+            && let Some((last, parameters)) = &last.parameters
+            && **last == *text
+        {
+            return Arc::clone(parameters);
+        }
+        let params = json.and_then(Json::object).unwrap_or_default();
+        let output = params.object("output_config").unwrap_or_default();
+        let betas = params.get("betas").and_then(Json::array);
+        let parameters = Arc::new(Parameters {
+            model: self.text(&params, &["model"]),
+            effort: self.text(&output, &["effort"]),
+            betas: betas.map(|all| all.into_iter().filter_map(|one| self.own(one.text())).collect()),
+        });
+        if let Some(last) = self.owner.last() {
+            last.parameters = Some((text.into(), Arc::clone(&parameters)));
+        }
+        parameters
     }
 
     /// Decodes an `api-request-shape`.
@@ -108,11 +138,10 @@ impl<'a, T> Decoder<'_, 'a, T> {
 
     /// Decodes the reason of the server in a message. Few messages have one, so a substring search goes first.
     pub(super) fn cache_miss(&mut self) {
+        static NAME: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\"cache_miss_reason\""));
         let Body::Message(message) = &self.event.body else { return };
         let Some(id) = message.response.as_ref().and_then(|response| response.id.clone()) else { return };
-        if !self.wants(Traces::REQUESTS)
-            || memchr::memmem::find(self.event.text.as_bytes(), b"\"cache_miss_reason\"").is_none()
-        {
+        if !self.wants(Traces::REQUESTS) || NAME.find(self.event.text.as_bytes()).is_none() {
             return;
         }
         let Ok(record) = super::json::object(self.event.text) else { return };
@@ -121,7 +150,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
         // The API documents an object with a `type`.
         let reason = reason.and_then(|reason| reason.text().or_else(|| reason.object()?.text(&["type"])));
         if let Some(reason) = self.own(reason) {
-            let response = (self.own)(id);
+            let response = self.owner.own_id(id);
             self.found.push(Trace::CacheMiss(Box::new(CacheMiss { response, reason })));
         }
     }
@@ -152,11 +181,11 @@ impl ShapePart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{decode, trace::traces};
+    use crate::event::{Text, decode, trace::traces};
 
     fn traced(record: &str) -> Trace<String> {
         let event = decode(record.as_bytes()).unwrap();
-        let mut found = traces(&event, Traces::REQUESTS, &mut |text| text.into_owned());
+        let mut found = traces(&event, Traces::REQUESTS, &mut |text: Text<'_>| text.into_owned());
         assert_eq!(found.len(), 1, "{record}");
         found.remove(0)
     }
@@ -171,9 +200,11 @@ mod tests {
             id: own("r2"),
             shape: own("49e6"),
             source: own("sdk"),
-            model: own("claude-opus-5-5"),
-            effort: own("medium"),
-            betas: Some(vec!["a-1".to_owned(), "b-2".to_owned()]),
+            parameters: Arc::new(Parameters {
+                model: own("claude-opus-5-5"),
+                effort: own("medium"),
+                betas: Some(vec!["a-1".to_owned(), "b-2".to_owned()]),
+            }),
             base: own("r1"),
             kept: 2,
             added: 3,

@@ -113,21 +113,22 @@ fn tagged(said: &str) -> Option<&str> {
     name(rest.split_once("</command-name>")?.0)
 }
 
-impl<'a, T> Decoder<'_, 'a, T> {
+impl<'a, T: Clone> Decoder<'_, 'a, T> {
     pub(super) fn offers(&mut self, kind: &str, lists: &Object<'a>) {
         for &(_, key, kind) in LISTS.iter().filter(|(list, ..)| *list == kind) {
             let Some(all) = lists.get(key).and_then(Json::array) else { continue };
             let said = |one: Json<'a>| one.text().or_else(|| one.object()?.text(&["name"]));
             // A shortened list ends with a note, which is not a name.
             let known = |one: &Text<'a>| name(one).is_some_and(|plain| plain.len() == one.len());
-            let names = all.into_iter().filter_map(said).filter(known).map(|one| (self.own)(one)).collect();
+            let names =
+                all.into_iter().filter_map(said).filter(known).map(|one| self.owner.own(one)).collect();
             self.found.push(Trace::Offer(Offer { kind, names }));
         }
     }
 
     fn use_of(&mut self, form: Form, name: Option<&str>, uuid: Option<Text<'a>>) {
         let Some(name) = name else { return };
-        let (name, uuid) = ((self.own)(name.to_owned().into()), self.own(uuid));
+        let (name, uuid) = (self.owner.own(name.to_owned().into()), self.own(uuid));
         self.found.push(Trace::Typed(Typed { form, name, uuid }));
     }
 

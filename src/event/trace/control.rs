@@ -129,7 +129,7 @@ const RESPONSE_SHAPES: &[(&str, bool, &str)] = &[
     ("mode", true, "set_permission_mode"),
 ];
 
-impl<'a, T> Decoder<'_, 'a, T> {
+impl<'a, T: Clone> Decoder<'_, 'a, T> {
     pub(super) fn control(&mut self, kind: &str, record: &Object<'a>) {
         match kind {
             "control_request" => self.request(record),
@@ -156,7 +156,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
         let asks = tool.as_deref() == Some(QUESTION_TOOL) && self.wants(Traces::QUESTIONS);
         let questions = request.get("input").filter(|_| asks);
         let request = Request {
-            id: (self.own)(id),
+            id: self.owner.own(id),
             subtype: self.own(subtype),
             tool: self.own(tool),
             call: self.text(&request, &["tool_use_id"]),
@@ -225,11 +225,11 @@ impl<'a, T> Decoder<'_, 'a, T> {
         let Some(call) = call else { return };
         if step == ApprovalStep::Answered && self.wants(Traces::QUESTIONS) {
             let result = record.get("result").unwrap_or(Json::checked("null"));
-            let (call, answers) = ((self.own)(call.clone()), self.json(result));
+            let (call, answers) = (self.owner.own(call.clone()), self.json(result));
             self.found.push(Trace::GivenAnswers(super::GivenAnswers { call, answers }));
         }
         if self.wants(Traces::CONTROL | Traces::DECISIONS) {
-            let (call, tool) = ((self.own)(call), self.text(record, &["toolName"]));
+            let (call, tool) = (self.owner.own(call), self.text(record, &["toolName"]));
             self.found.push(Trace::Approval(Approval { call, tool, step }));
         }
     }

@@ -30,37 +30,64 @@ pub struct Decision<T> {
     pub obstacle: Option<Obstacle>,
 }
 
-impl<'a, T> Decoder<'_, 'a, T> {
+/// A decision without its call.
+#[derive(Clone, Debug)]
+pub(super) struct Decided<T> {
+    allowed: Option<bool>,
+    source: Option<T>,
+    reason: Option<T>,
+    rule: Option<T>,
+}
+
+impl<T> Default for Decided<T> {
+    fn default() -> Self {
+        Self { allowed: None, source: None, reason: None, rule: None }
+    }
+}
+
+impl<'a, T: Clone> Decoder<'_, 'a, T> {
     /// Decodes the decision in the result of a call.
     pub(super) fn decided(&mut self, answer: &ToolResult<'a>) {
         let Some(id) = &answer.id else { return };
-        let decision =
-            answer.decision.and_then(|json| Obvious::fields::<DecisionFields<'_>>(Json::checked(json)));
+        let decision = answer.decision.and_then(|json| self.decision(json));
         let text = answer.content.filter(|_| answer.is_error).and_then(|json| content(Json::checked(json)));
         let obstacle = text.as_deref().and_then(denial::obstacle);
         let refusal = answer.refusal.and_then(|json| Json::checked(json).text());
         if decision.is_none() && obstacle.is_none() && refusal.is_none() {
             return;
         }
-        let decision = decision.unwrap_or_default();
+        let Decided { allowed, source, reason, rule } = decision.unwrap_or_default();
+        let (call, refusal) = (self.owner.own_id(id.clone()), self.own(refusal));
+        let decision = Decision { call, allowed, is_answer: true, source, reason, rule, refusal, obstacle };
+        self.found.push(Trace::Decision(Box::new(decision)));
+    }
+
+    /// Decodes a decision, unless it is the same as the last one. `None` if it is no object.
+    fn decision(&mut self, json: &'a str) -> Option<Decided<T>> {
+        if let Some(last) = self.owner.last()
+            && let Some((last, decided)) = &last.decision
+            && **last == *json
+        {
+            return Some(decided.clone());
+        }
+        let fields: DecisionFields<'_> = Obvious::fields(Json::checked(json))?;
         let reason = [DecisionKey::SnakeReason, DecisionKey::CamelReason];
-        let code = || decision.text(DecisionKey::CamelCode).filter(|code| code != "unknown");
-        let reason = reason.into_iter().find_map(|key| decision.text(key)).or_else(code);
-        let decision = Decision {
-            call: (self.own)(id.clone()),
-            allowed: match decision.text(DecisionKey::Decision).as_deref() {
+        let code = || fields.text(DecisionKey::CamelCode).filter(|code| code != "unknown");
+        let reason = reason.into_iter().find_map(|key| fields.text(key)).or_else(code);
+        let decided = Decided {
+            allowed: match fields.text(DecisionKey::Decision).as_deref() {
                 Some("accept") => Some(true),
                 Some("reject") => Some(false),
                 _ => None,
             },
-            is_answer: true,
-            source: self.own(decision.text(DecisionKey::Source)),
+            source: self.own(fields.text(DecisionKey::Source)),
             reason: self.own(reason),
-            rule: self.own(decision.text(DecisionKey::Rule)),
-            refusal: self.own(refusal),
-            obstacle,
+            rule: self.own(fields.text(DecisionKey::Rule)),
         };
-        self.found.push(Trace::Decision(Box::new(decision)));
+        if let Some(last) = self.owner.last() {
+            last.decision = Some((json.into(), decided.clone()));
+        }
+        Some(decided)
     }
 
     /// `system/permission_denied`.

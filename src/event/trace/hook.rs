@@ -64,7 +64,7 @@ names! {
     }
 }
 
-impl<'a, T> Decoder<'_, 'a, T> {
+impl<'a, T: Clone> Decoder<'_, 'a, T> {
     fn hook(&mut self, record_kind: HookRecordKind, end: HookEnd, fields: HookFields<'a>) {
         let HookFields { id, event, name, command, took, session } = fields;
         let hook = Hook {
@@ -202,7 +202,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
         let coded = || Some(code.as_deref()?.strip_prefix("hook:")?.to_owned().into());
         let hook = Hook {
             record_kind: HookRecordKind::Refusal,
-            id: Some((self.own)(id)),
+            id: Some(self.owner.own(id)),
             event: self.own(event.or_else(coded)),
             // Without the sentence the name follows from the tool of the call.
             name: self.own(said.map(|(name, _)| name.to_owned().into())),

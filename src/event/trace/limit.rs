@@ -60,7 +60,7 @@ pub(super) fn is_refused(event: &Event<'_>) -> bool {
     memchr::memmem::find(event.text.as_bytes(), REFUSED).is_some()
 }
 
-impl<'a, T> Decoder<'_, 'a, T> {
+impl<'a, T: Clone> Decoder<'_, 'a, T> {
     pub(super) fn limit(&mut self, name: &str, record: &Object<'a>) {
         if !self.wants(Traces::LIMITS) {
             return;
@@ -96,7 +96,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
         let ids = [message.text(&["id"]), record.text(&["request_id"]), record.text(&["requestId"])];
         Some(Limit {
             model: self.text(message, &["model"]),
-            ids: ids.into_iter().flatten().map(|id| (self.own)(id)).collect(),
+            ids: ids.into_iter().flatten().map(|id| self.owner.own(id)).collect(),
             ..blank(LimitKind::Refusal)
         })
     }
@@ -113,7 +113,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
             what: self.text(record, what),
             model: self.text(record, &["original_model", "originalModel"]),
             fallback: self.text(record, &["fallback_model", "fallbackModel"]),
-            ids: ids.into_iter().flatten().filter(|_| refusal).map(|id| (self.own)(id)).collect(),
+            ids: ids.into_iter().flatten().filter(|_| refusal).map(|id| self.owner.own(id)).collect(),
             ..blank(kind)
         }
     }

@@ -14,11 +14,17 @@ mod question;
 mod server;
 mod task;
 
-use std::{ops::BitOr, sync::LazyLock};
+use std::{
+    ops::BitOr,
+    sync::{Arc, LazyLock},
+};
 
-pub use api_request::{ApiRequest, CacheMiss, Shape, ShapePart, ShapeTool};
+use memchr::memmem::Finder;
+
+pub use api_request::{ApiRequest, CacheMiss, Parameters, Shape, ShapePart, ShapeTool};
 pub use command::{CommandKind, Form, Offer, Typed, used};
 pub use control::{Approval, ApprovalStep, Bridge, Request, Response, Verdict};
+use decision::Decided;
 pub use decision::Decision;
 pub use hook::{Hook, HookEnd, HookRecordKind};
 pub use limit::{Limit, LimitKind};
@@ -203,23 +209,63 @@ pub enum Trace<T> {
     CacheMiss(Box<CacheMiss<T>>),
 }
 
-/// Decodes the wanted traces of a record. `own` converts texts to the type that rows keep.
-pub fn traces<'a, T>(event: &Event<'a>, wanted: Traces, own: &mut dyn FnMut(Text<'a>) -> T) -> Vec<Trace<T>> {
+/// Converts texts of records to the type that rows keep.
+pub trait Owner<T> {
+    /// Converts a text that many records repeat.
+    fn own(&mut self, text: Text<'_>) -> T;
+
+    /// Converts an id, which few records repeat.
+    fn own_id(&mut self, id: Text<'_>) -> T {
+        self.own(id)
+    }
+
+    /// Returns where texts are kept that the next record probably repeats.
+    fn last(&mut self) -> Option<&mut LastDecoded<T>> {
+        None
+    }
+}
+
+impl<T, F: FnMut(Text<'_>) -> T> Owner<T> for F {
+    fn own(&mut self, text: Text<'_>) -> T {
+        self(text)
+    }
+}
+
+/// Values of earlier records with their JSON text. Most records repeat them, and need not be parsed again.
+#[derive(Clone, Debug)]
+pub struct LastDecoded<T> {
+    parameters: Option<(Box<str>, Arc<Parameters<T>>)>,
+    decision: Option<(Box<str>, Decided<T>)>,
+}
+
+impl<T> Default for LastDecoded<T> {
+    fn default() -> Self {
+        Self { parameters: None, decision: None }
+    }
+}
+
+/// Decodes the wanted traces of a record.
+pub fn traces<T: Clone>(event: &Event<'_>, wanted: Traces, owner: &mut dyn Owner<T>) -> Vec<Trace<T>> {
     let wanted = Traces(of_kind(&event.kind).0 & wanted.0);
     if wanted == Traces::NONE {
         return Vec::new();
     }
-    let mut decoder = Decoder { event, wanted, own, found: Vec::new() };
+    let mut decoder = Decoder { event, wanted, owner, found: Vec::new() };
     decoder.record();
     decoder.found
 }
 
 /// Returns the uuid of a record, also for kinds that repeat uuids. Stream events have none that is useful.
 pub fn uuid<'a>(event: &Event<'a>) -> Option<Text<'a>> {
+    static NAME: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("uuid"));
+    static ESCAPE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("\\u"));
     let known = event.uuid.clone();
     known.or_else(|| {
+        let text = event.text.as_bytes();
+        // A name can be written with escapes.
+        let has_name = || NAME.find(text).is_some() || ESCAPE.find(text).is_some();
         let opened = || json::object(event.text).ok()?.text(&["uuid"]);
-        if matches!(event.body, Body::Stream(_)) { None } else { opened() }
+        if matches!(event.body, Body::Stream(_)) || !has_name() { None } else { opened() }
     })
 }
 
@@ -227,17 +273,17 @@ pub fn uuid<'a>(event: &Event<'a>) -> Option<Text<'a>> {
 struct Decoder<'d, 'a, T> {
     event: &'d Event<'a>,
     wanted: Traces,
-    own: &'d mut dyn FnMut(Text<'a>) -> T,
+    owner: &'d mut dyn Owner<T>,
     found: Vec<Trace<T>>,
 }
 
-impl<'a, T> Decoder<'_, 'a, T> {
+impl<'a, T: Clone> Decoder<'_, 'a, T> {
     fn wants(&self, traces: Traces) -> bool {
         self.wanted.intersects(traces)
     }
 
     fn own(&mut self, text: Option<Text<'a>>) -> Option<T> {
-        text.map(|text| (self.own)(text))
+        text.map(|text| self.owner.own(text))
     }
 
     /// Returns the text of a member, owned.
@@ -248,7 +294,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
 
     /// Returns JSON text, owned, without lone surrogates.
     fn json(&mut self, json: Json<'a>) -> T {
-        (self.own)(super::surrogate::replace_lone_surrogates(json.source()))
+        self.owner.own(super::surrogate::replace_lone_surrogates(json.source()))
     }
 
     fn record(&mut self) {
@@ -395,7 +441,7 @@ mod tests {
     use crate::event::decode;
 
     fn traced(record: &str, wanted: Traces) -> Vec<Trace<String>> {
-        traces(&decode(record.as_bytes()).unwrap(), wanted, &mut |text| text.into_owned())
+        traces(&decode(record.as_bytes()).unwrap(), wanted, &mut |text: Text<'_>| text.into_owned())
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub struct GivenAnswers<T> {
     pub answers: T,
 }
 
-impl<'a, T> Decoder<'_, 'a, T> {
+impl<'a, T: Clone> Decoder<'_, 'a, T> {
     /// Decodes the questions among the denied calls of a turn.
     pub(super) fn denied_questions(&mut self, record: &Object<'a>) {
         for denial in record.list("permission_denials").into_iter().filter_map(Json::object) {

@@ -23,7 +23,7 @@ pub struct Server<T> {
 /// Prefix of the tool names of MCP servers.
 const PREFIX: &str = "mcp__";
 
-impl<'a, T> Decoder<'_, 'a, T> {
+impl<'a, T: Clone> Decoder<'_, 'a, T> {
     /// Decodes the servers in `listing`, and the tools in the record.
     pub(super) fn servers(&mut self, record: &Object<'a>, listing: &Object<'a>) {
         let listed = listing.member(&["mcp_servers", "mcpServers"]).and_then(Json::array).unwrap_or_default();
@@ -32,7 +32,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
         let mcp = |tool: &Json<'a>| tool.source().get(1..).is_some_and(|name| name.starts_with(PREFIX));
         let tools = record.get("tools").and_then(Json::array);
         let tools = tools.map(|tools| {
-            tools.into_iter().filter(mcp).filter_map(Json::string).map(|tool| (self.own)(tool)).collect()
+            tools.into_iter().filter(mcp).filter_map(Json::string).map(|tool| self.owner.own(tool)).collect()
         });
         if !servers.is_empty() {
             self.found.push(Trace::Servers(Box::new(Servers { servers, tools })));

@@ -84,7 +84,7 @@ pub struct TaskOutcome<T> {
     pub entries: Vec<(T, Option<T>)>,
 }
 
-impl<'a, T> Decoder<'_, 'a, T> {
+impl<'a, T: Clone> Decoder<'_, 'a, T> {
     /// Decodes `system` records about tasks.
     pub(super) fn task(&mut self, sub: &str, record: &Object<'a>) {
         match sub {
@@ -158,7 +158,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
             tool_uses: number(&["tool_uses"]),
             took: number(&["duration_ms"]).and_then(|ms| i64::try_from(ms).ok()).map(Millis::new),
         };
-        let mut own = |text: &str| (self.own)(text.to_owned().into());
+        let mut own = |text: &str| self.owner.own(text.to_owned().into());
         let task = Task {
             record_kind: TaskRecordKind::Notice,
             id: own(id),
@@ -231,7 +231,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
             took: fields.number(Key::Took).map(Millis::from_f64),
         };
         let outcome = TaskOutcome {
-            call: (self.own)(call.clone()),
+            call: self.owner.own(call.clone()),
             background: self.own(background),
             agent: self.own(agent),
             agent_type: self.own(text(Key::AgentType)),
@@ -239,9 +239,9 @@ impl<'a, T> Decoder<'_, 'a, T> {
             status: self.own(text(Key::Status)),
             usage,
             counts_tools,
-            output: shown.map(|(id, status)| ((self.own)(id), (self.own)(status))),
+            output: shown.map(|(id, status)| (self.owner.own(id), self.owner.own(status))),
             stopped: self.own(stopped),
-            changed: changed.map(|(id, status)| ((self.own)(id), (self.own)(status))),
+            changed: changed.map(|(id, status)| (self.owner.own(id), self.owner.own(status))),
             entries: entries
                 .iter()
                 .filter_map(|entry| Some((self.text(entry, &["id"])?, self.text(entry, &["status"]))))
@@ -251,7 +251,7 @@ impl<'a, T> Decoder<'_, 'a, T> {
     }
 
     fn given(&mut self, call: Text<'a>, answers: Json<'a>) {
-        let (call, answers) = ((self.own)(call), self.json(answers));
+        let (call, answers) = (self.owner.own(call), self.json(answers));
         self.found.push(Trace::GivenAnswers(question::GivenAnswers { call, answers }));
     }
 }

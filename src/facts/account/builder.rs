@@ -19,6 +19,8 @@ pub(in crate::facts) struct AccountBuilder<'a> {
     pub(in crate::facts) account: Account,
     tools: Hashed<&'a str, CallSum>,
     models: BTreeSet<&'a str>,
+    /// Cost of writing cached tokens again, and whether that of a model is unknown.
+    extra: (Usd, bool),
 }
 
 impl<'a> AccountBuilder<'a> {
@@ -98,6 +100,16 @@ impl<'a> AccountBuilder<'a> {
         amount.into_iter().for_each(|amount| add(&mut sum.total, amount));
     }
 
+    /// Adds tokens that were written to the cache again, with the cost beyond reading them.
+    pub(in crate::facts) fn rebuilt(&mut self, tokens: u64, extra: Option<Usd>) {
+        let cache = &mut self.account.cache;
+        cache.rebuilt = cache.rebuilt.saturating_add(tokens);
+        match extra {
+            Some(extra) => self.extra.0 += extra,
+            None => self.extra.1 = true,
+        }
+    }
+
     /// Whether runs were printed, and none of them has a result or a reported cost.
     pub(in crate::facts) fn has_unbilled(&self) -> bool {
         let Account { turns, cost, .. } = &self.account;
@@ -115,7 +127,8 @@ impl<'a> AccountBuilder<'a> {
     }
 
     pub(in crate::facts) fn finish(self) -> Account {
-        let Self { mut account, tools, models } = self;
+        let Self { mut account, tools, models, extra: (extra, is_unknown) } = self;
+        account.cache.extra = (!is_unknown).then_some(extra);
         let mut all = CallSum::default();
         for (name, sum) in tools {
             all.merge(&sum);

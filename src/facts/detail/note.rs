@@ -202,7 +202,8 @@ impl RecordAbsorber<'_, '_, '_> {
             details.agents.insert(call, agent);
         }
         if keeps_calls {
-            let input = if keeps_agents { fingerprint(ask.input.unwrap_or_default()) } else { 0 };
+            let keeps_hashes = details.kept.contains(Detail::INPUT_HASHES);
+            let input = if keeps_hashes { fingerprint(ask.input.unwrap_or_default()) } else { 0 };
             details.tool_uses.push((call, ToolUseRow { context, id, response, input }));
         }
         self.keep_input(call, ask);
@@ -296,18 +297,25 @@ impl RecordAbsorber<'_, '_, '_> {
     }
 
     pub(in crate::facts) fn detail_response(&mut self, response: Id, id: Option<&str>, time: Option<Time>) {
-        let context = self.context(time);
-        let Some(details) = self.details() else { return };
         // The lines of a response follow each other. One row holds them: the first place and the earliest
         // time. The first branch is that of its own line, so a row without one cannot take it.
-        if let Some((last, row)) = details.responses.last_mut()
+        let (place, event) = (self.place, self.event);
+        let session = self.facts.run.as_ref().map(|run| &run.key);
+        if let Some(details) = self.facts.details.as_deref_mut()
+            && let Some((last, row)) = details.responses.last_mut()
             && *last == response
-            && row.context.is_before(&context)
-            && (row.context.branch.is_some() || context.branch.is_none())
+            && session == Some(&row.context.session)
+            && row.context.place.source() == place.source
+            && row.context.place < place.into()
+            && (row.context.branch.is_some()
+                || event.branch.is_none()
+                || !details.kept.contains(Detail::ATTRIBUTION))
         {
-            row.context.time.merge(context.time);
+            row.context.time.merge(time.into());
             return;
         }
+        let context = self.context(time);
+        let Some(details) = self.details() else { return };
         let id = id.filter(|_| details.kept.contains(Detail::AGENTS)).map(Name::from);
         details.responses.push((response, ResponseRow { context, id }));
     }

@@ -1,8 +1,10 @@
 //! Keeps when the records of a session were written, for reports on time.
 
+use std::sync::LazyLock;
+
 use super::Detail;
 use crate::{
-    event::Event,
+    event::{Event, Kind, KindId},
     facts::{HashedSet, absorb::RecordAbsorber, key::Id},
     measure::Time,
 };
@@ -25,11 +27,20 @@ pub struct RecordTime {
 
 impl RecordTime {
     fn of(event: &Event<'_>, uuid: Option<Id>) -> Option<Self> {
-        let name = event.kind.name();
-        let kind = name.split_once('/').map_or(&*name, |(kind, _)| kind);
-        let is_work = WORK.contains(&kind) && *name != *AWAY;
+        static KNOWN: LazyLock<Vec<bool>> =
+            LazyLock::new(|| KindId::all().map(|id| is_work(id.row().name)).collect());
+        let is_work = match &event.kind {
+            Kind::Known(id) => KNOWN[id.index()],
+            other => is_work(&other.name()),
+        };
         Some(Self { time: event.time?, is_work, uuid: uuid.map_or(0, short) })
     }
+}
+
+/// Returns whether records of this kind are about the work on a prompt.
+fn is_work(name: &str) -> bool {
+    let kind = name.split_once('/').map_or(name, |(kind, _)| kind);
+    WORK.contains(&kind) && name != AWAY
 }
 
 /// Returns a part of an id that differs from that of nearly all others.

@@ -70,8 +70,9 @@ impl RecordAbsorber<'_, '_, '_> {
             "queue-operation/dequeue" => Some(MomentKind::Dequeue),
             "api-request" => {
                 let (id, source) = event::request_of(event.text);
-                let mut own = |text: Option<event::Text<'_>>| text.map(|text| self.facts.names.get(&text));
-                Some(MomentKind::Request { id: own(id), source: own(source) })
+                let source = source.map(|source| self.facts.names.get(&source));
+                // Each request has its own id, so it is not interned.
+                Some(MomentKind::Request { id: id.as_deref().map(Name::from), source })
             }
             _ => None,
         }

@@ -3,12 +3,12 @@
 use super::{Details, EventContext};
 use crate::{
     event::{
-        self, Dialect,
-        trace::{self, Trace, Traces},
+        Dialect, Text,
+        trace::{self, LastDecoded, Owner, Trace, Traces},
     },
     facts::{
         absorb::RecordAbsorber,
-        key::{Id, Name, SessionKey},
+        key::{Id, Name, Names, SessionKey},
     },
     input::{Place, SourceId},
 };
@@ -56,6 +56,26 @@ impl Details {
     }
 }
 
+/// Converts texts to names. Ids are not interned: the table would grow with each of them.
+struct Interner<'f> {
+    names: &'f mut Names,
+    last: &'f mut LastDecoded<Name>,
+}
+
+impl Owner<Name> for Interner<'_> {
+    fn own(&mut self, text: Text<'_>) -> Name {
+        self.names.get(&text)
+    }
+
+    fn own_id(&mut self, id: Text<'_>) -> Name {
+        Name::from(&*id)
+    }
+
+    fn last(&mut self) -> Option<&mut LastDecoded<Name>> {
+        Some(self.last)
+    }
+}
+
 impl RecordAbsorber<'_, '_, '_> {
     /// Adds the traces of the record.
     pub(in crate::facts) fn detail_traces(&mut self) {
@@ -66,8 +86,9 @@ impl RecordAbsorber<'_, '_, '_> {
         if wanted.intersects(Traces::CONTROL | Traces::COMMANDS) {
             self.detail_surroundings();
         }
-        let names = &mut self.facts.names;
-        let traces = trace::traces(self.event, wanted, &mut |text: event::Text<'_>| names.get(&text));
+        let Some(details) = self.facts.details.as_deref_mut() else { return };
+        let mut owner = Interner { names: &mut self.facts.names, last: &mut details.last_decoded };
+        let traces = trace::traces(self.event, wanted, &mut owner);
         if traces.is_empty() {
             return;
         }

@@ -35,6 +35,7 @@ impl Ledger {
             builder.model(response.answered.as_deref());
             builder.computed(response.computed);
         }
+        self.rebuilds.iter().for_each(|rebuild| builder.rebuilt(rebuild.tokens, rebuild.cost));
         for charge in &self.charges {
             let model = charge.model.as_deref().filter(|_| charge.known);
             builder.paid(model, charge.tokens, charge.cost, charge.reported);

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, btree_map};
 use hashbrown::hash_map::Entry;
 
 use super::{
-    Agent, AgentIndex, Call, CallIndex, Context, Ledger, Location, Response, ResponseIndex, Session,
-    SessionIndex,
+    Agent, AgentIndex, Call, CallIndex, Context, Ledger, Location, Response, ResponseIndex, ResponseMore,
+    Session, SessionIndex,
     split::{Part, Split},
 };
 use crate::{
@@ -14,14 +14,17 @@ use crate::{
     facts::{
         Facts, Hashed, Name,
         cost::{Bill, NO_MODEL, Owners, computed},
-        detail::{AgentRef, Attribution, Detail, Details, EventContext, ExcerptOf, LinePlace, RecordOwners},
+        detail::{
+            AgentRef, Attribution, Detail, Details, EventContext, ExcerptOf, LinePlace, RecordOwners,
+            ResponseTiming,
+        },
         key::{Id, SessionKey},
         merge::{Earliest, First, Last, Merge},
         responses,
         settled::{Settled, SettledCall},
     },
     input::SourceId,
-    measure::{Prices, Tokens, Usd},
+    measure::{Price, Prices, Tokens, Usd},
 };
 
 impl Facts {
@@ -77,6 +80,9 @@ impl Facts {
         ledger
     }
 }
+
+/// Details that [`ResponseMore`] is made of.
+const MORE: Detail = Detail::TIMING.and(Detail::REQUESTS).and(Detail::ATTRIBUTION).and(Detail::MESSAGES);
 
 pub(super) struct LedgerBuilder<'a> {
     pub(super) facts: &'a Facts,
@@ -221,21 +227,30 @@ impl<'a> LedgerBuilder<'a> {
         let rows = merged_rows(&self.details.responses, |row| &row.context, &self.settled.owners);
         self.ledger.responses.reserve(rows.len());
         self.responses.reserve(rows.len());
-        let requests = self.details.kept.contains(Detail::REQUESTS);
+        let kept = self.details.kept;
+        let has_more = kept.intersects(MORE);
+        // Most responses have the session and the model of the one before.
+        let mut last_session: Option<(&SessionKey, Option<SessionIndex>)> = None;
+        let mut last_price: Option<(Name, Option<&Price>)> = None;
         for (id, merged, row) in rows {
             let Some(facts) = facts.responses.get(id) else { continue };
             // Stream events without an id have no row here.
             let owner = self.settled.owners.of_response(id, facts).unwrap_or(merged.owner);
-            let context = self.context_in(self.sessions.get(owner).copied(), &merged);
+            let session = match last_session {
+                Some((known, session)) if known == owner => session,
+                _ => self.sessions.get(owner).copied(),
+            };
+            last_session = Some((owner, session));
+            let context = self.context_in(session, &merged);
             let model =
                 facts.requested.get().or(facts.model.get()).cloned().unwrap_or_else(|| Name::from(NO_MODEL));
             let tokens = facts.tokens();
-            let price = prices.cost(&model, &tokens, facts.terms()).filter(|_| facts.has_usage);
-            let timing = self.details.timings.get(id);
-            let attribution = self.details.attributions.get(id);
-            let attributed = |of: fn(&Attribution) -> &First<Name>| {
-                attribution.and_then(|attribution| of(attribution).get()).cloned()
+            let rates = match &last_price {
+                Some((known, rates)) if Name::ptr_eq(known, &model) => *rates,
+                _ => last_price.insert((Name::clone(&model), prices.find(&model))).1,
             };
+            let price = rates.map(|rates| rates.cost(&tokens, facts.terms())).filter(|_| facts.has_usage);
+            let more = has_more.then(|| Box::new(self.more(prices, id, facts)));
             self.responses.insert(id, ResponseIndex::new(self.ledger.responses.len()));
             self.response_facts.push(facts);
             self.ledger.responses.push(Response {
@@ -249,16 +264,30 @@ impl<'a> LedgerBuilder<'a> {
                 answered: facts.model.get().cloned(),
                 is_final: facts.has_usage && (facts.saved && facts.stopped || facts.delta),
                 calls: 0,
-                said: self.details.excerpt(ExcerptOf::Response, id),
-                ended: timing.and_then(|timing| timing.last).map(|Last(time)| time),
-                stop_reason: timing.and_then(|timing| timing.stop_reason.get()).cloned(),
-                request: timing.and_then(|timing| timing.request.get()).cloned(),
-                request_record: timing.and_then(|timing| timing.request_record.get()).cloned(),
-                prefix_price: requests.then(|| prefix_price(prices, facts)).flatten(),
-                effort: attributed(|attribution| &attribution.effort),
-                skill: attributed(|attribution| &attribution.skill),
-                mcp_server: attributed(|attribution| &attribution.mcp_server),
+                more,
             });
+        }
+    }
+
+    fn more(&self, prices: &Prices, id: Id, facts: &responses::Response) -> ResponseMore {
+        let details = self.details;
+        let (timing, attribution) = (details.timings.get(id), details.attributions.get(id));
+        let attributed = |of: fn(&Attribution) -> &First<Name>| {
+            attribution.and_then(|attribution| of(attribution).get()).cloned()
+        };
+        let timed =
+            |of: fn(&ResponseTiming) -> &First<Name>| timing.and_then(|timing| of(timing).get()).cloned();
+        let has_requests = details.kept.contains(Detail::REQUESTS);
+        ResponseMore {
+            said: details.excerpt(ExcerptOf::Response, id),
+            ended: timing.and_then(|timing| timing.last).map(|Last(time)| time),
+            stop_reason: timed(|timing| &timing.stop_reason),
+            request: timed(|timing| &timing.request),
+            request_record: timed(|timing| &timing.request_record),
+            prefix_price: if has_requests { prefix_price(prices, facts) } else { None },
+            effort: attributed(|attribution| &attribution.effort),
+            skill: attributed(|attribution| &attribution.skill),
+            mcp_server: attributed(|attribution| &attribution.mcp_server),
         }
     }
 
@@ -266,6 +295,7 @@ impl<'a> LedgerBuilder<'a> {
     fn calls(&mut self) {
         let asked = merged_rows(&self.details.tool_uses, |ask| &ask.context, &self.settled.owners);
         self.ledger.calls.reserve(asked.len());
+        let has_contents = self.details.contents.len() > 0;
         self.calls.reserve(asked.len());
         for (id, merged, ask) in asked {
             // A call belongs to the session of its response.
@@ -277,7 +307,7 @@ impl<'a> LedgerBuilder<'a> {
                 self.ledger.responses[at].calls += 1;
                 self.tools.push((at, Name::clone(tool)));
             }
-            let content = self.details.contents.get(id);
+            let content = has_contents.then(|| self.details.contents.get(id)).flatten();
             // A result may have been kept before its tool was known.
             let is_output = |_: &&Name| self.details.kept.contains(Detail::OUTPUTS) || tool == QUESTION_TOOL;
             let output_text = content.and_then(|content| content.output.get()).filter(is_output).cloned();

@@ -93,7 +93,8 @@ impl Ledger {
             (session.title, session.last_prompt) = (None, None);
         }
         self.prompts.iter_mut().for_each(|prompt| prompt.text = None);
-        self.responses.iter_mut().for_each(|response| response.said = None);
+        let more = self.responses.iter_mut().filter_map(|response| response.more.as_mut());
+        more.for_each(|more| more.said = None);
         for call in &mut self.calls {
             (call.brief, call.failure) = (None, None);
         }

@@ -4,12 +4,12 @@
 //! prompt), other parameters (model, effort, betas), a conversation that was rewritten, a compaction, another model,
 //! a fork or a resumed session, and a pause that is longer than the lifetime of the cache.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use super::{Context, Response, ResponseIndex, Traced, build::LedgerBuilder};
 use crate::{
     event::trace::{ApiRequest, Shape, ShapeTool, Trace},
-    facts::{Name, cost::Bill, rebuild::Rebuilt},
+    facts::{Hashed, Name, cost::Bill, rebuild::Rebuilt},
     measure::{Millis, Usd},
 };
 
@@ -123,10 +123,10 @@ impl LedgerBuilder<'_> {
 /// The records of requests, by their ids.
 #[derive(Default)]
 struct Records<'l> {
-    requests: HashMap<&'l str, (&'l Context, &'l ApiRequest<Name>)>,
-    shapes: HashMap<&'l str, &'l Shape<Name>>,
+    requests: Hashed<&'l str, (&'l Context, &'l ApiRequest<Name>)>,
+    shapes: Hashed<&'l str, &'l Shape<Name>>,
     /// Reasons of the server by response.
-    reasons: HashMap<&'l str, &'l Name>,
+    reasons: Hashed<&'l str, &'l Name>,
 }
 
 /// A cause with its evidence.
@@ -158,7 +158,7 @@ impl<'l> Records<'l> {
     }
 
     fn request(&self, response: &Response) -> Option<(&'l Context, &'l ApiRequest<Name>)> {
-        self.requests.get(response.request_record.as_deref()?).copied()
+        self.requests.get(response.more().request_record.as_deref()?).copied()
     }
 
     fn row(
@@ -279,15 +279,16 @@ fn parameters(before: &ApiRequest<Name>, now: &ApiRequest<Name>) -> Option<(Caus
     };
     let betas = || {
         let set = |request: &'_ ApiRequest<Name>| -> Option<BTreeSet<Name>> {
-            request.betas.as_ref().map(|betas| betas.iter().cloned().collect())
+            request.parameters.betas.as_ref().map(|betas| betas.iter().cloned().collect())
         };
         let (before, now) = (set(before)?, set(now)?);
         let mut changes: Vec<Change> = now.difference(&before).cloned().map(Change::Added).collect();
         changes.extend(before.difference(&now).cloned().map(Change::Removed));
         (!changes.is_empty()).then_some((Cause::Betas, changes))
     };
-    replaced(Cause::Model, &before.model, &now.model)
-        .or_else(|| replaced(Cause::Effort, &before.effort, &now.effort))
+    let (old, new) = (&before.parameters, &now.parameters);
+    replaced(Cause::Model, &old.model, &new.model)
+        .or_else(|| replaced(Cause::Effort, &old.effort, &new.effort))
         .or_else(betas)
 }
 
@@ -299,7 +300,7 @@ fn model(before: &Response, now: &Response) -> Option<(Cause, Vec<Change>)> {
 
 /// Compares two lists of tools.
 fn tools(before: &[ShapeTool<Name>], now: &[ShapeTool<Name>]) -> Vec<Change> {
-    let index = |tools: &'_ [ShapeTool<Name>]| -> HashMap<Name, ShapeTool<Name>> {
+    let index = |tools: &'_ [ShapeTool<Name>]| -> Hashed<Name, ShapeTool<Name>> {
         tools.iter().map(|tool| (Name::clone(&tool.name), tool.clone())).collect()
     };
     let (old, new) = (index(before), index(now));

@@ -4,12 +4,14 @@
 //! `modelUsage` says, and within a model in proportion to the prices of the responses. Cost that belongs to
 //! no response, such as calls of a helper model that no record shows, becomes a charge of the session alone.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
 
 use super::{Charge, Context, Response, ResponseIndex, SessionIndex, divide::divide};
 use crate::{
     facts::{
-        Name,
+        Hashed, Name,
         cost::{Bill, Paid, Reported, added},
         sessions::ModelUse,
     },
@@ -26,7 +28,7 @@ pub(super) struct Part<'r> {
     pub(super) has_usage: bool,
     pub(super) terms: Terms,
     /// The tools that it calls, with the number of calls.
-    pub(super) tools: Vec<(Name, u64)>,
+    pub(super) tools: SmallVec<[(Name, u64); 1]>,
 }
 
 /// Builds the charges of one session.
@@ -102,8 +104,16 @@ impl Split<'_> {
         let parts = std::mem::take(&mut self.parts);
         let mut of: Vec<Vec<&Part<'_>>> = uses.iter().map(|_| Vec::new()).collect();
         let places = Places::of(&uses);
+        // Most responses have the model of the one before.
+        let mut last: Option<(&Name, Option<usize>)> = None;
         for part in &parts {
-            match places.find(&part.response.model) {
+            let model = &part.response.model;
+            let place = match last {
+                Some((known, place)) if Name::ptr_eq(known, model) => place,
+                _ => places.find(model),
+            };
+            last = Some((model, place));
+            match place {
                 Some(at) => of[at].push(part),
                 // Tokens are those of `modelUsage`, which does not have this model: the response has neither
                 // tokens nor cost.
@@ -207,13 +217,13 @@ fn weight(part: &Part<'_>) -> u128 {
 
 /// Finds models by name. A hostile log may name a million models, so a linear search is too slow.
 struct Places<'u> {
-    names: HashMap<&'u str, usize>,
-    canonical: HashMap<Cow<'u, str>, usize>,
+    names: Hashed<&'u str, usize>,
+    canonical: Hashed<Cow<'u, str>, usize>,
 }
 
 impl<'u> Places<'u> {
     fn of(uses: &'u [ModelUse]) -> Self {
-        let mut places = Self { names: HashMap::new(), canonical: HashMap::new() };
+        let mut places = Self { names: Hashed::default(), canonical: Hashed::default() };
         for (at, one) in uses.iter().enumerate() {
             places.names.entry(one.model.as_str()).or_insert(at);
             places.canonical.entry(canonical(&one.model)).or_insert(at);

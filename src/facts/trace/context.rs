@@ -269,7 +269,7 @@ impl<'l> Requests<'l> {
     }
 
     fn shape(&self, response: &Response) -> Option<&'l Shape<Name>> {
-        let shape = self.requests.get(response.request_record.as_ref()?)?;
+        let shape = self.requests.get(response.more().request_record.as_ref()?)?;
         self.shapes.get(*shape).copied()
     }
 
@@ -282,7 +282,7 @@ impl<'l> Requests<'l> {
                 let Some(shape) = self.shape(response) else { continue };
                 let names: BTreeSet<Option<Name>> =
                     shape.tools.iter().map(|tool| server_of(&tool.name)).collect();
-                if let (true, Some(price)) = (names.contains(&part.name), response.prefix_price) {
+                if let (true, Some(price)) = (names.contains(&part.name), response.more().prefix_price) {
                     add(&mut cost, Usd::from_nanos(price.nanos() * i128::from(part.tokens) / 1_000_000));
                 }
             }

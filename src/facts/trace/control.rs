@@ -3,9 +3,7 @@
 mod bridge;
 mod pair;
 
-use std::collections::HashMap;
-
-use super::calls;
+use super::{CallsById, calls};
 use crate::{
     event::{
         Dialect,
@@ -13,7 +11,7 @@ use crate::{
     },
     facts::{
         Name,
-        ledger::{Call, Context, End, Ledger, Location, SessionIndex, Traced},
+        ledger::{Context, End, Ledger, Location, SessionIndex, Traced},
     },
     measure::{Millis, Time},
 };
@@ -145,7 +143,7 @@ struct Exchange<'a> {
 /// Finds the calls and sessions that requests belong to.
 struct Lookup<'a> {
     ledger: &'a Ledger,
-    calls: HashMap<&'a str, &'a Call>,
+    calls: CallsById<'a>,
 }
 
 impl<'a> Lookup<'a> {

@@ -8,14 +8,14 @@
 
 use std::collections::HashMap;
 
-use super::calls;
+use super::{CallsById, calls};
 pub use crate::event::trace::HookEnd;
 use crate::{
     event::trace::{self, HookRecordKind, Response, Trace},
     facts::{
         Name,
         key::Id,
-        ledger::{Call, Context, Ledger, SessionIndex, Traced},
+        ledger::{Context, Ledger, SessionIndex, Traced},
     },
     measure::{Millis, Time},
 };
@@ -41,7 +41,7 @@ pub struct Hook {
 
 impl Hook {
     /// Builds a run from one record. A summary at the end of a turn is about the main agent or a subagent.
-    fn of(context: &Context, decoded: &trace::Hook<Name>, calls: &HashMap<&str, &Call>) -> Self {
+    fn of(context: &Context, decoded: &trace::Hook<Name>, calls: &CallsById<'_>) -> Self {
         let event = decoded.event.clone().unwrap_or_else(|| {
             Name::from(match decoded.record_kind {
                 HookRecordKind::Summary if context.agent.is_some() => "SubagentStop",
@@ -97,7 +97,12 @@ struct HookEvidence {
 
 /// Returns the runs of all hooks, in log order.
 pub fn hooks(ledger: &Ledger) -> Vec<Hook> {
-    let calls = calls(ledger);
+    let is_refusal = |row: &Traced| match &row.trace {
+        Trace::Hook(hook) => hook.record_kind == HookRecordKind::Refusal,
+        _ => false,
+    };
+    let has_refusals = ledger.traces.iter().any(is_refusal);
+    let calls = if has_refusals { calls(ledger) } else { CallsById::default() };
     let mut runs = saved(ledger, &calls);
     join(&mut runs, printed(ledger, &calls));
     runs.sort_by_key(|hook| hook.context.location);
@@ -105,7 +110,7 @@ pub fn hooks(ledger: &Ledger) -> Vec<Hook> {
 }
 
 /// Returns the runs in the printed stream.
-fn printed(ledger: &Ledger, calls: &HashMap<&str, &Call>) -> Vec<Hook> {
+fn printed(ledger: &Ledger, calls: &CallsById<'_>) -> Vec<Hook> {
     let sessions: HashMap<&str, SessionIndex> =
         SessionIndex::each(&ledger.sessions).filter_map(|(at, one)| Some((one.id.as_deref()?, at))).collect();
     let mut index: HashMap<&Name, usize> = HashMap::new();
@@ -141,7 +146,7 @@ fn printed(ledger: &Ledger, calls: &HashMap<&str, &Call>) -> Vec<Hook> {
 }
 
 /// Returns the runs in saved sessions and in results of calls.
-fn saved(ledger: &Ledger, calls: &HashMap<&str, &Call>) -> Vec<Hook> {
+fn saved(ledger: &Ledger, calls: &CallsById<'_>) -> Vec<Hook> {
     let mut all: Vec<HookEvidence> = Vec::new();
     // Forks and files that are given twice repeat records.
     let mut seen: HashMap<Id, &Context> = HashMap::new();

@@ -3,12 +3,12 @@
 
 use std::collections::HashMap;
 
-use super::calls;
+use super::{CallsById, calls};
 use crate::{
     event::trace::{self, TaskOutcome, TaskRecordKind, TaskUsage, Trace},
     facts::{
         Name,
-        ledger::{Call, Context, End, Ledger, SessionIndex, Traced},
+        ledger::{Context, End, Ledger, SessionIndex, Traced},
     },
     measure::{Millis, Time},
 };
@@ -154,7 +154,7 @@ impl Task {
 }
 
 /// Adds the outcome of a tool call, depending on the tool.
-fn answered(known: &mut Known, context: &Context, decoded: &TaskOutcome<Name>, calls: &HashMap<&str, &Call>) {
+fn answered(known: &mut Known, context: &Context, decoded: &TaskOutcome<Name>, calls: &CallsById<'_>) {
     match calls.get(&*decoded.call).map_or("", |call| &*call.tool) {
         "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" => listed(known, context, decoded),
         "TaskOutput" | "AgentOutputTool" | "BashOutput" => {
@@ -223,7 +223,7 @@ fn entry(known: &mut Known, context: &Context, id: &Name, status: &Name) {
 }
 
 /// Completes a task with data of the call that started it.
-fn settle(task: &mut Task, calls: &HashMap<&str, &Call>) {
+fn settle(task: &mut Task, calls: &CallsById<'_>) {
     let call = task.call.as_deref().and_then(|id| calls.get(id));
     if let Some(call) = call {
         task.tool = Some(Name::clone(&call.tool));

@@ -55,8 +55,8 @@ impl Attributions {
     /// Whether a response has the wanted skill and effort.
     pub(super) fn includes_response(&self, response: Option<&Response>) -> bool {
         let Some(response) = response else { return self.skills.is_empty() && self.efforts.is_empty() };
-        wanted(&self.skills, response.skill.as_deref(), is_equal)
-            && wanted(&self.efforts, response.effort.as_deref(), is_equal)
+        wanted(&self.skills, response.more().skill.as_deref(), is_equal)
+            && wanted(&self.efforts, response.more().effort.as_deref(), is_equal)
     }
 
     /// Whether a charge is of a wanted server. `response` is the response of the charge.
@@ -76,7 +76,7 @@ pub(in crate::report) fn server_of<'l>(
     charge: &'l Charge,
     response: Option<&'l Response>,
 ) -> Option<&'l str> {
-    let attributed = response.and_then(|response| response.mcp_server.as_deref());
+    let attributed = response.and_then(|response| response.more().mcp_server.as_deref());
     attributed.or_else(|| server_of_tool(charge.tool.as_deref()?))
 }
 

@@ -226,7 +226,7 @@ fn responses(ledger: &Ledger, session: SessionIndex) -> Vec<Event> {
             context: Some(one.tokens.prompt()),
             output: Some(tokens.output),
             cost,
-            text: one.said.clone(),
+            text: one.more().said.clone(),
             ..Event::new(EventKind::Response, &one.context)
         }
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Names;
 use crate::{
     facts::{
-        Account, Arrived, Cost, Denials, Durations, Errors, Input, InvalidPlace, Latencies, ModelCost,
+        Account, Arrived, Cache, Cost, Denials, Durations, Errors, Input, InvalidPlace, Latencies, ModelCost,
         OnlySession, ToolCount, Tools, Turns, Unknown,
     },
     measure::{Time, Tokens},
@@ -37,6 +37,8 @@ object! { pub(super) KEYS, all(account: &Account, names: Names<'_>)
     denials: "Denied calls.", Object(DENIALS) => denials(&account.denials);
     errors: "Errors of tools, turns and the API.", Object(ERRORS) => errors(&account.errors);
     tokens: "Tokens of all models.", Object(TOKENS) => tokens(&account.tokens);
+    cache: "Use of the prompt cache, an estimate: a log does not say which text was cached.", Object(CACHE) =>
+        cache(&account.cache, account.tokens.cache_read);
     cost: "Cost, an estimate at API prices.", Object(COST) => cost(&account.cost);
     duration: "Durations.", Object(DURATION) => duration(&account.duration);
     models: "Models that responded, sorted.", List(&TEXT) => list(&account.models);
@@ -168,6 +170,13 @@ object! { TOKENS, tokens(tokens: &Tokens)
     cache_write_5m: "Prompt tokens written to the cache for five minutes.", COUNT => tokens.cache_write_5m;
     cache_write_1h: "Prompt tokens written to the cache for an hour.", COUNT => tokens.cache_write_1h;
     web_searches: "Web searches.", COUNT => tokens.web_searches;
+}
+
+object! { CACHE, cache(cache: &Cache, reused: u64)
+    reused: "Prompt tokens read from the cache.", COUNT => reused;
+    rebuilt_estimate: "Tokens that were written again although they had been cached, at most.", COUNT => cache.rebuilt;
+    extra_estimate_usd: "Cost of writing these tokens beyond that of reading them; null if a model has no price.", USD =>
+        cache.extra;
 }
 
 object! { COST, cost(cost: &Cost)

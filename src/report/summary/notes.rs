@@ -15,10 +15,29 @@ pub(super) fn notes(account: &Account) -> Vec<Line> {
         line
     };
     let mut notes = vec![versions(line, &account.versions)];
+    notes.extend(cache(account));
     if let Some(source) = source_of_cost(account) {
         notes.push(Line::new(Tone::Plain).words(source));
     }
     notes
+}
+
+/// How much of the prompts the cache held, and how much of it was lost.
+fn cache(account: &Account) -> Option<Line> {
+    let (reused, cache) = (account.tokens.cache_read, &account.cache);
+    if reused == 0 && cache.rebuilt == 0 {
+        return None;
+    }
+    let line = Line::new(Tone::Plain).word("prompt cache: ").value(reused).word(" tokens reused, ");
+    if cache.rebuilt == 0 {
+        return Some(line.word("none rebuilt"));
+    }
+    let line = line.word("about ").value(cache.rebuilt).word(" rebuilt (");
+    let line = match cache.extra {
+        Some(extra) => line.value(extra).word(" more than reading them, an estimate"),
+        None => line.word("extra cost unknown"),
+    };
+    Some(line.words("; see `{cache}`)"))
 }
 
 fn versions(line: Line, versions: &[String]) -> Line {

@@ -1,11 +1,9 @@
 //! The activities of one session, from its trace: the trace says when requests, calls and prompts began and ended.
 
-use std::collections::HashMap;
-
 use super::sweep::{Activity, Rank, Stretch};
 use crate::{
     facts::{
-        AGENT_TOOLS,
+        AGENT_TOOLS, Hashed,
         ledger::{End, Session, Turn},
         trace::{hook::Hook, question::QUESTION_TOOL},
     },
@@ -35,7 +33,7 @@ pub(super) struct Facts<'l> {
     /// Records that end the work on a prompt: interruptions and durations of turns.
     pub(super) ends: Vec<Time>,
     /// The turns of each prompt, by its number in the session.
-    pub(super) turns: HashMap<Option<u64>, Vec<&'l Turn>>,
+    pub(super) turns: Hashed<Option<u64>, Vec<&'l Turn>>,
     /// Whether a response or call has no time.
     pub(super) is_untimed: bool,
 }
@@ -50,7 +48,7 @@ pub(super) struct Activities {
     /// the CLI took from its queue meanwhile.
     pub(super) stretches: Vec<(Option<u64>, Stretch)>,
     /// Time from the first request of a prompt to its first token.
-    pub(super) first_tokens: HashMap<u64, Millis>,
+    pub(super) first_tokens: Hashed<u64, Millis>,
     /// Calls that a person approved and that do not say how long they ran.
     pub(super) undivided: u64,
 }
@@ -86,19 +84,19 @@ struct Builder<'t> {
     facts: &'t Facts<'t>,
     prompts: Vec<Prompt>,
     /// Numbers of the prompts, by their traces.
-    numbers: HashMap<TraceId, u64>,
+    numbers: Hashed<TraceId, u64>,
     /// Start of each call, by its span and by that of its execution.
-    calls: HashMap<SpanId, Time>,
+    calls: Hashed<SpanId, Time>,
     /// Start of the execution, by the span of the call.
-    executions: HashMap<SpanId, Time>,
+    executions: Hashed<SpanId, Time>,
     /// Whether the log says who decided about calls.
     has_decisions: bool,
     /// Ends of steps and starts of prompts, for each agent.
-    steps: HashMap<usize, Vec<Time>>,
+    steps: Hashed<usize, Vec<Time>>,
     /// Start of each request that the log has a record of, and of the call that started its agent.
     sent: Vec<(usize, Time, Option<Time>)>,
     all: Vec<Activity>,
-    first_tokens: HashMap<u64, Millis>,
+    first_tokens: Hashed<u64, Millis>,
     undivided: u64,
 }
 
@@ -108,14 +106,14 @@ impl<'t> Builder<'t> {
             trace,
             facts,
             prompts: Vec::new(),
-            numbers: HashMap::new(),
-            calls: HashMap::new(),
-            executions: HashMap::new(),
+            numbers: Hashed::default(),
+            calls: Hashed::default(),
+            executions: Hashed::default(),
             has_decisions: false,
-            steps: HashMap::new(),
+            steps: Hashed::default(),
             sent: Vec::new(),
             all: Vec::with_capacity(trace.spans.len() * 2),
-            first_tokens: HashMap::new(),
+            first_tokens: Hashed::default(),
             undivided: 0,
         };
         for span in &trace.spans {
@@ -283,7 +281,7 @@ impl<'t> Builder<'t> {
 
     /// Adds the time from taking a prompt from the queue to its record.
     fn arrivals(&mut self) {
-        let starts: HashMap<u64, Time> =
+        let starts: Hashed<u64, Time> =
             self.prompts.iter().map(|prompt| (prompt.number, prompt.start)).collect();
         for mark in self.trace.marks.iter().filter(|mark| mark.kind == MarkKind::Prompt) {
             let number = mark.span.and_then(|(trace, _)| self.numbers.get(&trace));

@@ -1,7 +1,5 @@
 //! Builds the spans of one session from its rows.
 
-use std::collections::HashMap;
-
 use super::{
     Estimated, Mark, MarkKind, Omitted, SessionTrace, Span, SpanBody, SpanId, Tool, TraceAgent, Waiting,
     id::Ids,
@@ -9,7 +7,7 @@ use super::{
 };
 use crate::{
     facts::{
-        Name,
+        Hashed, Name,
         ledger::{
             AgentIndex, ApiFailure, Call, CallIndex, Charge, Compaction, Context, Denial, End, ExchangeIndex,
             Exchanges, InteractiveTurn, Ledger, Moment, ResponseIndex, Session, Turn,
@@ -45,9 +43,9 @@ pub(super) struct Builder<'l> {
     pub(super) drafts: Drafts<'l>,
     pub(super) trace: SessionTrace,
     /// Positions of the subagents in the trace.
-    lanes: HashMap<AgentIndex, usize>,
+    lanes: Hashed<AgentIndex, usize>,
     /// Types of the subagents that calls started.
-    started: HashMap<CallIndex, Option<Name>>,
+    started: Hashed<CallIndex, Option<Name>>,
 }
 
 impl<'l> Builder<'l> {
@@ -57,8 +55,8 @@ impl<'l> Builder<'l> {
         rows: &'l SessionRows<'l>,
         decisions: &'l [Decision],
         session: Name,
+        ids: Ids,
     ) -> Self {
-        let ids = Ids::of(&session);
         let started = rows.agents.iter().map(|&at| &ledger.agents[at]);
         let started = started.filter_map(|agent| Some((agent.call?, agent.kind.clone()))).collect();
         let main = TraceAgent { name: arcstr::literal!(MAIN), id: None };
@@ -69,7 +67,7 @@ impl<'l> Builder<'l> {
             drafts: Drafts::of(ledger, exchanges, rows, &ids),
             ids,
             trace: SessionTrace { session, agents: vec![main], ..SessionTrace::default() },
-            lanes: HashMap::new(),
+            lanes: Hashed::default(),
             started,
         }
     }

@@ -1,5 +1,7 @@
 //! Ids of traces and spans, derived from the ids in the log: the same log always gives the same ids.
 
+use std::hash::BuildHasher;
+
 use sha2::{Digest, Sha256};
 
 /// Id of a trace.
@@ -10,14 +12,24 @@ pub struct TraceId(pub [u8; 16]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SpanId(pub [u8; 8]);
 
-/// Derives the ids of one session. Changing how they are derived would duplicate spans that were exported
-/// before.
+/// Derives the ids of one session.
 #[derive(Clone, Debug)]
-pub(super) struct Ids(Sha256);
+pub(super) enum Ids {
+    /// Ids that are unique and never change. Changing how they are derived would duplicate spans that were exported
+    /// before.
+    Lasting(Sha256),
+    /// Ids for one run of the program.
+    Brief(foldhash::quality::RandomState),
+}
 
 impl Ids {
     pub(super) fn of(session: &str) -> Self {
-        Self(Sha256::new_with_prefix(format!("trace 1\0{session}\0")))
+        Self::Lasting(Sha256::new_with_prefix(format!("trace 1\0{session}\0")))
+    }
+
+    /// Ids that are unique within the session and not exported.
+    pub(super) fn of_session() -> Self {
+        Self::Brief(foldhash::quality::RandomState::default())
     }
 
     pub(super) fn trace(&self, interaction: &str) -> TraceId {
@@ -30,12 +42,17 @@ impl Ids {
     }
 
     fn hash<const N: usize>(&self, kind: &str, id: &str) -> [u8; N] {
-        let mut hasher = self.0.clone();
-        for part in [kind, "\0", id] {
-            hasher.update(part);
-        }
         let mut bytes = [0; N];
-        bytes.copy_from_slice(&hasher.finalize()[..N]);
+        match self {
+            Self::Lasting(session) => {
+                let mut hasher = session.clone();
+                for part in [kind, "\0", id] {
+                    hasher.update(part);
+                }
+                bytes.copy_from_slice(&hasher.finalize()[..N]);
+            }
+            Self::Brief(state) => bytes[..8].copy_from_slice(&state.hash_one((kind, id)).to_le_bytes()),
+        }
         bytes
     }
 }

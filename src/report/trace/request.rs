@@ -1,6 +1,6 @@
 //! Requests to the model: which records of requests belong to which response, and what they used.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::{
     Estimated, MarkKind, Request, SpanBody,
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     facts::{
-        Name,
+        Hashed, Name,
         ledger::{AgentIndex, ApiFailure, Compaction, Context, MomentKind, Response, ResponseIndex},
     },
     measure::{Time, Tokens, Usd, add},
@@ -33,7 +33,7 @@ struct Sent<'l> {
 struct Lane<'l> {
     sent: Vec<Sent<'l>>,
     /// Positions of the records by id.
-    by_id: HashMap<&'l Name, usize>,
+    by_id: Hashed<&'l Name, usize>,
     /// Times of failures that were repeated.
     retries: Vec<Time>,
     /// Times of prompts and results, which the agent answers with a request.
@@ -109,7 +109,7 @@ impl<'l> Builder<'l> {
         for (time, at) in responses {
             let response = &self.ledger.responses[at];
             let lane = lanes.entry(response.context.agent).or_default();
-            let begin = lane.begin(time, response.request_record.as_ref());
+            let begin = lane.begin(time, response.more().request_record.as_ref());
             lane.answered.push(time);
             self.response(at, response, time, begin, &charged);
         }
@@ -153,8 +153,8 @@ impl<'l> Builder<'l> {
     }
 
     /// Returns the charges of responses whose own counts are not final.
-    fn charged(&self) -> HashMap<ResponseIndex, (Tokens, Option<Usd>)> {
-        let mut charged: HashMap<ResponseIndex, (Tokens, Option<Usd>)> = HashMap::new();
+    fn charged(&self) -> Hashed<ResponseIndex, (Tokens, Option<Usd>)> {
+        let mut charged: Hashed<ResponseIndex, (Tokens, Option<Usd>)> = Hashed::default();
         for charge in self.rows.charges.iter().filter(|charge| charge.known) {
             let Some(response) = charge.response else { continue };
             if !self.ledger.responses[response].is_final {
@@ -172,7 +172,7 @@ impl<'l> Builder<'l> {
         response: &Response,
         time: Time,
         begin: Begin,
-        charged: &HashMap<ResponseIndex, (Tokens, Option<Usd>)>,
+        charged: &Hashed<ResponseIndex, (Tokens, Option<Usd>)>,
     ) {
         let Begin { start, is_estimated, attempts, count, source } = begin;
         let own = (Some(response.tokens), response.computed.or(response.price));
@@ -189,10 +189,10 @@ impl<'l> Builder<'l> {
             model: Some(Name::clone(&response.model)),
             answered: response.answered.clone(),
             response: response.id.clone(),
-            id: response.request.clone(),
+            id: response.more().request.clone(),
             source,
             agent: self.agent_id(&response.context),
-            stop_reason: response.stop_reason.clone(),
+            stop_reason: response.more().stop_reason.clone(),
             tokens,
             has_output,
             cost,
@@ -200,14 +200,14 @@ impl<'l> Builder<'l> {
             attempt_times: attempts,
             first_line: Some(time),
             first_token: sent.map(|sent| time.since(sent)),
-            said: response.said.clone(),
+            said: response.more().said.clone(),
             message: None,
             compacts: false,
         };
         let key =
             response.id.as_deref().map_or_else(|| place_key(&response.context, at.get()), str::to_owned);
         let estimated = Estimated { start: is_estimated, end: false, usage: estimated_usage };
-        let end = response.ended.unwrap_or(time).max(time);
+        let end = response.more().ended.unwrap_or(time).max(time);
         let timed = Timed { start, end, estimated, error: None };
         let body = SpanBody::Request(Box::new(request));
         self.add(&response.context, SpanKey::new(REQUEST, &key), timed, body);
@@ -411,7 +411,7 @@ mod tests {
             |time, id, source| Sent { time: at(time), id: Some(id), source: Some(source), is_claimed: false };
         let mut lane =
             Lane { sent: vec![sent(10, &own, &main), sent(20, &other, &helper)], ..Lane::default() };
-        lane.by_id = HashMap::from([(&own, 0), (&other, 1)]);
+        lane.by_id = Hashed::from_iter([(&own, 0), (&other, 1)]);
         let Begin { start, source, count, .. } = lane.begin(at(30), Some(&own));
         assert_eq!((start, source, count), (at(10), Some(Name::clone(&main)), 1));
         assert!(!lane.sent[1].is_claimed);

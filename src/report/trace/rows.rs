@@ -3,6 +3,7 @@
 use super::{
     SessionTrace,
     build::{Builder, SessionRows},
+    id::Ids,
 };
 use crate::{
     facts::{
@@ -20,11 +21,21 @@ pub struct Traces<'l> {
     exchanges: Exchanges<'l>,
     rows: Vec<SessionRows<'l>>,
     decisions: Vec<Decision>,
+    is_exported: bool,
 }
 
 impl<'l> Traces<'l> {
     /// Groups the rows of a ledger by session.
     pub fn of(ledger: &'l Ledger, names: Names<'l>) -> Self {
+        Self::new(ledger, names, true)
+    }
+
+    /// Traces for reports on times: spans have ids that are unique in their session only, and no costs.
+    pub fn of_times(ledger: &'l Ledger, names: Names<'l>) -> Self {
+        Self::new(ledger, names, false)
+    }
+
+    fn new(ledger: &'l Ledger, names: Names<'l>, is_exported: bool) -> Self {
         let mut rows = vec![SessionRows::default(); ledger.sessions.len()];
         macro_rules! add {
             ($($table:ident: $each:expr;)*) => {$(
@@ -44,7 +55,7 @@ impl<'l> Traces<'l> {
             compactions: ledger.compactions.iter().map(|one| (&one.context, one));
             moments: ledger.moments.iter().map(|one| (&one.context, one));
             denials: ledger.denials.iter().map(|one| (&one.context, one));
-            charges: ledger.charges.iter().map(|one| (&one.context, one));
+            charges: ledger.charges.iter().filter(|_| is_exported).map(|one| (&one.context, one));
         }
         for (at, exchange) in ExchangeIndex::each(&ledger.exchanges) {
             if let Some(session) = exchange.session {
@@ -56,13 +67,16 @@ impl<'l> Traces<'l> {
                 rows[session.get()].agents.push(at);
             }
         }
-        Self { ledger, names, exchanges: Exchanges::of(ledger), rows, decisions: decisions(ledger).0 }
+        let (exchanges, decisions) = (Exchanges::of(ledger), decisions(ledger).0);
+        Self { ledger, names, exchanges, rows, decisions, is_exported }
     }
 
     /// Returns the trace of a session.
     pub fn session(&self, session: SessionIndex) -> SessionTrace {
         let told = &self.ledger.sessions[session];
         let id = told.id.clone().unwrap_or_else(|| Name::from(self.names.get(told.source)));
-        Builder::new(self.ledger, &self.exchanges, &self.rows[session.get()], &self.decisions, id).build(told)
+        let ids = if self.is_exported { Ids::of(&id) } else { Ids::of_session() };
+        Builder::new(self.ledger, &self.exchanges, &self.rows[session.get()], &self.decisions, id, ids)
+            .build(told)
     }
 }

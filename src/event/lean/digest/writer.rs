@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
-    AnswerDigest, AskDigest, CallCursor, HAS_ANSWER_TIME, HAS_ASK_TIME, HAS_MODEL, HAS_REQUESTED, HAS_TOOL,
-    HAS_USAGE, HAS_VERSION, IS_ANSWERED, IS_ASKED, IS_FAILED, IS_STOPPED, MAX_BLOCKS, SessionDigest,
+    AgentDigest, AnswerDigest, AskDigest, CallCursor, HAS_AGENT, HAS_ANSWER_TIME, HAS_ASK_TIME, HAS_MODEL,
+    HAS_REQUESTED, HAS_TIME, HAS_TOOL, HAS_USAGE, HAS_VERSION, IS_ANSWERED, IS_ASKED, IS_FAILED, IS_STOPPED,
+    MAX_BLOCKS, SessionDigest,
 };
 use crate::{
     event::{
@@ -67,23 +68,26 @@ impl<T> Rows<T> {
     }
 }
 
-/// Lines of a response that agree in everything but their usage.
+/// Lines of a response that agree in everything but usage and time.
 #[derive(Clone, Copy, Debug)]
 struct ResponseRow {
     offset: u64,
     /// Session, model, requested model and version.
     fields: (usize, Option<usize>, Option<usize>, Option<usize>),
+    agent: AgentDigest,
     usage: Option<Usage>,
     is_stopped: bool,
+    time: Option<Time>,
 }
 
 impl ResponseRow {
-    /// Adds a later line: the maximum of each count, as facts merge them.
+    /// Adds a later line: the maximum of each count and the earliest time, as facts merge them.
     fn merge(&mut self, later: &Self) -> bool {
-        if self.fields != later.fields {
+        if (self.fields, self.agent) != (later.fields, later.agent) {
             return false;
         }
         self.is_stopped |= later.is_stopped;
+        self.time = self.time.into_iter().chain(later.time).min();
         self.usage = match (self.usage, later.usage) {
             (Some(mine), Some(theirs)) => Some(Usage {
                 input: mine.input.max(theirs.input),
@@ -169,13 +173,13 @@ impl DigestWriter {
         let mut all = std::mem::take(self);
         let mut out = Vec::new();
         let (mut responses, mut response_ids) = (Vec::new(), Vec::new());
-        let mut offset = 0;
+        let (mut offset, mut time) = (0, 0);
         for (id, row) in &all.responses.rows {
             response_ids.extend(id.as_bytes());
             put_number(&mut responses, id.len() as u64);
             put_number(&mut responses, row.offset - offset);
             offset = row.offset;
-            row.put(&mut responses);
+            row.put(&mut time, &mut responses);
         }
         let (mut calls, mut call_ids, mut cursor) = (Vec::new(), Vec::new(), CallCursor::default());
         for (id, row) in &all.calls.rows {
@@ -272,7 +276,13 @@ impl DigestWriter {
         let version = response.version.or_else(|| event.version.as_deref().and_then(Version::parse));
         let version = version.map(|version| self.text(&version.to_string()));
         let fields = (session, model, requested, version);
-        let row = ResponseRow { offset, fields, usage: response.usage, is_stopped: response.stopped };
+        let agent = AgentDigest {
+            call: event.agent.call.as_deref().map(|call| self.text(call)),
+            id: event.agent.id.as_deref().map(|id| self.text(id)),
+            sidechain: event.agent.sidechain,
+        };
+        let (usage, is_stopped) = (response.usage, response.stopped);
+        let row = ResponseRow { offset, fields, agent, usage, is_stopped, time };
         self.responses.add(id, row, ResponseRow::merge);
     }
 }
@@ -295,14 +305,18 @@ fn is_usual(message: &Message<'_>) -> bool {
 }
 
 impl ResponseRow {
-    fn put(&self, out: &mut Vec<u8>) {
-        let Self { offset: _, fields: (session, model, requested, version), usage, is_stopped } = self;
+    fn put(&self, last_time: &mut i64, out: &mut Vec<u8>) {
+        let Self { offset: _, fields, agent, usage, is_stopped, time } = self;
+        let (session, model, requested, version) = fields;
+        let has_agent = *agent != AgentDigest::default();
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
         let flags = flag(model.is_some(), HAS_MODEL)
             | flag(requested.is_some(), HAS_REQUESTED)
             | flag(version.is_some(), HAS_VERSION)
             | flag(usage.is_some(), HAS_USAGE)
-            | flag(*is_stopped, IS_STOPPED);
+            | flag(*is_stopped, IS_STOPPED)
+            | flag(time.is_some(), HAS_TIME)
+            | flag(has_agent, HAS_AGENT);
         out.push(flags);
         put_number(out, *session as u64);
         for index in [model, requested, version].into_iter().flatten() {
@@ -310,6 +324,16 @@ impl ResponseRow {
         }
         if let Some(usage) = usage {
             put_usage(out, usage);
+        }
+        if let Some(time) = time.map(Time::micros) {
+            put_number(out, zigzag(time.wrapping_sub(*last_time)));
+            *last_time = time;
+        }
+        if has_agent {
+            out.push(u8::from(agent.sidechain));
+            for index in [agent.call, agent.id] {
+                put_number(out, index.map_or(0, |index| index as u64 + 1));
+            }
         }
     }
 }
