@@ -14,10 +14,45 @@ pub mod question;
 pub mod server;
 pub mod task;
 
+use std::cell::OnceCell;
+
 use super::{
-    Hashed,
+    Hashed, Name,
     ledger::{Call, Ledger},
 };
+
+/// Finds calls by id. Records about calls are in the order of the calls, except if several run at once, so that a map
+/// is hardly ever needed.
+struct CallFinder<'l> {
+    calls: &'l [Call],
+    /// Position after the call that was found last.
+    next: usize,
+    by_id: OnceCell<Hashed<&'l Name, usize>>,
+}
+
+impl<'l> CallFinder<'l> {
+    /// Number of calls before and after the last one that are compared.
+    const NEAR: usize = 8;
+
+    fn of(calls: &'l [Call]) -> Self {
+        Self { calls, next: 0, by_id: OnceCell::new() }
+    }
+
+    /// Returns the index of a call.
+    fn find(&mut self, id: &Name) -> Option<usize> {
+        let (from, until) = (self.next.saturating_sub(Self::NEAR), self.next.saturating_add(Self::NEAR));
+        let near = (self.next..until).chain(from..self.next);
+        let found =
+            near.filter(|&at| at < self.calls.len()).find(|&at| self.calls[at].id.as_ref() == Some(id));
+        let found = found.or_else(|| self.by_id.get_or_init(|| by_id(self.calls)).get(id).copied());
+        self.next = found.map_or(self.next, |at| at + 1);
+        found
+    }
+}
+
+fn by_id(calls: &[Call]) -> Hashed<&Name, usize> {
+    calls.iter().enumerate().filter_map(|(at, call)| Some((call.id.as_ref()?, at))).collect()
+}
 
 /// Calls by id.
 type CallsById<'l> = Hashed<&'l str, &'l Call>;

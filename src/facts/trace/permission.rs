@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::CallFinder;
 pub use crate::event::Obstacle;
 use crate::{
     event::{
@@ -50,12 +51,7 @@ pub fn subject(call: &Call) -> Option<String> {
 /// Returns the decision about each call of the ledger, and the changes of mode.
 pub fn decisions(ledger: &Ledger) -> (Vec<Decision>, Vec<ModeChange>) {
     let mut collector = Collector {
-        calls: ledger
-            .calls
-            .iter()
-            .enumerate()
-            .filter_map(|(at, call)| Some((call.id.as_ref()?, at)))
-            .collect(),
+        calls: CallFinder::of(&ledger.calls),
         decisions: vec![Decision::default(); ledger.calls.len()],
         refusals: vec![Refusal::default(); ledger.calls.len()],
         requests: Hashed::default(),
@@ -99,7 +95,7 @@ struct Refusal {
 }
 
 struct Collector<'l> {
-    calls: Hashed<&'l Name, usize>,
+    calls: CallFinder<'l>,
     decisions: Vec<Decision>,
     refusals: Vec<Refusal>,
     /// The call that each request of the control protocol asks about.
@@ -128,7 +124,7 @@ impl<'l> Collector<'l> {
     }
 
     fn decided(&mut self, decoded: &trace::Decision<Name>) {
-        let Some(&call) = self.calls.get(&decoded.call) else { return };
+        let Some(call) = self.calls.find(&decoded.call) else { return };
         let (decision, refusal) = (&mut self.decisions[call], &mut self.refusals[call]);
         if decoded.is_answer {
             decision.allowed = decoded.allowed.or(decision.allowed);
@@ -148,7 +144,7 @@ impl<'l> Collector<'l> {
         if decoded.subtype.as_deref() != Some("can_use_tool") {
             return;
         }
-        let Some(&call) = decoded.call.as_ref().and_then(|call| self.calls.get(call)) else { return };
+        let Some(call) = decoded.call.as_ref().and_then(|call| self.calls.find(call)) else { return };
         let decision = &mut self.decisions[call];
         decision.asked = true;
         set(&mut decision.reason, &decoded.reason);
@@ -157,7 +153,7 @@ impl<'l> Collector<'l> {
     }
 
     fn approved(&mut self, decoded: &trace::Approval<Name>) {
-        let Some(&call) = self.calls.get(&decoded.call) else { return };
+        let Some(call) = self.calls.find(&decoded.call) else { return };
         let decision = &mut self.decisions[call];
         let allowed = match decoded.step {
             ApprovalStep::Asked => {

@@ -31,7 +31,7 @@ pub struct Bucket {
 impl Distribution {
     pub(super) fn of(noun: &'static str, values: Vec<Value>) -> Option<Self> {
         let mut values: Vec<Value> = values.into_iter().filter(|value| value.number().is_some()).collect();
-        values.sort_by(|one, two| one.size().total_cmp(&two.size()));
+        values.sort_unstable_by(|one, two| one.size().total_cmp(&two.size()));
         let (first, last) = (values.first()?, values.last()?);
         if values.len() < MIN_VALUES || first.size() == last.size() {
             return None;

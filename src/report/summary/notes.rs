@@ -2,8 +2,12 @@
 
 use crate::{
     facts::Account,
+    measure::Usd,
     report::{Line, Tone, Value},
 };
+
+/// Smallest cost of rebuilding the cache for which the line names the report about it: a cent.
+const WORTH_A_LOOK: Usd = Usd::from_nanos(10_000_000);
 
 pub(super) fn notes(account: &Account) -> Vec<Line> {
     let input = &account.input;
@@ -37,7 +41,8 @@ fn cache(account: &Account) -> Option<Line> {
         Some(extra) => line.value(extra).word(" more than reading them, an estimate"),
         None => line.word("extra cost unknown"),
     };
-    Some(line.words("; see `{cache}`)"))
+    let is_much = cache.extra.is_some_and(|extra| extra >= WORTH_A_LOOK);
+    Some(line.words(if is_much { "; why: `{cache}`)" } else { ")" }))
 }
 
 fn versions(line: Line, versions: &[String]) -> Line {

@@ -79,7 +79,8 @@ impl<'l> Builder<'l> {
         self.loose_denials();
         self.interactions();
         let Self { mut trace, .. } = self;
-        trace.spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+        // Spans are large, so they are moved once.
+        trace.spans.sort_by_cached_key(|span| (span.start, std::cmp::Reverse(span.end)));
         trace.marks.sort_by_key(|mark| mark.time);
         SessionTrace {
             version: session.version.clone(),
