@@ -51,7 +51,12 @@ fn below(folders: &[PathBuf], path: &Path) -> PathBuf {
         let name = folder.file_name().or_else(|| real.as_deref().ok()?.file_name());
         return name.map_or_else(PathBuf::new, PathBuf::from).join(plain(rest));
     }
-    if path.is_absolute() { path.file_name().map_or_else(PathBuf::new, PathBuf::from) } else { plain(path) }
+    // On Windows, a path with a root but without a drive is not absolute.
+    if path.has_root() || path.is_absolute() {
+        path.file_name().map_or_else(PathBuf::new, PathBuf::from)
+    } else {
+        plain(path)
+    }
 }
 
 /// The names in a path, without `.`, `..` and roots.
@@ -108,8 +113,8 @@ mod tests {
 
     #[test]
     fn every_archived_log_is_found_by_its_ending() {
+        assert_eq!(with_endings(Path::new("a/b.jsonl")), Path::new("a/b.jsonl.zst"));
         let name = |name: &str| with_endings(Path::new(name)).display().to_string();
-        assert_eq!(name("a/b.jsonl"), "a/b.jsonl.zst");
         assert_eq!(name("b.ndjson.gz"), "b.ndjson.zst");
         assert_eq!(name("b.jsonl.zst"), "b.jsonl.zst");
         assert_eq!(name("run.json"), "run.json.jsonl.zst");

@@ -175,9 +175,9 @@ fn the_summary_says_in_one_line_what_was_reused_and_rebuilt() {
     };
     let line = |name: &str| line(&format!("{name}.jsonl")).unwrap();
     let cost =
-        "prompt cache: 4,000 tokens reused, about 6,000 rebuilt ($0.0288 more than reading them, an estimate";
+        "prompt cache: 4,000 tokens reused, 6,000 rebuilt for $0.0288 more (estimate; why: `ccstat cache ";
     assert!(line("idle-5m").starts_with(cost), "{}", line("idle-5m"));
-    let unknown = "prompt cache: 4,000 tokens reused, about 6,000 rebuilt (extra cost unknown";
+    let unknown = "prompt cache: 4,000 tokens reused, 6,000 rebuilt at unknown cost (estimate)";
     assert!(line("unpriced").starts_with(unknown), "{}", line("unpriced"));
 }
 

@@ -126,7 +126,8 @@ mod tests {
         file("loose.jsonl", 2);
         let found = find_changed(&[folder.path().to_owned()], now - Duration::from_hours(3));
         assert!(found.errors.is_empty(), "{:?}", found.errors);
-        let names: Vec<String> = found.sources.iter().map(Source::name).collect();
+        let names: Vec<String> =
+            found.sources.iter().map(|source| source.name().replace('\\', "/")).collect();
         let names: Vec<&str> =
             names.iter().map(|name| &name[folder.path().to_str().unwrap().len() + 1..]).collect();
         assert_eq!(

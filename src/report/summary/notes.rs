@@ -36,10 +36,10 @@ fn cache(account: &Account) -> Option<Line> {
     if cache.rebuilt == 0 {
         return Some(line.word("none rebuilt"));
     }
-    let line = line.word("about ").value(cache.rebuilt).word(" rebuilt (");
+    let line = line.value(cache.rebuilt);
     let line = match cache.extra {
-        Some(extra) => line.value(extra).word(" more than reading them, an estimate"),
-        None => line.word("extra cost unknown"),
+        Some(extra) => line.word(" rebuilt for ").value(extra).word(" more (estimate"),
+        None => line.word(" rebuilt at unknown cost (estimate"),
     };
     let is_much = cache.extra.is_some_and(|extra| extra >= WORTH_A_LOOK);
     Some(line.words(if is_much { "; why: `{cache}`)" } else { ")" }))
