@@ -209,6 +209,13 @@ fn without_a_running_window_the_report_says_when_the_last_one_ended() {
         crate::support::log(r#"{"type":"user","sessionId":"s","message":{"role":"user","content":"x"}}"#);
     let report = json(&["blocks", "--active", "--json", empty.path().to_str().unwrap()]);
     assert_eq!(report["notes"][0], "no window is running: no response has a time");
+    // Nothing is recent either.
+    let report = json(&["blocks", "--recent", "--json", "--timezone", "UTC", "logs/week"]);
+    assert_eq!(report["rows"].as_array().unwrap().len(), 0);
+    assert_eq!(
+        report["notes"][0],
+        "no window is running: the last response was at 2026-11-12 16:31, and its window ended at 2026-11-12 21:00"
+    );
 }
 
 #[test]

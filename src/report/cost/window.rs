@@ -231,9 +231,12 @@ pub fn blocks(view: &View<'_>, windows: Windows, now: Option<Time>) -> Report {
     let running = all.values().find(|window| now.is_some_and(|now| window.is_active(now)));
     let mut report =
         divided(BLOCKS.name, "Cost by window of five hours", &view, &[By::Window], columns, state);
+    let is_empty = view.ledger.charges.is_empty();
     let note = match (running, now) {
         (Some(window), Some(now)) => Some(running_note(&view, window, now)),
-        (None, Some(now)) if windows == Windows::Active => Some(idle_note(&all, now)),
+        (None, Some(now)) if windows == Windows::Active || windows == Windows::Recent && is_empty => {
+            Some(idle_note(&all, now))
+        }
         _ => None,
     };
     report.notes.splice(0..0, note);
