@@ -249,7 +249,7 @@ pub struct Response {
     pub is_final: bool,
     /// Number of tool calls in it.
     pub calls: u64,
-    /// What only some reports need.
+    /// Fields that only some reports need.
     more: Option<Box<ResponseMore>>,
 }
 

@@ -30,6 +30,16 @@ fn the_committed_man_pages_are_current() {
 }
 
 #[test]
+fn every_option_has_a_text_in_the_man_pages() {
+    for (name, page) in texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("man")) {
+        let lines: Vec<&str> = page.lines().filter(|line| !line.is_empty()).collect();
+        for entry in lines.windows(3).filter(|lines| lines[0] == ".TP") {
+            assert!(!entry[2].starts_with(".TP") && !entry[2].starts_with(".SH"), "{name}: {}", entry[1]);
+        }
+    }
+}
+
+#[test]
 fn man_pages_that_cannot_be_written_end_with_4() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let (code, _, stderr) = run_with(&["generate", "man", file.path().to_str().unwrap()]);

@@ -20,7 +20,7 @@ pub struct ApiRequest<T> {
     pub shape: Option<T>,
     /// The part of the CLI that sent it.
     pub source: Option<T>,
-    /// Shared by the requests that repeat them.
+    /// Requests with the same parameters share them.
     pub parameters: Arc<Parameters<T>>,
     /// The earlier request that it extends; `None` for the first of a process or after a compaction.
     pub base: Option<T>,

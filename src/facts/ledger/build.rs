@@ -81,7 +81,7 @@ impl Facts {
     }
 }
 
-/// Details that [`ResponseMore`] is made of.
+/// Details that fill [`ResponseMore`].
 const MORE: Detail = Detail::TIMING.and(Detail::REQUESTS).and(Detail::ATTRIBUTION).and(Detail::MESSAGES);
 
 pub(super) struct LedgerBuilder<'a> {

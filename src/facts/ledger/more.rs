@@ -1,4 +1,4 @@
-//! Details of responses that only some reports need.
+//! Fields of responses that only some reports need.
 
 use super::Response;
 use crate::{
@@ -7,14 +7,14 @@ use crate::{
 };
 
 impl Response {
-    /// Returns what only some reports need.
+    /// Returns the fields that only some reports need; they are empty if none of them is kept.
     pub fn more(&self) -> &ResponseMore {
         static NOTHING: ResponseMore = ResponseMore::NOTHING;
         self.more.as_deref().unwrap_or(&NOTHING)
     }
 }
 
-/// Details of a response that only some reports need. They are apart, since most reports read many responses.
+/// Fields of a response that only some reports need. They are separate, so that a row stays small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResponseMore {
     /// The first line of its text, if kept.
