@@ -203,7 +203,7 @@ impl<'a> Digest<'a> {
     /// Hands over each response. `None` if the digest is damaged.
     pub fn each_response(&self, mut see: impl FnMut(&ResponseDigest<'a>)) -> Option<()> {
         let (mut rest, mut offset, mut ids) = (Rest(self.responses.rows), 0u64, self.response_ids);
-        let mut last_time = 0i64;
+        let mut last_time = Delta::default();
         // Nearly all responses of a log have the same version.
         let mut parsed: Option<(usize, Option<Version>)> = None;
         for _ in 0..self.responses.count {
@@ -222,11 +222,7 @@ impl<'a> Digest<'a> {
             };
             let usage = if flags & HAS_USAGE != 0 { Some(rest.usage()?) } else { None };
             let is_stopped = flags & IS_STOPPED != 0;
-            let mut time = None;
-            if flags & HAS_TIME != 0 {
-                last_time = last_time.wrapping_add(unzigzag(rest.number()?));
-                time = Some(Time::from_micros(last_time));
-            }
+            let time = last_time.read_time(&mut rest, flags & HAS_TIME != 0)?;
             let agent =
                 if flags & HAS_AGENT != 0 { AgentDigest::read(&mut rest)? } else { AgentDigest::default() };
             see(&ResponseDigest {
@@ -292,23 +288,36 @@ impl SessionDigest {
     }
 }
 
-/// The last offset and time of the column of calls: the next ones are differences to them.
+/// A number of a column, as its difference to the one before. Keeps that one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delta(i64);
+
+impl Delta {
+    #[inline]
+    fn read(&mut self, rest: &mut Rest<'_>) -> Option<i64> {
+        self.0 = self.0.wrapping_add(unzigzag(rest.number()?));
+        Some(self.0)
+    }
+
+    /// Reads a time, if there is one. The outer `None` is a damage.
+    #[inline]
+    #[expect(clippy::option_option, reason = "the outer one is a damage")]
+    fn read_time(&mut self, rest: &mut Rest<'_>, has_time: bool) -> Option<Option<Time>> {
+        if has_time { Some(Some(Time::from_micros(self.read(rest)?))) } else { Some(None) }
+    }
+}
+
+/// The last offset and time of the column of calls.
 #[derive(Clone, Copy, Debug, Default)]
 struct CallCursor {
-    offset: i64,
-    time: i64,
+    offset: Delta,
+    time: Delta,
 }
 
 impl CallCursor {
     #[inline]
     fn read(&mut self, rest: &mut Rest<'_>, has_time: bool) -> Option<(u64, Option<Time>)> {
-        self.offset = self.offset.wrapping_add(unzigzag(rest.number()?));
-        let mut time = None;
-        if has_time {
-            self.time = self.time.wrapping_add(unzigzag(rest.number()?));
-            time = Some(Time::from_micros(self.time));
-        }
-        Some((self.offset.cast_unsigned(), time))
+        Some((self.offset.read(rest)?.cast_unsigned(), self.time.read_time(rest, has_time)?))
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{
-    AgentDigest, AnswerDigest, AskDigest, CallCursor, HAS_AGENT, HAS_ANSWER_TIME, HAS_ASK_TIME, HAS_MODEL,
-    HAS_REQUESTED, HAS_TIME, HAS_TOOL, HAS_USAGE, HAS_VERSION, IS_ANSWERED, IS_ASKED, IS_FAILED, IS_STOPPED,
-    MAX_BLOCKS, SessionDigest,
+    AgentDigest, AnswerDigest, AskDigest, CallCursor, Delta, HAS_AGENT, HAS_ANSWER_TIME, HAS_ASK_TIME,
+    HAS_MODEL, HAS_REQUESTED, HAS_TIME, HAS_TOOL, HAS_USAGE, HAS_VERSION, IS_ANSWERED, IS_ASKED, IS_FAILED,
+    IS_STOPPED, MAX_BLOCKS, SessionDigest,
 };
 use crate::{
     event::{
@@ -173,7 +173,7 @@ impl DigestWriter {
         let mut all = std::mem::take(self);
         let mut out = Vec::new();
         let (mut responses, mut response_ids) = (Vec::new(), Vec::new());
-        let (mut offset, mut time) = (0, 0);
+        let (mut offset, mut time) = (0, Delta::default());
         for (id, row) in &all.responses.rows {
             response_ids.extend(id.as_bytes());
             put_number(&mut responses, id.len() as u64);
@@ -305,7 +305,7 @@ fn is_usual(message: &Message<'_>) -> bool {
 }
 
 impl ResponseRow {
-    fn put(&self, last_time: &mut i64, out: &mut Vec<u8>) {
+    fn put(&self, last_time: &mut Delta, out: &mut Vec<u8>) {
         let Self { offset: _, fields, agent, usage, is_stopped, time } = self;
         let (session, model, requested, version) = fields;
         let has_agent = *agent != AgentDigest::default();
@@ -325,9 +325,8 @@ impl ResponseRow {
         if let Some(usage) = usage {
             put_usage(out, usage);
         }
-        if let Some(time) = time.map(Time::micros) {
-            put_number(out, zigzag(time.wrapping_sub(*last_time)));
-            *last_time = time;
+        if let Some(time) = time {
+            last_time.put(time.micros(), out);
         }
         if has_agent {
             out.push(u8::from(agent.sidechain));
@@ -361,14 +360,18 @@ impl CallRow {
     }
 }
 
+impl Delta {
+    fn put(&mut self, number: i64, out: &mut Vec<u8>) {
+        put_number(out, zigzag(number.wrapping_sub(self.0)));
+        self.0 = number;
+    }
+}
+
 impl CallCursor {
     fn put(&mut self, offset: u64, time: Option<Time>, out: &mut Vec<u8>) {
-        let offset = offset.cast_signed();
-        put_number(out, zigzag(offset.wrapping_sub(self.offset)));
-        self.offset = offset;
-        if let Some(time) = time.map(Time::micros) {
-            put_number(out, zigzag(time.wrapping_sub(self.time)));
-            self.time = time;
+        self.offset.put(offset.cast_signed(), out);
+        if let Some(time) = time {
+            self.time.put(time.micros(), out);
         }
     }
 }
