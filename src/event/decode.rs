@@ -6,10 +6,10 @@ pub(super) use message::{API_ERROR, NOT_HUMAN};
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
-use message::{is_prompt, message};
+use message::{decode_message, is_prompt};
 
 use super::{
-    Agent, Body, Compaction, Denial, Event, ModelUse, PullRequest, StreamPart, StreamPayload, Text,
+    Agent, Body, Compaction, Denial, Event, Message, ModelUse, PullRequest, StreamPart, StreamPayload, Text,
     ToolResult, TurnEnd, Usage,
     dialect::{Dialect, DialectHints},
     fields::{
@@ -141,13 +141,18 @@ fn dialect_hints<'a, 's, P: Parser<'a>>(
 fn decode_body<'a, P: Parser<'a>>(record: &Record<'a>, kind: Type, dialect: Dialect, body: &mut Body<'a>) {
     let fields = &record.fields;
     let bridged = dialect == Dialect::Bridge;
+    if matches!(kind, Type::User | Type::Assistant) {
+        *body = Body::Message(Message::default());
+        if let Body::Message(message) = body {
+            decode_message::<P>(record, kind == Type::Assistant, message);
+        }
+        return;
+    }
     *body = match kind {
         Type::StreamEvent => match stream_part(record) {
             Some(part) => Body::Stream(part),
             None => return,
         },
-        Type::User => Body::Message(message::<P>(record, "user")),
-        Type::Assistant => Body::Message(message::<P>(record, "assistant")),
         Type::Result => Body::TurnEnd(Box::new(turn_end::<P>(record, dialect))),
         Type::System => system::<P>(fields),
         Type::Progress => progress_message::<P>(fields).unwrap_or(Body::Plain),
@@ -240,7 +245,9 @@ fn progress_message<'a, P: Parser<'a>>(fields: &RecordFields<'a>) -> Option<Body
     let data: PartFields<'a> = fields.get(RecordKey::Data).and_then(P::fields)?;
     let inner = Record::from_fields::<P>(data.get(PartKey::Message).and_then(P::fields)?);
     let kind = inner.fields.text(RecordKey::Type).filter(|kind| matches!(&**kind, "user" | "assistant"))?;
-    Some(Body::Nested(message::<P>(&inner, &kind), time_of(&inner.fields)))
+    let mut message = Message::default();
+    decode_message::<P>(&inner, kind == "assistant", &mut message);
+    Some(Body::Nested(message, time_of(&inner.fields)))
 }
 
 fn stream_part<'a>(record: &Record<'a>) -> Option<StreamPart<'a>> {

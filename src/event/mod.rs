@@ -265,7 +265,7 @@ pub struct Denial<'a> {
 }
 
 /// Fields of a message that describe the API response it is a part of.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Response<'a> {
     /// `message.id`.
     pub id: Option<Text<'a>>,

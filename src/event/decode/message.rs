@@ -36,63 +36,81 @@ pub(in crate::event) const NOT_HUMAN: &[&str] = &[
 /// Prefix of messages that report an API error, in versions that have no field for it.
 pub(in crate::event) const API_ERROR: &str = "API Error";
 
-pub(super) fn message<'a, P: Parser<'a>>(record: &Record<'a>, kind: &str) -> Message<'a> {
-    let role_of_kind = || if kind == "user" { "user".into() } else { "assistant".into() };
+/// Decodes a message in place, like a record. `message` must be empty.
+pub(super) fn decode_message<'a, P: Parser<'a>>(
+    record: &Record<'a>,
+    is_assistant: bool,
+    message: &mut Message<'a>,
+) {
+    let Message { blocks, response, api_error } = message;
     let opened = record.message.get();
+    let role_of_kind = || if is_assistant { "assistant".into() } else { "user".into() };
     let role = opened.and_then(|message| message.fields.text(MessageKey::Role)).unwrap_or_else(role_of_kind);
-    let blocks = opened.map_or_else(SmallVec::new, |message| blocks::<P>(record, message, &role));
-    if kind != "assistant" {
-        return Message { blocks, ..Message::default() };
+    if let Some(opened) = opened {
+        decode_blocks::<P>(record, opened, &role, blocks);
+    }
+    if !is_assistant {
+        return;
     }
     let model = opened.and_then(|message| message.fields.text(MessageKey::Model));
     let synthetic = model.as_deref() == Some(SYNTHETIC);
     // An empty `message` has no response, nor has one that the CLI wrote itself.
-    let from_model = opened.filter(|message| !synthetic && message.has_fields);
-    let response = from_model.map(|message| response(&record.fields, message, model));
-    Message { blocks, response, api_error: api_error::<P>(record, synthetic) }
+    if let Some(opened) = opened.filter(|message| !synthetic && message.has_fields) {
+        decode_response(&record.fields, opened, model, response.insert(Response::default()));
+    }
+    *api_error = api_error_of::<P>(record, synthetic);
 }
 
-fn response<'a>(
+fn decode_response<'a>(
     record: &RecordFields<'a>,
     message: &RawMessage<'a>,
-    model: Option<Text<'a>>,
-) -> Response<'a> {
-    Response {
-        id: message.fields.text(MessageKey::Id),
+    answered: Option<Text<'a>>,
+    response: &mut Response<'a>,
+) {
+    let Response {
+        id,
         model,
-        requested: record.text(RecordKey::RequestedModel),
-        usage: message.usage.get().map(usage),
-        stopped: message.fields.get(MessageKey::StopReason).is_some_and(|reason| !reason.is_null()),
-        stop_reason: message.fields.text(MessageKey::StopReason),
-        request: [RecordKey::CamelRequest, RecordKey::SnakeRequest]
-            .into_iter()
-            .find_map(|key| record.text(key)),
-        request_record: record.text(RecordKey::RequestRef),
-        request_session: record.text(RecordKey::RequestSession),
-        version: record.text(RecordKey::Version).and_then(|version| Version::parse(&version)),
-        effort: record.text(RecordKey::Effort),
-        skill: record.text(RecordKey::AttributionSkill),
-        mcp_server: record.text(RecordKey::AttributionServer),
-    }
+        requested,
+        usage: tokens,
+        stopped,
+        stop_reason,
+        request,
+        request_record,
+        request_session,
+        version,
+        effort,
+        skill,
+        mcp_server,
+    } = response;
+    *id = message.fields.text(MessageKey::Id);
+    *model = answered;
+    *requested = record.text(RecordKey::RequestedModel);
+    *tokens = message.usage.get().map(usage);
+    *stopped = message.fields.get(MessageKey::StopReason).is_some_and(|reason| !reason.is_null());
+    *stop_reason = message.fields.text(MessageKey::StopReason);
+    *request = record.text(RecordKey::CamelRequest).or_else(|| record.text(RecordKey::SnakeRequest));
+    *request_record = record.text(RecordKey::RequestRef);
+    *request_session = record.text(RecordKey::RequestSession);
+    *version = record.text(RecordKey::Version).and_then(|version| Version::parse(&version));
+    *effort = record.text(RecordKey::Effort);
+    *skill = record.text(RecordKey::AttributionSkill);
+    *mcp_server = record.text(RecordKey::AttributionServer);
 }
 
-fn blocks<'a, P: Parser<'a>>(
+fn decode_blocks<'a, P: Parser<'a>>(
     record: &Record<'a>,
     message: &RawMessage<'a>,
     role: &Text<'a>,
-) -> SmallVec<[Block<'a>; 1]> {
+    blocks: &mut SmallVec<[Block<'a>; 1]>,
+) {
     if message.fields.get(MessageKey::Content).is_some_and(Json::is_string) {
         let bytes = message.fields.get(MessageKey::Content).map_or(0, Json::length);
-        return smallvec::smallvec![Block {
-            kind: BlockKind::of(role, "text".into()),
-            tool_part: ToolPart::None,
-            bytes
-        }];
+        blocks.push(Block { kind: BlockKind::of(role, "text".into()), tool_part: ToolPart::None, bytes });
+        return;
     }
     let mut verdicts = None; // built once, and only if there is a result
-    let objects = message.blocks.objects.iter();
-    let block = |(fields, bytes): &(BlockFields<'a>, u64)| {
-        let kind = fields.text(BlockKey::Type)?;
+    for (fields, bytes) in &message.blocks.objects {
+        let Some(kind) = fields.text(BlockKey::Type) else { continue };
         let tool_part = match &*kind {
             "tool_use" => ToolPart::Call(ToolUse {
                 id: fields.text(BlockKey::Id),
@@ -106,9 +124,8 @@ fn blocks<'a, P: Parser<'a>>(
             }
             _ => ToolPart::None,
         };
-        Some(Block { kind: BlockKind::of(role, kind), tool_part, bytes: *bytes })
-    };
-    objects.filter_map(block).collect()
+        blocks.push(Block { kind: BlockKind::of(role, kind), tool_part, bytes: *bytes });
+    }
 }
 
 fn tool_result<'a, P: Parser<'a>>(
@@ -191,7 +208,7 @@ fn refused(kind: Option<Json<'_>>, decision: &DecisionFields<'_>) -> bool {
     rejected || kind.is_some_and(Json::is_set)
 }
 
-fn api_error<'a, P: Parser<'a>>(record: &Record<'a>, synthetic: bool) -> Option<Text<'a>> {
+fn api_error_of<'a, P: Parser<'a>>(record: &Record<'a>, synthetic: bool) -> Option<Text<'a>> {
     let fields = &record.fields;
     let named = fields.text(RecordKey::Error);
     let flagged = named.is_some()
