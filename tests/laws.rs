@@ -9,7 +9,7 @@ use std::{fmt::Write as _, path::PathBuf, sync::Arc};
 use ccstat::internal::{
     archive,
     event::{self, DecodeError, Query},
-    facts::{Account, Counts, Detail, Facts, Name},
+    facts::{Account, Counts, Detail, Facts, Name, ledger::Charge},
     input::{Limits, Origin, Place, Source, SourceId},
     measure::{Prices, Time, Usd, calendar::Zone},
     render::{self, Format, Style},
@@ -643,8 +643,9 @@ fn the_branch_of_a_response_is_that_of_its_first_line_with_one() {
     assert_eq!(ledger.responses[0].context.branch.as_deref(), Some("early"));
 }
 
-/// Every kind of detail: all at once, and each kind of traces alone.
+/// Every kind of detail: the least and all at once, and each kind of traces alone.
 const DETAILS: &[Detail] = &[
+    Detail::CHARGES,
     Detail::ALL,
     Detail::ROWS.and(Detail::RECORDS),
     Detail::ROWS.and(Detail::HOOKS),
@@ -728,6 +729,17 @@ fn merged(mut pieces: Vec<Facts>, turns: &[usize]) -> Facts {
 
 fn settled(facts: Facts) -> Account {
     facts.settle(&Prices::built_in())
+}
+
+/// Formats what the costs of periods are made of: the charges, with the ids of their sessions.
+fn charges(facts: Facts) -> Vec<String> {
+    let ledger = facts.ledger(&Prices::built_in());
+    let charges = ledger.charges.iter().map(|charge| {
+        let session = charge.context.session.map(|session| &ledger.sessions[session].id);
+        let Charge { model, tokens, cost, saved, known, reported, .. } = charge;
+        format!("{:?}", (session, charge.context.time, model, tokens, cost, saved, known, reported))
+    });
+    charges.collect()
 }
 
 /// Returns the sum of a column over all rows.
@@ -992,6 +1004,15 @@ proptest! {
         // Reports of rows read the records, and totals may be merged with them.
         let rows = |files: &Files| settled(files.facts(1, limits, Detail::ROWS));
         prop_assert_eq!(format!("{:?}", rows(&lean)), format!("{:?}", rows(&files)));
+    }
+
+    #[test]
+    fn the_costs_of_periods_need_neither_rows_nor_records(logs in logs(), unit in 64u64..2000) {
+        let files = Files::of(&logs);
+        let limits = Limits::default();
+        let by_rows = charges(files.facts(1, limits, Detail::RESPONSES));
+        prop_assert_eq!(&charges(files.facts(1, cut(unit, 4096), Detail::CHARGES)), &by_rows);
+        prop_assert_eq!(&charges(files.lean().facts(1, limits, Detail::CHARGES)), &by_rows, "from digests");
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn decode_typed<'a, P: Parser<'a>>(
     decode_agent(fields, agent);
     *text = whole;
     *bytes = whole.len() as u64;
-    *kind = Kind::of(name, sub);
+    *kind = Kind::of_type(named, name, sub);
     *body = Body::Plain;
     decode_body::<P>(record, named, *dialect, body);
 }

@@ -37,6 +37,12 @@ macro_rules! types {
                 match name { $($name => Self::$type,)* _ => Self::Other }
             }
 
+            /// Returns the row of a record without a discriminator.
+            #[inline]
+            pub(super) fn row(self) -> Option<KindId> {
+                match self { $(Self::$type => const { row_of($name) },)* Self::Other => None }
+            }
+
             #[inline]
             pub(super) fn discriminator(self) -> Discriminator {
                 match self { $(Self::$type => Discriminator::$discriminator,)* Self::Other => Discriminator::None }
@@ -142,6 +148,16 @@ impl<'a> Kind<'a> {
         }
     }
 
+    /// Returns the kind of a record of this type. Messages, which are most records, have no discriminator: their
+    /// row is a constant.
+    #[inline]
+    pub(super) fn of_type(named: Type, kind: Cow<'a, str>, sub: Option<Cow<'a, str>>) -> Self {
+        match (&sub, named.row()) {
+            (None, Some(row)) => Self::Known(row),
+            _ => Self::of(kind, sub),
+        }
+    }
+
     /// Returns the name that the kind is counted under.
     pub fn name(&self) -> Cow<'_, str> {
         match self {
@@ -161,6 +177,24 @@ impl<'a> Kind<'a> {
             }
         }
     }
+}
+
+/// Returns the row with this name.
+const fn row_of(name: &str) -> Option<KindId> {
+    let mut row = 0;
+    while row < KINDS.len() {
+        let (own, name) = (KINDS[row].name.as_bytes(), name.as_bytes());
+        let mut same = 0;
+        while same < own.len() && same < name.len() && own[same] == name[same] {
+            same += 1;
+        }
+        if same == own.len() && same == name.len() {
+            #[expect(clippy::cast_possible_truncation, reason = "the table has a few hundred rows")]
+            return Some(KindId(row as u16));
+        }
+        row += 1;
+    }
+    None
 }
 
 /// Returns the protocol of a type, if the table has a row for the type without a discriminator.
@@ -400,6 +434,14 @@ mod tests {
             };
             assert_eq!(kind(name, sub), Kind::Known(id));
         }
+    }
+
+    #[test]
+    fn the_row_of_a_type_is_the_one_that_its_name_finds() {
+        let types = KINDS.iter().map(|row| (row.name, Type::of(row.name)));
+        let types: Vec<_> = types.filter(|(_, named)| *named != Type::Other).collect();
+        types.iter().for_each(|(name, named)| assert_eq!(named.row(), find(name, None), "{name}"));
+        assert!(types.len() > 10, "{types:?}");
     }
 
     #[test]

@@ -38,7 +38,9 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
     /// Absorbs the record. Returns the contents that count once per uuid.
     pub(super) fn absorb(mut self) -> Once {
         self.absorb_body();
-        self.absorb_detail();
+        if !self.facts.keeps_totals_alone() {
+            self.absorb_detail();
+        }
         let loose = std::mem::take(&mut self.loose_denials);
         if !loose.is_empty() {
             self.note_event(EventKind::Denials(loose));
@@ -47,9 +49,6 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
     }
 
     fn absorb_detail(&mut self) {
-        if self.facts.details.is_none() {
-            return;
-        }
         self.detail_agent();
         self.detail_record();
         self.detail_traces();
@@ -282,14 +281,15 @@ impl<'f, 'e, 'a> RecordAbsorber<'f, 'e, 'a> {
                 Response::streamed(session.clone(), First::default(), usage.as_ref(), *stopped)
             }
         };
-        let response = response.with_position(self.position(self.event.time));
         match id {
             Some(id) => {
                 if self.keeps(Detail::RESPONSES) {
                     self.detail_response(id, stream.id.as_deref(), self.event.time);
                 }
+                let response = response.with_position(self.position(self.event.time));
                 self.facts.responses.insert(id, response);
             }
+            // Its position is that of the event that starts it, as in rows.
             None => self.facts.lanes.delta(lane(), place.offset, response),
         }
     }

@@ -233,20 +233,21 @@ fn share_out<'a>(
     let owners = Owners::new(facts);
     let no_model = Name::from(NO_MODEL);
     let mut sum = None;
-    for (id, response) in facts.responses.iter() {
+    for row in facts.responses.rows() {
+        let (id, response) = row;
         let model = response.requested.get().or(response.model.get()).unwrap_or(&no_model);
         let tokens = response.tokens();
         let price = prices.cost(model, &tokens, response.terms()).filter(|_| response.has_usage);
         if let Some(price) = computed(response, price) {
             add(&mut sum, price);
         }
-        let Some(owner) = owners.of_response(id, response) else { continue };
+        let Some(owner) = owners.of_response(*id, response) else { continue };
         let share = shares.entry(owner).or_default();
         share.own(response, model, price);
-        share.cache.respond(id, response, true);
+        share.cache.respond(row, true);
         for key in response.sessions.iter().filter(|key| *key != owner) {
             let share = shares.entry(key).or_default();
-            share.cache.respond(id, response, false);
+            share.cache.respond(row, false);
             if let Some(price) = price {
                 share.copied.push(Copied { model: Name::clone(model), tokens, price });
             }

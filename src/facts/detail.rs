@@ -45,6 +45,8 @@ pub struct Detail(u64);
 impl Detail {
     /// Nothing beyond the totals.
     pub const TOTALS: Self = Self(0);
+    /// The cost of each response at its time, which the totals have. Nothing more is kept while reading.
+    pub const CHARGES: Self = Self(1 << 9);
     /// Rows of calls.
     pub const CALLS: Self = Self(1);
     /// Rows of responses.

@@ -55,12 +55,16 @@ impl<V> Keyed<V> {
         self.shards().iter().map(Shard::len).sum()
     }
 
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &(Id, V)> {
+        self.shards().iter().flat_map(Shard::iter)
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &V)> {
-        self.shards().iter().flat_map(Shard::iter).map(|(id, value)| (*id, value))
+        self.rows().map(|(id, value)| (*id, value))
     }
 
     pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
-        self.shards().iter().flat_map(Shard::iter).map(|(_, value)| value)
+        self.rows().map(|(_, value)| value)
     }
 
     /// Returns the shards for reading.

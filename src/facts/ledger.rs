@@ -18,6 +18,7 @@ mod index;
 mod more;
 mod rebuild;
 mod record;
+mod response;
 mod source;
 mod split;
 mod unbilled;
@@ -243,7 +244,7 @@ pub struct Response {
     /// Its price if the token counts can be final. A stream alone has only placeholders.
     pub computed: Option<Usd>,
     /// Lower bound of its cost, if the cost of its session does not include it: its price if the token counts
-    /// are final, else the price of input and cache tokens.
+    /// are final, else the price of input and cache tokens. Needs rows of responses.
     pub unbilled: Option<Usd>,
     /// Whether its token counts are final.
     pub is_final: bool,

@@ -20,6 +20,7 @@ pub mod ledger;
 mod once;
 mod pack;
 mod rebuild;
+mod repeat;
 mod responses;
 mod sessions;
 mod settle;
@@ -236,6 +237,10 @@ impl Facts {
         if event.prompt {
             self.prompts.insert(uuid.unwrap_or_else(|| Id::at(place, 0)), ());
         }
+        // Most stream events have nothing more.
+        if matches!(event.body, Body::Plain) && uuid.is_none() && self.keeps_totals_alone() {
+            return;
+        }
         let once = RecordAbsorber::new(self, place, uuid, event).absorb();
         self.records.insert(uuid, once);
     }
@@ -261,7 +266,7 @@ impl Facts {
 
     /// Whether nothing but totals is kept.
     pub fn keeps_totals_alone(&self) -> bool {
-        self.details.is_none()
+        self.details.as_ref().is_none_or(|details| Detail::CHARGES.contains(details.kept))
     }
 
     fn absorb_kind(&mut self, place: Place, event: &Event<'_>) {

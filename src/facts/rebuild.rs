@@ -36,6 +36,14 @@ impl Position {
     pub(crate) fn new(place: CompactPlace, time: Option<Time>, agent: &event::Agent<'_>) -> Self {
         Self { time: time.into(), place, agent: AgentKey::of(agent) }
     }
+
+    pub(super) fn time(&self) -> Option<Time> {
+        self.time.get()
+    }
+
+    pub(super) fn place(&self) -> CompactPlace {
+        self.place
+    }
 }
 
 impl Default for Position {
@@ -82,12 +90,8 @@ pub(super) struct CacheHistory<'a>(Vec<(Position, Step<'a>)>);
 
 /// A change of the cache.
 enum Step<'a> {
-    /// A response that used it, and whether the session owns it: a fork has copies.
-    Response {
-        id: Id,
-        response: &'a Response,
-        is_own: bool,
-    },
+    /// A row of a response that used it, and whether the session owns it: a fork has copies.
+    Response(&'a (Id, Response), bool),
     Compaction,
 }
 
@@ -110,9 +114,10 @@ pub(super) struct Rebuilt {
 
 impl<'a> CacheHistory<'a> {
     /// Adds a response, unless it did not use the cache.
-    pub(super) fn respond(&mut self, id: Id, response: &'a Response, is_own: bool) {
+    pub(super) fn respond(&mut self, row: &'a (Id, Response), is_own: bool) {
+        let (_, response) = row;
         if response.cached() > 0 && response.position.agent != AgentKey::SIDE {
-            self.0.push((response.position, Step::Response { id, response, is_own }));
+            self.0.push((response.position, Step::Response(row, is_own)));
         }
     }
 
@@ -124,12 +129,14 @@ impl<'a> CacheHistory<'a> {
     pub(super) fn rebuilds(mut self, prices: &Prices) -> Vec<Rebuilt> {
         // Times are missing in printed runs of old versions. The order of sources means nothing then.
         let has_times = self.0.iter().all(|(position, _)| position.time.get().is_some());
-        let source = |position: &Position| if has_times { None } else { Some(position.place.source()) };
-        self.0.sort_unstable_by_key(|(position, _)| {
-            let &Position { time, place, agent } = position;
-            (agent, source(position), time.get().filter(|_| has_times), place)
-        });
-        let is_same = |one: &Position, two: &Position| (one.agent, source(one)) == (two.agent, source(two));
+        if has_times {
+            self.0.sort_unstable_by_key(|(position, _)| (position.agent, position.time, position.place));
+        } else {
+            self.0.sort_unstable_by_key(|(position, _)| (position.agent, position.place));
+        }
+        let is_same = |one: &Position, two: &Position| {
+            one.agent == two.agent && (has_times || one.place.source() == two.place.source())
+        };
         let conversations = self.0.chunk_by(|(one, _), (two, _)| is_same(one, two));
         conversations.flat_map(|steps| rebuilds_of(steps, prices)).collect()
     }
@@ -142,7 +149,7 @@ fn rebuilds_of(steps: &[(Position, Step<'_>)], prices: &Prices) -> Vec<Rebuilt> 
     let mut last: Option<(Id, u64)> = None;
     let (mut is_compacted, mut is_hour) = (false, false);
     for (_, step) in steps {
-        let &Step::Response { id, response, is_own } = step else {
+        let &Step::Response(&(id, ref response), is_own) = step else {
             is_compacted = true;
             continue;
         };

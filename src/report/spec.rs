@@ -83,7 +83,7 @@ names! {
 }
 
 /// Detail needed for tokens and cost by period.
-pub(super) const PERIOD: Detail = Detail::RESPONSES;
+pub(super) const PERIOD: Detail = Detail::CHARGES;
 
 /// Detail needed for calls and their outcome.
 pub(super) const CALLED: Detail =

@@ -64,8 +64,7 @@ fn folder_of(transcript: &Path, known: &[PathBuf]) -> Option<PathBuf> {
 fn since_midnight(folders: &[PathBuf], prices: &Prices, zone: &Zone) -> Option<Sum> {
     let midnight = zone.parse_time("today", calendar::now(), false).ok()?;
     let found = input::find_changed(folders, system_time(midnight)?);
-    let options =
-        Options { detail: Detail::RESPONSES, only_costs_from: Some(BEGINNING), ..Options::default() };
+    let options = Options { detail: Detail::CHARGES, only_costs_from: Some(BEGINNING), ..Options::default() };
     let scan = scan::scan(&found.sources, &options, &Progress::default());
     if !scan.unread.is_empty() {
         return None;

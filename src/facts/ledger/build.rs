@@ -5,26 +5,22 @@ use std::collections::{BTreeMap, BTreeSet, btree_map};
 use hashbrown::hash_map::Entry;
 
 use super::{
-    Agent, AgentIndex, Call, CallIndex, Context, Ledger, Location, Response, ResponseIndex, ResponseMore,
-    Session, SessionIndex,
+    Agent, AgentIndex, Call, CallIndex, Context, Ledger, Location, ResponseIndex, Session, SessionIndex,
     split::{Part, Split},
 };
 use crate::{
     event::trace::QUESTION_TOOL,
     facts::{
         Facts, Hashed, Name,
-        cost::{Bill, NO_MODEL, Owners, computed},
-        detail::{
-            AgentRef, Attribution, Detail, Details, EventContext, ExcerptOf, LinePlace, RecordOwners,
-            ResponseTiming,
-        },
+        cost::{Bill, Owners},
+        detail::{AgentRef, Detail, Details, EventContext, ExcerptOf, LinePlace, RecordOwners},
         key::{Id, SessionKey},
-        merge::{Earliest, First, Last, Merge},
+        merge::{Earliest, Last, Merge},
         responses,
         settled::{Settled, SettledCall},
     },
     input::SourceId,
-    measure::{Price, Prices, Tokens, Usd},
+    measure::Prices,
 };
 
 impl Facts {
@@ -80,9 +76,6 @@ impl Facts {
         ledger
     }
 }
-
-/// Details that fill [`ResponseMore`].
-const MORE: Detail = Detail::TIMING.and(Detail::REQUESTS).and(Detail::ATTRIBUTION).and(Detail::MESSAGES);
 
 pub(super) struct LedgerBuilder<'a> {
     pub(super) facts: &'a Facts,
@@ -165,7 +158,7 @@ impl<'a> LedgerBuilder<'a> {
     }
 
     /// Returns the context of merged rows in a given session.
-    fn context_in(&mut self, session: Option<SessionIndex>, merged: &Merged<'_>) -> Context {
+    pub(super) fn context_in(&mut self, session: Option<SessionIndex>, merged: &Merged<'_>) -> Context {
         let Merged { first, owner: _, time, branch, row: _ } = merged;
         let began = session.and_then(|session| self.ledger.sessions[session].version.as_ref());
         Context {
@@ -218,77 +211,6 @@ impl<'a> LedgerBuilder<'a> {
             });
             index
         }))
-    }
-
-    /// Adds a row per response, in the order of their first lines: rows that are used together are close in
-    /// memory.
-    fn responses(&mut self, prices: &Prices) {
-        let facts = self.facts;
-        let rows = merged_rows(&self.details.responses, |row| &row.context, &self.settled.owners);
-        self.ledger.responses.reserve(rows.len());
-        self.responses.reserve(rows.len());
-        let kept = self.details.kept;
-        let has_more = kept.intersects(MORE);
-        // Most responses have the session and the model of the one before.
-        let mut last_session: Option<(&SessionKey, Option<SessionIndex>)> = None;
-        let mut last_price: Option<(Name, Option<&Price>)> = None;
-        for (id, merged, row) in rows {
-            let Some(facts) = facts.responses.get(id) else { continue };
-            // Stream events without an id have no row here.
-            let owner = self.settled.owners.of_response(id, facts).unwrap_or(merged.owner);
-            let session = match last_session {
-                Some((known, session)) if known == owner => session,
-                _ => self.sessions.get(owner).copied(),
-            };
-            last_session = Some((owner, session));
-            let context = self.context_in(session, &merged);
-            let model =
-                facts.requested.get().or(facts.model.get()).cloned().unwrap_or_else(|| Name::from(NO_MODEL));
-            let tokens = facts.tokens();
-            let rates = match &last_price {
-                Some((known, rates)) if Name::ptr_eq(known, &model) => *rates,
-                _ => last_price.insert((Name::clone(&model), prices.find(&model))).1,
-            };
-            let price = rates.map(|rates| rates.cost(&tokens, facts.terms())).filter(|_| facts.has_usage);
-            let more = has_more.then(|| Box::new(self.more(prices, id, facts)));
-            self.responses.insert(id, ResponseIndex::new(self.ledger.responses.len()));
-            self.response_facts.push(facts);
-            self.ledger.responses.push(Response {
-                context,
-                id: row.id.clone(),
-                model,
-                tokens,
-                price,
-                computed: computed(facts, price),
-                unbilled: None,
-                answered: facts.model.get().cloned(),
-                is_final: facts.has_usage && (facts.saved && facts.stopped || facts.delta),
-                calls: 0,
-                more,
-            });
-        }
-    }
-
-    fn more(&self, prices: &Prices, id: Id, facts: &responses::Response) -> ResponseMore {
-        let details = self.details;
-        let (timing, attribution) = (details.timings.get(id), details.attributions.get(id));
-        let attributed = |of: fn(&Attribution) -> &First<Name>| {
-            attribution.and_then(|attribution| of(attribution).get()).cloned()
-        };
-        let timed =
-            |of: fn(&ResponseTiming) -> &First<Name>| timing.and_then(|timing| of(timing).get()).cloned();
-        let has_requests = details.kept.contains(Detail::REQUESTS);
-        ResponseMore {
-            said: details.excerpt(ExcerptOf::Response, id),
-            ended: timing.and_then(|timing| timing.last).map(|Last(time)| time),
-            stop_reason: timed(|timing| &timing.stop_reason),
-            request: timed(|timing| &timing.request),
-            request_record: timed(|timing| &timing.request_record),
-            prefix_price: if has_requests { prefix_price(prices, facts) } else { None },
-            effort: attributed(|attribution| &attribution.effort),
-            skill: attributed(|attribution| &attribution.skill),
-            mcp_server: attributed(|attribution| &attribution.mcp_server),
-        }
     }
 
     /// Adds a row per call, in the order of the `tool_use` blocks.
@@ -393,7 +315,7 @@ impl<'a> LedgerBuilder<'a> {
         for (session, bill) in bills {
             let parts = std::mem::take(&mut parts[session.get()]);
             let split = Split { prices, session, parts, charges: &mut charges };
-            if self.details.kept.contains(Detail::RESPONSES) {
+            if self.details.kept.intersects(Detail::RESPONSES | Detail::CHARGES) {
                 split.bill(bill)
             } else {
                 split.bill_by_model(bill)
@@ -449,20 +371,6 @@ impl<'m> Merged<'m> {
     pub(super) fn order(&self) -> (LinePlace, usize) {
         (self.first.place, self.row)
     }
-}
-
-/// Price of a million tokens at the beginning of the prompt of a response.
-fn prefix_price(prices: &Prices, facts: &responses::Response) -> Option<Usd> {
-    const MILLION: u64 = 1_000_000;
-    let (model, own) = (facts.requested.get().or(facts.model.get())?, facts.tokens());
-    let none = Tokens::default();
-    let tokens = match () {
-        () if own.cache_read > 0 => Tokens { cache_read: MILLION, ..none },
-        () if own.cache_write_1h > 0 => Tokens { cache_write_1h: MILLION, ..none },
-        () if own.cache_write_5m > 0 => Tokens { cache_write_5m: MILLION, ..none },
-        () => Tokens { input: MILLION, ..none },
-    };
-    prices.cost(model, &tokens, facts.terms())
 }
 
 fn branch_of(context: &EventContext) -> Option<(LinePlace, &Name)> {

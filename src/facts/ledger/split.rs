@@ -13,6 +13,7 @@ use crate::{
     facts::{
         Hashed, Name,
         cost::{Bill, Paid, Reported, added},
+        repeat::LastLookup,
         sessions::ModelUse,
     },
     measure::{Price, Prices, Terms, Tokens, Usd, canonical},
@@ -104,16 +105,9 @@ impl Split<'_> {
         let parts = std::mem::take(&mut self.parts);
         let mut of: Vec<Vec<&Part<'_>>> = uses.iter().map(|_| Vec::new()).collect();
         let places = Places::of(&uses);
-        // Most responses have the model of the one before.
-        let mut last: Option<(&Name, Option<usize>)> = None;
+        let mut last = LastLookup::default();
         for part in &parts {
-            let model = &part.response.model;
-            let place = match last {
-                Some((known, place)) if Name::ptr_eq(known, model) => place,
-                _ => places.find(model),
-            };
-            last = Some((model, place));
-            match place {
+            match last.get(&part.response.model, |model| places.find(model)) {
                 Some(at) => of[at].push(part),
                 // Tokens are those of `modelUsage`, which does not have this model: the response has neither
                 // tokens nor cost.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::{ResponseIndex, build::LedgerBuilder};
 use crate::{
-    facts::{cost::Bill, key::SessionKey},
+    facts::{cost::Bill, detail::Detail, key::SessionKey},
     measure::{Prices, Tokens, Usd},
 };
 
@@ -13,6 +13,9 @@ impl LedgerBuilder<'_> {
     /// Sets `unbilled` of each response. Until a `result` is printed, the output tokens of a stream are
     /// placeholders, so only input and cache tokens are priced.
     pub(super) fn unbilled(&mut self, prices: &Prices, bills: &[Bill<'_>]) {
+        if !self.details.kept.contains(Detail::RESPONSES) {
+            return; // which lines follow the last result is not known
+        }
         let unpaid = self.unpaid(bills);
         let mut reported = vec![false; self.ledger.sessions.len()];
         for bill in bills.iter().filter(|bill| bill.reported.is_some()) {
